@@ -55,7 +55,7 @@ struct NodeCommand: Subcommand {
   }
 
   #if ClusterNode
-  /// How long the node may take to stop.
+  /// The time that the node may take to stop.
   private static let patience = DispatchTimeInterval.seconds(30)
 
   func run() throws -> Int32 {

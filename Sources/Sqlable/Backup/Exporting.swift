@@ -1,4 +1,4 @@
-import CSqlableSQLite
+import Glibc
 
 extension SqliteDatabase {
   /// Copies the database into a new file with another key, or with none: an encrypted copy of a plain database, a plain
@@ -147,11 +147,5 @@ extension Connection {
     guard try hasSameRowids(table) else {
       throw SqlError(.corrupt, message: "the exported copy has other rowids in table \(table.name)", label: label)
     }
-  }
-
-  private func withoutTriggers(_ body: () throws -> Void) throws {
-    try setFlag(SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
-    defer { try? setFlag(SQLITE_DBCONFIG_ENABLE_TRIGGER, true) }
-    try body()
   }
 }

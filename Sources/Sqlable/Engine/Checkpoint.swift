@@ -1,6 +1,6 @@
 import CSqlableSQLite
 
-/// What a checkpoint does beyond copying pages from the write-ahead log (WAL) into the database file.
+/// The extent of a checkpoint, which copies pages from the write-ahead log (WAL) into the database file.
 public enum CheckpointMode: Sendable, Hashable {
   /// Copies what no reader's snapshot needs in the WAL, and waits for nothing.
   case passive
@@ -21,11 +21,11 @@ public enum CheckpointMode: Sendable, Hashable {
   }
 }
 
-/// How far a checkpoint has come.
+/// The result of a checkpoint.
 public struct Checkpoint: Sendable, Hashable {
   /// The pages in the WAL; 0 after a complete ``CheckpointMode/truncate``, and without a WAL.
   public let pages: Int
-  /// How many of them are in the database file.
+  /// The number of them that are in the database file.
   public let copiedPages: Int
   /// Whether all pages are in the database file, and the mode has done what it does. If not, another connection reads
   /// or writes.

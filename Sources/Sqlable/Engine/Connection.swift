@@ -33,7 +33,7 @@ final class Connection {
   /// could not end it.
   var lost: SqlError?
   var isLost: Bool { lost != nil }
-  /// What a pool's connection had when it was opened; nil for one that no pool lends to one caller after another.
+  /// The state of a pool's connection when it was opened; nil for one that no pool lends to one caller after another.
   var shared: SharedState?
   private static let maximumCachedParameters = 4096
   private var kept: [KeptStatement] = []

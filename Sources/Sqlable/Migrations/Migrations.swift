@@ -88,10 +88,10 @@ public struct Migrations: Sendable {
     }
   }
 
-  /// What an application of migrations has done so far.
+  /// The progress of one application of migrations.
   struct Run {
     private(set) var names: [String] = []
-    /// How many batches of the current migration have run.
+    /// The number of batches of the current migration that have run.
     private(set) var batches = 0
 
     /// Notes a step that was committed; returns whether it was the last.

@@ -8,8 +8,8 @@ extension SqlitePool {
   ///
   /// See ``SqliteDatabase/checkpoint(_:waitingAtMost:file:line:)``. It waits for the writer like any call, and from
   /// then on for up to `limit`; meanwhile new reads of the pool wait, except for ``CheckpointMode/passive``. Beside an
-  /// archive, which reads the WAL, only a passive one and ``CheckpointMode/full`` can be complete. Blocks the thread;
-  /// `async` code gets the overload with `await`.
+  /// archive, which reads the WAL, ``CheckpointMode/restart`` and ``CheckpointMode/truncate`` are not complete.
+  /// Blocks the thread; `async` code gets the overload with `await`.
   @discardableResult
   public func checkpoint(
     _ mode: CheckpointMode = .passive, waitingAtMost limit: Duration = .zero, file: StaticString = #fileID,

@@ -67,7 +67,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     var arguments: [Argument] = []
     var offsets: [Int] = []
     var failure: SqlError?
-    /// Where the text since the last value or name begins.
+    /// The place at which the text since the last value or name begins.
     private var literalStart = 0
     /// Whether the last thing written was a value or name.
     private var isAfterInterpolation = false

@@ -25,7 +25,7 @@ final class SalvagedTable {
   var rowsFromPages = 0
   var rowsFromBackup = 0
   var rowsSetAside = 0
-  /// How many of the rows have text that is not valid.
+  /// The number of these rows with text that is not valid.
   var rowsWithInvalidText = 0
   /// How many rows it had, by an index that is complete.
   var rowsByIndex: Int?

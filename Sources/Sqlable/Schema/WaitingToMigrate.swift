@@ -1,6 +1,6 @@
 import Glibc
 
-/// How long a migration waits for other connections that write.
+/// The wait of a migration for other connections that write.
 struct WaitForOthers {
   private let limit: Duration?
   private let begin = ContinuousClock.now

@@ -345,7 +345,7 @@ extension SqlExpression {
     count <= maximumChain * maximumChain ? maximumChain : maximumChain * maximumChain
   }
 
-  /// How many levels of parts a chain has, at most.
+  /// The largest number of levels of parts that a chain has.
   static let chainLevels = 2
 }
 

@@ -77,7 +77,7 @@ extension TermChain {
       self.term = term
       depth = Swift.max(last?.depth ?? 0, term.size.depth)
       var heights = last?.heights ?? .zero
-      // What was complete with the term before it becomes one operand of the level above.
+      // The terms that were complete with the one before become one operand of the level above.
       var size = SqlExpression.maximumChain
       for level in 0..<SqlExpression.chainLevels where count > 0 && count.isMultiple(of: size) {
         heights[level + 1] = Slot.height(heights[level + 1], heights[level])

@@ -100,8 +100,10 @@ import Testing
       try await pool.transaction { db in try db.createTable(Member.self) }
       let archive = try await pool.archive(to: directory + "/archive")
       try await Member(id: 1, name: "one").insert().run(pool)
-      let checkpoint = try await pool.checkpoint(.truncate)
-      #expect(!checkpoint.isComplete)
+      for mode in [CheckpointMode.restart, .truncate] {
+        let checkpoint = try await pool.checkpoint(mode)
+        #expect(!checkpoint.isComplete, "\(mode)")
+      }
       try await archive.stop()
       #expect(try await pool.checkpoint(.truncate, waitingAtMost: .seconds(5)).isComplete)
       try await pool.close()

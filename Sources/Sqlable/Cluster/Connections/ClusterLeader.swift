@@ -51,7 +51,7 @@ final class ClusterLeader: Sendable {
         return leader
       case .failure(let error):
         reason = error
-        // What the call's own deadline cut short says nothing of the nodes.
+        // An attempt that the call's own deadline cut short says nothing of the nodes.
         if (error as? NodeFailure)?.isLate != true || end <= deadline {
           isMissing = true
           state.withLock { $0.isMissing = true }

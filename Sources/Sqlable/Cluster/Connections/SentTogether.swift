@@ -155,7 +155,7 @@ extension ClusterSession {
   ) async throws {
     guard isUsable(after: error) else { return }
     do { try await execute("ROLLBACK TO \(savepoint); RELEASE \(savepoint)", before: deadline) } catch {
-      // Where the first error has ended the transaction, the savepoint is gone.
+      // The savepoint is gone if the first error has ended the transaction.
       guard isUsable(after: error) else { throw error }
     }
   }

@@ -14,7 +14,7 @@ final class DiskWatch: Sendable {
     var deleted: Set<String> = []
   }
 
-  /// How many looks at the free space there are for one at the files.
+  /// The looks at the free space for each look at the files.
   private static let ticksPerLook = 4
 
   private let queue = DispatchQueue(label: "sqlable.cluster.disk")

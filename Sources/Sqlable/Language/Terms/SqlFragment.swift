@@ -123,7 +123,7 @@ private struct FragmentText {
   private var texts: [[UInt8]] = [[]]
   private var terms: [SqlExpression] = []
   private var failure: SqlError?
-  /// Where the literal text that is not read yet begins, in the last of the texts.
+  /// The place at which the unread literal text begins, in the last of the texts.
   private var unread = 0
   /// The number of open parentheses.
   private var depth = 0

@@ -20,34 +20,20 @@ extension Optional: SqlNumber where Wrapped: SqlNumber {
 /// An integer or optional integer, to which bitwise operations apply.
 public protocol SqlInteger: SqlNumber {}
 
+extension SqlInteger where Self: FixedWidthInteger {
+  public typealias Sum = Int
+}
+
 extension Int: SqlInteger {}
-extension Int8: SqlInteger {
-  public typealias Sum = Int
-}
-extension Int16: SqlInteger {
-  public typealias Sum = Int
-}
-extension Int32: SqlInteger {
-  public typealias Sum = Int
-}
-extension Int64: SqlInteger {
-  public typealias Sum = Int
-}
-extension UInt: SqlInteger {
-  public typealias Sum = Int
-}
-extension UInt8: SqlInteger {
-  public typealias Sum = Int
-}
-extension UInt16: SqlInteger {
-  public typealias Sum = Int
-}
-extension UInt32: SqlInteger {
-  public typealias Sum = Int
-}
-extension UInt64: SqlInteger {
-  public typealias Sum = Int
-}
+extension Int8: SqlInteger {}
+extension Int16: SqlInteger {}
+extension Int32: SqlInteger {}
+extension Int64: SqlInteger {}
+extension UInt: SqlInteger {}
+extension UInt8: SqlInteger {}
+extension UInt16: SqlInteger {}
+extension UInt32: SqlInteger {}
+extension UInt64: SqlInteger {}
 extension Optional: SqlInteger where Wrapped: SqlInteger {}
 
 /// A decimal or optional decimal. Arithmetic that keeps the scale of its column is exact; any other throws.

@@ -180,7 +180,7 @@ extension Connection {
   }
 
   /// Calls `body` without firing triggers.
-  fileprivate func withoutTriggers(_ body: () throws -> Void) throws {
+  func withoutTriggers(_ body: () throws -> Void) throws {
     try setFlag(SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
     defer { try? setFlag(SQLITE_DBCONFIG_ENABLE_TRIGGER, true) }
     try body()

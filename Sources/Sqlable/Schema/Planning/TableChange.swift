@@ -249,7 +249,7 @@ struct TableChange {
     duplicates(columns.map(\.quotedName), columns.joined(separator: ", "), columns.count == 1 ? columns[0] : nil, "")
   }
 
-  /// What finds rows with the same values in a unique index; nil for another index.
+  /// The query for rows with the same values in a unique index; nil for another index.
   func duplicates(_ index: DatabaseSchema.Index) -> SchemaPlan.Diagnosis? {
     guard index.isUnique else { return nil }
     let terms = index.terms.map { $0.expression.text + ($0.collation.map { " COLLATE \($0)" } ?? "") }

@@ -13,7 +13,7 @@ import Glibc
 final class StatementWatch {
   /// The processor time that a statement may take, in nanoseconds: that of the node which started last.
   private static let limit = Guarded<(isInstalled: Bool, nanoseconds: Int64)>((false, 0))
-  /// How many of SQLite's steps there are between two looks; a tenth of a millisecond or so.
+  /// The steps of SQLite between two looks; a tenth of a millisecond or so.
   private static let steps: Int32 = 10_000
   /// The most that counts between two looks: a read waits for its client, and other statements run meanwhile.
   private static let longestSlice: Int64 = 50_000_000
@@ -24,7 +24,7 @@ final class StatementWatch {
 
   private var statement: OpaquePointer?
   private var run: Int32 = 0
-  /// What the run has taken, and the thread's time at the last look.
+  /// The run's time so far, and the thread's time at the last look.
   private var (taken, last): (Int64, Int64) = (0, 0)
 
   /// Watches what dqlite opens in this process from now on.
