@@ -25,6 +25,7 @@ extension ModelDeclaration {
     checkKey(property)
     checkGenerated(property)
     checkDefault(property)
+    checkColumnType(property)
     checkFullText(property)
   }
 
@@ -207,6 +208,29 @@ extension ModelDeclaration {
       at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
   }
 
+  /// Refuses a type of column that stores no value of the property's: each insert would fail.
+  private mutating func checkColumnType(_ property: ModelProperty) {
+    guard let columnType = property.columnArguments.columnType, let name = columnType.columnTypeName,
+      let type = property.wrappedType, String.integerTypes.union(String.otherTypes).contains(type)
+    else { return }
+    let isInteger = String.integerTypes.contains(type)
+    let fits =
+      switch name {
+      case "date": type == "Date"
+      case "decimal": type == "Decimal"
+      case "boolean": type == "Bool" || isInteger
+      case "integer": type == "Bool" || isInteger
+      case "real": type == "Double" || type == "Float" || isInteger
+      case "text": ["Decimal", "String", "URL", "UUID"].contains(type)
+      case "blob": ["Data", "UUID"].contains(type)
+      default: true
+      }
+    guard !fits else { return }
+    let text = columnType.trimmedDescription
+    mistakes.add(
+      "\(property.plainName) is of type \(type): no column of type \(text) stores it", "columnType", at: columnType)
+  }
+
   private mutating func checkFullText(_ property: ModelProperty) {
     guard let attribute = property.attribute(.fullText), let type = property.wrappedType,
       String.typesWithoutText.contains(type)
@@ -250,6 +274,16 @@ extension ModelDeclaration {
 }
 
 extension ExprSyntax {
+  /// `date` for `.date`, `.date(.iso8601)`, `ColumnType.date` and `.nullable(.date)`.
+  fileprivate var columnTypeName: String? {
+    let call = self.as(FunctionCallExprSyntax.self)
+    guard let member = (call?.calledExpression ?? self).as(MemberAccessExprSyntax.self),
+      member.base.map({ ["ColumnType", "Sqlable.ColumnType"].contains($0.trimmedDescription) }) ?? true
+    else { return nil }
+    let name = member.declName.baseName.text
+    return name == "nullable" ? call?.arguments.first?.expression.columnTypeName : name
+  }
+
   /// The type of a literal of a number, a text or a truth value.
   fileprivate var plainLiteralType: String? { self.is(FunctionCallExprSyntax.self) ? nil : literalType }
 

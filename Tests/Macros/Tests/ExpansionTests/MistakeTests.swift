@@ -173,6 +173,18 @@ import Testing
     }
   }
 
+  @Test func aColumnHasATypeThatStoresItsProperty() {
+    for (columnType, type) in [
+      (".date(.iso8601)", "String"), (".date", "Int"), (".decimal(scale: 2)", "Double"), (".text", "Int"),
+      (".blob", "String"), (".integer", "Date"), ("ColumnType.real", "UUID"), (".boolean", "String"),
+      (".nullable(.date(.unixSeconds))", "Int"),
+    ] {
+      expect(
+        "@Column(as: \(columnType)) var a: \(type)", "a is of type \(type): no column of type \(columnType) stores it",
+        at: columnType)
+    }
+  }
+
   @Test func aFullTextIndexHasText() {
     expect(
       "@FullText var a: Int?", "a full-text index has the words of text, not of Int", at: "@FullText",
