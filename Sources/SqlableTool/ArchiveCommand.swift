@@ -35,7 +35,7 @@ struct ArchiveCommand: Subcommand {
       throw UsageError(description: "archive takes an archive and a target")
     }
     (directory, target) = (arguments.words[0], arguments.words.dropFirst().first)
-    checks = arguments.has("--no-check") ? [] : .all
+    checks = arguments.has("--no-check") ? [] : .integrity
     printsJSON = arguments.has("--json")
     let (time, commit) = (try arguments.value("--at"), try arguments.value("--commit"))
     guard time == nil || commit == nil, target != nil || (time == nil && commit == nil) else {

@@ -54,14 +54,14 @@ public struct DatabaseArchive: Sendable, Hashable {
 
   /// Restores the database as it was at a moment, into a new file; returns the commit.
   ///
-  /// The file has its name once it is complete, synced and checked: damage throws `.corrupt`, rows that refer to none
-  /// `.constraint(.foreignKey)`, tables that differ from the models of `schema` `.schema(.mismatch)`. Throws `.misuse`
-  /// if there is a file at the path, and for a moment that is not in the archive: before its first commit, after its
-  /// last one, or, for a time, in a gap. Throws `.corrupt` for commits that are missing or damaged, with their numbers;
-  /// those before them can be restored.
+  /// The file has its name once it is complete, synced and checked: damage throws `.corrupt`, tables that differ from
+  /// the models of `schema` `.schema(.mismatch)` and, with the check `.foreignKeys`, rows that refer to none
+  /// `.constraint(.foreignKey)`. Throws `.misuse` if there is a file at the path, and for a moment that is not in the
+  /// archive: before its first commit, after its last one, or, for a time, in a gap. Throws `.corrupt` for commits that
+  /// are missing or damaged, with their numbers; those before them can be restored.
   @discardableResult
   public func restore(
-    to filepath: String, at moment: Moment = .latest, checks: BackupChecks = .all, schema: Schema? = nil
+    to filepath: String, at moment: Moment = .latest, checks: BackupChecks = .integrity, schema: Schema? = nil
   ) throws -> Commit {
     let generation = try generation(for: moment)
     let target = try BackupTarget(filepath)
@@ -75,7 +75,7 @@ public struct DatabaseArchive: Sendable, Hashable {
     try file.sync()
     let options = BackupOptions(checks: checks, schema: schema)
     let copy = try BackupSource.file(file.path, for: nil, BackupStop(Configuration(), options))
-    try copy.check(options, "the restored database", for: nil)
+    try copy.check(options, "the restored database")
     try file.rename(to: target)
     return commit
   }

@@ -44,7 +44,7 @@ extension SqliteDatabase {
     // The copy is a database of its own.
     if options.database != "main" { options.schema = nil }
     let copy = try BackupSource.file(file.path, for: self, source.stop)
-    try copy.check(options, "the copy of the database", for: self)
+    try copy.check(options, "the copy of the database")
   }
 
   /// Throws `.misuse` if the source has another text encoding: SQLite fixes the encoding of a connection when it first

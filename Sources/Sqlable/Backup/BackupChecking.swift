@@ -4,17 +4,13 @@ extension BackupSource {
   /// Checks the database, as the options say. Throws `.corrupt` with what is damaged, `.constraint(.foreignKey)` with
   /// the tables whose rows refer to none, and `.schema(.mismatch)`.
   ///
-  /// - Parameters:
-  ///   - what: What it is, for the error.
-  ///   - handle: Whose settings count; nil for the default ones.
-  func check(_ options: BackupOptions, _ what: String, for handle: SqliteDatabase?) throws {
+  /// - Parameter what: What it is, for the error.
+  func check(_ options: BackupOptions, _ what: String) throws {
     do {
       try db.locked {
         let connection = try db.openConnection()
         if options.checks.contains(.integrity) { try checkIntegrity(connection) }
-        if options.checks.contains(.foreignKeys), handle?.configuration.foreignKeys != false {
-          try checkForeignKeys(connection)
-        }
+        if options.checks.contains(.foreignKeys) { try checkForeignKeys(connection) }
       }
       if let schema = options.schema {
         guard name == "main" else { throw SqlError.misuse("only a handle's own database has models to compare") }

@@ -15,7 +15,7 @@ public struct BackupOptions: Sendable {
   /// How a backup is made; a restore always copies. Default: `.copied`.
   public var method: Method
 
-  /// What is checked before a backup gets its name, or a restore replaces anything. Default: all.
+  /// What is checked before a backup gets its name, or a restore replaces anything. Default: `.integrity`.
   public var checks: BackupChecks
 
   /// The models whose tables must be there, as ``Schema/verify(_:file:line:)-(SqlExecutor,_,_)`` compares them.
@@ -44,7 +44,7 @@ public struct BackupOptions: Sendable {
   public var progress: (@Sendable (BackupProgress) throws -> Void)?
 
   public init(
-    method: Method = .copied, checks: BackupChecks = .all, schema: Schema? = nil, pagesPerStep: Int = 1_024,
+    method: Method = .copied, checks: BackupChecks = .integrity, schema: Schema? = nil, pagesPerStep: Int = 1_024,
     bytesPerSecond: Int? = nil, timeLimit: Duration? = nil, database: String = "main", replacesOtherKeys: Bool = false,
     progress: (@Sendable (BackupProgress) throws -> Void)? = nil
   ) {
@@ -71,8 +71,8 @@ public struct BackupChecks: OptionSet, Sendable, Hashable {
 
   /// `PRAGMA integrity_check`: throws `.corrupt` with what is damaged.
   public static let integrity = BackupChecks(rawValue: 1)
-  /// `PRAGMA foreign_key_check`: throws `.constraint(.foreignKey)` with the tables of rows that refer to none. Left out
-  /// for a handle that does not enforce foreign keys.
+  /// `PRAGMA foreign_key_check`: throws `.constraint(.foreignKey)` with the tables of rows that refer to none. The
+  /// database itself has such rows, so only who asks for this check is refused a copy.
   public static let foreignKeys = BackupChecks(rawValue: 2)
   public static let all: BackupChecks = [.integrity, .foreignKeys]
 }

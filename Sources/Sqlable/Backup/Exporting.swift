@@ -17,7 +17,7 @@ extension SqliteDatabase {
   /// Blocks the thread; the handle can be used meanwhile. It needs the package trait `SQLCipher`, and throws `.misuse`
   /// without it, inside a transaction, for a database in memory and if there is a file at the path.
   public func export(
-    to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .all
+    to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .integrity
   ) throws {
     try labelling {
       try Cipher.check()
@@ -46,7 +46,7 @@ extension SqliteDatabase {
         key: key ?? .unencrypted, cipher: cipher)
       let copy = try SqliteDatabase.openOther(at: file.path, reading, functions)
       let options = BackupOptions(checks: checks)
-      try BackupSource.reading(copy, BackupStop(reading, options)).check(options, "the exported copy", for: self)
+      try BackupSource.reading(copy, BackupStop(reading, options)).check(options, "the exported copy")
       try file.sync()
       try file.rename(to: target)
     }
@@ -57,7 +57,7 @@ extension SqlitePool {
   /// Copies the database into a new file with another key, or with none; see
   /// ``SqliteDatabase/export(to:key:cipher:checks:)``.
   public func export(
-    to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .all
+    to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .integrity
   ) throws {
     try checkFork()
     try withState { try $0.checkIsOpen(configuration.handles.label) }

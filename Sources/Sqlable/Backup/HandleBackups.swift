@@ -80,7 +80,7 @@ extension SqliteDatabase {
     try checkIsNot(source)
     try source.beginSnapshot()
     let adapted = try adapted(source, options)
-    try adapted.check(options, what, for: self)
+    try adapted.check(options, what)
     return adapted
   }
 

@@ -20,7 +20,7 @@ extension SqliteCluster {
   ///   - schema: The models whose tables must be there.
   ///   - method: `.vacuumed` leaves out free pages.
   public func backup(
-    to path: String, _ method: BackupOptions.Method = .copied, checks: BackupChecks = .all, schema: Schema? = nil,
+    to path: String, _ method: BackupOptions.Method = .copied, checks: BackupChecks = .integrity, schema: Schema? = nil,
     timeLimit: Duration? = nil
   ) async throws {
     let target = try BackupTarget(path)
@@ -64,7 +64,7 @@ extension SqliteCluster {
   ///   - checks: What is checked of the backup before anything is replaced.
   ///   - schema: The models whose tables must be there.
   public func restore(
-    from path: String, checks: BackupChecks = .all, schema: Schema? = nil, timeLimit: Duration? = nil
+    from path: String, checks: BackupChecks = .integrity, schema: Schema? = nil, timeLimit: Duration? = nil
   ) async throws {
     guard current == nil else { throw SqlError.misuse("a cluster can't be restored inside a transaction") }
     let deadline = Deadline.after(timeLimit ?? configuration.timeout)

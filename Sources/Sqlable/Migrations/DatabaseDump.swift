@@ -35,13 +35,13 @@ extension SqliteDatabase {
   /// try db.load(String(contentsOfFile: "Fixtures/release-3.sql", encoding: .utf8))
   /// ```
   ///
-  /// Throws what the SQL throws, and `.constraint(.foreignKey)` for rows that refer to rows that are not there; then
-  /// nothing has changed.
+  /// Throws what the SQL throws, and `.constraint(.foreignKey)` for rows that refer to rows that are not there, unless
+  /// the handle's ``Configuration/foreignKeys`` is false; then nothing has changed.
   public func load(_ dump: String) throws {
     try transaction { db in
       try db.running { connection in
-        try connection.withoutForeignKeys { try db.execute(dump) }
-        try connection.checkForeignKeys()
+        let isEnforcing = try connection.withoutForeignKeys { try db.execute(dump) }
+        if isEnforcing { try connection.checkForeignKeys() }
       }
     }
   }

@@ -256,7 +256,21 @@ import Testing
     }
   }
 
-  @Test func brokenForeignKeysAndOtherSchemasAreRefused() throws {
+  /// They are in the database, whose backup would be refused for ever.
+  @Test func aDatabaseWithRowsThatReferToNoneIsBackedUpAndRestored() throws {
+    try withDirectory { directory in
+      let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
+      try db.createTables(Person.self, Bicycle.self)
+      let shell = try SqliteDatabase(filepath: directory + "/a.sqlite", configuration: .init(foreignKeys: false))
+      try Bicycle(name: "Trek", color: "red", ownerId: 7).insert().run(shell)
+      try db.backup(to: directory + "/backup")
+      try Bicycle.deleteAll().run(db)
+      try db.restore(from: directory + "/backup")
+      #expect(try Bicycle.count().filter(Bicycle.ownerId == 7).run(db) == 1)
+    }
+  }
+
+  @Test func brokenForeignKeysAreRefusedIfTheyAreCheckedAndOtherSchemasAreRefused() throws {
     try withDirectory { directory in
       let loose = try SqliteDatabase(filepath: directory + "/a.sqlite", configuration: .init(foreignKeys: false))
       try loose.createTables(Person.self, Bicycle.self)
@@ -264,11 +278,13 @@ import Testing
       try loose.backup(to: directory + "/loose")
       let db = try SqliteDatabase(filepath: directory + "/b.sqlite")
       try db.createTables(Person.self, Bicycle.self)
-      let error = expectError(.constraint(.foreignKey)) { try db.restore(from: directory + "/loose") }
+      let error = expectError(.constraint(.foreignKey)) {
+        try db.restore(from: directory + "/loose", BackupOptions(checks: .all))
+      }
       #expect(error?.message == "the backup: 1 rows of bicycle refer to missing rows of person")
       #expect(try Bicycle.count().run(db) == 0)
       let schema = Schema(Person.self, Bicycle.self)
-      try db.restore(from: directory + "/loose", BackupOptions(checks: .integrity, schema: schema))
+      try db.restore(from: directory + "/loose", BackupOptions(schema: schema))
       #expect(try Bicycle.count().run(db) == 1)
       let other = BackupOptions(checks: [], schema: Schema(Car.self))
       let missing = expectSqlError { try db.restore(from: directory + "/loose", other) }

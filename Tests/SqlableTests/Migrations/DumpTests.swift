@@ -100,6 +100,15 @@ import Testing
     }
   }
 
+  /// The shell enforces no foreign keys, so its dumps may have such rows.
+  @Test func aHandleThatDoesNotEnforceForeignKeysLoadsRowsThatReferToNone() throws {
+    try withDatabase(Configuration(foreignKeys: false)) { db in
+      try db.createTables(Person.self, Bicycle.self)
+      try db.load("INSERT INTO bicycle (name, owner_id) VALUES ('x', 77)")
+      #expect(try Bicycle.count().filter(Bicycle.ownerId == 77).run(db) == 1)
+    }
+  }
+
   @Test func aDumpThatDoesNotFitChangesNothing() throws {
     try withDatabase { db in
       try db.createTables(Person.self, Bicycle.self)
