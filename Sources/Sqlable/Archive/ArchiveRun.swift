@@ -111,7 +111,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Gives the writer its own checkpoints back, once it is free; waits for nothing.
   static func giveCheckpointsBack(to pool: SqlitePool) {
-    DispatchQueue(label: "sqlable.archive.end").async { try? pool.withWriter { db in try db.setAutocheckpoint(1) } }
+    startThread { try? pool.withWriter { db in try db.setAutocheckpoint(1) } }
   }
 
   // MARK: While the pool's file is closed

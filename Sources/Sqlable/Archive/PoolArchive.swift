@@ -30,7 +30,7 @@ extension SqlitePool {
 
   /// Archives every commit to the pool's database; the copy is made on a thread of its own.
   public func archive(to path: String, _ options: ArchiveOptions = ArchiveOptions()) async throws -> PoolArchive {
-    try await onOwnThread("archive.begin") { () throws -> PoolArchive in try self.archive(to: path, options) }
+    try await onOwnThread { () throws -> PoolArchive in try self.archive(to: path, options) }
   }
 }
 
@@ -70,7 +70,7 @@ public final class PoolArchive: Sendable {
   /// Archives what is committed now, without blocking the thread.
   @discardableResult
   public func flush() async throws -> Int {
-    try await onOwnThread("archive.flush") { [run] in try run.flush() }
+    try await onOwnThread { [run] in try run.flush() }
   }
 
   /// Archives what is committed, and ends. Stopping again does nothing. Throws what kept the last commits from being
@@ -83,5 +83,5 @@ public final class PoolArchive: Sendable {
   }
 
   /// Archives what is committed, and ends, without blocking the thread.
-  public func stop() async throws { try await onOwnThread("archive.stop") { try self.stop() } }
+  public func stop() async throws { try await onOwnThread { try self.stop() } }
 }

@@ -98,5 +98,5 @@ extension SqlitePool {
 func onBackupThread<Value: Sendable>(
   _ stop: BackupStop, _ body: @escaping @Sendable () throws -> Value
 ) async throws -> Value {
-  try await onOwnThread("backup", onCancel: stop.cancel, body)
+  try await onOwnThread(onCancel: stop.cancel, body)
 }

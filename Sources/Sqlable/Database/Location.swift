@@ -174,6 +174,7 @@ extension Connection {
 
   /// Applies the settings of the connection; SQLite's defaults date from 2004 and are kept for compatibility.
   private func apply(_ configuration: Configuration, isInMemory: Bool) throws {
+    if !isInMemory { busyWait.toldFile = GateRecord.path(besideFileAt: absolutePath) }
     setBusyTimeout(milliseconds: Int32(configuration.busyTimeout * 1000))
     try setFlag(SQLITE_DBCONFIG_DQS_DML, false)  // "nosuch" is a missing column, not a string
     try setFlag(SQLITE_DBCONFIG_DQS_DDL, false)
@@ -209,7 +210,7 @@ extension Connection {
     for (name, path) in configuration.attached.sorted(by: { $0.key < $1.key }) {
       do {
         try attach(path, as: name, configuration.attachedKeys[name] ?? configuration.key)
-        try checkAttachedOnce(name)
+        try checkLastAttached()
         let setting = { (setting: String) in setting.quotedName(inDatabase: name) }
         try pragma("PRAGMA \(setting("secure_delete")) = \(configuration.secureDelete.rawValue)")
         try pragma("PRAGMA \(setting("synchronous")) = \(configuration.synchronous.rawValue)")
@@ -226,15 +227,14 @@ extension Connection {
     }
   }
 
-  /// Throws `.misuse` if the file of an attached database is that of another one of the connection: a transaction that
-  /// writes to one of them would wait for its own lock.
-  private func checkAttachedOnce(_ name: String) throws {
-    var (own, others): (FileIdentity?, [(name: String, file: FileIdentity?)]) = (nil, [])
-    try eachRow("PRAGMA database_list") { row in
-      let file = row[2].isEmpty ? nil : FileIdentity(row[2])
-      if row[1].isSameName(as: name) { own = file } else { others.append((row[1], file)) }
-    }
-    guard let own, let other = others.first(where: { $0.file == own }) else { return }
+  /// Throws `.misuse` if the file of the database that was attached last is that of another one of the connection: a
+  /// transaction that writes to one of them would wait for the lock of the other. Then it is detached.
+  func checkLastAttached() throws {
+    var files: [(name: String, file: FileIdentity?)] = []
+    try eachRow("PRAGMA database_list") { row in files.append((row[1], row[2].isEmpty ? nil : FileIdentity(row[2]))) }
+    guard let last = files.popLast(), let file = last.file, let other = files.first(where: { $0.file == file })
+    else { return }
+    _ = try? pragma("DETACH \(last.name.quotedName)")
     throw SqlError.misuse(
       "its file is that of the database \(other.name), and a file can't be attached to itself; leave it out")
   }

@@ -54,7 +54,7 @@ public final class MemoryPressureWatch: Sendable {
 
   init(_ pressure: MemoryPressure, _ body: @escaping @Sendable () -> Void) throws {
     watcher = try PressureWatcher(pressure, body)
-    DispatchQueue(label: "sqlable.memory-pressure").async { [watcher] in watcher.run() }
+    startThread { [watcher] in watcher.run() }
   }
 
   deinit { end() }

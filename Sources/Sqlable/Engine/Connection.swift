@@ -43,8 +43,7 @@ final class Connection {
   }
   /// The same, checked by every statement without reference counting.
   private(set) var unretainedInterruption: Unmanaged<Interruption>?
-  /// How long SQLite waits for a lock, in seconds.
-  private(set) var busyTimeout = 0.0
+  let busyWait = BusyWait()
   /// Receives every error of SQLite's that may show a damaged file.
   var didFindDamage: ((SqlError) -> Void)?
   /// What measures its statements, while they are traced.
@@ -375,11 +374,6 @@ final class Connection {
   func setFlag(_ option: Int32, _ on: Bool) throws {
     let code = sqlable_db_config_flag(handle, option, on ? 1 : 0)
     guard code == SQLITE_OK else { throw error(code, sql: nil) }
-  }
-
-  func setBusyTimeout(milliseconds: Int32) {
-    busyTimeout = Double(milliseconds) / 1_000
-    sqlite3_busy_timeout(handle, milliseconds)
   }
 
   /// Frees what SQLite can rebuild: cached pages and compiled statements.

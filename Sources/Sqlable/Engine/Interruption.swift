@@ -107,10 +107,8 @@ final class Interruption: @unchecked Sendable {
     }
     if allowance != nil, allowance?.checkTime() == false { return false }
     guard !isRequested, let since = waitingSince, ContinuousClock.now - since < busyTimeout else { return false }
-    // Random, so that waiting connections do not retry in step.
-    let pause = min(500 << UInt32(min(attempts, 7)), 25_000)
     let start = ContinuousClock.now
-    usleep(UInt32.random(in: UInt32(pause) / 2...UInt32(pause)))
+    BusyWait.pause(attempts)
     waited += start.duration(to: .now)
     return true
   }

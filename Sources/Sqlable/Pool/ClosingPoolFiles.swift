@@ -52,7 +52,7 @@ extension SqlitePool {
   ) async throws -> Value {
     let isCancelled = Guarded(false)
     @Sendable func cancel() { isCancelled.withLock { $0 = true } }
-    return try await onOwnThread("pool.closed", onCancel: cancel) {
+    return try await onOwnThread(onCancel: cancel) {
       let blockade = Blockade(callSite: .init(file: file, line: line), isCancelled: isCancelled)
       return try self.close(blockade, within: duration, body)
     }

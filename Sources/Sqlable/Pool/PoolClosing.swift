@@ -28,7 +28,7 @@ extension SqlitePool {
 
   /// Closes the pool, waiting on a separate thread.
   public func close(within duration: Duration = .seconds(10)) async throws {
-    try await onOwnThread("pool.closing") { try self.close(within: duration) }
+    try await onOwnThread { try self.close(within: duration) }
   }
 
   /// Refuses new calls; returns whether all others end within `duration`.

@@ -20,6 +20,6 @@ extension SqlitePool {
 
   /// Encrypts the file with another key, on a thread of its own.
   public func rekey(to key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) async throws {
-    try await onOwnThread("pool.rekey") { try self.rekey(to: key, file: file, line: line) }
+    try await onOwnThread { try self.rekey(to: key, file: file, line: line) }
   }
 }

@@ -112,12 +112,12 @@ extension SqlitePool {
     return !isStopped
   }
 
-  /// Starts a call that got a handle: wakes its thread, or runs it on the handle's queue.
+  /// Starts a call that got a handle: wakes its thread, or runs it on the handle's.
   func handOn(_ handle: PooledHandle, to call: PoolCall) {
     if let alarm = call.alarm, !handle.isWriter {
       alarm.signal()
     } else {
-      handle.queue.async { self.work(call, handle) }
+      handle.thread.async { self.work(call, handle) }
     }
   }
 

@@ -101,7 +101,7 @@ extension SqlitePool.State {
     guard readersEnd == nil else { return nil }
     if let idle = idleReaders.popLast() { return idle }
     guard readers.count < configuration.readers else { return nil }
-    let reader = PooledHandle(configuration, isWriter: false, number: readers.count + 1)
+    let reader = PooledHandle(configuration, isWriter: false)
     readers.append(reader)
     return reader
   }

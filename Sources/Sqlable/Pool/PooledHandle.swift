@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 
 /// A handle of a pool, opened on first use and held by one call at a time.
@@ -8,8 +7,8 @@ import Glibc
 /// 2. `database` and `checked` are used by the thread that holds the handle, or while it is idle.
 final class PooledHandle: @unchecked Sendable {
   let isWriter: Bool
-  /// Runs asynchronous calls. A queue per handle gets a thread whenever it has work, however many others are busy.
-  let queue: DispatchQueue
+  /// Runs asynchronous calls.
+  let thread = WorkerThread()
   /// Interrupts the running call.
   let interruption: Interruption
   private let maximumWalSize: Int?
@@ -24,11 +23,10 @@ final class PooledHandle: @unchecked Sendable {
   /// The use of its statement cache up to the last call.
   var cacheUse = StatementCacheUse.none
 
-  init(_ configuration: PoolConfiguration, isWriter: Bool, number: Int) {
+  init(_ configuration: PoolConfiguration, isWriter: Bool) {
     self.isWriter = isWriter
     maximumWalSize = configuration.maximumWalSize
     interruption = Interruption(busyTimeout: configuration.handles.busyTimeout)
-    queue = DispatchQueue(label: isWriter ? "sqlable.pool.writer" : "sqlable.pool.reader-\(number)")
   }
 
   /// Opens the handle if needed. Throws `.io` if its file was moved, deleted or replaced.

@@ -96,7 +96,7 @@ public final class SqlitePool: Sendable {
     }
     gate = FileGate(besideFileAt: root.family.path, label: configuration.handles.label)
     totals = configuration.keepsTotals ? StatementTotals() : nil
-    guarded = Guarded(State(writer: PooledHandle(configuration, isWriter: true, number: 0)))
+    guarded = Guarded(State(writer: PooledHandle(configuration, isWriter: true)))
     longReads.withLock { reads in
       let shortest = [configuration.longRead, configuration.maximumRead].compactMap(\.self).min()
       reads = LongReads(shortest ?? .seconds(2)) { [weak self] in

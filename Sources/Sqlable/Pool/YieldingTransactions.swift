@@ -1,3 +1,5 @@
+import Glibc
+
 extension SqlitePool {
   /// Calls `step` repeatedly in a transaction of the writer until it returns ``Iteration/stop``; commits early and
   /// begins another transaction whenever another writer waits.
@@ -11,8 +13,9 @@ extension SqlitePool {
   /// ```
   ///
   /// For long work that may stay half done: a step that fails rolls back the open transaction only, and early commits
-  /// stay. Between two steps, writers that wait in this pool and in other processes' pools go first. `isNew` is true in
-  /// the first step of each transaction: what an earlier step has read may have changed since.
+  /// stay. Between two steps, writers that wait go first: those of this pool, other pools and handles, also of other
+  /// processes, but not those of other programs, such as the `sqlite3` shell. `isNew` is true in the first step of each
+  /// transaction: what an earlier step has read may have changed since.
   ///
   /// Each transaction waits for the writer as a separate call, and does not share its commit, so no step is run twice.
   /// Throws what `transaction` throws, with the fate of the open transaction, and `.misuse` inside a closure of the
@@ -26,7 +29,8 @@ extension SqlitePool {
   ) throws -> Int {
     try checkIsOutside()
     var count = 1
-    while try perform(.alone, at: .init(file: file, line: line), { db in try self.steps(db, step) }) == .continue {
+    while let pause = try perform(.alone, at: .init(file: file, line: line), { db in try self.steps(db, step) }) {
+      if pause > .zero { usleep(UInt32(pause / .microseconds(1))) }
       count += 1
     }
     return count
@@ -43,7 +47,10 @@ extension SqlitePool {
     try checkIsOutside()
     var count = 1
     let place = CallSite(file: file, line: line)
-    while try await perform(.alone, at: place, { db in try self.steps(db, step) }) == .continue { count += 1 }
+    while let pause = try await perform(.alone, at: place, { db in try self.steps(db, step) }) {
+      if pause > .zero { try await Task.sleep(for: pause) }
+      count += 1
+    }
     return count
   }
 
@@ -90,24 +97,84 @@ extension SqlitePool {
     guard withState({ $0.ownHandle }) == nil else { throw misuse("can't yield inside a closure of the pool") }
   }
 
-  /// Runs one transaction: steps until the last, or until another writer waits.
-  private func steps(
-    _ db: SqliteDatabase, _ step: (SqliteDatabase, Bool) throws -> Iteration
-  ) throws -> Iteration {
+  /// Runs one transaction: steps until the last, or until another writer waits. Returns the pause before the next
+  /// transaction; nil after the last step.
+  private func steps(_ db: SqliteDatabase, _ step: (SqliteDatabase, Bool) throws -> Iteration) throws -> Duration? {
     try db.transaction { db in
-      var isNew = true
-      while true {
-        let next = try step(db, isNew)
-        try db.checkInterruption()
-        guard next == .continue else { return .stop }
-        isNew = false
-        if isWriterWanted { return .continue }
+      gate.beginLookingForHandles()
+      return try db.runSteps(step) {
+        if withState({ $0.waitingWrites.count > 0 || $0.blockade != nil }) || gate.isTurnOver { return .zero }
+        return gate.isHandleWaiting ? SqliteDatabase.pauseForHandles : nil
       }
     }
   }
+}
 
-  /// Whether a call of this pool waits for the writer or to close the files, or another pool for its turn.
-  private var isWriterWanted: Bool {
-    withState { $0.waitingWrites.count > 0 || $0.blockade != nil } || gate.isTurnOver
+extension SqliteDatabase {
+  /// A handle that waits does not notice a commit before its next attempt.
+  fileprivate static let pauseForHandles = Duration.microseconds(Int(BusyWait.longestPause) + 5_000)
+
+  /// Runs steps until the last, which returns nil, or until `isWanted` returns the pause that another writer needs.
+  fileprivate func runSteps(
+    _ step: (SqliteDatabase, Bool) throws -> Iteration, until isWanted: () -> Duration?
+  ) throws -> Duration? {
+    var isNew = true
+    while true {
+      let next = try step(self, isNew)
+      try checkInterruption()
+      guard next == .continue else { return nil }
+      isNew = false
+      if let pause = isWanted() { return pause }
+    }
+  }
+
+  /// Calls `step` repeatedly in a transaction until it returns ``Iteration/stop``; commits early and begins another
+  /// transaction whenever another writer waits.
+  ///
+  /// ```swift
+  /// try db.yieldingTransaction { db, isNew in
+  ///   guard let line = try reader.next() else { return .stop }
+  ///   try Bicycle(line).insert().run(db)
+  ///   return .continue
+  /// }
+  /// // BEGIN IMMEDIATE; INSERT …; INSERT …; COMMIT; BEGIN IMMEDIATE; INSERT …; COMMIT
+  /// ```
+  ///
+  /// For long work that may stay half done: a step that fails rolls back the open transaction only, and early commits
+  /// stay. Pools and handles that wait to write to the file go first, also those of other processes, but not other
+  /// programs, such as the `sqlite3` shell; a database in memory has one transaction. `isNew` is true in the first step
+  /// of each transaction: what an earlier step has read may have changed since.
+  ///
+  /// Throws what `transaction` throws, with the fate of the open transaction, and `.misuse` inside a transaction or a
+  /// closure of a pool. Blocks the thread; others that use the handle wait for the open transaction.
+  ///
+  /// - Returns: The number of transactions.
+  @discardableResult
+  public func yieldingTransaction(
+    file: StaticString = #fileID, line: UInt = #line,
+    _ step: (_ db: SqliteDatabase, _ isNew: Bool) throws -> Iteration
+  ) throws -> Int {
+    guard !belongsToPool else { throw misuse("can't yield inside a closure of the pool") }
+    guard transactionLevel == 0 else { throw misuse("can't yield inside a transaction") }
+    var count = 1
+    while let pause = try transaction(file: file, line: line, { db in try db.steps(step) }) {
+      usleep(UInt32(pause / .microseconds(1)))
+      count += 1
+    }
+    return count
+  }
+
+  private func steps(_ step: (SqliteDatabase, Bool) throws -> Iteration) throws -> Duration? {
+    let path = try locked { try openConnection().absolutePath }
+    guard let gate = path.isEmpty ? nil : GateFile(besideFileAt: path) else { return try runSteps(step) { nil } }
+    let lastWait = gate.lastWait
+    var next = ContinuousClock.now
+    return try runSteps(step) {
+      let now = ContinuousClock.now
+      guard now >= next else { return nil }
+      next = now + .milliseconds(1)
+      // A pool that has its turn waits for the lock that this handle has.
+      return gate.isLockedByOthers(.both) || gate.lastWait != lastWait ? SqliteDatabase.pauseForHandles : nil
+    }
   }
 }

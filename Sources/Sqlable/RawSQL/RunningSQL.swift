@@ -218,7 +218,10 @@ extension SqliteDatabase {
     defer { noteSchemaChange(statement) }
     if statement.standsAlone {
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
-      return try steps()
+      try steps()
+      // SQLite considers it read-only.
+      if statement.columnCount == 0, statement.firstKeyword == "ATTACH" { try connection.checkLastAttached() }
+      return
     }
     try writing(on: connection, atomically: isAtomic, mayKeep: mayKeep(statement)) {
       let mark = observation?.mark ?? 0

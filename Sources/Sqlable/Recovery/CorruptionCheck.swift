@@ -90,7 +90,7 @@ extension SqliteDatabase {
   /// db.onCorruption { report in alert(report.tables, report.indexes, report.pages) }
   /// ```
   ///
-  /// It is called on a thread of its own. The file was then checked on a connection of its own, which takes as long as
+  /// It is called on a new thread. The file was then checked on a connection of its own, which takes as long as
   /// reading all of it, and keeps writers waiting. With `exclusively` they wait until `body` returns or calls
   /// `withClosed`, and so do readers if the database is not in WAL mode. If the file was found damaged before, it is
   /// called soon. An intact file costs nothing.
@@ -99,7 +99,7 @@ extension SqliteDatabase {
   ) {
     guard let check = lockedAnyway({ corruptionCheck }) else { return }
     check.functions.corruption.add { error in
-      DispatchQueue(label: "Sqlable.onCorruption").async {
+      startThread {
         try? check.run(because: error, exclusively: exclusively, body)
       }
     }

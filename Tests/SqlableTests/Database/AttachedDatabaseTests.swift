@@ -264,4 +264,21 @@ import Testing
     #expect(Bicycle.read().in(database: "a") != Bicycle.read().in(database: "b"))
     expectInvalidStatement { _ = try Bicycle.read().in(database: "a").evaluate(over: [Bicycle]()) }
   }
+
+  @Test func aFileIsNotAttachedToItselfBySQL() throws {
+    try withDirectory { directory in
+      let path = directory + "/a.sqlite"
+      let db = try SqliteDatabase(filepath: path)
+      try db.createTable(Bicycle.self)
+      for (name, file) in [("again", path), ("link", directory + "/./a.sqlite")] {
+        let error = expectMisuse { try db.execute("ATTACH \(file) AS \(table: name)") }
+        #expect(error?.message.contains("its file is that of the database main") == true)
+      }
+      let names = try db.query("SELECT name FROM pragma_database_list", as: String.self)
+      #expect(names == ["main"])
+      try db.execute("ATTACH \(directory + "/b.sqlite") AS b")
+      expectMisuse { try db.execute("ATTACH \(directory + "/b.sqlite") AS c") }
+      #expect(try db.query("SELECT name FROM pragma_database_list", as: String.self) == ["main", "b"])
+    }
+  }
 }

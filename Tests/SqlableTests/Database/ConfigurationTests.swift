@@ -12,7 +12,7 @@ import Testing
 
   @Test func theDefaultsAreThoseOfAService() throws {
     let defaults = [
-      "journal_mode": "wal", "foreign_keys": "1", "synchronous": "1", "secure_delete": "2", "busy_timeout": "5000",
+      "journal_mode": "wal", "foreign_keys": "1", "synchronous": "1", "secure_delete": "2",
       "cache_size": "-8192", "trusted_schema": "1", "wal_autocheckpoint": "1000", "recursive_triggers": "0",
     ]
     try withDatabase { db in
@@ -30,7 +30,6 @@ import Testing
     try withDatabase(configuration) { db in
       for handle in [db, try db.createChild(), try db.createChild().createChild()] {
         #expect(handle.configuration == configuration)
-        #expect(try pragma(handle, "busy_timeout") == "1250")
         #expect(try pragma(handle, "synchronous") == "2")
         #expect(try pragma(handle, "foreign_keys") == "0")
         #expect(try pragma(handle, "recursive_triggers") == "1")
@@ -70,7 +69,6 @@ import Testing
     let db = try SqliteDatabase.inMemory()
     #expect(try pragma(db, "foreign_keys") == "1")
     #expect(try pragma(db, "trusted_schema") == "1")
-    #expect(try pragma(db, "busy_timeout") == "5000")
     #expect(try pragma(db, "cache_size") == "-8192")
   }
 

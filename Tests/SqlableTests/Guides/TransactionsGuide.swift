@@ -51,6 +51,21 @@ import Testing
     }
   }
 
+  @Test func longWorkYields() throws {
+    try withTables { db in
+      let lines = ["Norco", "Trek"]
+      var next = 0
+      let transactions = try db.yieldingTransaction { db, isNew in
+        guard next < lines.count else { return .stop }
+        try Bicycle(name: lines[next], color: "green").insert().run(db)
+        next += 1
+        return .continue
+      }
+      #expect(transactions == 1)
+      #expect(try Bicycle.count().run(db) == 2)
+    }
+  }
+
   @Test func aNestedTransactionDecides() async throws {
     let pool = try SqlitePool.inMemory()
     try await pool.transaction { db in

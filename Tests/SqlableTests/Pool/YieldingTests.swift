@@ -139,4 +139,118 @@ struct YieldingTests {
       }
     }
   }
+
+  // MARK: Handles
+
+  /// Calls `yielding` beside a write of another handle, pool or process, until that is stored; returns the number of
+  /// transactions that were begun before.
+  private func countBegins(
+    _ path: String, _ yielding: ((SqliteDatabase, Bool) throws -> Iteration) throws -> Int,
+    beside write: @escaping @Sendable () throws -> Void
+  ) throws -> Int {
+    let (begins, isWritten) = (Collected<Int>(), Mutex(false))
+    let writer = Thread {
+      while begins.values.isEmpty { usleep(100) }
+      if (try? write()) != nil { isWritten.withLock { $0 = true } }
+    }
+    writer.start()
+    var next = 0
+    let count = try yielding { db, isNew in
+      next += 1
+      if isNew { begins.append(next) }
+      try insert(next, db)
+      usleep(200)
+      return isWritten.withLock { $0 } || next == 50_000 ? .stop : .continue
+    }
+    #expect(count == begins.values.count)
+    #expect(isWritten.withLock { $0 }, "the other writer waited in vain")
+    return count
+  }
+
+  @Test func handlesAreServedBetweenTheStepsOfAPool() throws {
+    try withMembers { pool in
+      let path = pool.filepath
+      let count = try countBegins(path, { step in try pool.yieldingTransaction(step) }) {
+        let handle = try SqliteDatabase(filepath: path)
+        try Member(id: -1, name: "handle").insert().run(handle)
+      }
+      #expect(count >= 2)
+      #expect(try Member.select(Member.id).orderBy(Member.id).first(pool) == -1)
+    }
+  }
+
+  @Test func poolsAndHandlesAreServedBetweenTheStepsOfAHandle() throws {
+    try withMembers { pool in
+      let path = pool.filepath
+      let db = try SqliteDatabase(filepath: path)
+      let besideAPool = try countBegins(path, { step in try db.yieldingTransaction(step) }) {
+        try Member(id: -1, name: "pool").insert().run(pool)
+      }
+      #expect(besideAPool >= 2)
+      try Member.deleteAll().run(db)
+      let child = try db.createChild()
+      let besideAChild = try countBegins(path, { step in try db.yieldingTransaction(step) }) {
+        try Member(id: -1, name: "child").insert().run(child)
+      }
+      #expect(besideAChild >= 2)
+    }
+  }
+
+  @Test func anotherProcessIsServedBetweenTheStepsOfAHandle() throws {
+    try #require(TestProgram.isAvailable)
+    try withMembers { pool in
+      let path = pool.filepath
+      let other = try PoolProcess(.writing, path, id: 1_000_000)
+      #expect(other.answer() == "ready")
+      let db = try SqliteDatabase(filepath: path)
+      let count = try countBegins(path, { step in try db.yieldingTransaction(step) }) {
+        try other.goOn()
+        #expect(Int(other.answer()).map { $0 > 0 } == true)
+      }
+      #expect(count >= 2)
+      #expect(other.end())
+    }
+  }
+
+  @Test func aHandleAloneHasOneTransaction() throws {
+    try withMembers { pool in
+      for db in [try SqliteDatabase(filepath: pool.filepath), try SqliteDatabase.inMemory()] {
+        try db.createTable(Member.self)
+        var next = 0
+        let count = try db.yieldingTransaction { db, isNew in
+          #expect(isNew == (next == 0))
+          next += 1
+          try insert(next, db)
+          return next < 100 ? .continue : .stop
+        }
+        #expect(try count == 1 && Member.count().run(db) == 100)
+      }
+    }
+  }
+
+  @Test func anErrorUndoesTheOpenTransactionOfAHandle() throws {
+    struct Stop: Error {}
+    try withMembers { pool in
+      let db = try SqliteDatabase(filepath: pool.filepath)
+      #expect(throws: Stop.self) {
+        try db.yieldingTransaction { db, _ in
+          try insert(1, db)
+          throw Stop()
+        }
+      }
+      #expect(try Member.count().run(db) == 0 && db.transactionLevel == 0)
+    }
+  }
+
+  @Test func insideATransactionAHandleDoesNotYield() throws {
+    try withMembers { pool in
+      let db = try SqliteDatabase(filepath: pool.filepath)
+      try db.transaction { db in
+        expectMisuse { _ = try db.yieldingTransaction { _, _ in .stop } }
+      }
+      _ = try pool.read { db in
+        expectMisuse { _ = try db.yieldingTransaction { _, _ in .stop } }
+      }
+    }
+  }
 }

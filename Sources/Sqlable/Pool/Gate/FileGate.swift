@@ -32,7 +32,7 @@ final class FileGate: Sendable {
   /// Signalled when the turn has come, or never will.
   private let bell = DispatchSemaphore(value: 0)
   /// Waits for the file locks. Such a wait can't be interrupted, so the writer's thread must not do it.
-  private let line = DispatchQueue(label: "sqlable.pool.gate")
+  private let line = WorkerThread()
   private let generation = ForkGuard.generation
 
   private struct State {
@@ -49,6 +49,8 @@ final class FileGate: Sendable {
     var place = QueuePosition.nowhere
     /// Whether the writer waits for the turn.
     var isWanted = false
+    /// As ``GateFile/lastWait`` was when this pool began to look.
+    var lastWait: Int64?
   }
 
   private enum QueuePosition {
@@ -115,12 +117,23 @@ final class FileGate: Sendable {
   }
 
   /// Whether this pool's turn has lasted its time, and another pool waits.
-  var isTurnOver: Bool {
+  var isTurnOver: Bool { isOver { file, _ in file.isLockedByOthers(.door) } }
+
+  /// Makes ``isHandleWaiting`` see the handles that wait from here on.
+  func beginLookingForHandles() {
+    guard !isForked else { return }
+    state.withLock { $0.lastWait = $0.file?.lastWait }
+  }
+
+  /// Whether this pool's turn has lasted its time, and a handle waits for SQLite's lock.
+  var isHandleWaiting: Bool { isOver { file, lastWait in file.lastWait != lastWait } }
+
+  private func isOver(_ isWanted: (GateFile, _ lastWait: Int64?) -> Bool) -> Bool {
     guard !isForked else { return false }
     let now = ContinuousClock.now
     return state.withLock { state in
       guard state.hasTurn, state.turnEnd.map({ $0 <= now }) ?? true else { return false }
-      return state.file?.isLockedByOthers(.door) ?? false
+      return state.file.map { isWanted($0, state.lastWait) } ?? false
     }
   }
 

@@ -71,6 +71,14 @@ final class GateFile: Sendable {
     return control(GateFile.getLock, &lock) && Int32(lock.l_type) != F_UNLCK
   }
 
+  /// The time when a connection that takes no turns last waited for SQLite's lock, in nanoseconds since 1970: it then
+  /// touches the file.
+  var lastWait: Int64? {
+    var info = stat()
+    guard !isForked, fstat(descriptor, &info) == 0 else { return nil }
+    return Int64(info.st_atim.tv_sec) * 1_000_000_000 + Int64(info.st_atim.tv_nsec)
+  }
+
   /// Replaces the contents. If that fails, other processes know less about the holder of the turn.
   func write(_ bytes: [UInt8]) {
     guard !isForked, ftruncate(descriptor, 0) == 0, !bytes.isEmpty else { return }
