@@ -1,3 +1,4 @@
+import Foundation
 import Sqlable
 import Testing
 
@@ -7,44 +8,68 @@ import Testing
 struct ForeignSchemaTests {
   @Test func printedModelsVerifyAgainstTheirFileAndNeedNoPlan() throws {
     try withDirectory { directory in
-      let path = directory + "/all.sqlite"
-      let db = try SqliteDatabase(filepath: path, configuration: .init(foreignKeys: false))
+      let db = try SqliteDatabase(filepath: directory + "/all.sqlite", configuration: .init(foreignKeys: false))
       for statement in ForeignSchemas.all { try db.execute(SQL(verbatim: statement)) }
-      let count = try db.schema().tables.count
       try db.close()
-      let models = try Program.tool.run(["models", "all.sqlite"], in: directory)
-      try #require(models.exitCode == 0, "\(models.errors)")
-      let types = models.output.matches(of: /\nextension (\w+): Sqlable/).map { String($0.1) }
-      #expect(types.count == count)
-      let main = """
-        import Sqlable
-
-        func check(_ model: (some Sqlable).Type, _ db: SqliteDatabase, _ copy: SqliteDatabase) throws {
-          print("checked", model.tableName)
-          for difference in try Schema(model).differences(db) where !difference.isHarmless { print(difference) }
-          let plan = try Schema(model).plan(db)
-          if !plan.isEmpty { print(plan) }
-          if try model.read().run(db).count != db.query("SELECT count(*) FROM \\(table: model.tableName)", as: Int.self)[0] {
-            print("lost", model.tableName)
-          }
-          try copy.createTable(model)
-        }
-        do {
-          let db = try SqliteDatabase(filepath: CommandLine.arguments[1])
-          let copy = try SqliteDatabase.inMemory()
-        \(types.map { "  try check(\($0).self, db, copy)" }.joined(separator: "\n"))
-          let schema = Schema([\(types.map { "\($0).self" }.joined(separator: ", "))])
-          try schema.verify(db)
-          if try !schema.plan(db).isEmpty { print("a plan for all") }
-          // A file that the models create is the same schema.
-          for difference in try schema.differences(copy) { print("copy", difference) }
-        } catch { print("failed", error) }
-        """
-      let output = try SwiftCompiler.run([("Models", models.output), ("main", main)], [path], in: directory)
-      let lines = output.split(separator: "\n").map(String.init)
-      #expect(lines.filter { !$0.hasPrefix("checked ") } == [])
-      #expect(lines.count == count)
+      try checkModels(ofFile: "all.sqlite", in: directory)
     }
+  }
+
+  /// The database files of Debian packages, which `.ci/foreign-files` fetches.
+  private static let files: [String] = {
+    guard let directory = ProcessInfo.processInfo.environment["SQLABLE_FOREIGN_FILES"] else { return [] }
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    return names.sorted().map { directory + "/" + $0 }
+  }()
+
+  @Test(.enabled(if: !files.isEmpty, "SQLABLE_FOREIGN_FILES names no directory with files"), arguments: files)
+  func printedModelsVerifyAgainstTheFilesOfOtherPrograms(path: String) throws {
+    try withDirectory { directory in
+      try FileManager.default.copyItem(atPath: path, toPath: directory + "/other.sqlite")
+      try checkModels(ofFile: "other.sqlite", in: directory)
+    }
+  }
+
+  /// Prints the models of a file, compiles them, and expects that they are its schema and read its rows.
+  private func checkModels(ofFile name: String, in directory: String) throws {
+    let db = try SqliteDatabase(
+      filepath: directory + "/" + name, configuration: .init(journalMode: .delete, foreignKeys: false))
+    let schema = try db.schema()
+    let count = schema.tables.count + schema.views.count
+    try db.close()
+    let models = try Program.tool.run(["models", name], in: directory)
+    try #require(models.exitCode == 0, "\(models.errors)")
+    let types = models.output.matches(of: /\nextension (\w+): Sqlable/).map { String($0.1) }
+    #expect(types.count == count)
+    let main = """
+      import Sqlable
+
+      func check(_ model: (some Sqlable).Type, _ db: SqliteDatabase, _ copy: SqliteDatabase) throws {
+        print("checked", model.tableName)
+        for difference in try Schema(model).differences(db) where !difference.isHarmless { print(difference) }
+        let plan = try Schema(model).plan(db)
+        if !plan.isEmpty { print(plan) }
+        if try model.read().run(db).count != db.query("SELECT count(*) FROM \\(table: model.tableName)", as: Int.self)[0] {
+          print("lost", model.tableName)
+        }
+        try copy.createTable(model)
+      }
+      do {
+        let db = try SqliteDatabase(filepath: CommandLine.arguments[1])
+        let copy = try SqliteDatabase.inMemory()
+      \(types.map { "  try check(\($0).self, db, copy)" }.joined(separator: "\n"))
+        let schema = Schema([\(types.map { "\($0).self" }.joined(separator: ", "))])
+        try schema.verify(db)
+        if try !schema.plan(db).isEmpty { print("a plan for all") }
+        // A file that the models create is the same schema.
+        for difference in try schema.differences(copy) { print("copy", difference) }
+      } catch { print("failed", error) }
+      """
+    let path = directory + "/" + name
+    let output = try SwiftCompiler.run([("Models", models.output), ("main", main)], [path], in: directory)
+    let lines = output.split(separator: "\n").map(String.init)
+    #expect(lines.filter { !$0.hasPrefix("checked ") } == [])
+    #expect(lines.count == count)
   }
 }
 
