@@ -174,8 +174,8 @@ extension DocumentDecoder {
     _ document: Document, like known: AssociationLevel, under table: TableInfo
   ) throws -> AssociationLevel {
     let fields = try fields(document, DocumentDecoder.associationKeys, "an association")
-    try begin()
-    defer { end() }
+    try begin(DocumentDecoder.levelsOfQuery)
+    defer { end(DocumentDecoder.levelsOfQuery) }
     // Before its columns are named: a policy hides a table that it does not have.
     if let access, let link = known.path.link, !access.tables.values.contains(where: { $0.info === link }) {
       throw DocumentAccess.refusal

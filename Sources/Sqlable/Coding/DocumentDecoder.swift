@@ -14,9 +14,11 @@ final class DocumentDecoder {
   var parameters: Set<ByBytes> = []
   /// The names of the queries whose definitions enclose the place.
   @exclusivity(unchecked) var defining: [String] = []
-  /// The number of terms so far, and how deep the current one is.
+  /// The number of terms and queries so far, and how many enclose the place.
   @exclusivity(unchecked) private var nodes = 0
   @exclusivity(unchecked) private var depth = 0
+  /// How many levels enclose the place: a term or query counts as many as it takes stack.
+  @exclusivity(unchecked) private var levels = 0
   /// The place in the document. Not shortened when an error is thrown, so that the error can name it.
   @exclusivity(unchecked) private(set) var path: [PathStep] = []
 
@@ -33,17 +35,30 @@ final class DocumentDecoder {
 
   // MARK: Limits
 
-  /// Counts a term or a query; throws if there are too many, or if they are nested too deeply.
-  func begin() throws {
+  /// The most levels: whatever a program does with the statement, half a megabyte of stack suffices, even in a debug
+  /// build. A policy walks terms once more, with larger frames.
+  private var maximumLevels: Int { access == nil ? 100 : 50 }
+
+  /// The levels of a query within another.
+  static let levelsOfQuery = 5
+
+  /// Counts a term or a query; throws if there are too many, or if they are nested too deeply. Call ``end(_:)`` with as
+  /// many levels.
+  func begin(_ levels: Int) throws {
     nodes += 1
     depth += 1
+    self.levels += levels
+    guard self.levels <= maximumLevels else { throw failure("its terms and queries are nested too deeply") }
     guard let access else { return }
     guard nodes <= access.maximumNodes, depth <= access.maximumDepth else {
       throw failure("the document is larger or deeper than the policy allows")
     }
   }
 
-  func end() { depth -= 1 }
+  func end(_ levels: Int) {
+    depth -= 1
+    self.levels -= levels
+  }
 
   func checkList(_ count: Int) throws {
     guard let access else { return }

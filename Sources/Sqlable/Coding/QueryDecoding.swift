@@ -14,8 +14,8 @@ extension DocumentDecoder {
   /// Reads a query; its terms may use the tables of `outer`.
   func query(_ document: Document, outer: Scope?, form: SelectQuery.Form = .rows) throws -> SelectQuery {
     let fields = try fields(document, DocumentDecoder.queryKeys, "a query")
-    try begin()
-    defer { end() }
+    try begin(DocumentDecoder.levelsOfQuery)
+    defer { end(DocumentDecoder.levelsOfQuery) }
     if let plain = try plain(fields, outer, form) { return plain }
     var query: SelectQuery
     let scope: Scope

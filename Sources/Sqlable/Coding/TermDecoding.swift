@@ -3,8 +3,9 @@
 extension DocumentDecoder {
   /// Reads a term of a query with these tables.
   func term(_ document: Document, _ scope: Scope) throws -> SqlExpression {
-    try begin()
-    defer { end() }
+    let levels = document.levels
+    try begin(levels)
+    defer { end(levels) }
     if let value = try value(document) { return SqlExpression(value) }
     guard case .object(let members) = document else { throw failure("a term must be text, an integer or an object") }
     if members.count == 1, let operation = SqlExpression.BinaryOperator.byKey[members[0].key] {
@@ -318,6 +319,25 @@ extension DocumentDecoder {
       let term = try term(members[0].value, scope)
       leave()
       return OrderTerm(expression: term, direction: direction)
+    }
+  }
+}
+
+extension Document {
+  /// The levels that a term counts as. Operators stand in long chains, and their frames are small.
+  fileprivate var levels: Int {
+    guard case .object(let members) = self else { return 1 }
+    return members.contains { $0.key.isOperator } ? 1 : 2
+  }
+}
+
+extension String {
+  /// Whether it is the key of an operator, or of a collation.
+  fileprivate var isOperator: Bool {
+    switch TermForm.byKey[self] {
+    case .not, .negative, .isNull, .isNotNull, .collate: true
+    case nil: SqlExpression.BinaryOperator.byKey[self] != nil
+    default: false
     }
   }
 }

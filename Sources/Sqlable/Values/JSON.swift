@@ -142,7 +142,8 @@ extension JSON: SqlValue {
     let document: Document
     var copy = text
     do { document = try copy.withUTF8 { try JSONReader.read(UnsafeRawBufferPointer($0)) } } catch {
-      throw SqlError.decoding(expected: "JSON", found: "TEXT that is not valid JSON, or nested too deeply")
+      let reason = (error as? SqlError).map { ": \($0.message)" } ?? ""
+      throw SqlError.decoding(expected: "JSON", found: "TEXT that is not valid JSON, or nested too deeply\(reason)")
     }
     self = try JSON(document, depth: 0)
   }

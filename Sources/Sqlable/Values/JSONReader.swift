@@ -5,9 +5,8 @@ import FoundationEssentials
 struct JSONReader {
   private let text: UnsafeRawBufferPointer
   private var position = 0
-  private var depth = 0
 
-  /// The deepest nesting of objects and lists: no valid statement is deeper. Half a megabyte of stack suffices.
+  /// The deepest nesting of objects and lists: no valid statement is deeper.
   static let maximumDepth = 400
   /// So many keys of an object are compared one by one.
   private static let fewKeys = 24
@@ -34,10 +33,83 @@ struct JSONReader {
     while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
   }
 
+  /// A list or object that has not ended.
+  private struct Container {
+    let isObject: Bool
+    var values: [Document] = []
+    var members: [Document.Member] = []
+    // By bytes: two keys that == equates can be two columns.
+    var keys: Set<ByBytes> = []
+    var key = ""
+
+    var end: UInt8 { isObject ? UInt8(ascii: "}") : UInt8(ascii: "]") }
+    var document: Document { isObject ? .object(members) : .list(values) }
+
+    mutating func append(_ value: Document) {
+      if isObject { members.append(Document.Member(key: key, value: value)) } else { values.append(value) }
+    }
+
+    /// Takes the key of the next member; returns false if there was one of that name.
+    mutating func begin(_ key: String) -> Bool {
+      self.key = key
+      guard members.count >= JSONReader.fewKeys else { return !members.contains { $0.key.isExactly(key) } }
+      if keys.isEmpty { for member in members { keys.insert(ByBytes(wrappedValue: member.key)) } }
+      return keys.insert(ByBytes(wrappedValue: key)).inserted
+    }
+  }
+
+  /// Reads a value. Containers stand on a stack of the heap: a thread's has room for a few hundred of them at most.
   private mutating func value() throws -> Document {
+    var open: [Container] = []
+    while true {
+      skipSpace()
+      var value: Document
+      if next == UInt8(ascii: "{") || next == UInt8(ascii: "[") {
+        guard open.count < JSONReader.maximumDepth else { throw Document.tooDeep }
+        let container = Container(isObject: next == UInt8(ascii: "{"))
+        position += 1
+        skipSpace()
+        if next != container.end {
+          open.append(container)
+          try beginElement(&open[open.count - 1])
+          continue
+        }
+        position += 1
+        value = container.document
+      } else {
+        value = try scalar()
+      }
+      while !open.isEmpty {
+        open[open.count - 1].append(value)
+        skipSpace()
+        if next == UInt8(ascii: ",") {
+          position += 1
+          try beginElement(&open[open.count - 1])
+          break
+        }
+        guard next == open[open.count - 1].end else {
+          throw failure("lacks a comma or the end of \(open[open.count - 1].isObject ? "an object" : "a list")")
+        }
+        position += 1
+        value = open.removeLast().document
+      }
+      if open.isEmpty { return value }
+    }
+  }
+
+  /// Reads the key of an object's next member.
+  private mutating func beginElement(_ container: inout Container) throws {
+    guard container.isObject else { return }
+    skipSpace()
+    guard next == UInt8(ascii: "\"") else { throw failure("lacks a key") }
+    guard container.begin(try string()) else { throw failure("has a key twice") }
+    skipSpace()
+    guard next == UInt8(ascii: ":") else { throw failure("lacks a colon") }
+    position += 1
+  }
+
+  private mutating func scalar() throws -> Document {
     switch next {
-    case UInt8(ascii: "{"): return try nested { try $0.object() }
-    case UInt8(ascii: "["): return try nested { try $0.list() }
     case UInt8(ascii: "\""): return .text(try string())
     case UInt8(ascii: "t"): return try word("true", .bool(true))
     case UInt8(ascii: "f"): return try word("false", .bool(false))
@@ -48,15 +120,6 @@ struct JSONReader {
     }
   }
 
-  private mutating func nested(_ body: (inout JSONReader) throws -> Document) throws -> Document {
-    guard depth < JSONReader.maximumDepth else { throw Document.tooDeep }
-    depth += 1
-    position += 1
-    let document = try body(&self)
-    depth -= 1
-    return document
-  }
-
   private mutating func word(_ word: StaticString, _ value: Document) throws -> Document {
     let count = word.utf8CodeUnitCount
     guard position + count <= text.count,
@@ -64,64 +127,6 @@ struct JSONReader {
     else { throw failure("has an unknown word") }
     position += count
     return value
-  }
-
-  private mutating func list() throws -> Document {
-    var values: [Document] = []
-    skipSpace()
-    if next == UInt8(ascii: "]") {
-      position += 1
-      return .list([])
-    }
-    while true {
-      skipSpace()
-      values.append(try value())
-      skipSpace()
-      switch next {
-      case UInt8(ascii: ","): position += 1
-      case UInt8(ascii: "]"):
-        position += 1
-        return .list(values)
-      default: throw failure("lacks a comma or the end of a list")
-      }
-    }
-  }
-
-  private mutating func object() throws -> Document {
-    var members: [Document.Member] = []
-    // By bytes: two keys that == equates can be two columns.
-    var keys: Set<ByBytes> = []
-    skipSpace()
-    if next == UInt8(ascii: "}") {
-      position += 1
-      return .object([])
-    }
-    while true {
-      skipSpace()
-      guard next == UInt8(ascii: "\"") else { throw failure("lacks a key") }
-      let key = try string()
-      let isNew: Bool
-      if members.count < JSONReader.fewKeys {
-        isNew = !members.contains { $0.key.isExactly(key) }
-      } else {
-        if keys.isEmpty { for member in members { keys.insert(ByBytes(wrappedValue: member.key)) } }
-        isNew = keys.insert(ByBytes(wrappedValue: key)).inserted
-      }
-      guard isNew else { throw failure("has a key twice") }
-      skipSpace()
-      guard next == UInt8(ascii: ":") else { throw failure("lacks a colon") }
-      position += 1
-      skipSpace()
-      members.append(Document.Member(key: key, value: try value()))
-      skipSpace()
-      switch next {
-      case UInt8(ascii: ","): position += 1
-      case UInt8(ascii: "}"):
-        position += 1
-        return .object(members)
-      default: throw failure("lacks a comma or the end of an object")
-      }
-    }
   }
 
   // MARK: Strings

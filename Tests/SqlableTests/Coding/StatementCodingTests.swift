@@ -123,7 +123,10 @@ import Testing
         let next = try wrapping.wrap(term, around: OraclePlain.oracleColumns)
         guard !OraclePlain.read().orderBy(next).sql.hasPrefix("-- ") else { break }
         // A flat chain has no end.
-        guard OraclePlain.read().orderBy(next).sql.utf8.count < 3000 else { break }
+        let read = OraclePlain.read().orderBy(next)
+        guard read.sql.utf8.count < 3000 else { break }
+        // Of terms that take much stack a document has fewer levels.
+        guard (try? Statement<OraclePlain, [OraclePlain]>(json: read.json())) != nil else { break }
         term = next
       }
       try checkRoundTrip(OraclePlain.read().orderBy(term))

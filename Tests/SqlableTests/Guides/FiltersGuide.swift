@@ -90,19 +90,26 @@ import Testing
         [("Norco", "red"), ("Trek", "blue"), ("Cube", "red"), ("Giant", "green")].map { Bicycle(name: $0, color: $1) }
       ).run(db)
       let list = Bicycle.read().orderBy(Bicycle.color, .desc)
-      let first = try list.page(after: nil, limit: 2).run(db)
-      let next = try list.page(after: first.last, limit: 2).run(db)
+      let first = try list.page(limit: 2).run(db)
+      guard let last = first.last else { return }
+      let next = try list.page(after: last, limit: 2).run(db)
       #expect(first.map(\.name) == ["Cube", "Norco"] && next.map(\.name) == ["Giant", "Trek"])
       #expect(
-        list.page(after: first.last, limit: 2).sql == """
+        list.page(after: last, limit: 2).sql == """
           SELECT "id", "name", "color", "owner_id" FROM "bicycle" \
           WHERE "color" <= ? AND ("color" < ? OR "id" < ?) ORDER BY "color" DESC, "id" DESC LIMIT ?
           """)
+    }
+  }
+
+  @Test func pagesOfAQueryBeginAfterValues() throws {
+    try withDatabase { db in
       try db.createTable(Car.self)
       try Car.insert((1...60).map { Car(id: $0, name: "\($0)", price: Double($0 / 2), isElectric: false) }).run(db)
       let query = Car.select(Car.name, Car.price, Car.id).orderBy(Car.price.desc, Car.id.desc)
-      let dearest = try query.page(after: nil, limit: 50).run(db)
-      let others = try query.page(after: dearest.last.map { [$0.1, $0.2] }, limit: 50).run(db)
+      let dearest = try query.page(limit: 50).run(db)
+      guard let last = dearest.last else { return }
+      let others = try query.page(after: [last.1, last.2], limit: 50).run(db)
       #expect((dearest + others).map(\.2) == (1...60).reversed())
       #expect(
         query.page(after: [5, 3], limit: 50).sql == """

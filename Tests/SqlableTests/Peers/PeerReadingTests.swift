@@ -84,7 +84,7 @@ import Testing
         byHand:
           "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film ORDER BY title LIMIT 10 OFFSET 3"
       )
-      let last = try Film.byId(2).run(asked.db)
+      let last = try #require(try Film.byId(2).run(asked.db))
       try asked.typed(
         "The page after a film, however many came before it",
         Film.read().orderBy(Film.year).page(after: last, limit: 2),

@@ -1,8 +1,18 @@
 // Pages of rows that begin after a row, which cost the same wherever they are: unlike an offset they skip nothing.
 
 extension Statement where Output == [Model] {
-  /// The rows after a row, such as the last one of the page before, in the order of the statement; without one, the
-  /// first rows.
+  /// The first rows in the order of the statement, followed by the primary key: the page before those of
+  /// ``page(after:limit:)``.
+  ///
+  /// ```swift
+  /// let first = Bicycle.read().orderBy(Bicycle.color, .desc).page(limit: 50)
+  /// // … ORDER BY "color" DESC, "id" DESC LIMIT ?
+  /// ```
+  ///
+  /// Running it throws what a page after a row throws.
+  public consuming func page(limit: Int) -> Statement { paged(after: nil, limit) }
+
+  /// The rows after a row, such as the last one of the page before, in the order of the statement.
   ///
   /// ```swift
   /// let page = Bicycle.read().orderBy(Bicycle.color, .desc).page(after: last, limit: 50)
@@ -11,12 +21,14 @@ extension Statement where Output == [Model] {
   ///
   /// The primary key follows the terms of the order, so that no two rows have the same place; an index on the terms
   /// finds the page. NULL has its place as in the order. Rows that are inserted or deleted meanwhile move no other row
-  /// to another page, and the row itself may be gone.
+  /// to another page, and the row itself may be gone: keep the row, not only its key, to go on from there.
   ///
   /// Running it throws `.invalidStatement` if the model has no primary key, if the order has a term that is not a
   /// column of the model, if the statement has an offset, and for a change of rows; `.encoding` if the row can't be
   /// stored.
-  public consuming func page(after row: Model?, limit: Int) -> Statement {
+  public consuming func page(after row: Model, limit: Int) -> Statement { paged(after: row, limit) }
+
+  private consuming func paged(after row: Model?, _ limit: Int) -> Statement {
     guard case .select(var query) = tree else {
       tree.refuse("a page")
       return self
@@ -49,7 +61,17 @@ extension Statement where Output == [Model] {
 }
 
 extension Select {
-  /// The rows after the one that has these values in the terms of the order; without values, the first rows.
+  /// The first rows in the order: the page before those of ``page(after:limit:)``.
+  ///
+  /// ```swift
+  /// let first = Car.select(Car.name, Car.price, Car.id).orderBy(Car.price.desc, Car.id.desc).page(limit: 50)
+  /// // … ORDER BY "price" DESC, "id" DESC LIMIT ?
+  /// ```
+  ///
+  /// Running it throws what a page after values throws.
+  public consuming func page(limit: Int) -> Self { paged(after: nil, limit) }
+
+  /// The rows after the one that has these values in the terms of the order.
   ///
   /// ```swift
   /// let page = Car.select(Car.name, Car.price, Car.id).orderBy(Car.price.desc, Car.id.desc)
@@ -61,7 +83,9 @@ extension Select {
   /// left out. nil stands for NULL, which has its place as in the order. Running it throws `.invalidStatement` for a
   /// different number of values than terms, without an order, for groups, windows and combined queries, which you name
   /// first, and with an offset.
-  public consuming func page(after values: [any SqlValue]?, limit: Int) -> Self {
+  public consuming func page(after values: [any SqlValue], limit: Int) -> Self { paged(after: values, limit) }
+
+  private consuming func paged(after values: [any SqlValue]?, _ limit: Int) -> Self {
     query.refuseIfCombined("a page")
     let order = query.clauses.order
     if !query.clauses.groups.isEmpty || order.contains(where: { $0.expression.isOfSeveralRows }) {

@@ -34,7 +34,7 @@ import Testing
   ) throws {
     var (found, last): ([Model], Model?) = ([], nil)
     repeat {
-      let page = read.page(after: last, limit: limit)
+      let page = last.map { read.page(after: $0, limit: limit) } ?? read.page(limit: limit)
       let models = try page.run(db)
       #expect(try page.evaluate(over: rows) == models, note)
       let decoded = try JSONDecoder().decode(Statement<Model, [Model]>.self, from: JSONEncoder().encode(page))
@@ -43,7 +43,7 @@ import Testing
       last = models.count == limit ? models.last : nil
     } while last != nil
     // The whole list: the first page of any length.
-    let whole = try read.page(after: nil, limit: 1_000).run(db)
+    let whole = try read.page(limit: 1_000).run(db)
     #expect(found == whole && whole.count == rows.count, note)
     // A page after a row that is gone.
     guard let middle = whole.dropLast().randomElement(), let place = whole.firstIndex(of: middle) else { return }
@@ -68,7 +68,7 @@ import Testing
     #expect(whole.count == rows.count, note)
     var (found, last): ([Int], [any SqlValue]?) = ([], nil)
     repeat {
-      let page = try query.page(after: last, limit: limit).run(db)
+      let page = try (last.map { query.page(after: $0, limit: limit) } ?? query.page(limit: limit)).run(db)
       found += page.map(\.0)
       last = page.count == limit ? page.last.map { row in order.map { $0.value(row) } + [row.0] } : nil
     } while last != nil
@@ -145,7 +145,7 @@ import Testing
         message(read.orderBy(Bicycle.name.length()).page(after: row, limit: 1))
           == "a page after a row needs an order by columns of its model")
       #expect(
-        message(read.orderBy(Bicycle.name.length()).page(after: nil, limit: 1))
+        message(read.orderBy(Bicycle.name.length()).page(limit: 1))
           == "a page after a row needs an order by columns of its model")
       #expect(
         message(read.page(after: Bicycle(name: "", color: ""), limit: 1))
