@@ -98,22 +98,29 @@ struct ModelText {
   mutating func addStoredValue() {
     lines += [
       "",
-      "/// A value of any storage class. Text that is not UTF-8 is read as a BLOB of its bytes.",
+      "/// A value of any storage class, which is written back as it was read.",
+      "///",
+      "/// Text that is not UTF-8 is read as a BLOB of its bytes.",
       "\(access)struct StoredValue: SqlValue {",
-      "  \(access)var databaseValue: DatabaseValue",
+      "  \(access)var databaseValue: DatabaseValue { didSet { textBytes = nil } }",
+      "  /// The bytes of a text that is not UTF-8.",
+      "  private var textBytes: [UInt8]?",
       "",
       "  \(access)static var columnType: ColumnType { .blob }",
       "",
-    ]
-    if !access.isEmpty {
-      lines += ["  public init(databaseValue: DatabaseValue) { self.databaseValue = databaseValue }", ""]
-    }
-    lines += [
+      "  \(access)init(databaseValue: DatabaseValue) { self.databaseValue = databaseValue }",
+      "",
       "  \(access)static func read(from cell: ReadCell) throws -> StoredValue {",
       "    guard cell.storageClass == .text else { return StoredValue(databaseValue: try cell.databaseValue()) }",
       "    let bytes = try cell.textBytes()",
-      "    let text = String(validating: bytes, as: UTF8.self)",
-      "    return StoredValue(databaseValue: text.map { .text($0) } ?? .blob(Data(bytes)))",
+      "    if let text = String(validating: bytes, as: UTF8.self) { return StoredValue(databaseValue: .text(text)) }",
+      "    var value = StoredValue(databaseValue: .blob(Data(bytes)))",
+      "    value.textBytes = bytes",
+      "    return value",
+      "  }",
+      "",
+      "  \(access)func write(to cell: inout WriteCell) throws {",
+      "    if let textBytes { cell.set(storedText: textBytes) } else { try cell.set(stored: databaseValue) }",
       "  }",
       "}",
     ]

@@ -95,7 +95,7 @@ extension ValueType {
     var remarks: [String] = []
     if profile.hasBrokenText {
       base = .any(affinity.columnType)
-      remarks.append("holds text that is not UTF-8, which is read as its bytes and can't be written")
+      remarks.append("holds text that is not UTF-8, which is read as a BLOB of its bytes")
     } else if classes == [.text] {
       let isISO = profile.dates.areDates && (affinity == .text || affinity == .blob || isDate)
       base = isISO ? .date(.iso8601) : .text
@@ -129,7 +129,7 @@ extension ValueType {
 
   /// The type of a column with values of several classes.
   static func any(_ type: ColumnType, holding classes: Set<StorageClass>) -> ValueType {
-    ValueType(base: .any(type), remarks: ["holds \(classes.words)", "only \(name(of: type)) can be written"])
+    ValueType(base: .any(type), remarks: ["holds \(classes.words)"])
   }
 
   /// The type of a column of no values.

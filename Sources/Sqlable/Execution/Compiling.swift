@@ -44,8 +44,8 @@ extension Connection {
     guard !sql.isKey else { return }
     try check(tree, table)
     guard case .insert(let query) = tree else { return }
-    let omitted = try writer.omittedKey(of: query, row)
-    let isAssigned = try outsideWalls { try isKeyAssigned(omitted, of: table) }
+    let omitted = OmittedKey(try writer.omittedKey(of: query, row), of: table)
+    let isAssigned = try outsideWalls { try isKeyAssigned(omitted) }
     if isAssigned { return }
     guard table.keyIsRowid, !query.isUpsert, query.rest.value.returned == nil else { return }
     // The default of a key that is no rowid, although the model's declaration makes one.
@@ -158,34 +158,34 @@ extension Connection {
   /// Returns whether SQLite assigns the part of the key that an insert leaves out, or there is none.
   ///
   /// Throws if the insert would store NULL in it: no struct could update or delete that row.
-  private func isKeyAssigned(_ omitted: [Column], of table: TableInfo) throws -> Bool {
-    guard !omitted.isEmpty else { return true }
+  func isKeyAssigned(_ omitted: OmittedKey?) throws -> Bool {
+    guard let omitted else { return true }
+    let (table, database) = (omitted.table, omitted.database)
     // Compiled and not run, so that traces and counts of ordinary inserts do not see it: SQLite names the result after
     // the column that is the rowid. A column named _rowid_ hides the rowid.
-    if table.keyIsRowid, table.key.count == 1, !table.columns[table.key[0]].name.isSameName(as: "_rowid_") {
-      var sql = "SELECT _rowid_ FROM \(table.name.quotedName(inDatabase: table.database))"
+    if let rowid = omitted.rowid, !rowid.isSameName(as: "_rowid_") {
+      var sql = "SELECT _rowid_ FROM \(table.quotedName(inDatabase: database))"
       let named = try? sql.withUTF8 { try compileFirst($0, isOwn: true).statement?.readColumnNames().first }
-      if let named, named.isSameName(as: table.columns[table.key[0]].name) { return true }
+      if let named, named.isSameName(as: rowid) { return true }
     }
     var nullable: Set<[UInt8]> = []
     var isAssigned = true
     // By the table and not the model: SQL that created it may have an expression as the default, or an INTEGER key,
     // which SQLite assigns.
-    let pragma = "table_xinfo".quotedName(inDatabase: table.database)
-    let isRowid = try table.key.count == 1 && !hasKeyIndex(of: table.name, in: table.database)
-    // An integer key that is no rowid is never assigned, so NOT NULL can only fail.
-    let isInteger = table.hasIntegerKey && !table.isWithoutRowid
-    try eachRow("PRAGMA \(pragma)(\(table.name.quotedName))") { row in
+    let pragma = "table_xinfo".quotedName(inDatabase: database)
+    let isRowid = try omitted.isSingle && !hasKeyIndex(of: table, in: database)
+    try eachRow("PRAGMA \(pragma)(\(table.quotedName))") { row in
       let (name, isNotNull, value, isKey) = (row[1], row[3] != "0", row[4], row[5] != "0")
       let hasDefault = !value.isEmpty && !value.isSameName(as: "NULL")
-      guard isKey, !isRowid, omitted.contains(where: { $0.name.isSameName(as: name) }) else { return }
+      guard isKey, !isRowid, omitted.columns.contains(where: { $0.isSameName(as: name) }) else { return }
       isAssigned = false
-      if !isNotNull || isInteger, !hasDefault { nullable.insert(name.foldedName) }
+      // An integer key that is no rowid is never assigned, so NOT NULL can only fail.
+      if !isNotNull || omitted.isInteger, !hasDefault { nullable.insert(name.foldedName) }
     }
-    guard let column = omitted.first(where: { nullable.contains($0.name.foldedName) }) else { return isAssigned }
+    guard let column = omitted.columns.first(where: { nullable.contains($0.foldedName) }) else { return isAssigned }
     throw SqlError.misuse(
-      "the struct has no value for its key \(table.name).\(column.name), and the column has no default"
-    ).at(table: table.name, column: column.name)
+      "the struct has no value for its key \(table).\(column), and the column has no default"
+    ).at(table: table, column: column)
   }
 
   /// Whether a table has an index of its primary key: such a key is not the rowid.

@@ -62,8 +62,10 @@ public struct SqlRequest: Sendable, Hashable, Codable {
   private(set) var parameter: String?
   /// Whether the rows that it inserts have row ids.
   var hasRowId = true
+  /// The part of the key that it leaves to the table, which must not store NULL in it.
+  var omittedKey: OmittedKey?
 
-  private enum CodingKeys: String, CodingKey { case sql, values, isReadOnly }
+  private enum CodingKeys: String, CodingKey { case sql, values, isReadOnly, omittedKey }
 
   public init(sql: String, values: [DatabaseValue], isReadOnly: Bool) {
     (self.sql, self.values, self.isReadOnly) = (sql, values, isReadOnly)
@@ -95,6 +97,7 @@ extension SqlRequest {
   init(_ statement: StatementWithValues, isReadOnly: Bool) {
     self.init(sql: statement.sql, values: statement.bindings, isReadOnly: isReadOnly)
     parameter = statement.parameters.firstPlaceholder?.name
+    omittedKey = statement.omittedKey
   }
 }
 
@@ -114,6 +117,7 @@ extension SqliteDatabase {
   public func answer(to request: SqlRequest) throws -> SqlAnswer {
     try locked {
       let connection = try openConnection()
+      _ = try connection.isKeyAssigned(request.omittedKey)
       var sql = SQL(verbatim: request.sql)
       sql.arguments = request.values.map { .value($0) }
       // A statement that inserts nothing leaves the id of an earlier one.

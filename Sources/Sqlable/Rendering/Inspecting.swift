@@ -26,8 +26,13 @@ extension Statement {
     }
     // Both own memory that is accessed only through pointers.
     return try withExtendedLifetime((writer, parameters)) {
-      try StatementWriter(table: table, sql: buffer, parameters: parameters).write(tree, row: writer.values)
-      return StatementWithValues(sql: buffer.text, parameters: parameters)
+      let statement = StatementWriter(table: table, sql: buffer, parameters: parameters)
+      try statement.write(tree, row: writer.values)
+      var written = StatementWithValues(sql: buffer.text, parameters: parameters)
+      if isRemote, case .insert(let query) = tree {
+        written.omittedKey = OmittedKey(try statement.omittedKey(of: query, writer.values), of: table)
+      }
+      return written
     }
   }
 }
@@ -55,6 +60,7 @@ extension SelectQuery {
 struct StatementWithValues {
   let sql: String
   let parameters: ParameterBuffer
+  var omittedKey: OmittedKey?
 
   var bindings: [DatabaseValue] {
     // It owns memory that is accessed only through pointers.

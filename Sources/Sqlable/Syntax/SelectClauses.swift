@@ -109,21 +109,6 @@ extension SelectQuery.Clauses {
   /// Whether a join may find no row of one of its tables.
   var missesRows: Bool { sources.contains { $0.join.keepsEarlier || $0.join.keepsOwn } }
 
-  /// Records an error for a column of a table of which a join may find no row, that is not read as an optional.
-  mutating func refuseUnmatched(_ term: SqlExpression) {
-    let reference: (alias: String?, column: ColumnReference)
-    switch term.node {
-    case .column(let column): reference = (nil, column)
-    case .qualified(let alias, let column): reference = (alias, column)
-    default: return
-    }
-    for (index, source) in sources.enumerated() where source.alias.isExactly(reference.alias) {
-      guard let join = joinMissing(index), source.table.position(of: reference.column) != nil else { continue }
-      let message = "\(join) may find no row of \(source.name): select its column as an optional, with typed(as:)"
-      note(.invalidStatement(message).at(table: source.table.name, column: reference.column.name))
-    }
-  }
-
   /// Resolves the result's models whose tables are now joined.
   mutating func findResults() {
     if results.contains(where: \.isUnjoined) { give(results) }
@@ -161,7 +146,7 @@ extension SelectQuery.Clauses {
     sources[place].indexHint = IndexHint(name: index.name(inTable: sources[place].table.name))
   }
 
-  private mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
+  mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
 
   /// Whether each row of its tables that meets the conditions is a row of the result, and it has no others.
   var hasRowsOfTables: Bool {

@@ -347,6 +347,8 @@ extension SelectQuery {
     var offset: RowCount?
     /// The error that running it throws.
     var defect: SqlError?
+    /// Terms that a later outer join must not make NULL.
+    var requiredResults = RequiredResults()
   }
 }
 

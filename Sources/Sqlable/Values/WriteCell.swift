@@ -12,6 +12,8 @@ public struct WriteCell {
   @usableFromInline var isStale = false
   /// Whether the value was converted to the form of the column, so that an integer is a decimal's number of units.
   @usableFromInline var isConverted = false
+  /// Whether it is a value that a row of the column holds, which may be of any storage class.
+  @usableFromInline var isHeld = false
   /// The type of the column that receives the value.
   public let type: ColumnType
 
@@ -36,7 +38,9 @@ public struct WriteCell {
 
   /// Whether the column stores the value.
   @usableFromInline
-  var isStored: Bool { type.stores(parameter) && (isConverted || !parameter.isInteger || type.scale == nil) }
+  var isStored: Bool {
+    isHeld || type.stores(parameter) && (isConverted || !parameter.isInteger || type.scale == nil)
+  }
 
   /// Sets a REAL. Throws `.encoding` for NaN, which SQLite would silently store as NULL.
   @inlinable
@@ -66,6 +70,34 @@ public struct WriteCell {
     let storage = try storage.checked()
     isConverted = true
     if isCurrent() { parameter = bytes.pointee.parameter(for: storage) }
+  }
+
+  /// Sets a value as a row of the column holds it, of any storage class, for a struct that is written back unchanged:
+  /// other programs store text in an INTEGER column, which SQLite allows outside of STRICT tables.
+  ///
+  /// ```swift
+  /// struct Anything: SqlValue {
+  ///   var databaseValue: DatabaseValue
+  ///   static var columnType: ColumnType { .blob }
+  ///   func write(to cell: inout WriteCell) throws { try cell.set(stored: databaseValue) }
+  /// }
+  /// ```
+  ///
+  /// The column's type is not checked. Throws `.encoding` for NaN.
+  public mutating func set(stored value: DatabaseValue) throws {
+    try set(value)
+    isHeld = true
+  }
+
+  /// Sets a text as a row holds it, by its bytes, which need not be valid UTF-8; see ``ReadCell/textBytes()``.
+  ///
+  /// The column's type is not checked.
+  public mutating func set(storedText bytes: some Collection<UInt8>) {
+    isHeld = true
+    guard isCurrent() else { return }
+    let copied = bytes.withContiguousStorageIfAvailable { BoundValue.text(self.bytes.pointee.copy($0), $0.count) }
+    parameter =
+      copied ?? Array(bytes).withUnsafeBufferPointer { BoundValue.text(self.bytes.pointee.copy($0), $0.count) }
   }
 
   /// Whether the buffer still keeps bytes for this cell until the row is written; notes it if not.

@@ -1,3 +1,4 @@
+import Foundation
 import Sqlable
 import Testing
 
@@ -40,6 +41,39 @@ import Testing
       expectMisuse { try Gauge.insert([Gauge(id: nil, name: "")]).run(db) }
       #expect(try Gauge.count().run(db) == 0)
     }
+  }
+
+  @Test(arguments: types) func aKeyWithoutAValueThrowsOverATransport(_ type: String) async throws {
+    let db = try SqliteDatabase.inMemory()
+    try db.execute(SQL(verbatim: "CREATE TABLE gauge (id \(type), name TEXT)"))
+    let remote = SameProcess(db: db)
+    for statement in [Gauge(id: nil, name: "a").insert(), Gauge(id: 1, name: "a").insert(Gauge.name)] {
+      let error = await #expect(throws: SqlError.self) { try await statement.run(remote) }
+      guard case .misuse = error?.kind else { throw try #require(error) }
+      #expect(error?.table == "gauge" && error?.column == "id")
+    }
+    let batch = Gauge.insert([Gauge(id: 1, name: ""), Gauge(id: nil, name: "")])
+    await #expect(throws: SqlError.self) { try await batch.run(remote) }
+    #expect(try Gauge.count().run(db) == 0)
+    // A key that the table assigns, and a default, are left to it.
+    try db.execute("DROP TABLE gauge; CREATE TABLE gauge (id INTEGER PRIMARY KEY, name TEXT)")
+    #expect(try await Gauge(id: nil, name: "a").insert().run(remote) == 1)
+    try db.execute("DROP TABLE gauge; CREATE TABLE gauge (id INT PRIMARY KEY DEFAULT (40 + 2), name TEXT)")
+    try await Gauge(id: nil, name: "a").insert().run(remote)
+    #expect(try Gauge.read().run(db).map(\.id) == [42])
+  }
+
+  @Test func onlyRequestsThatLeaveOutAKeySayIt() throws {
+    let encoder = JSONEncoder()
+    func text(_ work: some Runnable) throws -> String {
+      try String(decoding: encoder.encode(work.requests()), as: UTF8.self)
+    }
+    #expect(try text(Gauge(id: nil, name: "a").insert()).contains("omittedKey"))
+    #expect(try !text(Gauge(id: 1, name: "a").insert()).contains("omittedKey"))
+    #expect(try !text(Gauge.read()).contains("omittedKey"))
+    let old = #"{"sql":"SELECT 1","values":[],"isReadOnly":true}"#
+    let request = try JSONDecoder().decode(SqlRequest.self, from: Data(old.utf8))
+    #expect(request == SqlRequest(sql: "SELECT 1", values: [], isReadOnly: true))
   }
 
   @Test func aDescendingKeyOfAModelBehavesLikeOneOfSQL() throws {

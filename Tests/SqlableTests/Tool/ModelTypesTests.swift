@@ -52,7 +52,7 @@ struct ModelTypesTests {
       ])
     #expect(
       try columns("CREATE TABLE t (a JSON)", rows: "('[]'), (5)") == [
-        "// declared JSON, but holds INTEGER and TEXT", "// only TEXT can be written",
+        "// declared JSON, but holds INTEGER and TEXT",
         "static let a = column(\"a\", StoredValue?.self, as: .text, DeclaredType(\"JSON\"))",
       ])
   }
@@ -68,17 +68,17 @@ struct ModelTypesTests {
       found == [
         "// holds only 0 and 1; Int if it may hold other numbers", "static let a = column(\"a\", Bool?.self)",
         "static let b = column(\"b\", Int?.self)", "static let c = column(\"c\", String.self)",
-        "// declared INTEGER, but holds INTEGER and TEXT", "// only INTEGER can be written",
+        "// declared INTEGER, but holds INTEGER and TEXT",
         "static let d = column(\"d\", StoredValue?.self, as: .integer)", "static let e = column(\"e\", Double?.self)",
         "static let f = column(\"f\", Int?.self, DeclaredType(\"\"))", "// declared TEXT, but holds BLOB and TEXT",
-        "// only TEXT can be written", "static let g = column(\"g\", StoredValue?.self, as: .text)",
+        "static let g = column(\"g\", StoredValue?.self, as: .text)",
         "// declared BLOB, but holds TEXT", "static let h = column(\"h\", String?.self, DeclaredType(\"BLOB\"))",
         "static let i = column(\"i\", Bool?.self)  // BOOL",
         "static let j = column(\"j\", Int?.self, DeclaredType(\"NUMERIC\"))",
       ])
     let broken = try columns("CREATE TABLE t (a TEXT)", rows: "(CAST(x'ff' AS TEXT))")
     #expect(broken.last == "static let a = column(\"a\", StoredValue?.self, as: .text)")
-    #expect(broken.first == "// holds text that is not UTF-8, which is read as its bytes and can't be written")
+    #expect(broken.first == "// holds text that is not UTF-8, which is read as a BLOB of its bytes")
   }
 
   @Test func datesAreThoseThatTheLibraryReads() throws {

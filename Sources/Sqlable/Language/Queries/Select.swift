@@ -40,7 +40,11 @@ extension Select {
 
 extension SelectStatement {
   /// The same query with rows read as ``DynamicRow``, for a list of queries of different types.
-  public var untyped: Select<DynamicRow> { .init(asSelect().query) }
+  public var untyped: Select<DynamicRow> {
+    var query = asSelect().query
+    if !query.isPlain { query.clauses.requiredResults = SelectQuery.RequiredResults() }
+    return .init(query)
+  }
 }
 
 // MARK: - Modifiers

@@ -115,6 +115,12 @@ extension SelectQuery {
     source.condition = condition?.expression
     clauses.sources.append(source)
     clauses.findResults()
+    if join.keepsOwn {
+      // A right or full join makes all results before it optional.
+      clauses.requiredResults = RequiredResults()
+    } else if join == .left {
+      clauses.refuseUnmatchedResults()
+    }
   }
 
   /// Joins a table and appends its columns to the result.
@@ -130,10 +136,8 @@ extension SelectQuery {
   mutating func give(_ items: [Selected]) {
     refuseIfCombined("select")
     clauses.give(items.map(\.result))
-    guard clauses.missesRows else { return }
-    for item in items {
-      guard case .term(let term) = item.result, item.value?.columnType.isNullable == false else { continue }
-      clauses.refuseUnmatched(term)
-    }
+    clauses.requiredResults = RequiredResults(
+      items.indices.lazy.filter { items[$0].value?.columnType.isNullable == false })
+    if clauses.missesRows { clauses.refuseUnmatchedResults() }
   }
 }

@@ -1,5 +1,7 @@
 // Assignments to columns.
 
+import FoundationEssentials
+
 extension Assignment {
   /// The assignment of a term to a column.
   fileprivate init(_ column: Column, _ term: SqlExpression) {
@@ -50,6 +52,13 @@ extension TypedColumn {
 
   /// Returns an assignment of a term to the nullable column.
   public func set<Term: TypedTerm>(to term: Term) -> Assignment where Value == Term.Value? {
+    Assignment(column, term.expression)
+  }
+
+  /// Returns an assignment of a shifted date to the column: `"a" = ("a" + ?)`. If SQLite has no such date, the update
+  /// throws `.constraint(.notNull)`.
+  // Only dates: their functions are optional, because SQLite's calendar ends with the year 9999.
+  public func set<Term: TypedTerm>(to term: Term) -> Assignment where Value == Date, Term.Value == Date? {
     Assignment(column, term.expression)
   }
 

@@ -3,47 +3,41 @@
 import FoundationEssentials
 
 /// A date or an optional date, to which the date functions apply.
-public protocol SqlDate: SqlValue {
-  associatedtype Part: SqlValue
-}
+public protocol SqlDate: SqlValue {}
 
-extension Date: SqlDate {
-  public typealias Part = Int
-}
+extension Date: SqlDate {}
 
-extension Optional: SqlDate where Wrapped == Date {
-  public typealias Part = Int?
-}
+extension Optional: SqlDate where Wrapped == Date {}
 
 extension TypedTerm where Value: SqlDate {
-  private func part(_ part: DatePart) -> TypedExpression<Value.Part> {
+  private func part(_ part: DatePart) -> TypedExpression<Int?> {
     TypedExpression(expression: .special(.datePart(part), expression))
   }
 
   /// The year: `CAST(strftime('%Y', "a", 'unixepoch') AS INTEGER)`. NULL outside the years -4713 to
-  /// 9999.
-  public func year() -> TypedExpression<Value.Part> { part(.year) }
+  /// 9999, as all parts of a date are.
+  public func year() -> TypedExpression<Int?> { part(.year) }
 
   /// The month, 1 to 12: `CAST(strftime('%m', "a", 'unixepoch') AS INTEGER)`.
-  public func month() -> TypedExpression<Value.Part> { part(.month) }
+  public func month() -> TypedExpression<Int?> { part(.month) }
 
   /// The day of the month, 1 to 31: `CAST(strftime('%d', "a", 'unixepoch') AS INTEGER)`.
-  public func day() -> TypedExpression<Value.Part> { part(.day) }
+  public func day() -> TypedExpression<Int?> { part(.day) }
 
   /// The hour, 0 to 23: `CAST(strftime('%H', "a", 'unixepoch') AS INTEGER)`.
-  public func hour() -> TypedExpression<Value.Part> { part(.hour) }
+  public func hour() -> TypedExpression<Int?> { part(.hour) }
 
   /// The minute, 0 to 59: `CAST(strftime('%M', "a", 'unixepoch') AS INTEGER)`.
-  public func minute() -> TypedExpression<Value.Part> { part(.minute) }
+  public func minute() -> TypedExpression<Int?> { part(.minute) }
 
   /// The second, 0 to 59, without its fraction: `CAST(strftime('%S', "a", 'unixepoch') AS INTEGER)`.
-  public func second() -> TypedExpression<Value.Part> { part(.second) }
+  public func second() -> TypedExpression<Int?> { part(.second) }
 
   /// The day of the week, 0 (Sunday) to 6: `CAST(strftime('%w', "a", 'unixepoch') AS INTEGER)`.
-  public func weekday() -> TypedExpression<Value.Part> { part(.weekday) }
+  public func weekday() -> TypedExpression<Int?> { part(.weekday) }
 
   /// The day of the year, 1 to 366: `CAST(strftime('%j', "a", 'unixepoch') AS INTEGER)`.
-  public func dayOfYear() -> TypedExpression<Value.Part> { part(.dayOfYear) }
+  public func dayOfYear() -> TypedExpression<Int?> { part(.dayOfYear) }
 
   /// The date formatted as text: `strftime('%Y-%m', "a", 'unixepoch')`. NULL for a format that SQLite does not know.
   public func strftime(_ format: String) -> TypedExpression<String?> {
@@ -55,13 +49,20 @@ extension TypedTerm where Value: SqlDate {
 
   /// The date shifted by an interval, in the format of the column: `("a" + ?)`. Months and years follow the calendar,
   /// to the millisecond; a day beyond the end of a month falls into the next: a month after 31 January is 2 or 3 March.
-  public func adding(_ count: Int, _ unit: DateUnit) -> TypedExpression<Value> {
+  ///
+  /// ```swift
+  /// Car.update(Car.soldAt.set(to: Car.soldAt.adding(1, .day)))
+  /// ```
+  ///
+  /// NULL if SQLite's calendar is used and the result is outside the years -4713 to 9999: for months and years, and in
+  /// a column of ISO 8601 text.
+  public func adding(_ count: Int, _ unit: DateUnit) -> TypedExpression<Date?> {
     TypedExpression(expression: .special(.shifted(count, unit), expression))
   }
 
   /// The date shifted by as many units as a term says, in the format of the column: `("a" + "b" * 86400)`. NULL if
-  /// the date is.
-  public func adding(_ count: some TypedTerm<Int>, _ unit: DateUnit) -> TypedExpression<Value> {
+  /// either is, or if the result is outside of SQLite's years.
+  public func adding(_ count: some TypedTerm<Int>, _ unit: DateUnit) -> TypedExpression<Date?> {
     TypedExpression(expression: .special(.shiftedBy(unit), expression, count.expression))
   }
 
@@ -78,7 +79,7 @@ extension TypedTerm where Value: SqlDate {
   /// let month = Car.soldAt.start(of: .month)
   /// Car.select(month, countAll()).groupBy(month).orderBy(month)      // [(Date?, Int)]
   /// ```
-  public func start(of unit: DateUnit) -> TypedExpression<Value> {
+  public func start(of unit: DateUnit) -> TypedExpression<Date?> {
     TypedExpression(expression: .special(.startOf(unit), expression))
   }
 

@@ -33,7 +33,6 @@ import Sqlable
 // Without a primary key: update(), delete() and save() throw.
 @Sqlable(#"odd "table""#) struct OddTable {
   // declared INT, but holds INTEGER and TEXT
-  // only INTEGER can be written
   @Column(as: .integer) var a: StoredValue?  // INT
 }
 
@@ -96,16 +95,28 @@ extension Cheap: Sqlable {
   }
 }
 
-/// A value of any storage class. Text that is not UTF-8 is read as a BLOB of its bytes.
+/// A value of any storage class, which is written back as it was read.
+///
+/// Text that is not UTF-8 is read as a BLOB of its bytes.
 struct StoredValue: SqlValue {
-  var databaseValue: DatabaseValue
+  var databaseValue: DatabaseValue { didSet { textBytes = nil } }
+  /// The bytes of a text that is not UTF-8.
+  private var textBytes: [UInt8]?
 
   static var columnType: ColumnType { .blob }
+
+  init(databaseValue: DatabaseValue) { self.databaseValue = databaseValue }
 
   static func read(from cell: ReadCell) throws -> StoredValue {
     guard cell.storageClass == .text else { return StoredValue(databaseValue: try cell.databaseValue()) }
     let bytes = try cell.textBytes()
-    let text = String(validating: bytes, as: UTF8.self)
-    return StoredValue(databaseValue: text.map { .text($0) } ?? .blob(Data(bytes)))
+    if let text = String(validating: bytes, as: UTF8.self) { return StoredValue(databaseValue: .text(text)) }
+    var value = StoredValue(databaseValue: .blob(Data(bytes)))
+    value.textBytes = bytes
+    return value
+  }
+
+  func write(to cell: inout WriteCell) throws {
+    if let textBytes { cell.set(storedText: textBytes) } else { try cell.set(stored: databaseValue) }
   }
 }

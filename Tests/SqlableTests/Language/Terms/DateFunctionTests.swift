@@ -10,7 +10,7 @@ import Testing
       let parts = Stay.select(
         column.year(), column.month(), column.day(), column.hour(), column.minute(), column.weekday()
       ).orderBy(Stay.id)
-      let rows: [(Int, Int, Int, Int, Int, Int)] = try parts.run(db)
+      let rows: [(Int?, Int?, Int?, Int?, Int?, Int?)] = try parts.run(db)
       #expect(rows[0] == (2024, 1, 31, 13, 45, 3) && rows[1] == (1969, 12, 31, 23, 59, 3))
       let texts = try Stay.select(column.date(), column.strftime("%Y/%m '%H")).orderBy(Stay.id).run(db)
       #expect(texts[0] == ("2024-01-31", "2024/01 '13") && texts[1].0 == "1969-12-31")
@@ -18,6 +18,15 @@ import Testing
         try Stay.select(column.column.year(), column.column.date()).filter(Stay.id == 1).run(db).map(\.values)
           == [[.integer(2024), .text("2024-01-31")]])
       #expect(try Stay.count().filter(column.year() == 2024 && column.month() < 2).run(db) == 1)
+    }
+  }
+
+  @Test func aDateThatSQLiteCannotReadHasNoParts() throws {
+    try withStays(Stay(id: 1, at: Stay.moment)) { db in
+      try db.execute("UPDATE stay SET real = 1e15")
+      #expect(try Stay.select(Stay.real).run(db) == [Date(timeIntervalSince1970: 1e15)])
+      #expect(try Stay.select(Stay.real.year(), Stay.real.second()).run(db).map(\.0) == [nil])
+      #expect(try Stay.select(Stay.real.start(of: .day)).run(db) == [nil])
     }
   }
 
@@ -120,7 +129,8 @@ import Testing
       let next = Stay.moment.addingTimeInterval(86_400)
       for column in [Stay.real, Stay.seconds, Stay.milliseconds, Stay.iso] {
         let dates = try Stay.select(column.adding(1, .day)).run(db)
-        #expect(dates.count == 1 && abs(dates[0].timeIntervalSince(next)) < 0.001)
+        let date = try #require(dates.first ?? nil)
+        #expect(dates.count == 1 && abs(date.timeIntervalSince(next)) < 0.001)
       }
       let left = try Stay.select(Case.when(Stay.id == 1, then: Stay.left).end()).run(db)
       #expect(left == [Stay.moment])

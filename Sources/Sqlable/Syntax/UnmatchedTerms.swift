@@ -1,0 +1,224 @@
+// Terms of rows for which an outer join finds no row of a table.
+
+extension SelectQuery {
+  /// The positions of results that are not read as optionals.
+  ///
+  /// All are equal: it belongs to the type of the rows, which a query's equality and its document leave out.
+  struct RequiredResults: Sendable, Hashable {
+    // A set would be allocated for each query.
+    private var first: UInt64 = 0
+    private var others: [Int] = []
+
+    init() {}
+
+    init(_ positions: some Sequence<Int>) {
+      for position in positions { if position < 64 { first |= 1 << position } else { others.append(position) } }
+    }
+
+    func contains(_ position: Int) -> Bool {
+      position < 64 ? first & (1 << position) != 0 : others.contains(position)
+    }
+
+    static func == (left: RequiredResults, right: RequiredResults) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
+  }
+}
+
+extension SelectQuery.Clauses {
+  /// Records an error for results that are not read as optionals, and are NULL because a join finds no row of a table.
+  mutating func refuseUnmatchedResults() {
+    for (position, result) in results.enumerated() where requiredResults.contains(position) {
+      if case .term(let term) = result { refuseUnmatched(term) }
+    }
+  }
+
+  private mutating func refuseUnmatched(_ term: SqlExpression) {
+    let matched = UnmatchedRow(missing: []).outcome(of: term)
+    for (place, missing) in unmatchedSources {
+      guard UnmatchedRow(missing: missing).outcome(of: term).nulls > matched.nulls,
+        let join = joinMissing(place)
+      else { continue }
+      let source = sources[place]
+      let column = term.unqualifiedColumn
+      let remedy = "select \(column == nil ? "the term" : "its column") as an optional, with typed(as:)"
+      note(
+        .invalidStatement("\(join) may find no row of \(source.name): \(remedy)")
+          .at(table: source.table.name, column: column?.name))
+    }
+  }
+
+  /// The tables of which joins may find no row at the same time, each with the position of the first.
+  private var unmatchedSources: [(Int, [SelectQuery.Source])] {
+    let single = sources.indices.filter { joinMissing($0) != nil }.map { ($0, [sources[$0]]) }
+    guard single.count > 1 else { return single }
+    var several: [(Int, [SelectQuery.Source])] = []
+    if let first = sources.firstIndex(where: \.join.keepsEarlier) {
+      several.append((first, sources.filter(\.join.keepsEarlier)))
+    }
+    for index in sources.indices where index > 0 && sources[index].join.keepsOwn {
+      several.append((0, Array(sources[..<index])))
+    }
+    return single + several
+  }
+}
+
+extension SqlExpression {
+  /// The column that the term is; nil for any other term.
+  fileprivate var unqualifiedColumn: ColumnReference? {
+    switch node {
+    case .column(let reference), .qualified(_, let reference): reference
+    default: nil
+    }
+  }
+}
+
+/// A row of a join in which all columns of some tables are NULL.
+private struct UnmatchedRow {
+  let missing: [SelectQuery.Source]
+
+  /// The value of a term, as far as it is known without the row.
+  enum Outcome: Equatable {
+    case null
+    case mayBeNull
+    /// Not NULL, and true or false if that is known.
+    case value(Bool?)
+
+    /// How often it is NULL: never, sometimes or always.
+    var nulls: Int {
+      switch self {
+      case .value: 0
+      case .mayBeNull: 1
+      case .null: 2
+      }
+    }
+
+    var isTrue: Bool { self == .value(true) }
+    var isFalse: Bool { self == .value(false) }
+
+    var inverted: Outcome { if case .value(let value) = self { .value(value.map { !$0 }) } else { self } }
+  }
+
+  func outcome(of term: SqlExpression) -> Outcome {
+    switch term.node {
+    case .column(let reference): column(reference, nil)
+    case .qualified(let alias, let reference): column(reference, alias)
+    case .value(let value): constant(value)
+    case .all(let terms): conjunction(terms.map(outcome))
+    // a OR b is NOT (NOT a AND NOT b), also with NULL.
+    case .any(let terms): conjunction(terms.map { outcome(of: $0).inverted }).inverted
+    case .not(let operand): outcome(of: operand).inverted
+    case .negative(let operand), .collate(let operand, _): strict([operand])
+    case .binary(let operation, let left, let right): binary(operation, outcome(of: left), outcome(of: right))
+    case .isNull(let operand): isNull(outcome(of: operand))
+    case .isNotNull(let operand): isNull(outcome(of: operand)).inverted
+    case .between(let operand, let low, let high):
+      // A bound that is NULL may still leave the other one to decide.
+      switch (outcome(of: operand), strict([low, high])) {
+      case (.null, _): .null
+      case (.value, .value): .value(nil)
+      default: .mayBeNull
+      }
+    case .isIn(let operand, let values): values.isEmpty ? .value(false) : strict([operand])
+    case .like(let operand, let pattern, _): strict([operand, pattern])
+    case .call(let call): self.call(call)
+    case .special(let special): self.special(special)
+    case .query(let query): query.term.map { outcome(of: $0).nulls > 0 } == true ? .mayBeNull : .value(nil)
+    // The type of a parameter is that of its values.
+    case .parameter, .invalid: .value(nil)
+    }
+  }
+
+  private func column(_ reference: ColumnReference, _ alias: String?) -> Outcome {
+    let isMissing = missing.contains { $0.alias.isExactly(alias) && $0.table.position(of: reference) != nil }
+    if isMissing { return .null }
+    return reference.definition?.type.isNullable == true ? .mayBeNull : .value(nil)
+  }
+
+  private func constant(_ value: DatabaseValue) -> Outcome {
+    switch value {
+    case .null: .null
+    case .integer(let number): .value(number != 0)
+    case .real(let number): .value(number != 0)
+    default: .value(nil)
+    }
+  }
+
+  /// The outcome of an operation that is NULL as soon as one of its operands is.
+  private func strict(_ terms: [SqlExpression]) -> Outcome {
+    terms.map(outcome).max { $0.nulls < $1.nulls }.map { $0.nulls == 0 ? .value(nil) : $0 } ?? .value(nil)
+  }
+
+  private func conjunction(_ operands: [Outcome]) -> Outcome {
+    if operands.contains(where: \.isFalse) { return .value(false) }
+    if operands.allSatisfy(\.isTrue) { return .value(true) }
+    guard operands.contains(where: { $0.nulls > 0 }) else { return .value(nil) }
+    return operands.allSatisfy { $0 == .null || $0.isTrue } ? .null : .mayBeNull
+  }
+
+  private func isNull(_ operand: Outcome) -> Outcome {
+    switch operand {
+    case .null: .value(true)
+    case .mayBeNull: .value(nil)
+    case .value: .value(false)
+    }
+  }
+
+  private func binary(_ operation: SqlExpression.BinaryOperator, _ left: Outcome, _ right: Outcome) -> Outcome {
+    guard operation == .isSame || operation == .isNotSame else {
+      let more = left.nulls > right.nulls ? left : right
+      return more.nulls == 0 ? .value(nil) : more
+    }
+    let same: Outcome =
+      switch (left, right) {
+      case (.null, .null): .value(true)
+      case (.null, .value), (.value, .null): .value(false)
+      default: .value(nil)
+      }
+    return operation == .isSame ? same : same.inverted
+  }
+
+  private func call(_ call: SqlExpression.Call) -> Outcome {
+    guard case .builtIn(let function) = call.function, let first = call.arguments.first else { return .value(nil) }
+    switch function {
+    case .coalesce:
+      let values = call.arguments.map(outcome)
+      if values.contains(where: { $0.nulls == 0 }) { return .value(nil) }
+      return values.allSatisfy { $0 == .null } ? .null : .mayBeNull
+    case .count, .sum, .total, .avg, .min, .max, .groupConcat, .jsonGroupArray, .jsonGroupObject: return .value(nil)
+    case .rowNumber, .rank, .denseRank, .percentRank, .cumeDist, .ntile: return .value(nil)
+    case .lag, .lead, .firstValue, .lastValue, .nthValue:
+      // They take the value of another row.
+      return outcome(of: first).nulls == 0 ? .value(nil) : .mayBeNull
+    case .hex, .typeof, .random, .jsonObject, .jsonArray, .jsonEach, .jsonTree: return .value(nil)
+    case .jsonSet, .jsonInsert, .jsonReplace, .printf: return strict([first])
+    case .nullif, .jsonExtract, .jsonArrayLength, .jsonType:
+      return outcome(of: first) == .null ? .null : .mayBeNull
+    default: return strict(call.arguments)
+    }
+  }
+
+  private func special(_ special: SqlExpression.SpecialForm) -> Outcome {
+    switch special.form {
+    case .choice: choice(special.terms)
+    case .cast, .inverted, .datePart, .dateFormat, .day, .shifted, .shiftedBy, .startOf, .unixSeconds:
+      strict(special.terms)
+    case .row, .fullText, .fragment: .value(nil)
+    }
+  }
+
+  private func choice(_ terms: [SqlExpression]) -> Outcome {
+    var results: [Outcome] = []
+    var index = 0
+    while index < terms.count {
+      let isElse = index == terms.count - 1
+      let condition = isElse ? .value(true) : outcome(of: terms[index])
+      if condition != .null, !condition.isFalse { results.append(outcome(of: terms[isElse ? index : index + 1])) }
+      if condition.isTrue { break }
+      index += 2
+    }
+    // Without a true condition and ELSE the result is NULL.
+    if index >= terms.count { results.append(.null) }
+    if results.allSatisfy({ $0 == .null }) { return .null }
+    return results.contains { $0.nulls > 0 } ? .mayBeNull : .value(nil)
+  }
+}
