@@ -12,10 +12,12 @@ extension Statement {
   /// database is not changed. An index is not free: every write must update it. Returns nothing if no index is missing,
   /// or none would help. Throws what ``explain(_:)`` throws.
   public func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] {
-    let plan = try explain(db)
-    var candidates = IndexCandidates()
-    candidates.add(tree)
-    return try db.advice(plan, of: withValues(), candidates)
+    try db.withoutTracing {
+      let plan = try explain(db)
+      var candidates = IndexCandidates()
+      candidates.add(tree)
+      return try db.advice(plan, of: withValues(), candidates)
+    }
   }
 }
 
@@ -25,10 +27,12 @@ extension Select {
   /// The indexes are tested: SQLite's own planner uses them for this query, in an in-memory copy of the schema. The
   /// database is not changed. Throws what ``explain(_:)`` throws.
   public func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] {
-    let plan = try explain(db)
-    var candidates = IndexCandidates()
-    candidates.add(query.clauses, outer: [])
-    return try db.advice(plan, of: query.withValues(), candidates)
+    try db.withoutTracing {
+      let plan = try explain(db)
+      var candidates = IndexCandidates()
+      candidates.add(query.clauses, outer: [])
+      return try db.advice(plan, of: query.withValues(), candidates)
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 
 extension SqliteDatabase: TextAdvising {
   func advice(forText sql: String) throws -> [String] {
-    try locked {
+    try withoutTracing {
       let copy = try SchemaCopy(of: openConnection(), functions: functions)
       let statement = StatementWithValues(sql: sql, parameters: ParameterBuffer())
       let plan = try copy.connection.plan(of: statement)

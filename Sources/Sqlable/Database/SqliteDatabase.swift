@@ -178,7 +178,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     forkGeneration = ForkGuard.generation
     self.open.functions = functions
     do { try configuration.validate() } catch let error as SqlError { throw error.labelled(configuration.label) }
-    if !configuration.opensLazily { try connect(open) }
+    if !configuration.opensLazily { do { try connect(open) } catch { throw reportedWithoutLock(error) } }
     self.family.add(self)
   }
 
@@ -297,7 +297,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   func locked<Result>(_ body: () throws -> Result) throws -> Result {
     try enter()
     defer { unlockAndDeliver() }
-    return try body()
+    do { return try body() } catch { throw reported(error) }
   }
 
   /// Takes the lock of a usable handle; `unlockAndDeliver()` releases it.
@@ -327,7 +327,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       try connect { try location.open($0, at: family.path, creates: !isChild) }
     } catch {
       lock.unlock()
-      throw error
+      throw reportedWithoutLock(error)
     }
   }
 

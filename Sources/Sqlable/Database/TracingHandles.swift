@@ -111,3 +111,25 @@ extension SqliteDatabase {
     return try caller.task.restoring(body)
   }
 }
+
+extension SqliteDatabase {
+  /// Reports an error that no statement's event has; to be called where it leaves a call, with the handle's lock.
+  @usableFromInline
+  func reported(_ error: any Error) -> any Error {
+    guard !error.needsNoEvent, let tracer = connection?.tracer, let own = error as? SqlError else { return error }
+    return tracer.didFailWithoutStatement(own) ? error.traced : error
+  }
+
+  /// Reports an error of a handle without a connection, such as one that could not be opened, or of a pool; to be
+  /// called without the handle's lock.
+  func reportedWithoutLock(_ error: any Error) -> any Error {
+    guard TraceHub.isAnyActive, !error.needsNoEvent, let own = error as? SqlError, let functions else { return error }
+    deliver([MeasuredRun(own)], of: number, to: functions.traces)
+    return error.traced
+  }
+
+  /// Calls `body`, whose statements are the library's own, and not traced.
+  func withoutTracing<Value>(_ body: () throws -> Value) throws -> Value {
+    try locked { try openConnection().withoutTracing { _ in try body() } }
+  }
+}

@@ -205,8 +205,10 @@ final class Connection {
     let code = prepare(start, count, &handle, &used)
     guard code == SQLITE_OK else {
       let error = compileError(code, text)
-      if let begin { tracer?.didFailToCompile(String(decoding: text, as: UTF8.self), since: begin, error) }
-      throw thrown(insteadOf: error)
+      let thrown = thrown(insteadOf: error)
+      guard let begin, let tracer else { throw thrown }
+      tracer.didFailToCompile(String(decoding: text, as: UTF8.self), since: begin, error)
+      throw thrown.traced
     }
     if let begin, let handle { tracer?.didCompile(handle, since: begin) }
     let rest = UnsafeBufferPointer(rebasing: text[used...])

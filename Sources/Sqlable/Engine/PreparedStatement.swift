@@ -108,8 +108,10 @@ final class PreparedStatement {
   @usableFromInline
   func failure(_ code: Int32) -> any Error {
     let error = connection.error(code, sql: sql, running: self)
-    connection.tracer?.didFail(error)
-    return connection.thrown(insteadOf: error)
+    let thrown = connection.thrown(insteadOf: error)
+    guard let tracer = connection.tracer else { return thrown }
+    tracer.didFail(error)
+    return thrown.traced
   }
 
   // MARK: Without a model

@@ -26,6 +26,8 @@ struct RowState: ~Copyable {
   /// SQLite's value at position 0 if the row's values are known to lie in one array.
   @usableFromInline var firstValue: UnsafeRawPointer?
   @usableFromInline let valueStride = Library.valueStride
+  /// Whether a value could not be read, while the statement is traced.
+  @usableFromInline var hasFailed = false
   /// The statement, needed only for errors and searches.
   var statement: Unmanaged<PreparedStatement>?
   #if DEBUG

@@ -4,9 +4,18 @@ import Synchronization
 
 /// What a statement took, measured while it ran.
 struct MeasuredRun: Sendable {
-  /// What became of a transaction that a run ended.
-  enum Outcome: Sendable {
-    case committed, rolledBack
+  /// A transaction that a run ended.
+  struct EndedTransaction: Sendable {
+    enum Outcome: Sendable {
+      case committed, rolledBack
+    }
+
+    let outcome: Outcome
+    let since: ContinuousClock.Instant
+    let statements: Int
+    let rowsChanged: Int
+    /// The statement that began it; nil if it was open before the measurement.
+    let beginning: String?
   }
 
   var sql: String
@@ -26,7 +35,7 @@ struct MeasuredRun: Sendable {
   var automaticIndexes = 0
   var error: SqlError?
   /// The transaction that it ended, if it was open before this statement.
-  var ended: (outcome: Outcome, since: ContinuousClock.Instant, statements: Int, rowsChanged: Int)?
+  var ended: EndedTransaction?
   /// The call that has run it; nil for a statement of the library's own.
   var caller: TraceCaller?
   /// Where it was run.
@@ -39,6 +48,14 @@ struct MeasuredRun: Sendable {
   var end: ContinuousClock.Instant
 
   var duration: Duration { waiting + compiling + stepping + committing }
+}
+
+extension MeasuredRun {
+  /// An error for which no statement ran.
+  init(_ error: SqlError) {
+    self.init(sql: error.sql ?? "", isReadOnly: true, isCached: false, end: .now)
+    self.error = error
+  }
 }
 
 /// The call that runs statements. An object: every call on a pool has a place for one, and moves it, traced or not.
@@ -63,14 +80,14 @@ final class StatementTracer {
   static let maximumKept = 10_000
 
   private unowned let connection: Connection
-  private let interruption: Interruption
-  /// Whether the interruption is there only to measure: without one SQLite waits for locks itself, and does not tell
-  /// for how long.
-  private let isInterruptedForThis: Bool
+  /// An interruption that is there only to measure: without one SQLite waits for locks itself, and does not tell for
+  /// how long. A pool replaces it: its handles are traced before they belong to it.
+  private let ownInterruption: Interruption?
+  private var interruption: Interruption? { connection.interruption }
   private var running: [OpaquePointer: Running] = [:]
   private var compiled: (statement: OpaquePointer, time: Duration)?
   private var commitBegan: ContinuousClock.Instant?
-  private var transaction: (since: ContinuousClock.Instant, statements: Int, changesAtBegin: Int32)?
+  private var transaction: (since: ContinuousClock.Instant, statements: Int, changesAtBegin: Int32, sql: String?)?
   private let measured = Guarded(Measured())
   /// Called when the first run waits to be taken.
   private let didMeasure: () -> Void
@@ -101,6 +118,8 @@ final class StatementTracer {
     let site: CallSite?
     var compiling: Duration?
     var rows = 0
+    /// The error with which a value of the current row was read.
+    var error: SqlError?
   }
 
   /// Counts that SQLite keeps over all runs of a compiled statement.
@@ -116,9 +135,8 @@ final class StatementTracer {
 
   init(_ connection: Connection, wantsValues: @escaping () -> Bool, didMeasure: @escaping () -> Void) {
     (self.connection, self.wantsValues, self.didMeasure) = (connection, wantsValues, didMeasure)
-    isInterruptedForThis = connection.interruption == nil
-    interruption = connection.interruption ?? Interruption(busyTimeout: connection.busyTimeout)
-    if isInterruptedForThis { connection.use(interruption) }
+    ownInterruption = connection.interruption == nil ? Interruption(busyTimeout: connection.busyTimeout) : nil
+    if let ownInterruption { connection.use(ownInterruption) }
     // Unretained: the callbacks are removed, or the connection closed, before this object is deallocated.
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_trace_v2(
@@ -135,14 +153,15 @@ final class StatementTracer {
         Unmanaged<StatementTracer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.commitBegan = .now }
         return 0
       }, context)
-    if !connection.isAutocommit { transaction = (.now, 0, connection.totalChanges) }
+    if !connection.isAutocommit { transaction = (.now, 0, connection.totalChanges, nil) }
   }
 
   /// Ends the measurement.
   func remove() {
     sqlite3_trace_v2(connection.handle, 0, nil, nil)
     sqlite3_commit_hook(connection.handle, nil, nil)
-    if isInterruptedForThis { connection.stopUsingInterruption(busyTimeout: connection.busyTimeout) }
+    guard let ownInterruption, connection.interruption === ownInterruption else { return }
+    connection.stopUsingInterruption(busyTimeout: connection.busyTimeout)
   }
 
   /// The runs that have ended since the last call, and how many were dropped because nothing took them. Any thread.
@@ -188,18 +207,45 @@ final class StatementTracer {
 
   /// To be called when a statement has failed, after its end was measured.
   func didFail(_ error: SqlError) {
-    // A read that was tried on its caller's thread, and took too long there, has not failed: it runs again.
-    let runsAgain = interruption.isBudgetSpent
-    measured.withLock { measured in
+    guard !isPaused else { return }
+    // A read that was tried on its caller's thread, and took too long there, has not failed: all of it runs again.
+    let runsAgain = interruption?.isBudgetSpent == true
+    measured.withLock { [caller] measured in
       guard let last = measured.runs.indices.last else { return }
-      if runsAgain { measured.runs.removeLast() } else { measured.runs[last].error = error }
+      if runsAgain {
+        measured.runs.removeAll { $0.caller === caller }
+      } else {
+        measured.runs[last].error = error
+      }
     }
+  }
+
+  /// To be called when a value of a statement's row can't be read. The statement has failed if the row is its last: a
+  /// model may catch the error. Returns whether the error will have an event then.
+  func didFailToRead(_ statement: OpaquePointer, _ error: SqlError) -> Bool {
+    guard !isPaused, running[statement] != nil else { return false }
+    running[statement]?.error = error
+    return true
+  }
+
+  /// To be called when a row has been read in spite of `didFailToRead`.
+  func didRead(_ statement: OpaquePointer) { running[statement]?.error = nil }
+
+  /// To be called when an error that no statement has leaves a call. Returns whether it will have an event.
+  func didFailWithoutStatement(_ error: SqlError) -> Bool {
+    guard !isPaused, interruption?.isBudgetSpent != true else { return false }
+    var run = MeasuredRun(error)
+    (run.caller, run.site) = (caller, caller?.site)
+    keep(run)
+    return true
   }
 
   private func note(_ event: UInt32, _ statement: OpaquePointer, _ detail: UnsafeMutableRawPointer?) {
     guard !isPaused else { return }
     switch Int32(event) {
-    case SQLITE_TRACE_ROW: running[statement]?.rows += 1
+    case SQLITE_TRACE_ROW:
+      running[statement]?.rows += 1
+      running[statement]?.error = nil
     case SQLITE_TRACE_STMT:
       // A trigger's program is reported as a comment; it belongs to the statement that fires it.
       guard running[statement] == nil, !connection.isVersionCheck(statement) else { return }
@@ -212,7 +258,7 @@ final class StatementTracer {
 
   private func begin(_ statement: OpaquePointer) {
     var run = Running(
-      begin: .now, waited: interruption.waited, changes: connection.totalChanges, counts: Counts(statement),
+      begin: .now, waited: interruption?.waited ?? .zero, changes: connection.totalChanges, counts: Counts(statement),
       site: sites.removeValue(forKey: statement))
     if let compiled, compiled.statement == statement { run.compiling = compiled.time }
     compiled = nil
@@ -224,12 +270,14 @@ final class StatementTracer {
     var run = MeasuredRun(
       sql: sqlite3_sql(statement).map { String(cString: $0) } ?? "", isReadOnly: sqlite3_stmt_readonly(statement) != 0,
       isCached: running.compiling == nil, end: now)
-    run.waiting = interruption.waited - running.waited
+    run.waiting = max(.zero, (interruption?.waited ?? .zero) - running.waited)
     run.compiling = running.compiling ?? .zero
     if let began = commitBegan, began >= running.begin { run.committing = began.duration(to: now) }
     commitBegan = nil
     run.stepping = max(.zero, running.begin.duration(to: now) - run.waiting - run.committing)
     run.rowsRead = running.rows
+    // One that has taken its last step has not been ended for the error.
+    if sqlite3_stmt_busy(statement) != 0 { run.error = running.error }
     run.rowsChanged = run.isReadOnly ? 0 : Int(connection.totalChanges &- running.changes)
     (run.caller, run.site) = (caller, running.site ?? caller?.site)
     let counts = Counts(statement)
@@ -250,17 +298,16 @@ final class StatementTracer {
   private func noteTransaction(_ run: inout MeasuredRun, begin: ContinuousClock.Instant) {
     transaction?.statements += 1
     guard connection.isAutocommit else {
-      if transaction == nil { transaction = (begin, 0, connection.totalChanges) }
+      if transaction == nil { transaction = (begin, 0, connection.totalChanges, run.sql) }
       return
     }
     guard let ended = transaction else { return }
     transaction = nil
     // Of the statements that end a transaction only these commit it; an error that rolls it back may end any.
     let commits = [UInt8](run.sql.utf8)[...].firstKeywords(1).contains { ["COMMIT", "END", "RELEASE"].contains($0) }
-    run.ended = (
-      commits ? .committed : .rolledBack, ended.since, ended.statements - 1,
-      Int(connection.totalChanges &- ended.changesAtBegin)
-    )
+    run.ended = MeasuredRun.EndedTransaction(
+      outcome: commits ? .committed : .rolledBack, since: ended.since, statements: ended.statements - 1,
+      rowsChanged: Int(connection.totalChanges &- ended.changesAtBegin), beginning: ended.sql)
   }
 
   private func keep(_ run: MeasuredRun) {

@@ -38,6 +38,8 @@ public struct SqlError: Error, Sendable, Hashable {
   public var transaction: TransactionFate
   /// The label of the handle, from its `Configuration`.
   public var label: String?
+  /// Whether an event of a trace has it.
+  var isTraced = TracedMark()
 
   public init(
     _ kind: Kind,

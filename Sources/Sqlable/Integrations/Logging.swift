@@ -83,8 +83,8 @@ private final class EventLog: Sendable {
     var metadata: Logger.Metadata = [:]
     metadata["label"] = label.map { "\($0)" }
     switch event {
-    case .ended: break
-    case .timedOut(let error): add(.warning) { (error.message, metadata) }
+    // A wait that was too long has an event of the trace.
+    case .ended, .timedOut: break
     case .longRead(let read, let walSize):
       metadata["call_site"] = "\(read.callSite)"
       metadata["duration_ms"] = "\(read.age.millisecondsText)"
@@ -106,14 +106,12 @@ private final class EventLog: Sendable {
 
 extension SqlError {
   fileprivate var level: Logger.Level {
-    switch kind {
-    case .corrupt, .notADatabase, .handleLost: .critical
-    case .busy, .timeout, .unavailable: .warning
-    case .constraint: .info
-    case .interrupted, .closed: .debug
-    case .readOnly, .full, .io, .cannotOpen, .schema, .decoding, .encoding, .invalidStatement, .syntax, .tooBig,
-      .notFound, .notUnique, .outOfMemory, .misuse, .wrongKey, .notAuthentic, .outcomeUnknown, .other:
-      .error
+    switch severity {
+    case .debug: .debug
+    case .info: .info
+    case .warning: .warning
+    case .error: .error
+    case .critical: .critical
     }
   }
 }

@@ -120,10 +120,12 @@ public struct ReadRow {
   @inline(__always)
   func model<Model: Sqlable>(_ type: Model.Type = Model.self) throws -> Model {
     #if DEBUG
-    return try checkedModel(type)
+    let model = try checkedModel(type)
     #else
-    return try Model(row: self)
+    let model = try Model(row: self)
     #endif
+    if state.pointee.hasFailed { noteRead() }
+    return model
   }
 
   // MARK: Finding the column
@@ -195,7 +197,18 @@ public struct ReadRow {
         error.message += "; a left join may have found no row: read it as an optional, in a query with typed(as:)"
       }
     }
-    return error
+    guard let handle = state.pointee.handle, let tracer, tracer.didFailToRead(handle, error) else { return error }
+    state.pointee.hasFailed = true
+    return error.traced
+  }
+
+  private var tracer: StatementTracer? { state.pointee.statement?.takeUnretainedValue().connection.tracer }
+
+  /// A model has caught the errors of its row.
+  @usableFromInline
+  func noteRead() {
+    state.pointee.hasFailed = false
+    if let handle = state.pointee.handle { tracer?.didRead(handle) }
   }
 
   /// The row's id, if the statement selects the table's integer primary key.

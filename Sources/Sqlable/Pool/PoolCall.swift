@@ -53,6 +53,8 @@ final class PoolCall: @unchecked Sendable {
   var state = State.made
   var stopped: Reason?
   var gotHandle: ContinuousClock.Instant?
+  /// Whether it was tried on the thread of its caller, and runs again as another call.
+  var isAbandoned = false
   /// Whether it was reported as a long read.
   var isReported = false
   /// Wakes the waiting thread.

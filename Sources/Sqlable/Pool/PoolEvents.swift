@@ -50,7 +50,7 @@ extension SqlitePool {
 
   @inline(never)
   private func sendEnd(of call: PoolCall) {
-    guard call.kind != .detection, let got = call.gotHandle else { return }
+    guard call.kind != .detection, !call.isAbandoned, let got = call.gotHandle else { return }
     events.send(.ended(waited: call.begin.duration(to: got), used: got.duration(to: .now)))
   }
 }

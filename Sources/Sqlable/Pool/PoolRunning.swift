@@ -10,18 +10,25 @@ extension SqlitePool {
   func perform(_ kind: PoolCall.Kind, _ place: CallSite, _ work: (SqliteDatabase) throws -> TransactionResult)
     throws
   {
-    try checkFork()
-    try withoutActuallyEscaping(work) { work in
-      let call = PoolCall(kind, configuration, place, work)
-      defer { call.forgetWork() }
-      switch try withState({ try $0.enter(call, configuration, by: pthread_self()) }) {
-      case .own(let handle): try runInside(call, handle)
-      case .given(let handle):
-        if call.deadline != nil { inspect(call) }
-        try runHere(call, handle)
-      case .waits: try wait(call)
+    try reporting {
+      try checkFork()
+      try withoutActuallyEscaping(work) { work in
+        let call = PoolCall(kind, configuration, place, work)
+        defer { call.forgetWork() }
+        switch try withState({ try $0.enter(call, configuration, by: pthread_self()) }) {
+        case .own(let handle): try runInside(call, handle)
+        case .given(let handle):
+          if call.deadline != nil { inspect(call) }
+          try runHere(call, handle)
+        case .waits: try wait(call)
+        }
       }
     }
+  }
+
+  /// Calls `body`, and reports an error of the pool itself, such as a wait that was too long.
+  private func reporting<Value>(_ body: () throws -> Value) throws -> Value {
+    do { return try body() } catch { throw root.reportedWithoutLock(error) }
   }
 
   /// Waits for a handle, or until another thread has run the work.
@@ -65,6 +72,15 @@ extension SqlitePool {
   ) async throws {
     try checkFork()
     let holder = Guarded<PoolCall?>(nil)
+    do {
+      try await perform(kind, place, holder, work)
+    } catch { throw root.reportedWithoutLock(error) }
+  }
+
+  private func perform(
+    _ kind: PoolCall.Kind, _ place: CallSite, _ holder: Guarded<PoolCall?>,
+    _ work: @escaping @Sendable (SqliteDatabase) throws -> TransactionResult
+  ) async throws {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         let call = PoolCall(kind, configuration, place, resume: { continuation.resume(with: $0) }, work)
@@ -106,9 +122,11 @@ extension SqlitePool {
     var isStopped = false
     let (outcome, next) = read(call, handle) { db in
       isStopped = try handle.interruption.withBudget(10) { _ = try call.run(db) }
+      // It runs again, as another call.
+      call.isAbandoned = isStopped
     }
     if let next { handOn(handle, to: next) }
-    try outcome.get()
+    try reporting { try outcome.get() }
     return !isStopped
   }
 

@@ -72,7 +72,7 @@ extension SqlitePool {
     }
 
     mutating func ended(_ call: PoolCall) {
-      guard call.kind != .detection else { return }
+      guard call.kind != .detection, !call.isAbandoned else { return }
       if call.kind.isRead { reads += 1 } else { writes += 1 }
       guard let start = call.gotHandle else { return }
       let use = start.duration(to: .now)

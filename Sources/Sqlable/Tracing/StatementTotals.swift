@@ -12,7 +12,7 @@
 public final class StatementTotals: Sendable {
   /// What all runs of statements with one shape took.
   public struct Total: Sendable, Hashable {
-    /// The SQL without its values; empty for transactions.
+    /// The SQL without its values; of transactions, the statements that began and ended them.
     public let sql: String
     public let kind: TraceEvent.Kind
     public let table: String?
@@ -181,13 +181,14 @@ private struct DurationHistogram {
 
 extension StatementTotals.Total: CustomStringConvertible {
   public var description: String {
-    let text =
+    var text =
       "\(count) runs, \(total.millisecondsText) ms, p50 \(p50.millisecondsText) ms, p99 \(p99.millisecondsText) ms"
     switch kind {
-    case .transaction(.committed): return "\(text): transactions, committed"
-    case .transaction(.rolledBack): return "\(text): transactions, rolled back"
-    case .transaction(.unknown): return "\(text): transactions without an answer"
-    default: return sql.isEmpty ? text : "\(text): \(sql)"
+    case .transaction(.committed): text += ": transactions, committed"
+    case .transaction(.rolledBack): text += ": transactions, rolled back"
+    case .transaction(.unknown): text += ": transactions without an answer"
+    default: break
     }
+    return sql.isEmpty ? text : "\(text): \(sql)"
   }
 }

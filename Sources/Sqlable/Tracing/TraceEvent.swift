@@ -38,9 +38,10 @@ public struct TraceEvent: Sendable, Hashable {
   /// The first table that the statement names.
   public let table: String?
   /// The statement's first word, upper-cased: `SELECT`; for one that begins with `WITH` the word after its queries; for
-  /// a transaction `TRANSACTION`.
+  /// a transaction `TRANSACTION`, for an error before there was SQL `CALL`.
   public let operation: String
-  /// The SQL without its values; empty for a transaction.
+  /// The SQL without its values; of a transaction, the statements that began and ended it: `BEGIN IMMEDIATE … COMMIT`.
+  /// Empty for an error before there was SQL, and for the transactions of a cluster.
   public let sql: String
   /// The wait for locks of other connections; on a cluster, all that came before the statement was sent.
   public let waiting: Duration
@@ -69,7 +70,8 @@ public struct TraceEvent: Sendable, Hashable {
   public let callSite: String?
   /// The value of ``Tracing/context`` where the call was made.
   public let context: String?
-  /// The error with which the statement failed.
+  /// The error with which the statement failed, or with which its rows could not be read. An error for which SQLite ran
+  /// no statement, such as `.encoding`, `.misuse` or `.cannotOpen`, has an event of its own, with the kind `.other`.
   public let error: SqlError?
   /// The steps of the query plan, indented; empty unless they were asked for.
   public internal(set) var plan: [String]
@@ -80,6 +82,9 @@ public struct TraceEvent: Sendable, Hashable {
 
   /// The moment at which it ended.
   public let end: ContinuousClock.Instant
+
+  /// The weight of the error; nil without one.
+  public var severity: SqlError.Severity? { error?.severity }
 
   /// The sum of the four durations.
   public var duration: Duration { waiting + compiling + stepping + committing }
@@ -105,7 +110,7 @@ extension TraceEvent: CustomStringConvertible {
     case .read: "read"
     case .write: "write"
     case .schema: "schema"
-    case .control, .other: "statement"
+    case .control, .other: sql.isEmpty ? "call" : "statement"
     case .transaction(.committed): "transaction committed"
     case .transaction(.rolledBack): "transaction rolled back"
     case .transaction(.unknown): "transaction without an answer"
@@ -144,8 +149,8 @@ extension TraceEvent {
 
   init(_ run: MeasuredRun, _ shape: StatementShape, _ origin: Origin) {
     self.init(
-      kind: Kind(shape), label: origin.label, handle: origin.handle, table: shape.table,
-      operation: shape.verb, sql: shape.sql, waiting: run.waiting, compiling: run.compiling,
+      kind: Kind(shape), label: origin.label, handle: origin.handle, table: shape.table ?? run.error?.table,
+      operation: run.sql.isEmpty ? "CALL" : shape.verb, sql: shape.sql, waiting: run.waiting, compiling: run.compiling,
       stepping: run.stepping, committing: run.committing, rowsRead: run.rowsRead, rowsChanged: run.rowsChanged,
       rowsScanned: run.rowsScanned, sorts: run.sorts, automaticIndexRows: run.automaticIndexes,
       isCached: run.isCached, statements: 1, callSite: origin.callSite, context: origin.context, error: run.error,
@@ -160,7 +165,7 @@ extension TraceEvent {
     let isCommitted = ended.outcome == .committed && run.error.map { $0.kind == .interrupted } ?? true
     self.init(
       kind: .transaction(isCommitted ? .committed : .rolledBack), label: origin.label, handle: origin.handle,
-      table: nil, operation: "TRANSACTION", sql: "", waiting: .zero, compiling: .zero,
+      table: nil, operation: "TRANSACTION", sql: ended.sql(endedBy: run.sql), waiting: .zero, compiling: .zero,
       stepping: max(.zero, ended.since.duration(to: run.end) - run.committing), committing: run.committing,
       rowsRead: 0, rowsChanged: isCommitted ? ended.rowsChanged : 0, rowsScanned: 0, sorts: 0, automaticIndexRows: 0,
       isCached: false, statements: ended.statements, callSite: origin.callSite, context: origin.context,
@@ -177,5 +182,12 @@ extension TraceEvent.Kind {
     case "CREATE", "DROP", "ALTER": self = .schema
     default: self = .other
     }
+  }
+}
+
+extension MeasuredRun.EndedTransaction {
+  /// The shapes of the statements that began and ended it.
+  fileprivate func sql(endedBy ending: String) -> String {
+    [beginning, ending].compactMap(\.self).map { StatementShape.cache.value(of: $0).sql }.joined(separator: " … ")
   }
 }

@@ -46,6 +46,21 @@ import Testing
     }
   }
 
+  @Test func didFailCanAskForTheSeverity() throws {
+    try withPool { pool in
+      let lines = Collected<String>()
+      let log = { @Sendable (error: SqlError) in lines.append("\(error.severity)") }
+      pool.didFail = { error in if let error = error as? SqlError, error.severity >= .error { log(error) } }
+      let events = TraceLog()
+      pool.trace(.init(), events.receive)
+      expectInvalidStatement { _ = try Bicycle.read().limit(-1).run(pool) }
+      pool.didFail?(SqlError(.corrupt, message: "damaged"))
+      pool.didFail?(SqlError(.busy, message: "locked"))
+      #expect(lines.values == ["critical"])
+      #expect(events.take().compactMap(\.severity) == [.error])
+    }
+  }
+
   @Test func slowStatementsHaveIndexAdvice() async throws {
     let lines = Collected<String>()
     try withPool { pool in

@@ -72,7 +72,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
       let event = log.take().last
       #expect(event?.kind == .transaction(.rolledBack))
       #expect(event?.rowsChanged == 0)
-      #expect(event?.sql == "" && event?.table == nil && event?.label == "main")
+      #expect(event?.sql == "BEGIN IMMEDIATE … ROLLBACK" && event?.table == nil && event?.label == "main")
     }
   }
 

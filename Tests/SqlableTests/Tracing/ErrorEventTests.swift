@@ -1,0 +1,201 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// Events of errors that SQLite does not report.
+@Suite struct ErrorEventTests {
+  @Test func aRowThatCannotBeReadFailsItsStatement() throws {
+    try withTraced { db, log in
+      try db.execute("INSERT INTO bicycle (name, color) VALUES (x'00', 'red'), ('secret', 'red')")
+      _ = log.take()
+      expectSqlError { _ = try Bicycle.read().run(db) }
+      let events = log.take()
+      let failed = try #require(events.first)
+      #expect(events.count == 1 && failed.kind == .read && failed.table == "bicycle" && failed.sql.hasPrefix("SELECT"))
+      guard case .decoding = failed.error?.kind else { throw try #require(failed.error) }
+      #expect(failed.error?.column == "name" && failed.severity == .error)
+      #expect(!failed.description.contains("secret"))
+      expectSqlError { _ = try Bicycle.read().filter(Bicycle.color == "red").first(db) }
+      #expect(log.take().map { $0.error?.column } == ["name"])
+      let prepared = try db.prepare(Bicycle.read())
+      expectSqlError { _ = try prepared.run() }
+      #expect(log.take().map { $0.error?.column } == ["name"])
+    }
+  }
+
+  @Test func aModelThatCatchesTheErrorsOfItsRowHasRead() throws {
+    try withTraced { db, log in
+      try db.execute("INSERT INTO bicycle (name, color) VALUES (x'00', 'red'), (x'00', 'blue')")
+      _ = log.take()
+      #expect(try Lenient.read().run(db).map(\.name) == ["?", "?"])
+      #expect(try Lenient.read().first(db)?.name == "?")
+      try Lenient.read().forEach(db) { _ in Iteration.stop }
+      let events = log.take()
+      #expect(events.count == 3 && events.allSatisfy { $0.error == nil && $0.severity == nil })
+    }
+  }
+
+  @Test func anErrorBeforeAStatementHasAnEventOfItsOwn() throws {
+    try withTraced { db, log in
+      try db.createTable(Mood.self)
+      _ = log.take()
+      expectSqlError { try Mood(id: 1, level: .nan).insert().run(db) }
+      var events = log.take()
+      guard case .encoding = events.first?.error?.kind else { return expectOne(events) }
+      #expect(events.count == 1 && events[0].error?.table == "mood" && events[0].label == "main")
+      #expect(events[0].kind == .other && events[0].table == "mood" && events[0].operation == "CALL")
+      #expect(events[0].description.contains("call mood in "))
+      expectInvalidStatement { _ = try Bicycle.read().limit(-1).run(db) }
+      events = log.take()
+      expectOne(events)
+      #expect(events.first?.callSite?.hasPrefix("SqlableTests/ErrorEventTests.swift:") == true)
+    }
+  }
+
+  private func expectOne(_ events: [TraceEvent]) {
+    #expect(events.count == 1 && events.first?.error != nil, "\(events)")
+  }
+
+  @Test func anErrorThatATransactionPassesOnHasOneEvent() throws {
+    try withTraced { db, log in
+      expectInvalidStatement {
+        try db.transaction { db in
+          try db.transaction { db in _ = try Bicycle.read().limit(-1).run(db) }
+        }
+      }
+      let failed = log.take().filter { $0.error != nil }
+      #expect(failed.count == 1 && failed.first?.kind == .other, "\(failed)")
+    }
+  }
+
+  @Test func aFileThatCannotBeOpenedReachesTracesOfTheProcess() throws {
+    try withDirectory { directory in
+      let log = TraceLog()
+      let token = SqliteDatabase.traceAll { event in if event.label == "unopened" { log.receive(event) } }
+      defer { SqliteDatabase.removeTraceOfAll(token) }
+      let path = directory + "/no/such/file.db"
+      var configuration = Configuration(label: "unopened", createsDirectories: false)
+      expectSqlError { _ = try SqliteDatabase(filepath: path, configuration: configuration) }
+      let events = log.take()
+      #expect(events.count == 1 && events.first?.error?.kind == .cannotOpen && events.first?.severity == .error)
+      configuration.opensLazily = true
+      let lazy = try SqliteDatabase(filepath: path, configuration: configuration)
+      expectSqlError { _ = try Bicycle.count().run(lazy) }
+      #expect(log.take().map { $0.error?.kind } == [.cannotOpen])
+    }
+  }
+
+  @Test func aCallThatWaitsTooLongReachesTracesOfItsPool() throws {
+    try withMembers(PoolConfiguration(readers: 1, waitTimeout: .milliseconds(20))) { pool in
+      let log = TraceLog()
+      let token = pool.trace(.init(), log.receive)
+      let (isHeld, mayEnd, isOver) = (
+        DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+      )
+      Thread.detachNewThread {
+        try? pool.read { _ in
+          isHeld.signal()
+          mayEnd.wait()
+        }
+        isOver.signal()
+      }
+      isHeld.wait()
+      let error = sqlError { _ = try Member.count().run(pool) }
+      mayEnd.signal()
+      isOver.wait()
+      pool.removeTrace(token)
+      #expect(error?.kind == .timeout)
+      let failed = log.take().filter { $0.error != nil }
+      #expect(failed.map { $0.error?.kind } == [.timeout] && failed.first?.severity == .warning)
+    }
+  }
+
+  @Test func severitiesOrderErrors() {
+    let kinds: [(SqlError.Kind, SqlError.Severity)] = [
+      (.interrupted, .debug), (.constraint(.unique), .info), (.busy, .warning), (.misuse("x"), .error),
+      (.corrupt, .critical),
+    ]
+    for (kind, severity) in kinds { #expect(SqlError(kind, message: "").severity == severity) }
+    #expect(kinds.map(\.1) == SqlError.Severity.allCases && kinds.map(\.1).sorted() == kinds.map(\.1))
+  }
+
+  // MARK: What is not reported
+
+  @Test func aQuickReadThatIsGivenUpIsCountedOnce() async throws {
+    try await withMembers(PoolConfiguration(keepsTotals: true)) { pool in
+      for id in 1...400 { try await Member(id: id, name: "\(id)").insert().run(pool) }
+      _ = try await Member.count().run(pool)
+      pool.resetStatistics()
+      let other = Alias(Member.self, "other")
+      let pairs = Member.join(other, on: Member.name < other[Member.name]).select(countAll())
+      #expect(try await pairs.run(pool) == [79_800])
+      let reads = pool.topStatements().filter { $0.kind == .read }
+      #expect(reads.count == 1 && reads.first?.count == 1 && reads.first?.failures == 0, "\(reads)")
+      #expect(pool.statistics.reads == 1)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(2))) func aTraceThatEndsLeavesDeadlinesInForce() throws {
+    let token = SqliteDatabase.traceAll { _ in }
+    try withMembers(PoolConfiguration(readers: 1, deadline: .milliseconds(200))) { pool in
+      _ = try Member.count().run(pool)
+      SqliteDatabase.removeTraceOfAll(token)
+      let error = sqlError {
+        _ = try pool.query(
+          "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n", as: Int.self)
+      }
+      #expect(error?.kind == .timeout)
+    }
+  }
+
+  @Test func adviceDoesNotShowItsOwnStatements() throws {
+    try withTraced { db, log in
+      let advice = try Bicycle.read().filter(Bicycle.ownerId == 1).advice(db)
+      #expect(advice.map(\.columns) == [["owner_id"]])
+      #expect(log.take() == [])
+    }
+  }
+
+  @Test func transactionsShowWhatBeganAndEndedThem() throws {
+    try withTraced { db, log in
+      struct Failure: Error {}
+      try db.transaction { db in _ = try Bicycle.count().run(db) }
+      _ = try? db.transaction(.deferred) { db in
+        _ = try Bicycle.count().run(db)
+        throw Failure()
+      }
+      let transactions = log.take().filter { if case .transaction = $0.kind { true } else { false } }
+      #expect(transactions.map(\.sql) == ["BEGIN IMMEDIATE … COMMIT", "BEGIN DEFERRED … ROLLBACK"])
+      #expect(transactions.first?.description.hasSuffix("BEGIN IMMEDIATE … COMMIT") == true)
+    }
+  }
+}
+
+/// A bicycle whose name may be anything.
+private struct Lenient: Sqlable {
+  let name: String
+
+  static let tableName = "bicycle"
+  static let name = column("name", String.self)
+  static let tableLayout = [name.column]
+
+  init(row: ReadRow) throws { name = (try? row.get(Lenient.name)) ?? "?" }
+  func write(to row: inout RowWriter) throws { row.set(Lenient.name, name) }
+}
+
+private struct Mood: Sqlable {
+  let id: Int
+  let level: Double
+
+  static let tableName = "mood"
+  static let id = column("id", Int.self, PrimaryKey())
+  static let level = column("level", Double.self)
+  static let tableLayout = [id.column, level.column]
+
+  init(id: Int, level: Double) { (self.id, self.level) = (id, level) }
+  init(row: ReadRow) throws { (id, level) = (try row.get(Mood.id), try row.get(Mood.level)) }
+  func write(to row: inout RowWriter) throws {
+    row.set(Mood.id, id)
+    row.set(Mood.level, level)
+  }
+}
