@@ -182,11 +182,21 @@ struct PolicyCheck {
   /// Throws if a function whose time grows with the product of two lengths has a second argument that is long, or not
   /// a value. One call of it is a single step, which no limit of a run ends.
   private func checkLengths(_ call: SqlExpression.Call) throws {
-    guard case .builtIn(let function) = call.function, function.multipliesLengths, call.arguments.count > 1,
-      let limit = policy.limits.argumentBytes
-    else { return }
-    guard case .value(let value) = call.arguments[1].node, value.byteCount <= limit else {
+    guard case .builtIn(let function) = call.function else { return }
+    if function == .printf, policy.limits.argumentBytes != nil,
+      case .value(.text(let format)) = call.arguments.first?.node,
+      format.hasLongConversion
+    {
       throw DocumentAccess.refusal
+    }
+    guard function.multipliesLengths, call.arguments.count > 1 else { return }
+    try check([call.arguments[1]], upTo: policy.limits.argumentBytes)
+  }
+
+  private func check(_ terms: [SqlExpression], upTo limit: Int?) throws {
+    guard let limit else { return }
+    for term in terms {
+      guard case .value(let value) = term.node, value.byteCount <= limit else { throw DocumentAccess.refusal }
     }
   }
 
@@ -207,6 +217,8 @@ struct PolicyCheck {
     case .fragment: throw DocumentAccess.refusal
     case .fullText(let term):
       try require(.fullText)
+      if term.isOfText { try require(.excerpts) }
+      if term.isOfQuery { try check(special.terms, upTo: policy.limits.searchBytes) }
       // A search looks into all columns of the index.
       guard let rules = policy.tables.first(where: { $0.table.isOfSameModel(as: term.table) }),
         let index = rules.table.fullText
@@ -261,6 +273,14 @@ extension FullTextTerm {
     case .matches, .search, .weighting, .rank: false
     }
   }
+
+  /// Whether its term is a full-text query.
+  fileprivate var isOfQuery: Bool {
+    switch form {
+    case .matches, .search: true
+    case .snippet, .highlight, .weighting, .rank: false
+    }
+  }
 }
 
 extension SqlExpression.Call.BuiltIn {
@@ -270,5 +290,27 @@ extension SqlExpression.Call.BuiltIn {
     case .instr, .replace, .trim, .ltrim, .rtrim, .jsonPatch: true
     default: false
     }
+  }
+}
+
+extension String {
+  /// Whether a format of `printf` has a width or a precision of more than four digits, or one that an argument gives:
+  /// `%.1000000000c` takes seconds, however short its result may be.
+  fileprivate var hasLongConversion: Bool {
+    var (isConversion, digits) = (false, 0)
+    for byte in utf8 {
+      switch byte {
+      case UInt8(ascii: "%"): (isConversion, digits) = (!isConversion, 0)
+      case _ where !isConversion: continue
+      case UInt8(ascii: "*"): return true
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digits += 1
+      case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: " "), UInt8(ascii: "#"),
+        UInt8(ascii: "!"), UInt8(ascii: ","), UInt8(ascii: "l"):
+        digits = 0
+      default: isConversion = false
+      }
+      if digits > 4 { return true }
+    }
+    return false
   }
 }

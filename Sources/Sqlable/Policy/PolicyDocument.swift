@@ -66,6 +66,8 @@ private struct NamedLimit {
       name: "argumentBytes", get: { $0.argumentBytes }, set: { $0.argumentBytes = $1 },
       remove: { $0.argumentBytes = nil }),
     NamedLimit(
+      name: "searchBytes", get: { $0.searchBytes }, set: { $0.searchBytes = $1 }, remove: { $0.searchBytes = nil }),
+    NamedLimit(
       name: "scannedRows", get: { $0.scannedRows }, set: { $0.scannedRows = $1 }, remove: { $0.scannedRows = nil }),
   ]
 }

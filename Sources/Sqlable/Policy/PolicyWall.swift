@@ -24,6 +24,7 @@ extension StatementPolicy {
       names.functions.insert(function.name.foldedName)
     }
     if features.contains(.regularExpressions) { names.functions.insert("regexp".foldedName) }
+    if features.contains(.excerpts) { names.functions.formUnion(["snippet", "highlight"].map(\.foldedName)) }
     names.tables = [ValueListModule.name.foldedName]
     if features.contains(.json) { names.tables.formUnion(["json_each", "json_tree"].map(\.foldedName)) }
     for rules in tables { names.add(rules, features) }
@@ -33,7 +34,6 @@ extension StatementPolicy {
   /// The functions behind SQL's own syntax and the forms of dates, JSON and full-text search.
   private static let syntaxFunctions = [
     "like", "glob", "match", "count", "->", "->>", "json", "strftime", "date", "julianday", "round", "bm25",
-    "snippet", "highlight",
   ]
 }
 

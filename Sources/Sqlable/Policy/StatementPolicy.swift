@@ -68,8 +68,12 @@ public struct StatementPolicy: Sendable {
     case json
     /// Parts and formats of dates, and dates that are shifted.
     case dates
-    /// Full-text search.
+    /// Full-text search, without its excerpts of texts.
     case fullText
+    /// Snippets and highlights of full-text search, which also needs `fullText`. To make one is a single step, which
+    /// nothing can stop: it takes the square of the number of matches in the text. A text of one MiB in which every
+    /// word matches takes half a minute to highlight, and half an hour or more for a snippet.
+    case excerpts
     /// Regular expressions: REGEXP. To match one to a text is a single step, which nothing can stop: it takes as many
     /// operations as the text has characters, multiplied by up to 2,000.
     case regularExpressions
@@ -107,6 +111,9 @@ public struct StatementPolicy: Sendable {
     /// is a single step, whose time grows with the product of two lengths, and which nothing can stop. With a limit,
     /// such an argument must be a value of the document; a column or another term is refused.
     public var argumentBytes: Int? = 128
+    /// The longest full-text query, in bytes. To rank a text is a single step, whose time grows with the text and with
+    /// the square of the number of words in the query: 64 bytes and a text of one MiB take up to two seconds.
+    public var searchBytes: Int? = 64
     /// How many rows a table may have whose rows a run's plan visits all. A read of one table without a condition
     /// visits only the rows of its limit.
     public var scannedRows: Int? = 100_000

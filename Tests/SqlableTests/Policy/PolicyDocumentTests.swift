@@ -125,7 +125,7 @@ import Testing
       (
         #"{"policy":{"features":["join"]},"sqlable":1}"#, "policy.features[0]",
         "there is nothing of this name among the features: aggregates, arithmetic, compounds, dates, distinct, "
-          + "fullText, joins, json, literalRows, namedQueries, parameters, regularExpressions, "
+          + "excerpts, fullText, joins, json, literalRows, namedQueries, parameters, regularExpressions, "
           + "subqueries, windows"
       ),
       (

@@ -11,6 +11,13 @@ func cpuTime(of body: () throws -> Void) rethrows -> Double {
   return times.min() ?? 0
 }
 
+/// The processor time of one run of `body` on this thread, in seconds.
+func threadSeconds(of body: () throws -> Void) rethrows -> Double {
+  let start = threadTime()
+  try body()
+  return threadTime() - start
+}
+
 private func threadTime() -> Double {
   var time = timespec()
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
