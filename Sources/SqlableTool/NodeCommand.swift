@@ -13,6 +13,9 @@ struct NodeCommand: Subcommand {
     and ends, after 30 seconds at the latest. Node 1 begins the cluster; every other one joins it, and later goes on in
     it. Needs the package trait ClusterNode: swift run --traits ClusterNode sqlable node …
 
+    Its standard error is a log, a line for each change of its role, of the leader and of its problems, for each
+    statement that it refuses or ends, and for why it ends. It ends, too, when it was removed from its cluster.
+
       --id NUMBER                  from 1; an id that no other node of the cluster has, or had
       --address HOST:PORT          under which clients and other nodes reach it
       --directory PATH             its files; created if it is not there
@@ -21,7 +24,7 @@ struct NodeCommand: Subcommand {
       --latency MILLISECONDS       the time of a message from node to node; 50 unless given
       --allow-unencrypted-network  use an address other than loopback, although dqlite encrypts nothing
 
-    Exit codes: 0 it was asked to end, 1 it can't start or go on, 2 a mistake on the command line.
+    Exit codes: 0 it was asked to end or was removed, 1 it can't start or go on, 2 a mistake on the command line.
     """
   static let options: Set<String> = ["--id", "--address", "--directory", "--join", "--bind", "--latency"]
   static let flags: Set<String> = ["--allow-unencrypted-network"]
@@ -63,20 +66,39 @@ struct NodeCommand: Subcommand {
       networkLatency: .milliseconds(latency), bindAddress: bind, allowsUnencryptedNetwork: allowsUnencryptedNetwork)
     let node = try SqliteClusterNode(id: id, address: address, directory: directory, configuration: configuration)
     let joined = joined
+    let log = NodeLog(node)
     let task = Task.detached {
-      try await node.start(joining: joined)
-      Output.write("node \(node.id) runs on \(node.bindAddress ?? node.address)\n", to: STDOUT_FILENO)
-      try await node.runUntilCancelled()
+      let refusals = Task.detached { await log.writeRefusals() }
+      defer { refusals.cancel() }
+      do {
+        try await node.start(joining: joined)
+        Output.write("node \(node.id) runs on \(node.bindAddress ?? node.address)\n", to: STDOUT_FILENO)
+        let running = Task { try await node.runUntilCancelled() }
+        let watching = Task { if await log.writeChanges() { running.cancel() } }
+        defer { watching.cancel() }
+        try await withTaskCancellationHandler {
+          try await running.value
+        } onCancel: {
+          running.cancel()
+        }
+      } catch let error as CancellationError {
+        log.write("ends before it has started")
+        throw error
+      } catch {
+        log.write("ends: \(error)")
+        throw error
+      }
       Output.write("node \(node.id) has stopped\n", to: STDOUT_FILENO)
     }
     let sources = [SIGTERM, SIGINT].map { number in
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
+        log.write("received \(number == SIGTERM ? "SIGTERM" : "SIGINT"), hands over and stops")
         task.cancel()
         // A statement that runs, or a disk that does not answer, may keep the node from stopping.
         DispatchQueue.global().asyncAfter(deadline: .now() + NodeCommand.patience) {
-          Output.write("node \(node.id) did not stop in time, and was ended\n", to: STDERR_FILENO)
+          log.write("ends, since it did not stop within 30 seconds: a statement runs, or a disk does not answer")
           _exit(1)
         }
       }

@@ -24,6 +24,19 @@ extension SqliteCluster {
     try await membership.remove(id, before: Deadline.after(configuration.timeout))
   }
 
+  /// Takes a node that answers out of the cluster. If it was a voter, a stand-by becomes one first; if it leads,
+  /// another voter does.
+  ///
+  /// ```swift
+  /// try await cluster.retireMember(2)     // then stop its process
+  /// ```
+  ///
+  /// Its id must not be used again. Throws `.misuse` for a node that the cluster does not have, and its only one, and
+  /// `.unavailable` if the node does not answer: ``removeMember(_:)`` removes one that is lost.
+  public func retireMember(_ id: UInt64) async throws {
+    try await membership.remove(id, mustAnswer: true, before: Deadline.after(configuration.timeout))
+  }
+
   /// Gives a node another role. It returns once the node has what the role needs: a voter has all commits.
   ///
   /// ```swift

@@ -10,6 +10,8 @@ extension SqliteCluster {
       case noAnswer(SqlError.Kind)
       /// A write was not stored, for this reason.
       case noWrite(SqlError.Kind)
+      /// So few voters answer this client that nothing can be stored.
+      case noMajority(answering: Int, voters: Int)
       /// These voters do not answer this client.
       case unreachable([UInt64])
       /// The cluster has so few voters that it does not survive the loss of one.
@@ -22,7 +24,7 @@ extension SqliteCluster {
     public let answer: Duration?
     /// The node that leads; nil while none does.
     public let leader: ClusterMember?
-    /// The nodes of the cluster, as the leader knows them, in the order of their ids.
+    /// The nodes of the cluster, as the leader knows them, or as most others do without one; in the order of their ids.
     public let members: [ClusterMember]
 
     public var isHealthy: Bool { problems.isEmpty }
@@ -41,13 +43,14 @@ extension SqliteCluster {
   /// return health.isServing ? .ok : .serviceUnavailable     // health.problems say what to mend
   /// ```
   ///
-  /// It ends within the deadline, and never throws. Fewer than three voters are a problem: so a cluster of one or two
-  /// nodes is not healthy. The write sets `PRAGMA user_version` to the value that it has; while another transaction has
-  /// the write lock it is left out. Traces report neither.
+  /// It ends within the deadline, and never throws. Each problem prints as a sentence. Fewer than three voters are a
+  /// problem: so a cluster of one or two nodes is not healthy. The write sets `PRAGMA user_version` to the value that
+  /// it has; while another transaction has the write lock it is left out. Traces report neither.
   public func health(within limit: Duration = .seconds(1)) async -> Health {
     let begin = ContinuousClock.now
     let deadline = Deadline.after(limit)
     async let found = try? ClusterMembership(leader).members(before: deadline)
+    async let survey = ClusterMembership.survey(leader.nodes, before: deadline)
     var problems: [Health.Problem] = []
     var answer: Duration?
     do {
@@ -63,12 +66,17 @@ extension SqliteCluster {
       let kind = (error as? SqlError)?.kind ?? .interrupted
       problems.append(kind == .closed ? .closed : .noAnswer(kind))
     }
-    let members = await found?.sorted { $0.id < $1.id } ?? []
-    let silent = await ClusterMembership.silentVoters(of: members, before: deadline)
+    let (answering, known) = await survey
+    let named = await found
+    let members = (named ?? known).sorted { $0.id < $1.id }
+    let voters = members.filter { $0.role == .voter }
+    let silent = voters.filter { (try? NodeAddress($0.address)).map(answering.contains) != true }.map(\.id)
+    if !voters.isEmpty, voters.count - silent.count <= voters.count / 2 {
+      problems.append(.noMajority(answering: voters.count - silent.count, voters: voters.count))
+    }
     if !silent.isEmpty { problems.append(.unreachable(silent)) }
-    let voters = members.count { $0.role == .voter }
-    if !members.isEmpty, voters < ClusterMembership.voters { problems.append(.fewVoters(voters)) }
-    let address = leader.last.map { "\($0)" }
+    if !voters.isEmpty, voters.count < ClusterMembership.voters { problems.append(.fewVoters(voters.count)) }
+    let address = named == nil ? nil : leader.last.map { "\($0)" }
     return Health(
       problems: problems, answer: answer, leader: members.first { $0.address == address }, members: members)
   }

@@ -71,6 +71,33 @@ struct ClusterMembership: Sendable {
     }
   }
 
+  /// Asks nodes, and those that they name, for the nodes of the cluster. Returns which of them answer, and the nodes
+  /// as most of them know them.
+  static func survey(
+    _ nodes: [NodeAddress], before deadline: ContinuousClock.Instant
+  ) async -> (answering: Set<NodeAddress>, members: [ClusterMember]) {
+    await withTaskGroup(of: (NodeAddress, [ClusterMember]?).self) { group in
+      var asked: Set<NodeAddress> = []
+      var answering: Set<NodeAddress> = []
+      var lists: [[ClusterMember]: Int] = [:]
+      func ask(_ nodes: [NodeAddress]) {
+        for node in nodes where asked.insert(node).inserted {
+          group.addTask { (node, await NodeConnection.members(namedBy: node, before: deadline)) }
+        }
+      }
+      ask(nodes)
+      for await (node, members) in group {
+        guard let members else { continue }
+        answering.insert(node)
+        // A new node knows of none.
+        if !members.isEmpty { lists[members.sorted { $0.id < $1.id }, default: 0] += 1 }
+        ask(members.compactMap { try? NodeAddress($0.address) })
+      }
+      let best = lists.max { ($0.value, $0.key.count) < ($1.value, $1.key.count) }
+      return (answering, best?.key ?? [])
+    }
+  }
+
   /// Adds a node, as a voter while there are too few. The node must run.
   func join(_ id: UInt64, _ address: NodeAddress, before deadline: ContinuousClock.Instant) async throws {
     try await change(before: deadline) { members, _ in
@@ -84,7 +111,17 @@ struct ClusterMembership: Sendable {
   }
 
   /// Removes a node. If it was a voter another node that answers becomes one; if it leads another one does.
-  func remove(_ id: UInt64, before deadline: ContinuousClock.Instant) async throws {
+  ///
+  /// - Parameter mustAnswer: Whether to throw if the cluster has no such node, or the node does not answer.
+  func remove(_ id: UInt64, mustAnswer: Bool = false, before deadline: ContinuousClock.Instant) async throws {
+    if mustAnswer {
+      guard let member = try await members(before: deadline).first(where: { $0.id == id }) else {
+        throw SqlError.misuse("the cluster has no node \(id)")
+      }
+      guard await NodeConnection.answers(member.address) else {
+        throw SqlError(.unavailable, message: "node \(id) does not answer: remove it, if it is lost")
+      }
+    }
     let answering = Guarded<[UInt64: Bool]>([:])
     @Sendable func answers(_ member: ClusterMember) async -> Bool {
       if let known = answering.withLock({ $0[member.id] }) { return known }
@@ -171,6 +208,16 @@ extension NodeConnection {
     else { return false }
     defer { connection.close() }
     return (try? await connection.send(.leader, before: deadline)) != nil
+  }
+
+  /// The nodes of the cluster, as a node knows them; nil if it does not answer.
+  static func members(
+    namedBy address: NodeAddress, before deadline: ContinuousClock.Instant
+  ) async -> [ClusterMember]? {
+    guard let connection = try? await NodeConnection.open(to: address, before: deadline) else { return nil }
+    defer { connection.close() }
+    guard case .nodes(let members) = try? await connection.send(.nodes, before: deadline) else { return nil }
+    return members
   }
 }
 #endif

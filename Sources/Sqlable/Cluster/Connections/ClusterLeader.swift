@@ -35,7 +35,7 @@ final class ClusterLeader: Sendable {
   /// Returns the leader. Throws `.unavailable` at the deadline.
   func find(before deadline: ContinuousClock.Instant) async throws -> NodeAddress {
     if let leader = last { return leader }
-    var pause = Duration.milliseconds(10)
+    var backoff = Backoff(from: .milliseconds(10), upTo: .milliseconds(200))
     var reason: any Error = SqlError(.unavailable, message: "no node knows of one")
     var isMissing = false
     while deadline > .now {
@@ -57,8 +57,7 @@ final class ClusterLeader: Sendable {
           state.withLock { $0.isMissing = true }
         }
       }
-      try await Task.sleep(until: min(deadline, .now + pause * Double.random(in: 0.5...1)), clock: .continuous)
-      pause = min(pause * 2, .milliseconds(200))
+      try await Task.sleep(until: min(deadline, .now + backoff.next()), clock: .continuous)
     }
     guard isMissing else { throw SqlError.late("no node had the time to name the leader") }
     throw SqlError.unavailable(reason)

@@ -106,7 +106,7 @@ extension Error {
 /// The pauses between the attempts of a call: short at first and random.
 struct ClusterAttempts {
   private let deadline: ContinuousClock.Instant
-  private var bound = Duration.milliseconds(2)
+  private var backoff = Backoff(from: .milliseconds(2), upTo: .milliseconds(100))
   /// How many connections broke while the call ran on them.
   private var losses = 0
   /// Why the last attempt failed, and when.
@@ -131,8 +131,7 @@ struct ClusterAttempts {
     }
     let isBusy = (error as? SqlError)?.kind == .busy
     guard error.isOfNode || isBusy, losses < ClusterAttempts.maximumLosses else { throw error.ofCluster }
-    let pause = bound * Double.random(in: 0.5...1)
-    bound = min(bound * 2, .milliseconds(100))
+    let pause = backoff.next()
     guard .now + pause < deadline else { throw isBusy ? SqlError.lateForLock : error.ofCluster }
     try await Task.sleep(for: pause)
   }

@@ -17,17 +17,27 @@ extension ClusterSession {
   ///
   /// After an error most statements leave the transaction open, and those behind them in it. One that ends it would let
   /// those behind it be stored at once, each by itself. So nothing may: no statement, trigger or conflict clause.
-  func beginWriting(before deadline: ContinuousClock.Instant) async throws {
+  ///
+  /// - Parameter isRetry: Whether another client had the lock just now: then the version is asked for once the lock is
+  ///   there, since each question takes the leader's time.
+  func beginWriting(isRetry: Bool = false, before deadline: ContinuousClock.Instant) async throws {
     mayPipeline = false
+    if isRetry {
+      try await execute("BEGIN IMMEDIATE; SAVEPOINT sqlable_group", before: deadline)
+      let response = try await connection.send(.querySQL("PRAGMA schema_version", values: []), before: deadline)
+      return try await note(schemaVersion: response, before: deadline)
+    }
     let sent = try [
       WireMessage(.executeSQL("BEGIN IMMEDIATE; SAVEPOINT sqlable_group", values: [])),
       WireMessage(.querySQL("PRAGMA schema_version", values: [])),
     ]
     let responses = await connection.send(sent, before: deadline)
     _ = try responses[0].get().checked(nil, label)
-    guard case .rows(_, let rows, _) = try responses[1].get(), case .integer(let version)? = rows.first?.first else {
-      return
-    }
+    try await note(schemaVersion: try responses[1].get(), before: deadline)
+  }
+
+  private func note(schemaVersion response: WireResponse, before deadline: ContinuousClock.Instant) async throws {
+    guard case .rows(_, let rows, _) = response, case .integer(let version)? = rows.first?.first else { return }
     if schema?.version != version { schema = (version, try await mayRollBack(before: deadline)) }
     mayPipeline = schema?.mayRollBack == false
   }

@@ -124,6 +124,18 @@ final class NodeDirectory: Sendable {
     return words.max { $0[1] < $1[1] }.map { Int(clamping: $0[2]) }
   }
 
+  /// The record of a directory that may be in use; throws if it has none.
+  static func record(at path: String) throws -> Record {
+    let name = path + "/" + NodeDirectory.recordName
+    guard FileIdentity.linkInfo(name) != nil else {
+      throw SqlError(.cannotOpen, message: "not the directory of a node: \(path)")
+    }
+    guard let data = try? Data(contentsOf: URL(filePath: name)),
+      let record = try? JSONDecoder().decode(Record.self, from: data)
+    else { throw SqlError(.corrupt, message: "can't read whose directory it is: \(name)") }
+    return record
+  }
+
   /// Nil if no node was here.
   func record() throws -> Record? {
     let name = path + "/" + NodeDirectory.recordName
@@ -135,10 +147,7 @@ final class NodeDirectory: Sendable {
       }
       return nil
     }
-    guard let data = try? Data(contentsOf: URL(filePath: name)),
-      let record = try? JSONDecoder().decode(Record.self, from: data)
-    else { throw SqlError(.corrupt, message: "can't read whose directory it is: \(name)") }
-    return record
+    return try NodeDirectory.record(at: path)
   }
 
   func removeRecord() throws {

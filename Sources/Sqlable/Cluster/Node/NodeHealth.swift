@@ -54,8 +54,8 @@ extension SqliteClusterNode {
   /// return health.isHealthy ? .ok : .serviceUnavailable     // health.problems say why
   /// ```
   ///
-  /// It ends within the deadline, and never throws. Fewer than three voters are a problem: so a cluster of one or two
-  /// nodes is not healthy.
+  /// It ends within the deadline, and never throws. Each problem prints as a sentence. Fewer than three voters are a
+  /// problem: so a cluster of one or two nodes is not healthy.
   public func health(within limit: Duration = .seconds(1), minimumFreeBytes: Int = 256 << 20) async -> Health {
     let begin = ContinuousClock.now
     let deadline = begin + limit
@@ -69,7 +69,8 @@ extension SqliteClusterNode {
       if let found = await state(before: deadline) {
         (members, leader, answer) = (found.members, found.leader, begin.duration(to: .now))
         if leader == nil { problems.append(.noLeader) }
-        if !members.isEmpty, !members.contains(where: { $0.id == id }) { problems.append(.notAMember) }
+        let isRemoved = await isRemoved(members, leader, before: deadline)
+        if isRemoved { problems.append(.notAMember) }
         let silent = await ClusterMembership.silentVoters(of: members.filter { $0.id != id }, before: deadline)
         if !silent.isEmpty { problems.append(.unreachable(silent)) }
         let voters = members.count { $0.role == .voter }
@@ -82,6 +83,17 @@ extension SqliteClusterNode {
       problems: problems, role: members.first { $0.id == id }?.role, leader: leader, members: members,
       term: directory?.term, answer: answer, size: (try? directory?.size()) ?? 0, freeBytes: free,
       restarts: restarts, id: id)
+  }
+
+  /// Whether the cluster has no such node. One that is no voter is not told of its removal: its leader is asked.
+  private func isRemoved(
+    _ members: [ClusterMember], _ leader: ClusterMember?, before deadline: ContinuousClock.Instant
+  ) async -> Bool {
+    guard let own = members.first(where: { $0.id == id }) else { return !members.isEmpty }
+    guard own.role != .voter, let leader, let address = try? NodeAddress(leader.address),
+      let known = await NodeConnection.members(namedBy: address, before: deadline)
+    else { return false }
+    return !known.isEmpty && !known.contains { $0.id == id }
   }
 
   /// What the node answers; nil if it does not.

@@ -1,5 +1,19 @@
 #if ClusterNode
 extension SqliteClusterNode {
+  /// Makes the node whose directory it is, with the id and address that are recorded there.
+  ///
+  /// ```swift
+  /// let node = try SqliteClusterNode(recordedIn: "/var/lib/bikes/node")
+  /// try await node.recoverAlone()
+  /// ```
+  ///
+  /// Reads the record, and starts nothing. Throws `.cannotOpen` if the directory is not that of a node, `.corrupt` if
+  /// the record can't be read, and what the other initializer throws.
+  public convenience init(recordedIn directory: String, configuration: ClusterNodeConfiguration = .init()) throws {
+    let record = try NodeDirectory.record(at: directory)
+    try self.init(id: record.id, address: record.address, directory: directory, configuration: configuration)
+  }
+
   /// Makes this node the only one of its cluster, after a majority of the voters is lost for good. It must not run, and
   /// does not afterwards.
   ///

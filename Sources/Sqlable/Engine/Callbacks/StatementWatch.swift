@@ -19,8 +19,17 @@ final class StatementWatch {
   private static let longestSlice: Int64 = 50_000_000
   /// The pragmas that change how a database is stored, with what dqlite sets itself.
   private static let storagePragmas = [
-    "page_size": "4096", "journal_mode": "wal", "locking_mode": "normal", "wal_checkpoint": nil,
+    "page_size": "4096", "journal_mode": "wal", "locking_mode": "normal", "wal_autocheckpoint": "0",
   ]
+  /// The pragmas that no value makes harmless: a checkpoint that is not dqlite's own ends the process, and the others
+  /// are settings of the whole process.
+  private static let refusedPragmas: Set = [
+    "wal_checkpoint", "hard_heap_limit", "soft_heap_limit", "temp_store_directory",
+    "data_store_directory",
+  ]
+
+  private typealias Observer = @Sendable (SqlError) -> Void
+  private static let observers = Guarded<(next: Int, all: [Int: Observer])>((0, [:]))
 
   private var statement: OpaquePointer?
   private var run: Int32 = 0
@@ -42,6 +51,22 @@ final class StatementWatch {
       limit.withLock { $0.isInstalled = false }
       throw SqlError(.cannotOpen, message: "SQLite can't watch the statements of the node (code \(code))")
     }
+  }
+
+  /// Calls `body` with the error of each statement that is refused or ended, on the thread of its node. Returns a
+  /// number for ``removeObserver(_:)``.
+  static func observe(_ body: @escaping @Sendable (SqlError) -> Void) -> Int {
+    observers.withLock { observers in
+      observers.next += 1
+      observers.all[observers.next] = body
+      return observers.next
+    }
+  }
+
+  static func removeObserver(_ number: Int) { observers.withLock { _ = $0.all.removeValue(forKey: number) } }
+
+  private static func report(_ error: SqlError) {
+    for body in observers.withLock({ Array($0.all.values) }) { body(error) }
   }
 
   /// Whether dqlite opens the connection, by its own file system.
@@ -66,19 +91,37 @@ final class StatementWatch {
       connection, steps,
       { context in
         guard let context else { return 0 }
-        return Unmanaged<StatementWatch>.fromOpaque(context).takeUnretainedValue().isOverLimit ? 1 : 0
+        let watch = Unmanaged<StatementWatch>.fromOpaque(context).takeUnretainedValue()
+        guard watch.isOverLimit else { return 0 }
+        watch.reportTime()
+        return 1
       }, context)
     Unmanaged<StatementWatch>.fromOpaque(context).takeUnretainedValue().connection = connection
     sqlite3_set_authorizer(
       connection,
-      { _, action, name, value, _, _ in
-        guard action == SQLITE_PRAGMA, let name, let value else { return SQLITE_OK }
-        return StatementWatch.allows(String(cString: name), String(cString: value)) ? SQLITE_OK : SQLITE_DENY
+      { _, action, name, argument, _, _ in
+        guard action == SQLITE_PRAGMA, let name else { return SQLITE_OK }
+        let (pragma, value) = (String(cString: name), argument.map { String(cString: $0) })
+        guard !StatementWatch.allows(pragma, value) else { return SQLITE_OK }
+        var error = SqlError.misuse(
+          "a node does not allow this pragma: it changes how databases are stored, or the whole process")
+        error.sql = "PRAGMA \(pragma)" + (value.map { " = \($0)" } ?? "")
+        StatementWatch.report(error)
+        return SQLITE_DENY
       }, nil)
   }
 
-  private static func allows(_ pragma: String, _ value: String) -> Bool {
-    guard let own = storagePragmas[pragma.lowercased()] else { return true }
+  private func reportTime() {
+    let limit = Duration.nanoseconds(StatementWatch.limit.withLock { $0.nanoseconds })
+    var error = SqlError(.interrupted, message: "the statement took more than \(limit) of the node's processor")
+    error.sql = statement.flatMap { sqlite3_sql($0) }.map { String(cString: $0) }
+    StatementWatch.report(error)
+  }
+
+  private static func allows(_ pragma: String, _ value: String?) -> Bool {
+    let name = pragma.lowercased()
+    if refusedPragmas.contains(name) { return false }
+    guard let value, let own = storagePragmas[name] else { return true }
     return value.lowercased() == own
   }
 

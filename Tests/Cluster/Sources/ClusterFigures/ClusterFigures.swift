@@ -5,11 +5,17 @@ import Sqlable
 ///
 ///     swift run -c release --package-path Tests/Cluster ClusterFigures [ROUNDS]
 ///
-/// Prints the median of the rounds, which take turns, and the lowest and highest.
+/// Prints the median of the rounds, which take turns, and the lowest and highest. `ClusterFigures processes` measures
+/// ``WritingProcesses``.
 @main
 struct ClusterFigures {
   static func main() async throws {
-    let rounds = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 5
+    let words = CommandLine.arguments.dropFirst()
+    if words.first == "writer", words.count == 3 {
+      let nodes = CommandLine.arguments[2].split(separator: ",").map(String.init)
+      return try await WritingProcesses.write(to: nodes, seconds: Int(CommandLine.arguments[3]) ?? 1)
+    }
+    let rounds = words.first.flatMap { Int($0) } ?? 5
     let directory = NSTemporaryDirectory() + "sqlable-figures-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -18,6 +24,15 @@ struct ClusterFigures {
     for node in nodes.dropFirst() { try await node.start(joining: [nodes[0].address]) }
     let cluster = try SqliteCluster(nodes: nodes.map(\.address))
     try await cluster.createTables(Reading.self)
+    if words.first == "processes" {
+      let numbers = words.dropFirst().map { Int($0) ?? 1 }
+      try await WritingProcesses.measure(
+        numbers.first ?? 20, seconds: numbers.count > 1 ? numbers[1] : 10, rounds: numbers.count > 2 ? numbers[2] : 3,
+        on: nodes.map(\.address))
+      cluster.close()
+      for node in nodes { await node.kill() }
+      return
+    }
     var unconfirmedReads = ClusterConfiguration()
     unconfirmedReads.confirmsReads = false
     let unconfirmed = try SqliteCluster(nodes: nodes.map(\.address), configuration: unconfirmedReads)

@@ -1,3 +1,4 @@
+import Foundation
 import Sqlable
 import Testing
 
@@ -25,6 +26,44 @@ import Testing
 
       cluster.close()
       #expect(await cluster.health().problems.first == .closed)
+    }
+  }
+
+  @Test func aClusterWithoutAMajoritySaysSo() async throws {
+    try await withClient { cluster, nodes in
+      #expect(await cluster.health(within: .seconds(2)).isHealthy)
+      let leader = try await nodes.leader()
+      let others = [1, 2, 3].filter { $0 != leader }
+      for id in others { await nodes.node(id).kill() }
+      // One that has never found a leader knows the others from the node that is left.
+      let other = try SqliteCluster(nodes: [nodes.addresses[leader - 1]])
+      defer { other.close() }
+      for client in [cluster, other] {
+        try await until("the leader has stepped down") { await !client.health().isServing }
+        let health = await client.health()
+        #expect(!health.isHealthy && health.leader == nil && health.voters == 3)
+        let lost = others.map { UInt64($0) }
+        #expect(health.problems.contains(.noMajority(answering: 1, voters: 3)), "\(health.problems)")
+        #expect(health.problems.contains(.unreachable(lost)), "\(health.problems)")
+        let words = health.problems.map { "\($0)" }
+        #expect(words.contains("1 of 3 voters answers, which is no majority"), "\(words)")
+        #expect(words.contains("the voters \(lost[0]), \(lost[1]) do not answer"), "\(words)")
+        #expect(words.contains { $0.hasPrefix("a read was not answered") }, "\(words)")
+      }
+    }
+  }
+
+  /// The node stops, since its commits would be in memory alone; the others elect another leader.
+  @Test func aClusterWhoseLeaderHasLostItsDiskIsNotHealthy() async throws {
+    try await withClient { cluster, nodes in
+      try await cluster.execute("CREATE TABLE t (a INTEGER)")
+      let leader = try await nodes.leader()
+      try FileManager.default.removeItem(atPath: nodes.node(leader).directory)
+      try await until("the cluster is not healthy", within: .seconds(20)) { await !cluster.health().isHealthy }
+      try await until("the others serve") { await cluster.health().isServing }
+      let health = await cluster.health(within: .seconds(2))
+      #expect(health.problems.map { "\($0)" } == ["voter \(leader) does not answer"])
+      #expect(health.leader != nil && health.leader?.id != UInt64(leader))
     }
   }
 

@@ -11,6 +11,14 @@ final class FakeNode: @unchecked Sendable {
   /// The node that it names as the leader, none if that is empty, and the voters besides itself.
   func name(leader: String?, voters: [String]) { names.with { $0 = (leader, voters) } }
 
+  private let refusals = Locked<Int?>(nil)
+
+  /// Answers each BEGIN with "database is locked", and counts them.
+  func isLocked() { refusals.with { $0 = 0 } }
+
+  /// The number of refused BEGINs.
+  var refusedBegins: Int { refusals.with { $0 ?? 0 } }
+
   private let losses = Locked<Int?>(nil)
 
   /// Has a record of every transaction that is repeatable, and closes so many connections when they are to undo one.
@@ -66,6 +74,9 @@ final class FakeNode: @unchecked Sendable {
         let voters = [address] + names.with { $0.voters }
         let members = voters.enumerated().flatMap { word(UInt64($0 + 1)) + text($1) + word(0) }
         answer(3, word(UInt64(voters.count)) + members, to: peer)
+      case 8 where String(decoding: body[8...], as: UTF8.self).hasPrefix("BEGIN") && refusals.with({ $0 != nil }):
+        refusals.with { $0 = ($0 ?? 0) + 1 }
+        answer(0, word(5) + text("database is locked"), to: peer)
       case 8 where String(decoding: body[8...], as: UTF8.self).hasPrefix("BEGIN"):
         answer(6, word(0) + word(0), to: peer)
       case 8 where losses.with({ $0 != nil }):

@@ -77,6 +77,17 @@ actor TestNode {
     await ended()
   }
 
+  /// The processor time that the process has taken, in seconds.
+  var processorTime: Double {
+    guard let process,
+      let text = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8)
+    else { return 0 }
+    // Behind the name, which may have spaces: the 14th and 15th field of all, in ticks.
+    let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
+    guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
+    return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+  }
+
   func pause() { signal(SIGSTOP) }
 
   func resume() { signal(SIGCONT) }

@@ -1,6 +1,7 @@
 import Foundation
-import Sqlable
 import Testing
+
+@testable import Sqlable
 
 /// `sqlable node` and `sqlable cluster`, as processes.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct NodeCommandTests {
@@ -10,20 +11,32 @@ import Testing
   private final class Started {
     let process = Process()
     let output = Pipe()
+    let errors = Pipe()
+    private(set) var log = ""
 
     init(_ words: [String]) throws {
       process.executableURL = URL(fileURLWithPath: NodeCommandTests.path)
       process.arguments = words
       process.standardOutput = output
-      process.standardError = output
+      process.standardError = errors
       try process.run()
     }
 
-    /// All that it prints, once it has ended.
+    /// All that it prints on its standard output, once it has ended; `log` is its standard error.
     func end() -> String {
-      let text = String(decoding: (try? output.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
+      func text(_ pipe: Pipe) -> String {
+        String(decoding: (try? pipe.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
+      }
+      let printed = text(output)
+      log = text(errors)
       process.waitUntilExit()
-      return text
+      return printed
+    }
+
+    /// All that it prints.
+    func all() -> String {
+      let printed = end()
+      return printed + log
     }
   }
 
@@ -45,7 +58,7 @@ import Testing
       #expect(list == (1...3).map { "\($0)  \(addresses[$0 - 1])  voter\n" }.joined())
       #expect(try Started(["cluster", addresses[0], "--lead", "2"]).end() == list)
       #expect(await Probe.leads(addresses[1]))
-      let refusal = try Started(["cluster", addresses[0], "--assign", "2=spare"]).end()
+      let refusal = try Started(["cluster", addresses[0], "--assign", "2=spare"]).all()
       #expect(refusal.hasPrefix("sqlable: SqlError.misuse: node 2 leads the cluster"))
 
       let file = path + "/backup.sqlite"
@@ -55,9 +68,9 @@ import Testing
       #expect(try Started(["cluster", addresses[0], "--restore", file, "--seconds", "60"]).end() == "done\n")
       #expect(try await cluster.query("SELECT a FROM t", as: Int.self) == [7])
       let both = try Started(["cluster", addresses[0], "--backup", file, "--lead", "1"])
-      #expect(both.end().contains("exclude each other") && both.process.terminationStatus == 2)
+      #expect(both.all().contains("exclude each other") && both.process.terminationStatus == 2)
       let stray = try Started(["cluster", addresses[0], "--database", "other"])
-      #expect(stray.end().contains("belong to --backup") && stray.process.terminationStatus == 2)
+      #expect(stray.all().contains("belong to health, --backup") && stray.process.terminationStatus == 2)
 
       others[0].process.terminate()
       #expect(others[0].end() == "node 2 runs on \(addresses[1])\nnode 2 has stopped\n")
@@ -75,13 +88,147 @@ import Testing
 
   @Test func whatCantStartSaysWhy() throws {
     let refused = try node(1, "10.1.2.3:9001", "/tmp/no-such-node")
-    #expect(refused.end().contains("dqlite encrypts nothing"))
+    #expect(refused.all().contains("dqlite encrypts nothing"))
     #expect(refused.process.terminationStatus == 1)
     let malformed = try node(0, "127.0.0.1:9001", "/tmp/no-such-node")
-    #expect(malformed.end().hasPrefix("sqlable: --id takes a number from 1"))
+    #expect(malformed.all().hasPrefix("sqlable: --id takes a number from 1"))
     #expect(malformed.process.terminationStatus == 2)
     let joining = try node(
       1, freeAddress(), NSTemporaryDirectory() + "sqlable-\(UUID().uuidString)", "--join", freeAddress())
-    #expect(joining.end().contains("node 1 begins a cluster, and has nothing to join"))
+    #expect(joining.all().contains("node 1 begins a cluster, and has nothing to join"))
+  }
+
+  /// Calls `body` with three nodes, and ends what still runs of them.
+  private func withNodes(
+    _ body: (_ nodes: [Started], _ addresses: [String], _ path: String) async throws -> Void
+  ) async throws {
+    try await withDirectory { path in
+      let addresses = (1...3).map { _ in freeAddress() }
+      var nodes = [try node(1, addresses[0], path + "/1")]
+      defer { for node in nodes where node.process.isRunning { kill(node.process.processIdentifier, SIGKILL) } }
+      let cluster = try SqliteCluster(nodes: addresses)
+      defer { cluster.close() }
+      for id in 2...3 {
+        nodes.append(try node(id, addresses[id - 1], "\(path)/\(id)", "--join", addresses[0]))
+        try await until("there are \(id) voters") {
+          (try? await cluster.members().filter { $0.role == .voter }.count) == id
+        }
+      }
+      try await body(nodes, addresses, path)
+    }
+  }
+
+  private func end(_ process: Process, _ number: Int32) async throws {
+    kill(process.processIdentifier, number)
+    try await until("the process has ended") { !process.isRunning }
+  }
+
+  @Test func healthPrintsALineForEachProblem() async throws {
+    try await withNodes { nodes, addresses, _ in
+      func health() throws -> (lines: [String], status: Int32) {
+        let started = try Started(["cluster", "health", addresses[0], "--seconds", "3"])
+        let lines = started.all().split(separator: "\n").map(String.init)
+        return (lines, started.process.terminationStatus)
+      }
+      #expect(try health() == (["healthy"], 0))
+      try await end(nodes[2].process, SIGKILL)
+      #expect(try health() == (["voter 3 does not answer"], 1))
+      try await end(nodes[1].process, SIGKILL)
+      let (lines, status) = try health()
+      #expect(status == 1 && lines.count == 3 && lines[0].hasPrefix("a read was not answered"), "\(lines)")
+      #expect(lines.suffix(2) == ["1 of 3 voters answers, which is no majority", "the voters 2, 3 do not answer"])
+      let wrong = try Started(["cluster", "health"])
+      #expect(wrong.all().contains("health takes the address of a node") && wrong.process.terminationStatus == 2)
+    }
+  }
+
+  @Test func aNodeThatLeavesHandsOverAndItsProcessEnds() async throws {
+    try await withNodes { nodes, addresses, path in
+      let cluster = try SqliteCluster(nodes: addresses)
+      defer { cluster.close() }
+      let standby = try node(4, freeAddress(), path + "/4", "--join", addresses[0])
+      defer { if standby.process.isRunning { kill(standby.process.processIdentifier, SIGKILL) } }
+      try await until("there are four nodes") { (try? await cluster.members().count) == 4 }
+      try await cluster.transferLeadership(to: 2)
+      let left = try Started(["cluster", "leave", "2", addresses[0]])
+      let list = left.all()
+      #expect(left.process.terminationStatus == 0)
+      #expect(list.split(separator: "\n").map { $0.prefix(1) } == ["1", "3", "4"], "\(list)")
+      #expect(list.split(separator: "\n").allSatisfy { $0.hasSuffix("voter") }, "\(list)")
+      #expect(nodes[1].end() == "node 2 runs on \(addresses[1])\nnode 2 has stopped\n")
+      #expect(nodes[1].process.terminationStatus == 0)
+      #expect(nodes[1].log.contains(" node 2 was removed from its cluster, and stops\n"), "\(nodes[1].log)")
+      try await end(nodes[2].process, SIGKILL)
+      let silent = try Started(["cluster", "leave", "3", addresses[0]])
+      #expect(silent.all().contains("node 3 does not answer: remove it, if it is lost"))
+      #expect(silent.process.terminationStatus == 1)
+      let unknown = try Started(["cluster", "leave", "9", addresses[0]])
+      #expect(unknown.all().contains("the cluster has no node 9") && unknown.process.terminationStatus == 1)
+    }
+  }
+
+  @Test func theNodeThatIsLeftGoesOnAlone() async throws {
+    try await withNodes { nodes, addresses, path in
+      let cluster = try SqliteCluster(nodes: addresses)
+      try await cluster.execute("CREATE TABLE t (a INTEGER)")
+      try await cluster.execute("INSERT INTO t VALUES (7)")
+      // A follower may have a commit a moment later than the leader.
+      try await Task.sleep(for: .milliseconds(500))
+      cluster.close()
+      let recovery = ["cluster", "recover-alone", path + "/2"]
+      let running = try Started(recovery + ["--abandon-other-copies"])
+      #expect(running.all().contains("another node runs in the directory") && running.process.terminationStatus == 1)
+      try await end(nodes[1].process, SIGKILL)
+      let early = try Started(recovery + ["--abandon-other-copies"])
+      #expect(early.all().contains("a majority of the voters answers") && early.process.terminationStatus == 1)
+      for id in [0, 2] { try await end(nodes[id].process, SIGKILL) }
+      let unconfirmed = try Started(recovery)
+      #expect(unconfirmed.all().contains("Commits that only other nodes have are lost."))
+      #expect(unconfirmed.process.terminationStatus == 1)
+      let done = try Started(recovery + ["--abandon-other-copies"])
+      #expect(done.all().hasPrefix("node 2 is the only one of its cluster now"))
+      #expect(done.process.terminationStatus == 0)
+      let alone = try node(2, addresses[1], path + "/2")
+      let client = try SqliteCluster(nodes: [addresses[1]])
+      defer { client.close() }
+      #expect(try await client.query("SELECT a FROM t", as: Int.self) == [7])
+      #expect(try await client.members().map(\.id) == [2])
+      alone.process.terminate()
+      #expect(alone.end().hasSuffix("has stopped\n"))
+      let nowhere = try Started(["cluster", "recover-alone", path])
+      #expect(nowhere.all().contains("not the directory of a node") && nowhere.process.terminationStatus == 1)
+      let stray = try Started(["cluster", addresses[1], "--abandon-other-copies"])
+      #expect(stray.all().contains("belong to recover-alone") && stray.process.terminationStatus == 2)
+    }
+  }
+
+  @Test func aNodeLogsItsRoleWhatItRefusesAndWhyItEnds() async throws {
+    try await withNodes { nodes, addresses, path in
+      let cluster = try SqliteCluster(nodes: addresses)
+      defer { cluster.close() }
+      try await cluster.execute("CREATE TABLE t (a INTEGER)")
+      let error = await failure {
+        try await withSession(to: addresses) { session in
+          try await session.execute("PRAGMA journal_mode = DELETE", before: .now + .seconds(30))
+        }
+      }
+      #expect(error?.code == 23)
+      // Each looks once a second.
+      try await Task.sleep(for: .seconds(3))
+      try await cluster.transferLeadership(to: 3)
+      try await Task.sleep(for: .seconds(3))
+      try FileManager.default.removeItem(atPath: path + "/1")
+      #expect(nodes[0].end() == "node 1 runs on \(addresses[0])\n")
+      #expect(nodes[0].process.terminationStatus == 1)
+      let lines = nodes[0].log.split(separator: "\n").map(String.init)
+      #expect(lines.contains { $0.contains("Z node 1 is a voter, and leads, in term ") }, "\(lines)")
+      #expect(lines.contains { $0.contains("Z node 1 is a voter, and follows node 3, in term ") }, "\(lines)")
+      let refused = "Z node 1 refused a statement: SqlError.misuse: a node does not allow this pragma"
+      #expect(lines.contains { $0.contains(refused) && $0.hasSuffix("in: PRAGMA journal_mode = DELETE") }, "\(lines)")
+      #expect(lines.contains { $0.contains("Z node 1 ends: SqlError.io: the directory of the node was removed") })
+      nodes[1].process.terminate()
+      _ = nodes[1].end()
+      #expect(nodes[1].log.contains("Z node 2 received SIGTERM, hands over and stops\n"), "\(nodes[1].log)")
+    }
   }
 }

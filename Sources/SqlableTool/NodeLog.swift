@@ -1,0 +1,58 @@
+#if ClusterNode
+import Foundation
+import Sqlable
+
+/// The lines that `sqlable node` writes to its standard error.
+struct NodeLog: Sendable {
+  private let node: SqliteClusterNode
+
+  private static let interval = Duration.seconds(1)
+
+  init(_ node: SqliteClusterNode) { self.node = node }
+
+  func write(_ text: String) {
+    let time = Date.now.formatted(.iso8601)
+    // A statement can have any characters.
+    Output.write("\(time) node \(node.id) \(text)".visible(keeping: []) + "\n", to: STDERR_FILENO)
+  }
+
+  /// Writes the statements that the node refuses or ends, until the task is cancelled.
+  func writeRefusals() async {
+    for await refusal in node.refusals() { write("refused a statement: \(refusal)") }
+  }
+
+  /// Writes changes of the node's role, of the leader and of its problems. Returns true once the node was removed from
+  /// its cluster, false when it has stopped or the task was cancelled.
+  func writeChanges() async -> Bool {
+    var (place, problems): (String?, [SqliteClusterNode.Health.Problem]) = (nil, [])
+    // A leader that was cut off may not know of the node. It steps down within the time of an election.
+    let patience = max(.seconds(3), node.configuration.networkLatency * 60)
+    var removed: ContinuousClock.Instant?
+    while node.isRunning, (try? await Task.sleep(for: NodeLog.interval)) != nil {
+      let health = await node.health()
+      guard node.isRunning, !Task.isCancelled else { return false }
+      if let new = NodeLog.place(of: health), new != place {
+        write(new)
+        place = new
+      }
+      for problem in health.problems where !problems.contains(problem) { write("has a problem: \(problem)") }
+      if health.problems.isEmpty, !problems.isEmpty { write("has no problems any more") }
+      problems = health.problems
+      removed = problems.contains(.notAMember) ? removed ?? .now : nil
+      if let removed, removed + patience < .now {
+        write("was removed from its cluster, and stops")
+        return true
+      }
+    }
+    return false
+  }
+
+  /// The role of the node and the leader, in words; nil if the node did not answer.
+  private static func place(of health: SqliteClusterNode.Health) -> String? {
+    guard let role = health.role else { return nil }
+    let term = health.term.map { ", in term \($0)" } ?? ""
+    guard let leader = health.leader else { return "is a \(role), and knows no leader" }
+    return health.isLeader ? "is a \(role), and leads\(term)" : "is a \(role), and follows node \(leader.id)\(term)"
+  }
+}
+#endif

@@ -1,0 +1,45 @@
+import Foundation
+import Testing
+
+@testable import Sqlable
+
+/// The pauses of clients that wait for the write lock.
+@Suite(.timeLimit(.minutes(2))) struct BackoffTests {
+  @Test func pausesGrowUpToTheirMaximumAndAreRandom() {
+    var backoff = Backoff(from: .milliseconds(1), upTo: .milliseconds(64), least: 0)
+    var bound = Duration.milliseconds(1)
+    for _ in 0..<6 {
+      #expect((.zero...bound).contains(backoff.next()))
+      bound *= 2
+    }
+    let pauses = (0..<1_000).map { _ in backoff.next() }
+    #expect(pauses.allSatisfy { (.zero...Duration.milliseconds(64)).contains($0) })
+    // Among a thousand random ones.
+    #expect(pauses.min()! < .milliseconds(8) && pauses.max()! > .milliseconds(56))
+    var other = Backoff(from: .milliseconds(10), upTo: .milliseconds(200))
+    #expect((Duration.milliseconds(5)...Duration.milliseconds(10)).contains(other.next()))
+  }
+
+  /// The questions are counted: a busy machine only makes them fewer.
+  @Test(arguments: [false, true]) func aClientThatWaitsForTheWriteLockAsksSeldom(_ isClosure: Bool) async throws {
+    let node = try FakeNode()
+    defer { node.close() }
+    node.isLocked()
+    var configuration = ClusterConfiguration()
+    configuration.timeout = .seconds(3)
+    // The node has no voters to confirm it.
+    configuration.confirmsReads = false
+    let cluster = try SqliteCluster(nodes: [node.address], configuration: configuration)
+    defer { cluster.close() }
+    let error = await failure {
+      if isClosure {
+        try await cluster.transaction { tx in try await tx.execute("DELETE FROM t") }
+      } else {
+        try await cluster.execute("DELETE FROM t")
+      }
+    }
+    #expect(error?.kind == .timeout, "\(String(describing: error))")
+    // Pauses of 128 ms on average, after the first; each millisecond it would be thousands of questions.
+    #expect((2...200).contains(node.refusedBegins), "\(node.refusedBegins) questions")
+  }
+}
