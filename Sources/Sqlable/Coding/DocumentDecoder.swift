@@ -37,9 +37,9 @@ final class DocumentDecoder {
 
   /// The most levels: whatever a program does with the statement, half a megabyte of stack suffices, even in a debug
   /// build. A policy walks terms once more, with larger frames.
-  private var maximumLevels: Int { access == nil ? 100 : 50 }
+  private var maximumLevels: Int { (access == nil ? 100 : 50) + DocumentDecoder.levelsOfQuery }
 
-  /// The levels of a query within another.
+  /// The levels of a query. Those of the statement itself are beyond the maximum.
   static let levelsOfQuery = 5
 
   /// Counts a term or a query; throws if there are too many, or if they are nested too deeply. Call ``end(_:)`` with as
