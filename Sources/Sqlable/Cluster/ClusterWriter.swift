@@ -95,8 +95,8 @@ final class ClusterWriter: Sendable {
     return SqlError.lateForLock
   }
 
-  /// The longest pause between two questions for the write lock. Each takes the leader's time: with 64 milliseconds
-  /// twenty processes wrote half as many rows a second.
+  /// The longest pause between two questions for the write lock. Each takes the leader's time, which the writes
+  /// of many processes need.
   private static let maximumPause = Duration.milliseconds(256)
   /// How long a client goes on with transactions of its own while others wait: the lock is free for longer than a
   /// transaction takes, until one of them asks for it.
