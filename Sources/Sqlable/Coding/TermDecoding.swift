@@ -327,15 +327,15 @@ extension Document {
   /// The levels that a term counts as. Operators stand in long chains, and their frames are small.
   fileprivate var levels: Int {
     guard case .object(let members) = self else { return 1 }
-    return members.contains { $0.key.isOperator } ? 1 : 2
+    return members.contains { $0.key.isSmall } ? 1 : 2
   }
 }
 
 extension String {
-  /// Whether it is the key of an operator, or of a collation.
-  fileprivate var isOperator: Bool {
+  /// Whether it is the key of a column, an operator or a collation.
+  fileprivate var isSmall: Bool {
     switch TermForm.byKey[self] {
-    case .not, .negative, .isNull, .isNotNull, .collate: true
+    case .column, .not, .negative, .isNull, .isNotNull, .collate: true
     case nil: SqlExpression.BinaryOperator.byKey[self] != nil
     default: false
     }
