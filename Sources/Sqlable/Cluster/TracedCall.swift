@@ -53,7 +53,7 @@ final class TracedCall: Sendable {
           shape, origin, waiting: isSingle ? all.waiting : .zero,
           stepping: isSingle ? all.stepping : all.stepping / count, committing: isSingle ? all.committing : .zero,
           rowsRead: answer.rows.count, rowsChanged: answer.changes,
-          error: place == failed ? outcome.failure?.traced : nil, end: end), request: request)
+          error: place == failed ? outcome.failure?.tracedOfCluster : nil, end: end), request: request)
     }
     state.withLock { state in
       state.statements += count
@@ -68,7 +68,8 @@ final class TracedCall: Sendable {
     let all = (own ?? times).parts(until: end)
     let event = TraceEvent(
       StatementShape.cache.value(of: request.sql), TracedCall.origin(on: cluster), waiting: all.waiting,
-      stepping: all.stepping + all.committing, committing: .zero, rowsRead: rows, rowsChanged: 0, error: error?.traced,
+      stepping: all.stepping + all.committing, committing: .zero, rowsRead: rows, rowsChanged: 0,
+      error: error?.tracedOfCluster,
       end: end)
     state.withLock { state in
       state.statements += 1
@@ -85,7 +86,8 @@ final class TracedCall: Sendable {
     state.withLock { state in
       let event = TraceEvent(
         transaction: outcome, origin, waiting: all.waiting, stepping: all.stepping, committing: all.committing,
-        rowsChanged: outcome == .committed ? state.changes : 0, statements: state.statements, error: error?.traced,
+        rowsChanged: outcome == .committed ? state.changes : 0, statements: state.statements,
+        error: error?.tracedOfCluster,
         end: end)
       state.events.append(Traced(event: event, request: nil))
       (state.statements, state.changes) = (0, 0)
@@ -124,7 +126,7 @@ extension TraceEvent.Outcome {
 
 extension Error {
   /// The error of an event.
-  fileprivate var traced: SqlError {
+  fileprivate var tracedOfCluster: SqlError {
     if let error = ofCluster as? SqlError { return error }
     return SqlError(.interrupted, message: self is CancellationError ? "the task was cancelled" : "a closure threw")
   }

@@ -54,7 +54,8 @@ import Testing
     var term = kinds[kind].inner
     for _ in 0..<depth { term = kinds[kind].outer(term) }
     if ["chain", "combined"].contains(kinds[kind].name) {
-      return Data(#"{"read":{"from":[{"as":"q","columns":["integer"],"query":\#(term)}],"select":[1]},"sqlable":1}"#.utf8)
+      let source = #"{"as":"q","columns":["integer"],"query":\#(term)}"#
+      return Data(#"{"read":{"from":[\#(source)],"select":[1]},"sqlable":1}"#.utf8)
     }
     return Data(#"{"count":{"from":"person","where":\#(term)},"sqlable":1}"#.utf8)
   }
