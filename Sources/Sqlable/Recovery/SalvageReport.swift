@@ -45,7 +45,7 @@ public struct SalvageReport: Sendable, Hashable, Codable {
       rowsFromBackup == 0 ? .pages : rowsFromPages == 0 ? .backup : .both
     }
 
-    /// Whether every row was read from the damaged file and is in the table.
+    /// Whether every row was read from the damaged file and is in the table, as far as the file shows.
     public var isComplete: Bool {
       estimatedRowsLost == 0 && isLossExact && rowsFromBackup == 0 && rowsSetAside == 0 && rowsWithInvalidText == 0
         && problem == nil
@@ -63,7 +63,8 @@ public struct SalvageReport: Sendable, Hashable, Codable {
   /// The table with a name, as SQLite compares names; nil if there is none.
   public subscript(table name: String) -> Table? { tables.first { $0.name.isSameName(as: name) } }
 
-  /// Whether every row of every table was read from the damaged file.
+  /// Whether every row of every table was read from the damaged file, as far as the file shows: a root that another
+  /// page overwrote can hide rows.
   public var isComplete: Bool {
     tables.allSatisfy(\.isComplete) && rowsOfUnknownTables == 0 && problems.isEmpty
   }
