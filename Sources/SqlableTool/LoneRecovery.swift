@@ -19,7 +19,7 @@ struct LoneRecovery {
       }
       return nil
     }
-    let others = ["--remove", "--assign", "--lead", "--backup", "--restore", "--database", "--seconds"]
+    let others = ClusterCommand.options.subtracting(["--bind"])
     guard arguments.words.count == 2, others.allSatisfy({ arguments.all($0).isEmpty }), !arguments.has("--json") else {
       throw UsageError(description: "recover-alone takes one directory, and no option of another command")
     }
@@ -51,8 +51,9 @@ struct LoneRecovery {
   #else
   func run() throws -> Int32 {
     throw FileProblem(
-      description: "recover-alone needs the package trait ClusterNode: swift run --traits ClusterNode sqlable cluster …"
-    )
+      description: """
+        recover-alone needs the package trait ClusterNode: swift run --traits ClusterNode sqlable cluster …
+        """)
   }
   #endif
 }
