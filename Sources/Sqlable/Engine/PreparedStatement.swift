@@ -173,3 +173,10 @@ extension Connection {
     return try text.withUTF8 { try compile($0, isOwn: true) }
   }
 }
+
+extension PreparedStatement {
+  /// A copy of a value of the current row. Throws for text that is not UTF-8, and if memory runs out.
+  func value(at column: Int) throws -> DatabaseValue {
+    try SqliteValue(sqlite3_column_value(handle, Int32(column))).storage()
+  }
+}

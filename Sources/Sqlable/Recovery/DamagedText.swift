@@ -1,4 +1,3 @@
-import CSqlableSQLite
 import FoundationEssentials
 
 // Rows whose text was overwritten by other bytes. SQLite does not check text, but reading it as a String does.
@@ -68,9 +67,7 @@ extension SalvageRun {
     var isIntact = false
     try bind(key, record, to: statement) {
       guard try statement.step() else { return }
-      let values = try? columns.indices.map { place in
-        try SqliteValue(sqlite3_column_value(statement.handle, Int32(place))).storage()
-      }
+      let values = try? columns.indices.map { try statement.value(at: $0) }
       guard let values else { return }
       isIntact =
         !key.mayBeOfAnotherRow
