@@ -15,7 +15,7 @@ public struct BackupOptions: Sendable {
   /// How a backup is made; a restore always copies. Default: `.copied`.
   public var method: Method
 
-  /// What is checked before a backup gets its name, or a restore replaces anything. Default: `.integrity`.
+  /// The checks before a backup gets its name, or a restore replaces anything. Default: `.integrity`.
   public var checks: BackupChecks
 
   /// The models whose tables must be there, as ``Schema/verify(_:file:line:)-(SqlExecutor,_,_)`` compares them.

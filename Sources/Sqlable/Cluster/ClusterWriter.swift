@@ -98,8 +98,8 @@ final class ClusterWriter: Sendable {
   /// The longest pause between two questions for the write lock. Each takes the leader's time, which the writes
   /// of many processes need.
   private static let maximumPause = Duration.milliseconds(256)
-  /// How long a client goes on with transactions of its own while others wait: the lock is free for longer than a
-  /// transaction takes, until one of them asks for it.
+  /// The time for which a client goes on with transactions while others wait. Between two of them the lock is free, but
+  /// another client finds it so only if it asks just then.
   private static let turnTime = Duration.milliseconds(40)
 
   /// Whether others may have waited for a whole turn of this client.

@@ -17,7 +17,7 @@ final class DocumentDecoder {
   /// The number of terms and queries so far, and how many enclose the place.
   @exclusivity(unchecked) private var nodes = 0
   @exclusivity(unchecked) private var depth = 0
-  /// How many levels enclose the place: a term or query counts as many as it takes stack.
+  /// The number of levels that enclose the place. What takes much stack counts as several.
   @exclusivity(unchecked) private var levels = 0
   /// The place in the document. Not shortened when an error is thrown, so that the error can name it.
   @exclusivity(unchecked) private(set) var path: [PathStep] = []
@@ -35,11 +35,11 @@ final class DocumentDecoder {
 
   // MARK: Limits
 
-  /// The most levels: whatever a program does with the statement, half a megabyte of stack suffices, even in a debug
-  /// build. A policy walks terms once more, with larger frames.
+  /// The most levels, besides those of the outermost query. Half a megabyte of stack then suffices for decoding,
+  /// encoding and running, even in a debug build. A policy walks terms once more, with larger frames.
   private var maximumLevels: Int { (access == nil ? 100 : 50) + DocumentDecoder.levelsOfQuery }
 
-  /// The levels of a query. Those of the statement itself are beyond the maximum.
+  /// The number of levels that a query counts as.
   static let levelsOfQuery = 5
 
   /// Counts a term or a query; throws if there are too many, or if they are nested too deeply. Call ``end(_:)`` with as

@@ -174,7 +174,7 @@ extension Connection {
 
   /// Applies the settings of the connection; SQLite's defaults date from 2004 and are kept for compatibility.
   private func apply(_ configuration: Configuration, isInMemory: Bool) throws {
-    if !isInMemory { busyWait.toldFile = GateRecord.path(besideFileAt: absolutePath) }
+    if !isInMemory { busyWait.touchedFile = GateRecord.path(besideFileAt: absolutePath) }
     setBusyTimeout(milliseconds: Int32(configuration.busyTimeout * 1000))
     try setFlag(SQLITE_DBCONFIG_DQS_DML, false)  // "nosuch" is a missing column, not a string
     try setFlag(SQLITE_DBCONFIG_DQS_DDL, false)

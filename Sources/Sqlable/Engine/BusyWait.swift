@@ -9,7 +9,7 @@ final class BusyWait {
 
   var timeout = Duration.zero
   /// A file that is touched while the connection waits, if it exists; nil for none.
-  var toldFile: String?
+  var touchedFile: String?
   private var since = ContinuousClock.now
 
   /// Waits a little; returns false if the timeout has passed.
@@ -17,7 +17,7 @@ final class BusyWait {
     if attempts == 0 { since = .now }
     guard ContinuousClock.now - since < timeout else { return false }
     // Most waits are over after the first two.
-    if attempts > 1, let toldFile { utimensat(AT_FDCWD, toldFile, nil, AT_SYMLINK_NOFOLLOW) }
+    if attempts > 1, let touchedFile { utimensat(AT_FDCWD, touchedFile, nil, AT_SYMLINK_NOFOLLOW) }
     BusyWait.pause(attempts)
     return true
   }
@@ -40,6 +40,6 @@ extension Connection {
       }, Unmanaged.passUnretained(busyWait).toOpaque())
   }
 
-  /// How long it waits for a lock, in seconds.
+  /// The longest wait for a lock, in seconds.
   var busyTimeout: Double { busyWait.timeout / .seconds(1) }
 }

@@ -83,7 +83,7 @@ private struct UnmatchedRow {
     /// Not NULL, and true or false if that is known.
     case value(Bool?)
 
-    /// How often it is NULL: never, sometimes or always.
+    /// The order of outcomes by NULL: 0 for never, 1 for sometimes, 2 for always.
     var nulls: Int {
       switch self {
       case .value: 0

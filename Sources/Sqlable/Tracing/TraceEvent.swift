@@ -40,8 +40,8 @@ public struct TraceEvent: Sendable, Hashable {
   /// The statement's first word, upper-cased: `SELECT`; for one that begins with `WITH` the word after its queries; for
   /// a transaction `TRANSACTION`, for an error before there was SQL `CALL`.
   public let operation: String
-  /// The SQL without its values; of a transaction, the statements that began and ended it: `BEGIN IMMEDIATE … COMMIT`.
-  /// Empty for an error before there was SQL, and for the transactions of a cluster.
+  /// The SQL without its values; of a transaction, the statements that began and ended it, such as
+  /// `BEGIN IMMEDIATE … COMMIT`. Empty for an error before there was SQL, and for the transactions of a cluster.
   public let sql: String
   /// The wait for locks of other connections; on a cluster, all that came before the statement was sent.
   public let waiting: Duration
