@@ -10,6 +10,8 @@ final class DamagedFile {
   let pageCount: UInt32
   /// The number of pages of the file, also behind the database's end.
   let fileCount: UInt32
+  /// The number of pages that the database had, which is larger if the file was cut.
+  let fullCount: UInt32
   /// What is wrong with the file as a whole.
   private(set) var problems: [String] = []
   private let file: RawFile
@@ -56,6 +58,7 @@ final class DamagedFile {
       count = known
     }
     (pageCount, fileCount) = (count, max(count, inFile))
+    fullCount = max(count, log.flatMap { $0.pageCount > 0 ? $0.pageCount : nil } ?? header?.pageCount ?? 0)
     let texts = TextSample(of: file, geometry)
     encoding = texts.encoding(claimed: header?.encoding) ?? likelyEncoding ?? .utf8
     if let claimed = header?.encoding, claimed != encoding { problems.append("the header has a wrong text encoding") }
@@ -74,6 +77,9 @@ final class DamagedFile {
     let bytes = log?.page(number) ?? file.bytes(at: Int(number - 1) * size, count: size)
     return bytes.isEmpty ? nil : bytes
   }
+
+  /// Whether the file was cut before a page.
+  func isCut(_ number: UInt32) -> Bool { number > fileCount && number <= fullCount }
 
   /// A page of a b-tree, or nil.
   func tree(_ number: UInt32) -> TreePage? {

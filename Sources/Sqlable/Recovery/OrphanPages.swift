@@ -18,11 +18,14 @@ extension SalvageRun {
       for number in unknownPages { try assign(number) }
     }
     for number in unknownPages { try leaveOut(number) }
-    if schema.isDamaged { for number in unknownPages { try leaveOutKeys(number) } }
+    let haveKeys = tables.contains { $0.isWithoutRowid }
+    if schema.isDamaged || knowsFreelist && haveKeys { for number in unknownPages { try leaveOutKeys(number) } }
   }
 
   private var unknownPages: some Sequence<UInt32> {
-    (1...max(file.pageCount, 1)).lazy.filter { [crawler] in crawler.marks[$0] == .unknown }
+    (1...max(file.pageCount, 1)).lazy.filter { [crawler, copies] in
+      crawler.marks[$0] == .unknown && !copies.contains($0)
+    }
   }
 
   private func assign(_ number: UInt32) throws {
@@ -31,7 +34,9 @@ extension SalvageRun {
     else { return }
     let height = height(of: page)
     guard let gap = gap(for: page, in: table) else { return }
-    table.tally.assumeLeafDepth(gap.depth + height + (height > 0 ? 1 : 0))
+    // A page that is there and can't be read is not the orphan itself, but above it.
+    let isBelow = height > 0 || gap.page != .unknown
+    table.tally.assumeLeafDepth(gap.depth + height + (isBelow ? 1 : 0))
     if page.kind.isTable {
       let depth = max((table.tally.leafDepth ?? 0) - height, 0)
       try crawler.crawl(number, table.shape, in: gap.rowids, depth: depth, isOrphan: true, &table.tally) {
@@ -144,7 +149,7 @@ extension SalvageRun {
   /// definition is lost, if they are not those of an index.
   private func leaveOutKeys(_ number: UInt32) throws {
     guard let page = file.tree(number), !page.kind.isTable, page.isSound, !file.isMappedFree(number),
-      try !isOfIndex(samples(of: page))
+      try damagedIndexes.isEmpty && !schema.isDamaged || !isOfIndex(samples(of: page))
     else { return }
     for row in crawler.rows(of: page) where row.isSound {
       report.rowsOfUnknownTables += 1
@@ -161,37 +166,29 @@ extension SalvageRun {
       key.fields.last.flatMap { key.integer($0) }.map(rowidsOfUnknownTables.contains) == true
     }
     if unknown * 2 > keys.count { return true }
-    return try tables.contains { table in
-      guard let sink = table.sink, let shape = table.shape, !sink.columns.isEmpty,
-        let name = sink.rowidColumn ?? (shape.keyCount == 1 ? shape.columns[0].name : nil)
-      else { return false }
-      let columns = shape.columns.filter { !$0.isGenerated || $0.isRowid }
-      let same = columns.map { "\($0.name.quotedName) IS ?1" }.joined(separator: " OR ")
-      let statement = try output.connection.prepareText(
-        "SELECT 1 FROM main.\(sink.name.quotedName) WHERE \(name.quotedName) = ?2 AND (\(same))")
-      defer { statement.reset() }
-      let found = try keys.count { key in
-        var isFound = false
-        try key.bound([key.fields[0], key.fields[key.fields.count - 1]], file.encoding, to: statement, from: 1) {
-          isFound = try statement.step()
-        }
-        statement.rewind()
-        return isFound
-      }
-      return found * 2 > keys.count
-    }
+    return try tables.contains { table in try rows(with: Array(keys), in: table).map { $0 * 2 > keys.count } == true }
   }
 
-  /// Reports pages that are in no b-tree and may hold rows of tables without a rowid. If an index has lost pages, they
-  /// may be that one's.
-  func noteUnknownKeys() {
-    guard knowsFreelist, damagedIndexes.isEmpty else { return }
-    let count = unknownPages.count { number in
-      guard let page = file.tree(number), !page.kind.isTable, page.isSound else { return false }
-      return !page.cells.isEmpty && !file.isMappedFree(number)
+  /// How many of some keys of an index end with the key of a row of a table and begin with one of its values; nil if
+  /// the table has no key by which they could.
+  func rows(with keys: [StoredRecord], in table: SalvagedTable) throws -> Int? {
+    guard let sink = table.sink, let shape = table.shape, !sink.columns.isEmpty,
+      let name = sink.rowidColumn ?? (shape.keyCount == 1 ? shape.columns[0].name : nil)
+    else { return nil }
+    let columns = shape.columns.filter { !$0.isGenerated || $0.isRowid }
+    let same = columns.map { "\($0.name.quotedName) IS ?1" }.joined(separator: " OR ")
+    let statement = try output.connection.prepareText(
+      "SELECT 1 FROM main.\(sink.name.quotedName) WHERE \(name.quotedName) = ?2 AND (\(same))")
+    defer { statement.reset() }
+    return try keys.count { key in
+      guard let first = key.fields.first, let last = key.fields.last, key.fields.count == key.count else {
+        return false
+      }
+      var isFound = false
+      try key.bound([first, last], file.encoding, to: statement, from: 1) { isFound = try statement.step() }
+      statement.rewind()
+      return isFound
     }
-    guard count > 0 else { return }
-    report.problems.append("\(count) pages with keys are in no table or index: rows without a rowid may be missing")
   }
 
   private func fits(_ page: TreePage, _ table: SalvagedTable) -> Bool {

@@ -2,9 +2,20 @@
 struct RowTally {
   /// Where rows are missing: the rowids that they can have, and what should have them.
   struct Gap {
+    /// The state of the page that is missing.
+    enum Page {
+      /// It can't be read.
+      case unreadable
+      /// It was behind the end of the file.
+      case cut
+      /// Nothing leads to it, so it may be any page of the file, or be overwritten.
+      case unknown
+    }
+
     let rowids: ClosedRange<Int64>
     /// The depth of the page that is missing.
     let depth: Int
+    let page: Page
     /// Whether the pages below may still be there, with nothing that leads to them.
     let mayHaveOrphans: Bool
   }
@@ -17,6 +28,8 @@ struct RowTally {
 
   private(set) var leaves = 0
   private(set) var leafCells = 0
+  private(set) var overflowPages = 0
+  private(set) var leafBytes = 0
   private var interiorPages = 0
   private var interiorCells = 0
   private var children = 0
@@ -50,9 +63,10 @@ struct RowTally {
     if badPages.count < 1_000 { badPages.append(number) }
   }
 
-  mutating func addLeaf(cells: Int, rowids: ClosedRange<Int64>?, depth: Int, isOrphan: Bool) {
+  mutating func addLeaf(cells: Int, bytes: Int, rowids: ClosedRange<Int64>?, depth: Int, isOrphan: Bool) {
     leaves += 1
     leafCells += cells
+    leafBytes += bytes
     if isOrphan { orphanCells += cells }
     if !isOrphan { leafDepth = leafDepth ?? depth }
     guard let rowids else { return }
@@ -74,9 +88,13 @@ struct RowTally {
   }
 
   /// - Parameter depth: Of the page that is missing.
-  mutating func miss(_ rowids: ClosedRange<Int64>, depth: Int, mayHaveOrphans: Bool) {
-    gaps.append(Gap(rowids: rowids, depth: depth, mayHaveOrphans: mayHaveOrphans))
+  mutating func miss(
+    _ rowids: ClosedRange<Int64>, depth: Int, _ page: Gap.Page = .unknown, mayHaveOrphans: Bool = true
+  ) {
+    gaps.append(Gap(rowids: rowids, depth: depth, page: page, mayHaveOrphans: mayHaveOrphans))
   }
+
+  mutating func addOverflow(_ pages: Int) { overflowPages += pages }
 
   /// Whether rows with this id may be missing.
   func isMissing(_ rowid: Int64) -> Bool {
@@ -98,31 +116,55 @@ struct RowTally {
 
   // MARK: Estimate
 
-  /// How many rows are probably lost.
+  /// All of its pages that were found.
+  var pages: Int { leaves + interiorPages + overflowPages }
+  /// How many pages are known to be behind the end of the file.
+  var cutPages: Int { gaps.count { $0.page == .cut } }
+  /// Whether nothing is known of the size of the tree.
+  var isRootLost: Bool { gaps.contains { $0.depth == 0 } }
+  /// The depth of the leaves; without any, of the deepest page that something led to.
+  private var likelyLeafDepth: Int? { leafDepth ?? gaps.lazy.map(\.depth).max() }
+  /// Whether any number of pages may be missing, as those above them were behind the end of the file.
+  var isOpen: Bool { gaps.contains { $0.page == .cut && $0.depth < likelyLeafDepth ?? 0 } }
+
+  /// How many rows are probably lost: in pages and cells that are known to be lost, and in any number of pages that
+  /// nothing leads to.
   ///
-  /// - Parameter guess: How many rows fit on a leaf, if none was found.
-  func estimatedLoss(rowsPerLeaf guess: Double) -> Double {
-    let perLeaf = leaves > 0 ? Double(leafCells) / Double(leaves) : guess
+  /// - Parameters:
+  ///   - guess: How many rows fit on a leaf, if none was found.
+  ///   - usable: The bytes of a page.
+  func estimatedLoss(rowsPerLeaf guess: Double, usable: Int) -> (known: Double, possible: Double) {
+    // Few leaves are not full: the last one, or the only one.
+    let full = leafBytes > 0 ? Double(usable - 8) * Double(leafCells) / Double(leafBytes) : guess
+    let perLeaf = leaves == 0 ? guess : leaves > 3 ? Double(leafCells) / Double(leaves) : full * 0.8
     // Between the rows of a leaf: the ids of leaves with one row each say nothing of what is between them.
     let (steps, width) = (Double(leafCells - leaves), span - Double(leaves))
     let density = leafCells > 2 * leaves && width > 0 ? steps / width : 0
-    var loss = Double(lost.reduce(0) { $0 + $1.count })
+    var (known, possible) = (Double(lost.reduce(0) { $0 + $1.count }), 0.0)
     let holes = gaps.filter { gap in gap.mayHaveOrphans && orphans.contains { $0.overlaps(gap.rowids) } }
     for gap in gaps {
       // What is missing between orphans is a hole between them already.
       let isInHole = holes.contains { $0.depth < gap.depth && $0.rowids.overlaps(gap.rowids) }
-      if !isInHole { loss += self.loss(in: gap, perLeaf: perLeaf, density: density) }
+      if isInHole { continue }
+      let loss = loss(in: gap, perLeaf: perLeaf, density: density)
+      if gap.page != .unknown, gap.depth == likelyLeafDepth { known += loss } else { possible += loss }
     }
-    return loss
+    return (known, possible)
   }
 
   private func loss(in gap: Gap, perLeaf: Double, density: Double) -> Double {
     let isOpen = gap.rowids.upperBound == .max
-    let level = leafDepth.map { max($0 - gap.depth, 0) }
-    if level == 0, !gap.mayHaveOrphans {
+    let level = likelyLeafDepth.map { max($0 - gap.depth, 0) }
+    if level == 0, gap.page != .unknown {
+      // Without rowids there is no last leaf.
+      if gap.rowids == TreeCrawler.allRowids { return perLeaf }
       // The last leaf of a table that grows at its end is half full on average.
       if isOpen { return leaves > 0 ? perLeaf / 2 : perLeaf }
-      if gap.rowids.lowerBound == .min { return perLeaf }
+      if gap.rowids.lowerBound == .min {
+        // Most ids begin at 1.
+        return density > 0.2 && gap.rowids.upperBound > 0
+          ? min(Double(gap.rowids.upperBound) * density, perLeaf * 2) : perLeaf
+      }
       return density > 0.2 ? gap.rowids.width * density : min(perLeaf, gap.rowids.width)
     }
     let inside = orphans.filter { $0.overlaps(gap.rowids) }.sorted { $0.lowerBound < $1.lowerBound }

@@ -8,6 +8,8 @@ public struct SalvageReport: Sendable, Hashable, Codable {
   /// Rows on intact pages that nothing leads to: of a table that the damaged schema no longer names, or of one of
   /// several that can have them. They are in ``lostAndFound``.
   public var rowsOfUnknownTables = 0
+  /// How many rows are probably lost of tables whose definitions are lost: estimated from the pages that are missing.
+  public var estimatedRowsOfLostTables = 0
   /// Rows on pages that no table uses. They were deleted or moved before the damage, unless the damage hides their
   /// table. They are left out, or in ``lostAndFound`` if ``Salvage/keepsPossiblyDeleted`` is set.
   public var rowsPossiblyDeleted = 0
@@ -63,17 +65,19 @@ public struct SalvageReport: Sendable, Hashable, Codable {
   /// The table with a name, as SQLite compares names; nil if there is none.
   public subscript(table name: String) -> Table? { tables.first { $0.name.isSameName(as: name) } }
 
-  /// Whether every row of every table was read from the damaged file, as far as the file shows: a root that another
-  /// page overwrote can hide rows.
+  /// Whether every row of every table was read from the damaged file, as far as the file shows: an empty page in place
+  /// of the only page of a table leaves no trace, if no index knows of its rows.
   public var isComplete: Bool {
-    tables.allSatisfy(\.isComplete) && rowsOfUnknownTables == 0 && problems.isEmpty
+    tables.allSatisfy(\.isComplete) && rowsOfUnknownTables == 0 && estimatedRowsOfLostTables == 0 && problems.isEmpty
   }
 
   /// The part of all rows that are in their tables, from 0 to 1: recovered / (recovered + lost + set aside).
   public var share: Double {
     let recovered = tables.reduce(0) { $0 + $1.rowsFromPages + $1.rowsFromBackup }
-    let missing = tables.reduce(rowsOfUnknownTables) { $0 + $1.estimatedRowsLost + $1.rowsSetAside }
-    return recovered + missing == 0 ? (problems.isEmpty ? 1 : 0) : Double(recovered) / Double(recovered + missing)
+    let lost = tables.reduce(estimatedRowsOfLostTables) { $0 + $1.estimatedRowsLost }
+    // The rows of unknown tables are lost ones of others, or of tables whose definitions are lost.
+    let missing = tables.reduce(max(lost, rowsOfUnknownTables)) { $0 + $1.rowsSetAside }
+    return recovered + missing == 0 ? (isComplete ? 1 : 0) : Double(recovered) / Double(recovered + missing)
   }
 }
 
@@ -83,6 +87,9 @@ extension SalvageReport: CustomStringConvertible {
     var lines = tables.map(\.description)
     if rowsOfUnknownTables > 0 {
       lines.append("\(rowsOfUnknownTables) rows of unknown tables are in \(lostAndFound ?? "")")
+    }
+    if estimatedRowsOfLostTables > 0 {
+      lines.append("about \(estimatedRowsOfLostTables) rows of tables without a definition are lost")
     }
     if rowsPossiblyDeleted > 0 { lines.append("\(rowsPossiblyDeleted) rows were probably deleted before the damage") }
     lines += problems

@@ -6,11 +6,15 @@ final class SalvageRun {
   let crawler: TreeCrawler
   let output: RecoveredFile
   let backup: AttachedBackup?
+  /// Pages that are the same as others, and those of them that were written over another page.
+  let twins: PageTwins
+  var copies: Set<UInt32> = []
   var report = SalvageReport()
   private(set) var schema = SalvagedSchema()
   private(set) var tables: [SalvagedTable] = []
   /// How many values the keys of each index with lost pages have; nil if that is not known.
   private(set) var damagedIndexes: [Int?] = []
+  private(set) var indexTallies: [RowTally] = []
   /// The ids of rows whose table is unknown, by which the keys of its indexes are told from other rows.
   var rowidsOfUnknownTables: Set<Int64> = []
   /// Whether all free pages are known: then each other page is of a table or an index.
@@ -22,7 +26,8 @@ final class SalvageRun {
     self.salvage = salvage
     let copy = try salvage.backup.map { try BackupHeader(path: $0) }
     let file = try DamagedFile(path: salvage.damaged, likelyEncoding: copy?.encoding)
-    crawler = TreeCrawler(file)
+    twins = PageTwins(of: file)
+    crawler = TreeCrawler(file, ownersOf: twins)
     output = try RecoveredFile(
       path: path, file.geometry, file.encoding, stored: copy?.encoding ?? encoding ?? file.encoding,
       functions: salvage.functions)
@@ -42,19 +47,18 @@ final class SalvageRun {
       knowsFreelist = crawler.marks.markFreelist(of: file)
       try readSchema()
       try createTables()
-      for table in tables { try crawl(table) }
+      try crawlTables()
       if !knowsFreelist {
         crawler.marks.markLikelyFreelist(of: file)
         if file.header != nil { report.problems.append("the list of free pages is damaged") }
       }
-      let hasKeysAsRows = tables.contains(where: \.isWithoutRowid)
-      if hasKeysAsRows || schema.isDamaged || tables.contains(where: { !$0.tally.isComplete }) { try crawlIndexes() }
+      try crawlIndexes()
+      findCopies()
       try assignOrphans()
-      if hasKeysAsRows { noteUnknownKeys() }
       try completeFromBackup()
       try finishVirtualTables()
       try finishSchema()
-      try finishReport()
+      finishReport()
     }
     try output.finish()
     return report
@@ -129,9 +133,9 @@ final class SalvageRun {
 
   // MARK: Trees
 
-  private func crawl(_ table: SalvagedTable) throws {
+  func crawl(_ table: SalvagedTable) throws {
     guard table.entry.root > 0 else {
-      table.tally.miss(TreeCrawler.allRowids, depth: 0, mayHaveOrphans: true)
+      table.tally.miss(TreeCrawler.allRowids, depth: 0)
       return
     }
     if table.isWithoutRowid {
@@ -173,15 +177,23 @@ final class SalvageRun {
   private func crawlIndexes() throws {
     for entry in schema.entries where entry.type == "index" && entry.isOwn && entry.root > 0 {
       var tally = RowTally()
-      try crawler.countKeys(entry.root, &tally)
+      let sample = try crawler.countKeys(entry.root, &tally)
       report.unreadablePages += tally.unreadablePages
+      indexTallies.append(tally)
       if tally.mayHaveOrphans { damagedIndexes.append(tally.leastFields) }
       let isFull = entry.sql.isEmpty || (try? SchemaReader.index(entry.sql).condition) == .some(nil)
       guard tally.isComplete, isFull,
-        let table = tables.first(where: { $0.entry.name.isSameName(as: entry.table) })
+        let table = tables.first(where: { $0.entry.name.isSameName(as: entry.table) }),
+        try fits(sample, table)
       else { continue }
-      table.rowsByIndex = tally.entries
+      table.rowsByIndex = max(table.rowsByIndex ?? 0, tally.entries)
     }
+  }
+
+  /// Whether keys can be those of an index of a table: some rows that it has are theirs.
+  private func fits(_ keys: [StoredRecord], _ table: SalvagedTable) throws -> Bool {
+    guard !keys.isEmpty, table.rowsFromPages > 0, let found = try rows(with: keys, in: table) else { return true }
+    return found > 0
   }
 
   // MARK: End
@@ -207,29 +219,9 @@ final class SalvageRun {
     }
   }
 
-  private func finishReport() throws {
-    // How many rows a table has whose root is its only leaf.
-    let small = tables.filter { $0.tally.isComplete && $0.tally.leaves == 1 && !$0.entry.isInternal }
-    let average = small.isEmpty ? nil : Double(small.reduce(0) { $0 + $1.tally.leafCells }) / Double(small.count)
-    let counters = tables.first { $0.entry.name.isSameName(as: "sqlite_sequence") && $0.tally.isComplete }
-    for table in tables where !table.entry.isInternal && table.use != .none {
-      var entry = table.report(usable: file.usable)
-      // Nothing of its tree was found: other tables, the backup or its counter say more than the size of a page.
-      if table.tally.leaves == 0, table.rowsByIndex == nil, table.tally.gaps.contains(where: { $0.depth == 0 }) {
-        let source = "\(AttachedBackup.name).\(table.entry.name.quotedName)"
-        var rows = entry.estimatedRowsLost + entry.rowsFromBackup
-        if let average { rows = min(rows, Int(average.rounded())) }
-        if backup?.entries.contains(where: { $0.type == "table" && $0.name.isSameName(as: table.entry.name) }) == true {
-          let count = try? output.connection.pragma("SELECT count(*) FROM \(source)")
-          rows = count.flatMap { Int($0) } ?? rows
-        } else if let counters, table.shape?.table.primaryKey?.isAutoincrement == true {
-          let last = counters.sequences.first { $0.name.isSameName(as: table.entry.name) }
-          rows = min(rows, Int(clamping: max(last?.number ?? 0, 0)))
-        }
-        entry.estimatedRowsLost = max(rows - entry.rowsFromBackup, 0)
-      }
-      report.tables.append(entry)
-    }
+  private func finishReport() {
+    reportTables()
+    reportCopies()
     for table in tables { report.unreadablePages += table.tally.unreadablePages }
     report.lostAndFound = output.lostAndFound
   }

@@ -30,6 +30,8 @@ struct SalvagedSchema {
   /// Whether parts of the file's own schema are missing.
   private(set) var isDamaged = false
   private(set) var unreadablePages = 0
+  /// How many of its pages are known to be behind the end of the file.
+  private(set) var cutPages = 0
 
   init() {}
 
@@ -60,7 +62,7 @@ struct SalvagedSchema {
         try crawler.crawl(number, shape, isOrphan: true, &tally, add)
       }
     }
-    unreadablePages = tally.unreadablePages
+    (unreadablePages, cutPages) = (tally.unreadablePages, tally.cutPages)
     self.entries = entries
     let isUnknown = entries.isEmpty
     for entry in outside where isDamaged || isUnknown {

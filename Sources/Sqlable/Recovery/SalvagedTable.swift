@@ -62,22 +62,17 @@ final class SalvagedTable {
     sequences.append((name, number))
   }
 
-  func report(usable: Int) -> SalvageReport.Table {
+  /// What became of its rows, without an estimate of those that are lost.
+  var report: SalvageReport.Table {
     var report = SalvageReport.Table(name: entry.name)
     (report.rowsFromPages, report.rowsFromBackup) = (rowsFromPages, rowsFromBackup)
     (report.rowsSetAside, report.unreadablePages) = (rowsSetAside, tally.unreadablePages)
     (report.schemaSource, report.problem) = (source, problem)
     report.rowsWithInvalidText = rowsWithInvalidText
-    guard !tally.isComplete else { return report }
-    // Few rows are longer than ten bytes a column, and pages are two thirds full on average.
-    let guess = Double(usable) * 2 / 3 / Double(10 * (shape?.columns.count ?? 5) + 4)
     if let rowsByIndex {
       report.estimatedRowsLost = max(rowsByIndex - rowsFromPages - rowsSetAside - rowsFromBackup, 0)
-      return report
     }
-    let loss = tally.estimatedLoss(rowsPerLeaf: guess)
-    report.estimatedRowsLost = max(Int(min(loss.rounded(), 1e15)) - rowsFromBackup, 0)
-    report.isLossExact = tally.gaps.isEmpty
+    report.isLossExact = rowsByIndex != nil || tally.gaps.isEmpty
     return report
   }
 }

@@ -4,9 +4,12 @@
 final class TreeCrawler {
   let file: DamagedFile
   var marks: PageMarks
+  /// The roots of the trees to which pages with a twin belong.
+  private(set) var owners: [UInt32: UInt32] = [:]
+  private let twins: PageTwins?
 
-  init(_ file: DamagedFile) {
-    self.file = file
+  init(_ file: DamagedFile, ownersOf twins: PageTwins? = nil) {
+    (self.file, self.twins) = (file, twins)
     marks = PageMarks(of: file)
   }
 
@@ -55,23 +58,28 @@ final class TreeCrawler {
     while let step = steps.popLast() {
       let isRoot = step.number == root
       let mark = marks[step.number]
+      // Above a leaf, the pages below are still there.
+      let mayHaveOrphans = isRoot || tally.leafDepth.map { step.depth < $0 } ?? true
       guard step.depth < 64, marks.claim(step.number, as: .tree) else {
-        tally.miss(step.outer, depth: step.depth, mayHaveOrphans: true)
+        if file.isCut(step.number) {
+          tally.miss(step.rowids, depth: step.depth, .cut, mayHaveOrphans: mayHaveOrphans)
+        } else {
+          tally.miss(step.outer, depth: step.depth)
+        }
         continue
       }
       guard let page = file.tree(step.number) else {
         tally.addBadPage(step.number, isReadable: false)
-        // Above a leaf, the pages below are still there.
-        let mayHaveOrphans = isRoot || tally.leafDepth.map { step.depth < $0 } ?? true
-        tally.miss(step.rowids, depth: step.depth, mayHaveOrphans: mayHaveOrphans)
+        tally.miss(step.rowids, depth: step.depth, .unreadable, mayHaveOrphans: mayHaveOrphans)
         continue
       }
       guard fits(page, step, shape, isRoot: isRoot) else {
         marks.release(step.number, to: mark)
         tally.addBadPage(step.number, isReadable: true)
-        tally.miss(step.outer, depth: step.depth, mayHaveOrphans: true)
+        tally.miss(step.outer, depth: step.depth)
         continue
       }
+      if twins?[step.number] != nil { owners[step.number] = root }
       if page.kind.isLeaf {
         try visit(page, step, shape, isOrphan: isOrphan, &tally, body)
       } else {
@@ -101,7 +109,7 @@ final class TreeCrawler {
     var first = step.rowids.lowerBound
     var damaged = 0
     func missDamaged(_ rowids: ClosedRange<Int64>) {
-      for _ in 0..<damaged { tally.miss(rowids, depth: step.depth + 1, mayHaveOrphans: true) }
+      for _ in 0..<damaged { tally.miss(rowids, depth: step.depth + 1) }
       damaged = 0
     }
     for cell in page.cells {
@@ -116,6 +124,8 @@ final class TreeCrawler {
     }
     let rest = first...step.rowids.upperBound
     missDamaged(rest)
+    damaged = page.missingCells
+    missDamaged(step.rowids)
     if page.cells.last??.rowid != step.rowids.upperBound || children.isEmpty {
       children.append(Step(number: page.rightmost, rowids: rest, outer: step.rowids, depth: step.depth + 1))
     }
@@ -138,6 +148,7 @@ final class TreeCrawler {
       damaged = 0
       range = (range?.lowerBound ?? cell.rowid)...cell.rowid
       let row = found(cell, page, shape)
+      tally.addOverflow((cell.length - cell.local.count + file.usable - 5) / (file.usable - 4))
       if row.isSound { sound += 1 } else { tally.lose(1, in: cell.rowid...cell.rowid) }
       if row.isSound, !isOrphan, let record = row.record { tally.addFields(record.count) }
       try body(row)
@@ -145,7 +156,9 @@ final class TreeCrawler {
       first = cell.rowid + 1
     }
     if damaged > 0 { tally.lose(damaged, in: min(first, step.rowids.upperBound)...step.rowids.upperBound) }
-    tally.addLeaf(cells: sound, rowids: range, depth: step.depth, isOrphan: isOrphan)
+    if page.missingCells > 0 { tally.lose(page.missingCells, in: step.rowids) }
+    let bytes = page.cells.reduce(0) { $0 + ($1.map { $0.end - $0.start + 2 } ?? 0) }
+    tally.addLeaf(cells: sound, bytes: bytes, rowids: range, depth: step.depth, isOrphan: isOrphan)
   }
 
   private func found(_ cell: TreePage.Cell, _ page: TreePage, _ shape: TableShape?) -> FoundRow {
@@ -157,9 +170,11 @@ final class TreeCrawler {
 
   // MARK: Indexes
 
-  /// Counts the keys below a page of an index's b-tree.
-  func countKeys(_ root: UInt32, _ tally: inout RowTally) throws {
+  /// Counts the keys below a page of an index's b-tree. Returns those of its root.
+  func countKeys(_ root: UInt32, _ tally: inout RowTally) throws -> [StoredRecord] {
     try crawlIndex(root, nil, readsRows: false, &tally) { _ in }
+    guard let page = file.tree(root) else { return [] }
+    return page.cells.prefix(50).compactMap { $0.flatMap { sample($0, page) } }
   }
 
   /// Reads the rows of a table without a rowid below a page of its b-tree, in no order.
@@ -171,17 +186,18 @@ final class TreeCrawler {
     while let (number, depth) = steps.popLast() {
       let mark = marks[number]
       guard depth < 64, marks.claim(number, as: .tree) else {
-        tally.miss(TreeCrawler.allRowids, depth: depth, mayHaveOrphans: true)
+        tally.miss(TreeCrawler.allRowids, depth: depth, file.isCut(number) ? .cut : .unknown)
         continue
       }
       let page = file.tree(number)
       guard let page, !page.kind.isTable, fitsIndex(page, shape, isRoot: depth == 0) else {
         if page != nil { marks.release(number, to: mark) }
         tally.addBadPage(number, isReadable: page != nil)
-        tally.miss(TreeCrawler.allRowids, depth: depth, mayHaveOrphans: true)
+        tally.miss(TreeCrawler.allRowids, depth: depth, page == nil ? .unreadable : .unknown)
         continue
       }
-      let damaged = page.cells.count(where: { $0 == nil })
+      if twins?[number] != nil { owners[number] = root }
+      let damaged = page.cells.count(where: { $0 == nil }) + page.missingCells
       if damaged > 0 { tally.lose(damaged, in: TreeCrawler.allRowids) }
       var sound = 0
       if !isOrphan, let record = page.cells.first.flatMap({ $0 }).flatMap({ sample($0, page) }) {
@@ -191,17 +207,20 @@ final class TreeCrawler {
         if !page.kind.isLeaf { steps.append((cell.child, depth + 1)) }
         guard readsRows else {
           sound += 1
+          claimOverflow(of: cell)
           continue
         }
         let row = found(cell, page, shape)
+        tally.addOverflow((cell.length - cell.local.count + file.usable - 5) / (file.usable - 4))
         if row.isSound { sound += 1 } else { tally.lose(1, in: TreeCrawler.allRowids) }
         try body(row)
       }
       if page.kind.isLeaf {
-        tally.addLeaf(cells: sound, rowids: nil, depth: depth, isOrphan: isOrphan)
+        let bytes = page.cells.reduce(0) { $0 + ($1.map { $0.end - $0.start + 2 } ?? 0) }
+        tally.addLeaf(cells: sound, bytes: bytes, rowids: nil, depth: depth, isOrphan: isOrphan)
       } else {
         tally.addInterior(cells: sound)
-        for _ in 0..<damaged { tally.miss(TreeCrawler.allRowids, depth: depth + 1, mayHaveOrphans: true) }
+        for _ in 0..<damaged { tally.miss(TreeCrawler.allRowids, depth: depth + 1) }
         steps.append((page.rightmost, depth + 1))
       }
     }
@@ -221,6 +240,14 @@ final class TreeCrawler {
   }
 
   // MARK: Payload
+
+  private func claimOverflow(of cell: TreePage.Cell) {
+    var (next, left) = (cell.overflow, cell.length - cell.local.count)
+    while left > 0, next > 0, marks.claim(next, as: .overflow) {
+      left -= file.usable - 4
+      next = file.page(next)?.word(0) ?? 0
+    }
+  }
 
   /// The bytes of a row or key; incomplete where its chain of overflow pages is broken.
   private func payload(of cell: TreePage.Cell, _ page: TreePage) -> (bytes: [UInt8], isComplete: Bool) {

@@ -20,7 +20,8 @@ struct TreePage {
     var local: Range<Int> = 0..<0
     /// The page where the rest begins; 0 for none.
     var overflow: UInt32 = 0
-    /// The offset behind its last byte.
+    /// The offsets of its first byte and behind its last.
+    var start = 0
     var end = 0
   }
 
@@ -31,6 +32,8 @@ struct TreePage {
   let cells: [Cell?]
   /// The page right of all keys; 0 in a leaf.
   let rightmost: UInt32
+  /// How many cells there are beside these, by the bytes that none of these accounts for.
+  let missingCells: Int
 
   /// Nil if the page is not one of a b-tree.
   ///
@@ -53,6 +56,15 @@ struct TreePage {
       return Cell(bytes, at: offset, kind, before: min(usable, readable), usable: usable)
     }
     if kind.isTable { TreePage.dropUnordered(&cells) }
+    var missing = cells.count { $0 == nil }
+    if readable >= usable, let coverage = PageCoverage(of: bytes, cells, start: start, content: room, usable: usable) {
+      // A damaged number of cells makes cells of what is none.
+      for _ in coverage.missingCells..<max(missing, coverage.missingCells) {
+        if let last = cells.lastIndex(where: { $0 == nil }) { cells.remove(at: last) }
+      }
+      missing = coverage.missingCells
+    }
+    missingCells = missing - cells.count { $0 == nil }
     (self.number, self.kind, self.bytes, self.cells) = (number, kind, bytes, cells)
     self.rightmost = kind.isLeaf ? 0 : rightmost
   }
@@ -94,6 +106,7 @@ extension TreePage.Cell {
   ///   - end: Where the readable bytes of the page end.
   ///   - usable: The size of the page without its reserved bytes.
   init?(_ bytes: [UInt8], at start: Int, _ kind: TreePage.Kind, before end: Int, usable: Int) {
+    self.start = start
     var offset = start
     if !kind.isLeaf {
       guard let child = bytes.word(offset) else { return nil }

@@ -4,12 +4,13 @@ import Testing
 
 @Suite("Salvage: the reported share", .needsPlainFiles("it damages pages by their contents"))
 struct SalvageScoreTests {
-  private static let files = ProcessInfo.processInfo.environment["SQLABLE_SALVAGE_FILES"].flatMap(Int.init) ?? 60
+  private static let files = ProcessInfo.processInfo.environment["SQLABLE_SALVAGE_FILES"].flatMap(Int.init) ?? 200
 
   /// The measurement of the guide is the same with 500 files.
   @Test(.timeLimit(.minutes(30))) func theReportedShareIsNearTheTrueOneAndNoMissingRowIsComplete() throws {
     var random = SeededGenerator(seed: SeededGenerator.seed)
     var (far, wrong, rows, recovered, worst) = ([String](), [String](), 0, 0, 0.0)
+    var (large, farOfLarge) = (0, 0)
     for number in 0..<SalvageScoreTests.files {
       var own = SeededGenerator(seed: random.next())
       try withDirectory { directory in
@@ -21,17 +22,21 @@ struct SalvageScoreTests {
         let share = Double(found.count) / Double(max(trial.count, 1))
         let summary = "file \(number), \(trial.damage): \(share) came back, \(report.share) was reported"
         worst = max(worst, abs(share - report.share))
+        if trial.count >= 1_000 { large += 1 }
+        if trial.count >= 1_000, abs(share - report.share) > 0.05 { farOfLarge += 1 }
         if abs(share - report.share) > 0.05 { far.append(summary + "\n\(trial.sizes)\n\(report)") }
         if report.isComplete, found.isMissing { wrong.append(summary) }
       }
     }
-    if SalvageScoreTests.files > 60 || !far.isEmpty {
+    if SalvageScoreTests.files > 200 || !far.isEmpty {
       print("\(SalvageScoreTests.files) files: \(recovered) of \(rows) rows, \(far.count) far, worst \(worst)")
+      print("\(large) with 1,000 rows or more, \(farOfLarge) of them far")
       for line in far { print(line) }
     }
     #expect(wrong == [])
-    // One file in nine was off by more, most of them cut: nothing says how much was behind their ends.
-    #expect(far.count * 5 <= SalvageScoreTests.files, "\(far.joined(separator: "\n"))")
+    // Nothing says how many rows were on the only page of a table. In small files that alone is more.
+    #expect(far.count * 8 <= SalvageScoreTests.files, "\(far.joined(separator: "\n"))")
+    #expect(farOfLarge * 12 <= large, "\(far.joined(separator: "\n"))")
   }
 }
 
@@ -119,7 +124,8 @@ private struct SalvageTrial {
       try handle.close()
       return "cut at \(end) of \(pages * size)"
     case 3:
-      let leaves = try file.pages(ofType: 13).filter { $0 > 1 }
+      // An empty page over the only page of a table leaves no trace.
+      let leaves = try file.pages(ofType: 13).filter { try $0 > 1 && file.bytes(ofPage: $0)[3...4] != [0, 0] }
       guard !leaves.isEmpty else { return "nothing" }
       let leaf = random.pick(leaves)
       try file.overwrite(page: file.root(of: table), with: file.bytes(ofPage: leaf))
