@@ -1,5 +1,5 @@
-/// The pages of b-trees that are byte for byte the same as another. A write that went to a wrong place makes such pages;
-/// a tree never does.
+/// The pages of b-trees that are byte for byte the same as another. A write that went to a wrong place makes such
+/// pages; within one tree there are none.
 struct PageTwins {
   private var twins: [UInt32: UInt32] = [:]
 
