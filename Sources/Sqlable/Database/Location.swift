@@ -179,6 +179,7 @@ extension Connection {
     try setFlag(SQLITE_DBCONFIG_DQS_DML, false)  // "nosuch" is a missing column, not a string
     try setFlag(SQLITE_DBCONFIG_DQS_DDL, false)
     try setFlag(SQLITE_DBCONFIG_TRUSTED_SCHEMA, configuration.trustsSchema)
+    if !configuration.trustsSchema { try FullTextModule.prepareForDistrust(self) }
     try setFlag(SQLITE_DBCONFIG_DEFENSIVE, true)
     try pragma("PRAGMA foreign_keys = \(configuration.foreignKeys ? "ON" : "OFF")")
     try pragma("PRAGMA recursive_triggers = \(configuration.recursiveTriggers ? "ON" : "OFF")")

@@ -56,6 +56,8 @@ final class Connection {
   var (isKeyProven, isProbing) = (false, false)
   /// How many cursors have not reached their end.
   var openCursors = 0
+  /// Whether triggers of an untrusted schema can write to FTS5's tables.
+  var allowsFullTextInTriggers = false
   /// The user-defined collations, by their folded names.
   var collations: [[UInt8]: UserCollation] = [:]
   private(set) var schemaVersionStatement: PreparedStatement?
@@ -87,7 +89,6 @@ final class Connection {
     if let cipher { try use(cipher) }
     let registered = ValueListModule.register(on: handle)
     guard registered == SQLITE_OK else { throw error(registered, sql: nil) }
-    try FullTextModule.allowInTriggers(on: self)
   }
 
   deinit {
@@ -176,7 +177,7 @@ final class Connection {
       throw error(SQLITE_TOOBIG, sql: nil)
     }
     if !isOwn {
-      try text.checkHasNoKey()
+      try checkPragma(text)
       shared?.note(text)
     }
     let begin = tracer == nil ? nil : ContinuousClock.now
