@@ -212,6 +212,7 @@ extension Configuration {
     }
     for item in extensions { try item.validate() }
     try validateKeys()
+    guard !attached.isEmpty else { return }
     var names: Set<[UInt8]> = [[UInt8]("main".utf8), [UInt8]("temp".utf8)]
     for (name, path) in attached {
       guard !name.isEmpty, !name.utf8.contains(0), names.insert(name.foldedName).inserted else {

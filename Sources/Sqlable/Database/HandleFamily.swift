@@ -19,7 +19,8 @@ final class HandleFamily: Sendable {
     /// How many members there may be before those that are gone are removed.
     var limit = 16
     var closing: Closing?
-    var path: String
+    /// Nil until it is needed, or SQLite has resolved it.
+    var path: String?
     var key: EncryptionKey?
   }
 
@@ -27,14 +28,17 @@ final class HandleFamily: Sendable {
     weak var family: HandleFamily?
   }
 
+  private let location: Location
   private let state: Guarded<State>
   /// The number of members that have a connection.
   private let connections = Atomic(0)
   /// All families of the process.
   private static let all = Guarded<[Weak]>([])
 
-  init(_ location: Location, _ key: EncryptionKey?) {
-    state = Guarded(State(path: location.absolutePath, key: key))
+  /// - Parameter opensLazily: Whether the file is opened later, when another directory may be the working directory.
+  init(_ location: Location, _ key: EncryptionKey?, opensLazily: Bool) {
+    self.location = location
+    state = Guarded(State(path: opensLazily ? location.absolutePath : nil, key: key))
     HandleFamily.all.withLock { all in
       all.removeAll { $0.family == nil }
       all.append(Weak(family: self))
@@ -42,7 +46,13 @@ final class HandleFamily: Sendable {
   }
 
   /// The path of the file, as SQLite resolved it when it was opened first; empty in memory.
-  var path: String { state.withLock { $0.path } }
+  var path: String {
+    state.withLock { state in
+      let path = state.path ?? location.absolutePath
+      state.path = path
+      return path
+    }
+  }
 
   /// The key that the file has now, which the configuration of a handle may not name.
   var key: EncryptionKey? { state.withLock { $0.key } }
@@ -74,9 +84,9 @@ final class HandleFamily: Sendable {
 
   /// To be called when a member has opened a connection.
   func didOpen(_ connection: Connection) {
-    if connections.add(1, ordering: .relaxed).oldValue == 0, !connection.absolutePath.isEmpty {
-      state.withLock { $0.path = connection.absolutePath }
-    }
+    guard connections.add(1, ordering: .relaxed).oldValue == 0 else { return }
+    let path = connection.absolutePath
+    if !path.isEmpty { state.withLock { $0.path = path } }
   }
 
   /// To be called when a member closes its connection.

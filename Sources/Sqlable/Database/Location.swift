@@ -145,7 +145,8 @@ enum Location: Sendable {
     var info = stat()
     // SQLite opens a directory for reading, and reports the first read from it as a disk I/O error. Opening a pipe
     // would wait for a program that writes into it.
-    if stat(path, &info) == 0, info.st_mode & S_IFMT != S_IFREG {
+    if stat(path, &info) == 0 {
+      guard info.st_mode & S_IFMT != S_IFREG else { return }
       let kind = info.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is no regular file"
       throw SqlError(.cannotOpen, message: "the path of the database \(kind): \(path)")
     }
@@ -179,8 +180,9 @@ extension Connection {
     try setFlag(SQLITE_DBCONFIG_DQS_DML, false)  // "nosuch" is a missing column, not a string
     try setFlag(SQLITE_DBCONFIG_DQS_DDL, false)
     try setFlag(SQLITE_DBCONFIG_TRUSTED_SCHEMA, configuration.trustsSchema)
+    if !configuration.trustsSchema { try FullTextModule.prepareForDistrust(self) }
     try setFlag(SQLITE_DBCONFIG_DEFENSIVE, true)
-    try pragma("PRAGMA foreign_keys = \(configuration.foreignKeys ? "ON" : "OFF")")
+    try setFlag(SQLITE_DBCONFIG_ENABLE_FKEY, configuration.foreignKeys)
     try pragma("PRAGMA recursive_triggers = \(configuration.recursiveTriggers ? "ON" : "OFF")")
     firesDeleteTriggersOnReplace = configuration.recursiveTriggers
     try pragma("PRAGMA secure_delete = \(configuration.secureDelete.rawValue)")
@@ -188,7 +190,7 @@ extension Connection {
     try pragma("PRAGMA cache_size = -\(configuration.cacheSize)")
     if let pages = configuration.maximumPageCount { try pragma("PRAGMA max_page_count = \(pages)") }
     guard !isInMemory else { return }
-    try pragma("PRAGMA wal_autocheckpoint = \(configuration.walAutocheckpoint)")
+    setAutocheckpoint(pages: configuration.walAutocheckpoint)
     // Reads the file for the first time, so that a file of another format is rejected now.
     guard configuration.isReadOnly else {
       // SQLite opens a file that it can't write to as read-only, and would report that at the first write.

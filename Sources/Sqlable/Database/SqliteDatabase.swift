@@ -172,7 +172,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     self.configuration = configuration
     self.registry = registry
     self.order = order
-    self.family = family ?? HandleFamily(location, configuration.key)
+    self.family = family ?? HandleFamily(location, configuration.key, opensLazily: configuration.opensLazily)
     isChild = family != nil
     filepath = location.filepath
     forkGeneration = ForkGuard.generation

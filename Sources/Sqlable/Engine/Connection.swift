@@ -56,31 +56,14 @@ final class Connection {
   var (isKeyProven, isProbing) = (false, false)
   /// How many cursors have not reached their end.
   var openCursors = 0
+  /// Whether triggers of an untrusted schema can write to FTS5's tables.
+  var allowsFullTextInTriggers = false
   /// The user-defined collations, by their folded names.
   var collations: [[UInt8]: UserCollation] = [:]
   private(set) var schemaVersionStatement: PreparedStatement?
   private(set) var dataVersionStatement: PreparedStatement?
-  private var control: [PreparedStatement] = []
-
-  /// The statements that every transaction needs, compiled when the connection opens: compiling a ROLLBACK when it is
-  /// needed could fail for lack of memory. None of them reads the schema, so none meets a lock or a damaged file.
-  enum Control: Int, CaseIterable {
-    case beginDeferred, beginImmediate, beginExclusive, commit, rollback, savepoint, release, rollbackTo
-
-    // SQLite resolves a savepoint's name to the innermost one, so all levels can share it.
-    var sql: StaticString {
-      switch self {
-      case .beginDeferred: "BEGIN DEFERRED"
-      case .beginImmediate: "BEGIN IMMEDIATE"
-      case .beginExclusive: "BEGIN EXCLUSIVE"
-      case .commit: "COMMIT"
-      case .rollback: "ROLLBACK"
-      case .savepoint: "SAVEPOINT sqlable"
-      case .release: "RELEASE sqlable"
-      case .rollbackTo: "ROLLBACK TO sqlable"
-      }
-    }
-  }
+  /// Those of the statements that begin and end transactions that were compiled, by ``Control``.
+  @exclusivity(unchecked) var control: [PreparedStatement?] = []
 
   /// Opens the file at `path` with the named VFS, or the default one. A path that starts with `file:` is a URI only
   /// with `SQLITE_OPEN_URI`.
@@ -106,8 +89,6 @@ final class Connection {
     if let cipher { try use(cipher) }
     let registered = ValueListModule.register(on: handle)
     guard registered == SQLITE_OK else { throw error(registered, sql: nil) }
-    control = try Control.allCases.map { try compile($0.sql) }
-    try FullTextModule.allowInTriggers(on: self)
   }
 
   deinit {
@@ -196,7 +177,7 @@ final class Connection {
       throw error(SQLITE_TOOBIG, sql: nil)
     }
     if !isOwn {
-      try text.checkHasNoKey()
+      try checkPragma(text)
       shared?.note(text)
     }
     let begin = tracer == nil ? nil : ContinuousClock.now
@@ -267,18 +248,6 @@ final class Connection {
     }
     statement.mark = nil
     statement.isInUse = false
-  }
-
-  func run(_ kind: Control) throws {
-    let statement = control[kind.rawValue]
-    // SQLite calls the progress handler even after a statement has taken effect: one that began or ended a transaction
-    // would be reported as failed.
-    interruption?.isOff = true
-    defer {
-      interruption?.isOff = false
-      statement.reset()
-    }
-    _ = try statement.step()
   }
 
   /// A number that changes whenever any connection changes the schema.

@@ -27,11 +27,27 @@ enum FullTextModule {
   /// The tokenizers that FTS5 has built in.
   static let tokenizers = ["unicode61", "ascii", "porter", "trigram"]
 
+  /// Lets the triggers of a connection that may have used the tables already write to them when its schema is no longer
+  /// trusted.
+  static func allowInTriggers(of connection: Connection) throws {
+    guard !connection.allowsFullTextInTriggers else { return }
+    try connection.outsideWalls { try prepareForDistrust(connection) }
+    // The tables are marked when they are connected, and this connects them again. Not in a transaction: what they have
+    // not written yet is kept in memory.
+    guard connection.isAutocommit, connection.openCursors == 0, !connection.userCode.isRunning else { return }
+    try connection.outsideWalls {
+      try connection.withoutTracing { _ = try $0.pragma("PRAGMA writable_schema = RESET") }
+    }
+  }
+
   /// Replaces FTS5's built-in tokenizers with ones that mark the table innocuous and then call the original.
-  static func allowInTriggers(on connection: Connection) throws {
+  static func prepareForDistrust(_ connection: Connection) throws {
     // Without them the connection would refuse the triggers later, and not say why.
     guard let isToBeAllowed = isToBeAllowed.answer else { throw connection.error(SQLITE_NOMEM, sql: nil) }
-    guard isToBeAllowed else { return }
+    guard isToBeAllowed else {
+      connection.allowsFullTextInTriggers = true
+      return
+    }
     guard let api = connection.fullTextAPI, let find = api.pointee.xFindTokenizer,
       let create = api.pointee.xCreateTokenizer
     else { throw connection.error(SQLITE_NOMEM, sql: nil) }
@@ -54,6 +70,7 @@ enum FullTextModule {
         throw connection.error(code, sql: nil)
       }
     }
+    connection.allowsFullTextInTriggers = true
   }
 
   /// Marks the table being connected as one that triggers may use. Call while its tokenizer is created.

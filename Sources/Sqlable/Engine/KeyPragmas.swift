@@ -1,9 +1,13 @@
-// PRAGMA key and its like. SQLCipher runs them while it compiles them, and their text has the key.
+// Pragmas that SQLite runs while it compiles them, so that they must be known before.
 
-extension UnsafeBufferPointer<UInt8> {
-  /// Throws `.misuse` for a text that begins with a pragma that takes a key. The error has no text, which has the key.
-  func checkHasNoKey() throws {
-    guard let name = keyPragma else { return }
+extension Connection {
+  /// To be called before a text of the program is compiled.
+  ///
+  /// Throws `.misuse` for one that begins with a pragma that takes a key. The error has no text, which has the key.
+  func checkPragma(_ text: UnsafeBufferPointer<UInt8>) throws {
+    guard let name = text.pragma else { return }
+    if name == "trusted_schema" { try FullTextModule.allowInTriggers(of: self) }
+    guard Connection.keyPragmas.contains(name) else { return }
     let remedy =
       name.contains("rekey")
       ? "use rekey(to:) of the handle or pool" : "use Configuration(key:), or attachedKeys for an attached file"
@@ -11,9 +15,11 @@ extension UnsafeBufferPointer<UInt8> {
   }
 
   private static let keyPragmas = ["key", "rekey", "hexkey", "hexrekey", "textkey", "textrekey"]
+}
 
-  /// The name of the pragma, if it takes a key.
-  private var keyPragma: String? {
+extension UnsafeBufferPointer<UInt8> {
+  /// The name of the pragma with which the text begins, in lower case.
+  fileprivate var pragma: String? {
     var tokens = SQLTokenizer(self)
     var token = tokens.next()
     while token?.isSymbol(";") == true { token = tokens.next() }
@@ -29,7 +35,6 @@ extension UnsafeBufferPointer<UInt8> {
       guard let second = tokens.next()?.name else { return nil }
       name = second
     }
-    let folded = String(decoding: name.map(\.foldedLetter), as: UTF8.self)
-    return UnsafeBufferPointer.keyPragmas.first { $0 == folded }
+    return String(decoding: name.map(\.foldedLetter), as: UTF8.self)
   }
 }

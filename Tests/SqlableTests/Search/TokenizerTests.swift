@@ -246,4 +246,21 @@ private enum Unknown: TableDeclaration {
       #expect(error?.message.contains("unsafe use of virtual table") == true)
     }
   }
+
+  @Test(arguments: [false, true])
+  func triggersWriteToFTS5WhenSQLWithdrawsTheTrust(isIndexInUse: Bool) throws {
+    try withDirectory { directory in
+      let path = directory + "/stories.sqlite"
+      try SqliteDatabase(filepath: path).createTable(Story.self)
+      let db = try SqliteDatabase(filepath: path)
+      if isIndexInUse { try Story(1, "swift").insert().run(db) }
+      try db.execute("PRAGMA trusted_schema = OFF")
+      try Story(2, "swift").insert().run(db)
+      try db.execute("PRAGMA trusted_schema = ON; PRAGMA trusted_schema = OFF")
+      try Story(3, "swift").insert().run(db)
+      #expect(try Story.search(.words("swift")).run(db).count == (isIndexInUse ? 3 : 2))
+      #expect(try db.isFullTextIntact(Story.self))
+      #expect(try db.query("PRAGMA trusted_schema", as: Bool.self) == [false])
+    }
+  }
 }
