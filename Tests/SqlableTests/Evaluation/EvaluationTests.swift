@@ -60,9 +60,11 @@ import Testing
       // A column that is not grouped is that of the group's first row.
       let tables = try MemoryTables(bikes, Self.persons)
       let groups = try Bicycle.select(Bicycle.color, Bicycle.name).groupBy(Bicycle.color).evaluate(over: tables)
-      #expect(groups.map { $0.values[1] } == colors.compactMap { color in
-          bikes.first { $0.color == color }.map { .text($0.name) }
-        })
+      #expect(
+        groups.map { $0.values[1] }
+          == colors.compactMap { color in
+            bikes.first { $0.color == color }.map { .text($0.name) }
+          })
       let pairs = try Bicycle.crossJoin(Person.self).select(Bicycle.id, Person.id).evaluate(over: tables)
       let all = ids.flatMap { id in (1...3).map { [.integer(Int64(id)), DatabaseValue.integer($0)] } }
       #expect(pairs.map(\.values) == all)
