@@ -71,9 +71,6 @@ typedef int (*sqlable_preupdate_value)(sqlite3 *db, int column, sqlite3_value **
 // The same for a column's origin, which needs SQLITE_ENABLE_COLUMN_METADATA.
 typedef const char *(*sqlable_column_text)(sqlite3_stmt *statement, int column);
 
-// The same for compile-time options, which SQLITE_OMIT_COMPILEOPTION_DIAGS omits.
-typedef int (*sqlable_compile_option)(const char *name);
-
 // The same for the offset of an error in the SQL, added in 3.38.
 typedef int (*sqlable_error_offset)(sqlite3 *db);
 

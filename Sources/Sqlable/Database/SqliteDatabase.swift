@@ -98,18 +98,23 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Opens a database in memory, which lives until its last handle is closed. Its children share it.
   public static func inMemory(configuration: Configuration = Configuration()) throws -> SqliteDatabase {
-    let location = Location.newMemory()
-    return try SqliteDatabase(
-      location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), functions: .init(),
-      location.open)
+    try inMemory(configuration, functions: nil)
   }
 
   /// An empty in-memory database with the functions and collations of this handle.
   func scratch() throws -> SqliteDatabase {
+    try .inMemory(
+      Configuration(label: configuration.label, trustsSchema: configuration.trustsSchema), functions: functions)
+  }
+
+  /// An empty in-memory database with functions and collations.
+  static func inMemory(
+    _ configuration: Configuration = Configuration(), functions: FunctionRegistry?
+  ) throws -> SqliteDatabase {
     let location = Location.newMemory()
     return try SqliteDatabase(
-      location, Configuration(label: configuration.label, trustsSchema: configuration.trustsSchema),
-      registry: ObserverRegistry(parent: nil), order: .init(), functions: functions ?? .init(), location.open)
+      location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), functions: functions ?? .init(),
+      location.open)
   }
 
   /// Opens another connection to the same database, for use on another thread.

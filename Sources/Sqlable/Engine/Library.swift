@@ -56,12 +56,6 @@ enum Library {
     unsafeBitCast($0, to: sqlable_column_text.self)
   }
 
-  /// Whether LIKE and GLOB are false for every BLOB, as in Debian's build, instead of comparing its bytes.
-  static let likeIgnoresBlobs: Bool = {
-    guard let option = symbol("sqlite3_compileoption_used") else { return false }
-    return unsafeBitCast(option, to: sqlable_compile_option.self)("LIKE_DOESNT_MATCH_BLOBS") != 0
-  }()
-
   /// Returns the offset of an error in the SQL; nil before 3.38.
   static let errorOffset: sqlable_error_offset? = symbol("sqlite3_error_offset").map {
     unsafeBitCast($0, to: sqlable_error_offset.self)

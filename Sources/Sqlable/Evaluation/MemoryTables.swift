@@ -1,4 +1,4 @@
-/// Tables in memory, made of arrays of structs, on which a query can be evaluated without a database.
+/// Tables made of arrays of structs, on which a query can be evaluated without a database of the program's own.
 ///
 /// ```swift
 /// let tables = try MemoryTables(bikes, persons)
@@ -6,9 +6,11 @@
 /// ```
 ///
 /// Each struct is converted to the values that an insert would store, with their defaults. An integer key that it
-/// leaves out is the next free number. Constraints other than NOT NULL are not checked.
+/// leaves out is the next free number. Constraints other than NOT NULL are not checked, unless the model has a
+/// full-text index.
 public struct MemoryTables: Sendable {
-  private var tables: [Table] = []
+  fileprivate var tables: [Table] = []
+  fileprivate var functions: FunctionRegistry?
 
   fileprivate struct Table: Sendable {
     let info: TableInfo
@@ -19,16 +21,20 @@ public struct MemoryTables: Sendable {
 
   /// Makes tables of these rows, named like those of their models.
   ///
-  /// Throws what inserting them would throw: `.encoding` for a value that does not fit its column, and
-  /// `.constraint(.notNull)` for a missing one.
+  /// Throws `.encoding` for a value that does not fit its column.
   public init<each Model: Sqlable>(_ rows: repeat [each Model]) throws {
     repeat try insert(each rows)
   }
 
   /// Adds rows to the table of their model, or to another one with its layout.
+  ///
+  /// Throws `.misuse` if the table has rows of another model, and `.encoding` for a value that does not fit its column.
   public mutating func insert<Model: Sqlable>(_ rows: some Sequence<Model>, into table: String? = nil) throws {
     try insert(rows, into: try table.map { try TableInfo.of(Model.self, named: $0) } ?? TableInfo.of(Model.self))
   }
+
+  /// Lends the functions, collations and tokenizers of a handle to queries that are evaluated.
+  public mutating func useFunctions(of db: SqliteDatabase) { functions = db.functions }
 
   mutating func insert(_ rows: some Sequence<some Sqlable>, into info: TableInfo) throws {
     let index = tables.firstIndex { $0.info.name.isSameName(as: info.name) } ?? tables.count
@@ -47,28 +53,15 @@ public struct MemoryTables: Sendable {
     }
   }
 
-  /// The columns and rows of a query's table. Throws `.schema` for a table that is missing or of another model.
-  func contents(of table: TableInfo) throws -> (columns: [MemoryColumn], rows: [[MemoryValue]]) {
-    if table.database != nil { throw MemoryPlanner.refusal("an attached database").at(table: table.name) }
-    guard let own = tables.first(where: { $0.info.name.isSameName(as: table.name) }) else {
-      throw SqlError(
-        .schema(.missingTable(table.name)), message: "table \(table.name) is not among the tables in memory",
-        table: table.name)
+  /// Calls `body` with a database that has these tables and rows.
+  func reading<Result>(_ body: (SqliteDatabase) throws -> Result) throws -> Result {
+    let database = try MemoryDatabase.take(for: self)
+    return try database.db.running { connection in
+      try connection.pragma("BEGIN")
+      defer { if (try? connection.pragma("ROLLBACK")) != nil { MemoryDatabase.giveBack(database) } }
+      for table in tables { try table.fill(connection) }
+      return try body(database.db)
     }
-    guard own.info.isOfSameModel(as: table) else {
-      throw SqlError(
-        .schema(.mismatch("table \(table.name) is of another model")),
-        message: "table \(table.name) in memory is of another model than the query's", table: table.name)
-    }
-    if let column = table.columns.first(where: { $0.definition.options.generated != nil }) {
-      throw MemoryPlanner.refusal("generated column \(column.name)").at(table: table.name, column: column.name)
-    }
-    let columns = try table.columns.map { column in
-      MemoryColumn(
-        affinity: MemoryAffinity(column.type.storageClass),
-        collation: try column.definition.options.collation.map { try MemoryCollation($0) })
-    }
-    return (columns, own.rows.map { $0.map { MemoryValue($0) } })
   }
 }
 
@@ -77,14 +70,8 @@ extension MemoryTables.Table {
   fileprivate mutating func add(_ values: RowValues) throws {
     var row: [DatabaseValue] = []
     for (position, column) in info.columns.enumerated() {
-      let value = DatabaseValue(values[position]) ?? .null
-      let stored = values[position].isSet ? value : try missing(column, at: position)
-      guard stored != .null || column.type.isNullable || column.definition.options.generated != nil else {
-        throw SqlError(
-          .constraint(.notNull), message: "NOT NULL constraint failed: \(info.name).\(column.name)", code: 19,
-          extendedCode: 1299, table: info.name, column: column.name)
-      }
-      row.append(try MemoryValue(stored).converted(to: MemoryAffinity(column.type.storageClass)).databaseValue)
+      let value = values[position].isSet ? DatabaseValue(values[position]) : try missing(column, at: position)
+      row.append(value ?? .null)
     }
     if info.keyIsRowid, case .integer(let key) = row[info.key[0]], let next = nextKey, key >= next {
       nextKey = key == .max ? nil : key + 1
@@ -93,11 +80,77 @@ extension MemoryTables.Table {
   }
 
   /// The value of a column that a struct left out.
-  private func missing(_ column: Column, at position: Int) throws -> DatabaseValue {
+  private func missing(_ column: Column, at position: Int) throws -> DatabaseValue? {
     if info.keyIsRowid, info.key[0] == position {
       guard let nextKey else { throw SqlError(.full, message: "database or disk is full", code: 13, table: info.name) }
       return .integer(nextKey)
     }
-    return try column.definition.options.defaultValue?.value(in: column.type) ?? .null
+    return try column.definition.options.defaultValue?.value(in: column.type)
+  }
+
+  fileprivate func create(in db: SqliteDatabase) throws {
+    if let fullText = info.fullText, !fullText.isExternal {
+      _ = try db.createFullTextTable(fullText)
+      return
+    }
+    let definition = TableDefinition(info)
+    let hasIndex = info.fullText != nil
+    try db.running { connection in
+      try db.execute(
+        SQL(
+          verbatim: try hasIndex
+            ? definition.createTable(for: connection) : definition.createTableWithoutConstraints(for: connection)))
+    }
+    if let fullText = info.fullText { _ = try db.createFullTextIndex(fullText, isNewTable: true) }
+  }
+
+  fileprivate func fill(_ connection: Connection) throws {
+    guard !rows.isEmpty else { return }
+    let places = info.columns.indices.filter { info.columns[$0].definition.options.generated == nil }
+    let names = places.map { info.columns[$0].name.quotedName }.joined(separator: ", ")
+    let holders = [String](repeating: "?", count: places.count).joined(separator: ", ")
+    let statement = try connection.prepareText(
+      "INSERT INTO \(info.name.quotedName) (\(names)) VALUES (\(holders))")
+    defer { statement.reset() }
+    for row in rows {
+      statement.rewind()
+      for (number, place) in places.enumerated() { try statement.bindCopy(row[place], at: Int32(number + 1)) }
+      _ = try statement.step()
+    }
+  }
+}
+
+/// A database in memory with the tables of an evaluation, without rows. It is kept for others on the same tables.
+private struct MemoryDatabase: Sendable {
+  let db: SqliteDatabase
+  private let tables: [TableInfo]
+  private let functions: FunctionRegistry?
+
+  private static let free = Guarded<[MemoryDatabase]>([])
+  private static let maximumFree = 8
+
+  private init(for tables: MemoryTables) throws {
+    db = try .inMemory(functions: tables.functions)
+    self.tables = tables.tables.map(\.info)
+    functions = tables.functions
+    for table in tables.tables { try table.create(in: db) }
+  }
+
+  private func fits(_ tables: MemoryTables) -> Bool {
+    functions === tables.functions && self.tables.elementsEqual(tables.tables.map(\.info), by: ===)
+  }
+
+  static func take(for tables: MemoryTables) throws -> MemoryDatabase {
+    let kept = free.withLock { free in free.lastIndex { $0.fits(tables) }.map { free.remove(at: $0) } }
+    if let kept, !kept.db.isForked { return kept }
+    return try MemoryDatabase(for: tables)
+  }
+
+  /// Keeps a database whose tables are empty.
+  static func giveBack(_ database: MemoryDatabase) {
+    free.withLock { free in
+      if free.count == maximumFree { free.removeFirst() }
+      free.append(database)
+    }
   }
 }

@@ -76,30 +76,4 @@ extension SelectQuery.Clauses {
       }
     }
   }
-
-  /// Whether its rows are aggregates of those of its tables.
-  fileprivate var hasAggregates: Bool {
-    results.contains { result in
-      switch result {
-      case .term(let term): term.mayHaveAggregate
-      case .model(_, let replaced): replaced.contains { $0.term.mayHaveAggregate }
-      case .table: false
-      }
-    }
-  }
-}
-
-extension SqlExpression {
-  fileprivate var mayHaveAggregate: Bool {
-    if case .call(let call) = node, call.window == nil {
-      switch call.function {
-      case .countRows: return true
-      case .builtIn(let function):
-        if function.isAggregate { return true }
-      // It may be an aggregate.
-      case .named: return true
-      }
-    }
-    return node.hasTerm(where: \.mayHaveAggregate)
-  }
 }

@@ -34,6 +34,14 @@ struct TableDefinition {
     return "CREATE TABLE \((name ?? table.name).quotedName) (\(parts.joined(separator: ", ")))\(tail)"
   }
 
+  /// A table that takes any rows without NULL where the model has none.
+  func createTableWithoutConstraints(for connection: Connection) throws -> String {
+    let columns = try table.columns.map {
+      try definition(of: $0, for: connection, isAdded: false, hasConstraints: false)
+    }
+    return "CREATE TABLE \(table.name.quotedName) (\(columns.joined(separator: ", ")))"
+  }
+
   /// `connection` finds the literals for numbers.
   func create(_ view: View, for connection: Connection) throws -> String {
     let columns = table.columns.map(\.name.quotedName).joined(separator: ", ")
@@ -94,9 +102,13 @@ struct TableDefinition {
 
   /// - Parameter isAdded: Whether it is of ALTER TABLE, which takes plain literals as defaults only.
   private func definition(
-    of column: Column, for connection: Connection, isAdded: Bool, _ foreignDefault: String? = nil
+    of column: Column, for connection: Connection, isAdded: Bool, _ foreignDefault: String? = nil,
+    hasConstraints: Bool = true
   ) throws -> String {
-    let options = column.definition.options
+    var options = column.definition.options
+    if !hasConstraints {
+      (options.primaryKey, options.unique, options.checks, options.foreignKeys) = (nil, nil, [], [])
+    }
     let type = options.declaredType?.sql ?? "\(column.type.sqlName)"
     var text = column.name.quotedName + (type.isEmpty ? "" : " \(type)")
     if let key = options.primaryKey {

@@ -2,62 +2,73 @@ import Foundation
 import Sqlable
 import Testing
 
-/// The rules of SQL by which statements are evaluated in memory, each beside what SQLite makes of the same rows.
 @Suite struct EvaluationTests {
-  /// The rows of a query in memory, which must be those of a database.
-  private func values<Row>(
-    _ query: some SelectStatement<Row>, _ rows: [MemorySample], sourceLocation: SourceLocation = #_sourceLocation
-  ) throws -> [[DatabaseValue]] {
-    let query = query.untyped
-    let own = try query.evaluate(over: try MemoryTables(rows)).map(\.values)
-    let db = try SqliteDatabase.inMemory()
-    try db.createTable(MemorySample.self)
-    try MemorySample.insert(rows).run(db)
-    #expect(try query.run(db).map(\.values) == own, sourceLocation: sourceLocation)
-    return own
-  }
-
-  /// The value of a term for one row.
-  private func value(
-    _ term: SqlExpression, _ row: MemorySample, sourceLocation: SourceLocation = #_sourceLocation
-  ) throws -> DatabaseValue? {
-    try values(MemorySample.select(term), [row], sourceLocation: sourceLocation).first?.first
-  }
-
-  private func sample(
-    _ i: Int64? = nil, _ r: Double? = nil, t: String? = nil, n: String? = nil, s: String? = nil, b: Data? = nil,
-    date: Date? = nil
-  ) -> MemorySample {
-    var row = MemorySample(id: 1)
-    (row.i, row.r, row.t, row.n, row.s, row.b, row.date) = (i, r, t, n, s, b, date)
-    return row
-  }
+  private static let bikes = [
+    Bicycle(id: 1, name: "Norco", color: "red", ownerId: 1), Bicycle(id: 2, name: "Trek", color: "blue", ownerId: 2),
+    Bicycle(id: 3, name: "Giant", color: "red", ownerId: 1), Bicycle(id: 4, name: "Kona", color: "green"),
+  ]
+  private static let persons = [Person(id: 1, name: "Anna"), Person(id: 2, name: "Bo"), Person(id: 3, name: "Cid")]
+  private let tables = try! MemoryTables(Self.persons, Self.bikes, Worker.all)
 
   // MARK: Reads of structs
 
   @Test func readsFilterOrderAndLimitStructs() throws {
-    let bikes = [
-      Bicycle(id: 1, name: "Norco", color: "red"), Bicycle(id: 2, name: "Trek", color: "blue"),
-      Bicycle(id: 3, name: "Giant", color: "red"),
-    ]
+    let bikes = Self.bikes
     let reds = Bicycle.read().filter(Bicycle.color == "red")
     #expect(try reds.evaluate(over: bikes) == [bikes[0], bikes[2]])
     #expect(try reds.orderBy(Bicycle.name).evaluate(over: bikes) == [bikes[2], bikes[0]])
     #expect(try Bicycle.read().limit(1, offset: 1).evaluate(over: bikes) == [bikes[1]])
     #expect(try Bicycle.byId(3).evaluate(over: bikes) == bikes[2])
-    #expect(try Bicycle.byId(4).evaluate(over: bikes) == nil)
+    #expect(try Bicycle.byId(5).evaluate(over: bikes) == nil)
     #expect(try reds.first().evaluate(over: bikes) == bikes[0])
     #expect(try Bicycle.count().filter(Bicycle.color == "red").evaluate(over: bikes) == 2)
     #expect(try Bicycle.count().limit(1).evaluate(over: bikes) == 1)
-    #expect(try Bicycle.exists().filter(Bicycle.color == "green").evaluate(over: bikes) == false)
+    #expect(try Bicycle.exists().filter(Bicycle.color == "white").evaluate(over: bikes) == false)
     #expect(try Bicycle.read().in("archive").evaluate(over: bikes) == bikes)
+    #expect(try Bicycle.read().evaluate(over: []).isEmpty)
   }
 
+  /// The same database serves all evaluations of a table.
+  @Test func noRowsOfAnotherEvaluationAreSeen() throws {
+    for bike in Self.bikes { #expect(try Bicycle.read().evaluate(over: [bike]) == [bike]) }
+    let overflow = Bicycle.read().filter((Bicycle.id - Bicycle.id + Int64.min).abs() == 1)
+    expectError(.other) { _ = try overflow.evaluate(over: Self.bikes) }
+    #expect(try Bicycle.count().evaluate(over: Self.bikes) == 4)
+  }
+
+  @Test func threadsEvaluateBesideEachOther() throws {
+    let counts = Mutex([Int]())
+    DispatchQueue.concurrentPerform(iterations: 64) { number in
+      let bikes = (0..<number).map { Bicycle(id: $0, name: "", color: "red") }
+      let count = try? Bicycle.count().evaluate(over: bikes)
+      counts.withLock { $0.append(count ?? -1) }
+    }
+    #expect(counts.withLock { $0.sorted() } == Array(0..<64))
+  }
+
+  /// Beside the ids, which do not ascend, no order tells the rows apart.
   @Test func rowsThatNoOrderDistinguishesKeepTheirs() throws {
-    let bikes = (1...40).map { Bicycle(id: 41 - $0, name: "\($0)", color: $0 % 2 == 0 ? "red" : "blue") }
-    #expect(try Bicycle.read().evaluate(over: bikes) == bikes)
-    let ordered = try Bicycle.read().orderBy(Bicycle.color).evaluate(over: bikes)
-    #expect(ordered == bikes.filter { $0.color == "blue" } + bikes.filter { $0.color == "red" })
+    var random = SeededGenerator(seed: SeededGenerator.seed)
+    for _ in 0..<100 {
+      let ids = Array(1...40).shuffled(using: &random)
+      let bikes = ids.map { Bicycle(id: $0, name: "\($0)", color: random.pick(["red", "blue", "green"])) }
+      #expect(try Bicycle.read().evaluate(over: bikes) == bikes)
+      let colors = ["blue", "green", "red"]
+      let ordered = colors.flatMap { color in bikes.filter { $0.color == color } }
+      #expect(try Bicycle.read().orderBy(Bicycle.color).evaluate(over: bikes) == ordered)
+      #expect(try Bicycle.read().orderBy(Bicycle.color).limit(7).evaluate(over: bikes) == Array(ordered.prefix(7)))
+      // A column that is not grouped is that of the group's first row.
+      let tables = try MemoryTables(bikes, Self.persons)
+      let groups = try Bicycle.select(Bicycle.color, Bicycle.name).groupBy(Bicycle.color).evaluate(over: tables)
+      #expect(
+        groups.map { $0.values[1] }
+          == colors.compactMap { color in
+            bikes.first { $0.color == color }.map { .text($0.name) }
+          })
+      let pairs = try Bicycle.crossJoin(Person.self).select(Bicycle.id, Person.id).evaluate(over: tables)
+      let all = ids.flatMap { id in (1...3).map { [.integer(Int64(id)), DatabaseValue.integer($0)] } }
+      #expect(pairs.map(\.values) == all)
+    }
   }
 
   @Test func structsAreStoredAsAnInsertStoresThem() throws {
@@ -69,6 +80,8 @@ import Testing
     if case .encoding = error?.kind {} else { Issue.record("\(String(describing: error))") }
     car.price = .infinity
     #expect(try Car.read().filter(Car.price > 1e300).evaluate(over: [car]).count == 1)
+    let last = [Bicycle(id: .max, name: "a", color: ""), Bicycle(id: nil, name: "b", color: "")]
+    expectError(.full) { _ = try Bicycle.read().evaluate(over: last) }
   }
 
   @Test func aMissingValueOfAColumnThatIsNotNullThrows() throws {
@@ -96,166 +109,106 @@ import Testing
     #expect(error?.message == "NOT NULL constraint failed: strict.name" && error?.column == "name")
   }
 
-  // MARK: Values
+  @Test func otherConstraintsAreNotChecked() throws {
+    // Two of the same key, and an owner who is missing.
+    let bike = Bicycle(id: 1, name: "Norco", color: "red", ownerId: 99)
+    #expect(try Bicycle.read().evaluate(over: [bike, bike]) == [bike, bike])
+  }
 
-  @Test func integersOverflowToRealAndZeroDividesToNull() throws {
-    let row = sample(.max, 0.5, t: "x")
-    #expect(try value(MemorySample.i + 1, row) == .real(9_223_372_036_854_775_808))
-    #expect(try value(-MemorySample.i - 2, row) == .real(-9_223_372_036_854_775_808))
-    #expect(try value(MemorySample.i * MemorySample.i, row) == .real(8.507059173023462e37))
-    #expect(try value(MemorySample.i / (MemorySample.i - MemorySample.i), row) == .null)
-    #expect(try value(MemorySample.i % MemorySample.r, row) == .null)
-    #expect(try value(MemorySample.i.bitOr(0), row) == .integer(.max))
-    #expect(try value(MemorySample.i == MemorySample.i.cast(to: Double.self), row) == .integer(0))
-    let rows = [
-      row,
-      {
-        var other = row
-        other.id = 2
-        return other
-      }(),
-    ]
-    let tables = try MemoryTables(rows)
-    let error = expectError(.other) { _ = try MemorySample.select(MemorySample.i.sum()).evaluate(over: tables) }
-    #expect(error?.message == "integer overflow")
-    expectError(.other) {
-      _ = try MemorySample.select((MemorySample.i - MemorySample.i + Int64.min).abs()).evaluate(over: tables)
+  private struct Computed: Sqlable {
+    static let number = Column("number", .integer)
+    static let twice = Column("twice", .integer, Generated("number * 2"))
+    static let tableLayout = [number, twice]
+    let (number, twice): (Int, Int)
+    init(_ number: Int) { (self.number, twice) = (number, 0) }
+    init(row: ReadRow) throws { (number, twice) = (try row.get(Computed.number), try row.get(Computed.twice)) }
+    func write(to row: inout RowWriter) throws { row.set(Computed.number, number) }
+  }
+
+  @Test func generatedColumnsAreComputed() throws {
+    #expect(try Computed.read().evaluate(over: [Computed(4), Computed(5)]).map(\.twice) == [8, 10])
+  }
+
+  // MARK: Queries of tables
+
+  @Test func joinsGiveModels() throws {
+    let owned = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).orderBy(Bicycle.id)
+    let pairs = try owned.evaluate(over: tables)
+    #expect(pairs.map(\.0) == Array(Self.bikes[..<3]) && pairs.map(\.1.name) == ["Anna", "Bo", "Anna"])
+    let all = Bicycle.leftJoin(Person.self, on: Bicycle.ownerId == Person.id)
+    #expect(try all.evaluate(over: tables).map(\.1?.name) == ["Anna", "Bo", "Anna", nil])
+    let boss = Alias(Worker.self, "boss")
+    let bosses = Worker.leftJoin(boss, on: Worker.bossId == boss[Worker.id]).select(Worker.name, boss.optional)
+    #expect(try bosses.evaluate(over: tables).map(\.1?.name) == [nil, "Ada", "Ada", "Ben"])
+  }
+
+  @Test func groupsSubqueriesAndCombinedQueries() throws {
+    let several = Bicycle.select(Bicycle.color).groupBy(Bicycle.color).having(countAll().expression > 1)
+    #expect(try several.evaluate(over: tables).map(\.values) == [[.text("red")]])
+    let owners = Person.read().filter(exists(Bicycle.read().filter(Bicycle.ownerId == Person.id)))
+    #expect(try owners.evaluate(over: tables).map(\.name) == ["Anna", "Bo"])
+    let (red, odd) = (Bicycle.read().filter(Bicycle.color == "red"), Bicycle.read().filter(Bicycle.id < 3))
+    #expect(try red.union(odd).evaluate(over: tables).count == 3)
+    #expect(try Bicycle.select(Bicycle.color).distinct().evaluate(over: tables).count == 3)
+    let team = Worker.select(Worker.id, Worker.name).filter(Worker.id == 1).named("team") { team in
+      let (id, _) = team.columns
+      return Worker.select(Worker.id, Worker.name).joining(team, on: Worker.bossId == id)
     }
+    #expect(try team.read().evaluate(over: tables).map(\.0) == [1, 2, 3, 4])
   }
 
-  @Test func infinitiesAndTheNumbersBetween() throws {
-    let row = sample(1, .infinity)
-    #expect(try value(MemorySample.r - MemorySample.r, row) == .null)
-    #expect(try value(MemorySample.r > Int64.max, row) == .integer(1))
-    #expect(try value(-MemorySample.r < MemorySample.i, row) == .integer(1))
-    #expect(try value(MemorySample.r.cast(to: Int.self), row) == .integer(.max))
-    #expect(try value(MemorySample.r.cast(to: String.self), row) == .text("Inf"))
+  @Test func windowsFullTextAndJSON() throws {
+    let ranks = Bicycle.select(rowNumber().over(orderBy: Bicycle.name.asc))
+    #expect(try ranks.evaluate(over: tables) == [3, 4, 1, 2])
+    let stories = [Story(1, "Swift"), Story(2, "Slow", "not swift"), Story(3, "Other")]
+    let found = Story.read().filter(Story.matches(.words("swift"))).orderBy(Story.id)
+    #expect(try found.evaluate(over: stories).map(\.id) == [1, 2])
+    let memos = try MemoryTables([Memo(7, "Swift"), Memo(3, "Other")])
+    #expect(try Memo.search(.words("swift")).evaluate(over: memos).map(\.rowid) == [7])
+    let stay = Stay(id: 1, at: Date(timeIntervalSince1970: 0), doc: #"{"a": ["x", "y"]}"#)
+    let tag = JSONEach(Stay.doc, "a", as: "tag")
+    let tags = Stay.select(tag.value(as: String.self)).joining(tag)
+    #expect(try tags.evaluate(over: try MemoryTables([stay])) == ["x", "y"])
   }
 
-  @Test func textIsANumberWhereItsColumnIsOne() throws {
-    let row = sample(12, 1.5, t: "12", b: Data("12".utf8))
-    #expect(try value(MemorySample.t.cast(to: Int.self) == MemorySample.i, row) == .integer(1))
-    #expect(try value(MemorySample.t.cast(to: String.self).isDistinct(from: MemorySample.i), row) == .integer(0))
-    #expect(try value(MemorySample.b.isDistinct(from: MemorySample.t), row) == .integer(1))
-    #expect(try value(TypedExpression("12abc").cast(to: Int.self).expression, row) == .integer(12))
-    #expect(try value(TypedExpression(" 1e2x").cast(to: Double.self).expression, row) == .real(100))
-    #expect(try value(MemorySample.r.cast(to: String.self), row) == .text("1.5"))
+  @Test func theFunctionsOfAHandleAreLent() throws {
+    let shout = ScalarFunction("shout") { (text: String) in text + "!" }
+    let loud = Person.select(shout(Person.name))
+    expectSqlError { _ = try loud.evaluate(over: self.tables) }
+    let db = try SqliteDatabase.inMemory()
+    try db.register(shout)
+    let backwards = Collation("backwards") { $1.compare($0) }
+    try db.register(backwards)
+    var tables = self.tables
+    tables.useFunctions(of: db)
+    #expect(try loud.evaluate(over: tables) == ["Anna!", "Bo!", "Cid!"])
+    let last = Person.read().orderBy(Person.name.collate(backwards))
+    #expect(try last.evaluate(over: tables).map(\.name) == ["Cid", "Bo", "Anna"])
   }
 
-  @Test func textIsComparedByTheCollationOfItsColumn() throws {
-    let row = sample(t: "Ä b", n: "äB", s: "x  ")
-    #expect(try value(MemorySample.n == "äb", row) == .integer(1))
-    #expect(try value(MemorySample.n == "Äb", row) == .integer(0))
-    #expect(try value(MemorySample.s == "x", row) == .integer(1))
-    #expect(try value(MemorySample.t == MemorySample.s, row) == .integer(0))
-    #expect(try value(MemorySample.n.collate(.binary) == "äb", row) == .integer(0))
-    #expect(try value(MemorySample.n.concatenated("") == "äb", row) == .integer(0))
-    let rows = ["b", "A", "a", "B"].enumerated().map { sample($0, n: $1) }
-    #expect(
-      try values(MemorySample.read().orderBy(MemorySample.n).orderBy(MemorySample.id).select(MemorySample.n), rows)
-        == [[.text("A")], [.text("a")], [.text("b")], [.text("B")]])
-    #expect(try values(MemorySample.select(MemorySample.n.count(distinct: true)), rows) == [[.integer(2)]])
+  // MARK: Refusals
+
+  @Test func aTableMustBeThere() throws {
+    let bikes = try MemoryTables(Self.bikes)
+    let join = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
+    _ = try join.evaluate(over: tables)
+    let error = expectError(.schema(.missingTable("person"))) { _ = try join.evaluate(over: bikes) }
+    #expect(error?.sql != nil)
+    var others = bikes
+    expectMisuse { try others.insert(Self.persons, into: "Bicycle") }
+    try others.insert([Self.persons[0]], into: "person")
+    #expect(try join.evaluate(over: others).count == 2)
   }
 
-  private func sample(_ id: Int, n: String) -> MemorySample {
-    var row = MemorySample(id: id + 1)
-    row.n = n
-    return row
-  }
-
-  @Test func aNulEndsSomeFunctionsAndNotOthers() throws {
-    let row = sample(t: "aB\0c", n: "x\0a")
-    #expect(try value(MemorySample.t.length(), row) == .integer(2))
-    #expect(try value(MemorySample.t.uppercase(), row) == .text("AB\0C"))
-    #expect(try value(MemorySample.t.substr(2), row) == .text("B"))
-    #expect(try value(MemorySample.t.instr("c"), row) == .integer(4))
-    #expect(try value(MemorySample.t.like("ab"), row) == .integer(1))
-    #expect(try value(MemorySample.t.glob("a?"), row) == .integer(1))
-    #expect(try value(MemorySample.t.hex(), row) == .text("61420063"))
-    #expect(try value(MemorySample.t.replace("\0", with: "-"), row) == .text("aB\0c"))
-    #expect(try value(MemorySample.t.contains("b\0"), row) == .integer(1))
-    // NOCASE compares up to a NUL, and then the lengths.
-    #expect(try value(MemorySample.n == "X\0b", row) == .integer(1))
-    #expect(try value(MemorySample.n == "X\0bb", row) == .integer(0))
-  }
-
-  @Test(arguments: [
-    ("a%", "!", "ABC", true), ("a!%", "!", "a%", true), ("a!%", "!", "ab", false), ("_é_", "!", "xéy", true),
-    ("%%_c", "!", "abc", true), ("É", "!", "é", false), ("%_%", "%", "%_%", false), ("", "!", "", true),
-  ])
-  func likePatterns(_ pattern: String, _ escape: String, _ text: String, _ matches: Bool) throws {
-    let term = MemorySample.t.like(pattern, escape: Character(escape))
-    #expect(try value(term, sample(t: text)) == .integer(matches ? 1 : 0))
-  }
-
-  @Test(arguments: [
-    ("a*", "abc", true), ("A*", "abc", false), ("[a-c]?", "bx", true), ("[^a-c]", "b", false), ("[]]", "]", true),
-    ("[", "[", false), ("*[0-9]", "abc7", true), ("a[*]", "a*", true), ("[a-]", "-", true), ("??", "é", false),
-  ])
-  func globPatterns(_ pattern: String, _ text: String, _ matches: Bool) throws {
-    #expect(try value(MemorySample.t.glob(pattern), sample(t: text)) == .integer(matches ? 1 : 0))
-  }
-
-  @Test(arguments: [MemorySample.real, MemorySample.seconds, MemorySample.milliseconds, MemorySample.iso])
-  func datesInTheFormOfTheirColumn(_ column: Column) throws {
-    // 2024-01-31 13:45:30 UTC, a Wednesday.
-    let row = sample(date: Date(timeIntervalSince1970: 1_706_708_730))
-    #expect(try value(column.year(), row) == .integer(2024))
-    #expect(try value(column.weekday(), row) == .integer(3))
-    #expect(try value(column.strftime("%d.%m.%Y %H:%M:%S %j %W"), row) == .text("31.01.2024 13:45:30 031 05"))
-    #expect(try value(column.adding(1, .month).date(), row) == .text("2024-03-02"))
-    #expect(try value(column.adding(-90, .minute).strftime("%H:%M"), row) == .text("12:15"))
-    #expect(try value(column.strftime("%Q"), row) == .null)
-    #expect(try value(column.year(), sample()) == .null)
-    #expect(try value(column < Date(timeIntervalSince1970: 1_706_708_731), row) == .integer(1))
-  }
-
-  @Test func conditionsHaveThreeValues() throws {
-    let row = sample(1)
-    let (yes, no, unknown) = (MemorySample.i == 1, MemorySample.i == 2, MemorySample.r == 1)
-    #expect(try value(yes && unknown, row) == .null)
-    #expect(try value(no && unknown, row) == .integer(0))
-    #expect(try value(yes || unknown, row) == .integer(1))
-    #expect(try value(!unknown, row) == .null)
-    #expect(try value(MemorySample.r.in([1.0]), row) == .null)
-    #expect(try value(MemorySample.r.in([Double]()), row) == .integer(0))
-    #expect(try value(MemorySample.i.in([2, nil as Int?].compactMap { $0 }), row) == .integer(0))
-    #expect(try value(MemorySample.r.isNull, row) == .integer(1))
-    #expect(try value(MemorySample.i.between(0, and: 2), row) == .integer(1))
-    #expect(try values(MemorySample.read().filter(unknown), [row]).isEmpty)
-  }
-
-  @Test func tablesWithoutRowsAndRowsWithoutValues() throws {
-    let totals = MemorySample.select(
-      countAll().expression, MemorySample.i.sum(), MemorySample.i.total(), MemorySample.i.average(),
-      MemorySample.t.max(), MemorySample.t.groupConcat())
-    #expect(try values(totals, []) == [[.integer(0), .null, .real(0), .null, .null, .null]])
-    #expect(try values(totals, [sample()]) == [[.integer(1), .null, .real(0), .null, .null, .null]])
-    #expect(try values(MemorySample.select(MemorySample.t).groupBy(MemorySample.t), []).isEmpty)
-    #expect(try values(MemorySample.select(MemorySample.t).groupBy(MemorySample.t), [sample()]) == [[.null]])
-    #expect(try MemorySample.read().evaluate(over: []).isEmpty)
-  }
-
-  @Test func textThatIsNotUTF8ThrowsWhenItIsRead() throws {
-    let tables = try MemoryTables([sample(b: Data([0xFF]))])
-    #expect(try MemorySample.select(MemorySample.b.cast(to: String.self).hex()).evaluate(over: tables).count == 1)
-    expectDecoding("TEXT", "TEXT that is not valid UTF-8") {
-      _ = try MemorySample.select(MemorySample.b.cast(to: String.self)).evaluate(over: tables)
-    }
-  }
-
-  @Test func aDeepTermFitsIntoASmallStack() throws {
-    let row = sample(1)
-    try onThread(stackSize: smallStack) { () throws -> Void in
-      var term = MemorySample.i.expression
-      for _ in 0..<60 { term = term + 1 }
-      let deep = MemorySample.read().filter(term.isNotNull)
-      #expect(try deep.evaluate(over: [row]) == [row])
-      var wide = MemorySample.i == 1
-      for number in 0..<5_000 { wide = wide || MemorySample.i == number }
-      #expect(try MemorySample.read().filter(wide).evaluate(over: [row]) == [row])
-      for _ in 0..<400 { term = -term }
-      expectInvalidStatement { _ = try MemorySample.read().filter(term == 1).evaluate(over: [row]) }
+  @Test func changesAndWhatRunningRefusesThrow() throws {
+    let change = Person.update(Person.name.set(to: "x")).filter(Person.id == 1)
+    let error = expectInvalidStatement { _ = try change.evaluate(over: Self.persons) }
+    #expect(error?.message == "a change can't be evaluated in memory; run it on SqliteDatabase.inMemory()")
+    expectInvalidStatement { _ = try Person.deleteAll().returning().evaluate(over: Self.persons) }
+    expectInvalidStatement { _ = try Person.read().limit(-1).evaluate(over: []) }
+    expectInvalidStatement { _ = try Person.read().filter(countAll().expression > 1).evaluate(over: Self.persons) }
+    expectError(.schema(.missingColumn("color"))) {
+      _ = try Person.read().filter(Bicycle.color == "red").evaluate(over: [])
     }
   }
 }

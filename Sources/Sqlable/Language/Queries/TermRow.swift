@@ -6,7 +6,7 @@
 /// Car.read().filter(rowValue(Car.price, Car.id) < (20_000, 3))     // … WHERE ("price", "id") < (?, ?)
 /// ```
 ///
-/// A comparison is NULL if a term that decides is NULL. ``rowValue(_:)`` makes one. It is not evaluated in memory.
+/// A comparison is NULL if a term that decides is NULL. ``rowValue(_:)`` makes one.
 public struct TermRow<each Value: SqlValue>: Sendable {
   let terms: [SqlExpression]
 }
