@@ -47,12 +47,15 @@ struct GeneratedModel {
   /// The names of constraints that are declared, in lower case: SQLite allows several of one name.
   private var constraintNames: Set<String> = []
 
-  init(_ source: ReadTable, named typeName: String, usesMacro: Bool) {
+  /// The model of a table, beside those with the names `typeNames`.
+  init(_ source: ReadTable, named typeName: String, among typeNames: [String], usesMacro: Bool) {
     self.source = source
     self.typeName = typeName
     // A macro writes write(to:) too.
     self.usesMacro = usesMacro && !source.isReadOnly
-    var names = SwiftNames(reserving: SwiftNames.reservedProperties)
+    // Where a script has no capitals, or a name begins with a sign, a column and a table of one name have one in Swift,
+    // and a property hides the type.
+    var names = SwiftNames(reserving: SwiftNames.reservedProperties.union(typeNames))
     properties = source.columns.map { Property($0, named: names.property(for: $0.name), in: source) }
   }
 

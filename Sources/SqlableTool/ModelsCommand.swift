@@ -57,7 +57,7 @@ struct ModelsCommand: Subcommand {
 
   private func source(_ db: SqliteDatabase) throws -> String {
     let (tables, searches) = try read(db)
-    var (models, missing): ([GeneratedModel], [String]) = ([], [])
+    var (named, missing): ([(table: ReadTable, typeName: String)], [String]) = ([], [])
     var typeNames = SwiftNames(reserving: SwiftNames.reservedTypes)
     for table in tables {
       if let problem = table.problem {
@@ -65,10 +65,11 @@ struct ModelsCommand: Subcommand {
       } else if table.columns.isEmpty || table.name.isEmpty {
         missing.append("\(table.name.isEmpty ? "a table" : table.name) has no model: a name is empty")
       } else {
-        let name = typeNames.type(for: table.name)
-        models.append(GeneratedModel(table, named: name, usesMacro: usesMacro))
+        named.append((table, typeNames.type(for: table.name)))
       }
     }
+    let names = named.map(\.typeName)
+    var models = named.map { GeneratedModel($0.table, named: $0.typeName, among: names, usesMacro: usesMacro) }
     let all = models
     for place in models.indices { models[place].declare(with: all, searches: searches) }
     var text = ModelText(isPublic: isPublic)

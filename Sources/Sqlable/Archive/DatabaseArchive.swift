@@ -57,8 +57,9 @@ public struct DatabaseArchive: Sendable, Hashable {
   /// The file has its name once it is complete, synced and checked: damage throws `.corrupt`, tables that differ from
   /// the models of `schema` `.schema(.mismatch)` and, with the check `.foreignKeys`, rows that refer to none
   /// `.constraint(.foreignKey)`. Throws `.misuse` if there is a file at the path, and for a moment that is not in the
-  /// archive: before its first commit, after its last one, or, for a time, in a gap. Throws `.corrupt` for commits that
-  /// are missing or damaged, with their numbers; those before them can be restored.
+  /// archive: before its first commit, after its last one, or, for a time, in a gap, and for a time that is not a
+  /// number. Throws `.corrupt` for commits that are missing or damaged, with their numbers; those before them can be
+  /// restored.
   @discardableResult
   public func restore(
     to filepath: String, at moment: Moment = .latest, checks: BackupChecks = .integrity, schema: Schema? = nil
@@ -82,6 +83,10 @@ public struct DatabaseArchive: Sendable, Hashable {
 
   /// The generation that has a moment.
   private func generation(for moment: Moment) throws -> Int {
+    if case .time(let time) = moment, time.timeIntervalSince1970.isNaN {
+      throw SqlError.misuse(
+        "a database can't be restored at a time that is not a number; give another time or a commit")
+    }
     let all = try files.generations()
     let found =
       switch moment {

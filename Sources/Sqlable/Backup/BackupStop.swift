@@ -42,8 +42,7 @@ final class BackupStop: Sendable {
   func sleep(until time: ContinuousClock.Instant, _ check: () throws -> Void) throws {
     while ContinuousClock.now < time {
       try check()
-      let (seconds, attoseconds) = ContinuousClock.now.duration(to: time).components
-      usleep(UInt32(seconds > 0 ? 20_000 : min(20_000, max(0, attoseconds / 1_000_000_000_000))))
+      usleep(UInt32(min(20_000, max(0, ContinuousClock.now.duration(to: time).wholeMicroseconds))))
     }
   }
 

@@ -56,7 +56,8 @@ struct GateRecord {
   /// the number of one that was killed.
   func holder(in process: Int) -> WriteLockHolder? {
     guard self.process == process, ProcessStart.time(of: process).map({ $0 <= since }) ?? true else { return nil }
-    let age = max(0, GateRecord.now - since)
+    // The file may say anything, and the kernel does not know each process of another container.
+    let age = max(0, GateRecord.now - max(0, since))
     return WriteLockHolder(
       process: process, label: label, handle: nil, callSite: callSite, age: .nanoseconds(age), sql: sql)
   }

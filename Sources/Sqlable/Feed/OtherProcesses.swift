@@ -182,11 +182,3 @@ extension SqliteDatabase {
 
   fileprivate func isFileGone() throws -> Bool { try locked { try openConnection().fileHasMoved } }
 }
-
-extension Duration {
-  /// Capped at some ten thousand years.
-  fileprivate var wholeMicroseconds: Int {
-    let (seconds, attoseconds) = components
-    return Int(min(seconds, 300_000_000_000)) * 1_000_000 + Int(attoseconds / 1_000_000_000_000)
-  }
-}

@@ -76,13 +76,11 @@ extension Duration {
   /// Throws for a part of a millisecond.
   fileprivate var milliseconds: Int {
     get throws {
-      let (seconds, attoseconds) = components
+      let isInRange = self >= .milliseconds(Int.min) && self <= .milliseconds(Int.max)
+      let (seconds, attoseconds) = isInRange ? components : (0, 1)
       let (whole, part) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000)
-      let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-      guard part == 0, !overflow, let milliseconds = Int(exactly: product) else {
-        throw SqlError.misuse("the limit of time is no whole number of milliseconds")
-      }
-      return milliseconds + Int(whole)
+      guard part == 0 else { throw SqlError.misuse("the limit of time is no whole number of milliseconds") }
+      return Int(seconds) * 1000 + Int(whole)
     }
   }
 }

@@ -227,6 +227,8 @@ extension SqlitePool {
       switch call.state {
       case .made: call.stopped = reason
       case .running(let handle):
+        // What has passed may be the time to wait for a handle, which the call has got meanwhile.
+        if reason == .deadline, call.deadline.map({ $0 > .now }) ?? true { return false }
         call.stopped = reason
         handle.interruption.request()
       case .waiting, .ending: break

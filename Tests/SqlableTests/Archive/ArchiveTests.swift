@@ -263,6 +263,7 @@ import Testing
       #expect(earlier?.message.contains("begins later, with commit 1") == true)
       let past = sqlError { try restore(path, target, .time(.distantPast)) }
       #expect(past?.message.contains("begins later") == true)
+      expectMisuse { try restore(path, target, .time(Date(timeIntervalSince1970: .nan))) }
       expectMisuse { try restore(path, pool.filepath) }
       expectMisuse { try restore(path, "") }
       expectError(.cannotOpen) { try restore(path, directory + "/no/such/place.sqlite") }

@@ -1,7 +1,8 @@
 import Dispatch
 import Foundation
-import Sqlable
 import Testing
+
+@testable import Sqlable
 
 /// Calls that are stopped while their statements are short, or none is running.
 @Suite struct LateCallTests {
@@ -112,6 +113,28 @@ import Testing
       _ = try await (first.value, last.value)
       let ids = try await Member.select(Member.id).orderBy(Member.id).run(pool)
       #expect(ids == [1, 3])
+    }
+  }
+
+  /// The clock may stop a call for its wait at the moment in which that ends.
+  @Test func aCallThatGotItsHandleInTimeIsNotStoppedForItsWait() throws {
+    try withMembers { pool in
+      let count = try pool.read { db in
+        let call = try #require(pool.withState { state in state.readers.first?.call })
+        pool.stop(call, .deadline)
+        return try Member.count().run(db)
+      }
+      #expect(count == 0)
+      expectError(.timeout) {
+        try withDeadline(.milliseconds(20)) {
+          try pool.read { db in
+            usleep(30_000)
+            let call = try #require(pool.withState { state in state.readers.first?.call })
+            pool.stop(call, .deadline)
+            _ = try Member.count().run(db)
+          }
+        }
+      }
     }
   }
 }

@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
-import Sqlable
 import Testing
+
+@testable import Sqlable
 
 /// Who holds the write lock, as a pool, a handle and an error say it.
 @Suite(.timeLimit(.minutes(10))) struct WriteLockHolderTests {
@@ -217,6 +218,21 @@ import Testing
         try Data(text.utf8).write(to: URL(filePath: pool.filepath + "-gate"))
         #expect(pool.writeLockHolder == nil)
         try Member(id: text.count, name: "x").insert().run(pool)
+      }
+    }
+  }
+
+  /// Any user who may write to the database may write to the file of the gate.
+  @Test func aGateFileMaySayAnyTimeAndProcess() throws {
+    try withDatabase { db in
+      let process = 2_000_000_000
+      for since in [Int64.min, -1, 0, .max] {
+        let text = "sqlable 1\n\(process)\n\(since)\nlabel\na.swift:1\nSELECT 1\n"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: GateRecord.path(besideFileAt: db.filepath)))
+        let record = try #require(GateRecord(besideFileAt: db.filepath))
+        let holder = try #require(record.holder(in: process))
+        #expect(try #require(holder.age) >= .zero)
+        #expect("\(holder)".contains("has held the write lock for"))
       }
     }
   }

@@ -154,6 +154,9 @@ private enum ForeignDatabases {
     // Columns that refer to each other.
     "CREATE TABLE left_side (a INT UNIQUE REFERENCES right_side (b), b INT UNIQUE REFERENCES left_side (a))",
     "CREATE TABLE right_side (b INT UNIQUE REFERENCES left_side (b), c, d, FOREIGN KEY (c, d) REFERENCES \"select\")",
+    // Types and properties of one name.
+    "CREATE TABLE \"日本\" (\"日本\" INTEGER PRIMARY KEY, \"_1\" TEXT)", "INSERT INTO \"日本\" VALUES (1, 'x')",
+    "CREATE TABLE \"1\" (a INT, \"1\" TEXT, \"日本\" INT REFERENCES \"日本\")", "INSERT INTO \"1\" VALUES (1, 'x', 1)",
     "CREATE TABLE String (a INT)", "CREATE TABLE date (data BLOB)", "CREATE TABLE stored_value (x)",
     "CREATE TABLE sets (a DATE, b DATETIME, c TIMESTAMP, d BOOLEAN, e TEXT, f DECIMAL)",
     "INSERT INTO sets VALUES (1700000000, 1700000000123, 1.5e9, 1, '2024-05-06 07:08:09', 9007199254740993)",
