@@ -104,10 +104,9 @@ extension SqliteDatabase {
   /// Waits until no other process has the file open, as far as the kernel tells, or until shortly before `end`.
   func waitForOtherProcesses(until end: ContinuousClock.Instant, unless isCancelled: () -> Bool = { false }) {
     let (path, latest) = (family.path, end - .milliseconds(500))
-    while !path.isEmpty, ContinuousClock.now < latest, KernelLocks.otherProcess(withFileAt: path) != nil, !isCancelled()
-    {
-      usleep(20_000)
-    }
+    // Where locks come and go, one reading of the kernel's list may miss those of the other process.
+    func isInUse() -> Bool { (0..<3).contains { _ in KernelLocks.otherProcess(withFileAt: path) != nil } }
+    while !path.isEmpty, ContinuousClock.now < latest, isInUse(), !isCancelled() { usleep(20_000) }
   }
 
   /// Copies what is left of the log into the file and deletes it. Throws `.busy` if the file is open elsewhere.
