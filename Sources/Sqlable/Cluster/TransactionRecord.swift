@@ -40,7 +40,7 @@ struct TransactionRecord: Sendable {
         DELETE FROM \(table) WHERE number <= (SELECT max(number) FROM \(table)) - \(TransactionRecord.minimum) \
         AND at < strftime('%s', 'now') - ?
         """,
-      values: [.integer(age.components.seconds)], isReadOnly: false)
+      values: [.integer(Int64(age.wholeMicroseconds / 1_000_000))], isReadOnly: false)
   }
 
   /// Whether a write is to remove old records, too: one of 64.

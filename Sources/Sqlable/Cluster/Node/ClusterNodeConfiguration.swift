@@ -56,11 +56,10 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
 
   /// What dqlite takes, from 1 to 3,600,000.
   func latencyMilliseconds() throws -> UInt32 {
-    let (seconds, attoseconds) = networkLatency.components
-    let millisecond: Int64 = 1_000_000_000_000_000
-    guard (0...3_600).contains(seconds), attoseconds % millisecond == 0,
-      case let milliseconds = seconds * 1_000 + attoseconds / millisecond, (1...3_600_000).contains(milliseconds)
-    else { throw SqlError.misuse("the network latency must be whole milliseconds, from 1 millisecond to 1 hour") }
+    let milliseconds = networkLatency.wholeMicroseconds / 1_000
+    guard (1...3_600_000).contains(milliseconds), networkLatency == .milliseconds(milliseconds) else {
+      throw SqlError.misuse("the network latency must be whole milliseconds, from 1 millisecond to 1 hour")
+    }
     return UInt32(milliseconds)
   }
 

@@ -103,7 +103,8 @@ import Testing
   @Test func valuesOutOfRangeAreRefused() throws {
     let wrong: [ClusterNodeConfiguration] = [
       .init(networkLatency: .zero), .init(networkLatency: .microseconds(500)), .init(networkLatency: .seconds(3_601)),
-      .init(networkLatency: .seconds(Int64.max)), .init(networkLatency: .milliseconds(-1)),
+      .init(networkLatency: .seconds(Int64.max)), .init(networkLatency: .seconds(Int64.max) * 10),
+      .init(networkLatency: .milliseconds(-1)),
       .init(snapshotThreshold: 0), .init(snapshotThreshold: -1), .init(snapshotTrailing: -1),
       .init(snapshotThreshold: 1 << 33), .init(failureDomain: -1), .init(bindAddress: "nowhere"),
     ]
