@@ -85,7 +85,7 @@ extension SqliteDatabase {
         try observation.commitUnrecorded(last)
       }
       // What was damaged is no longer there.
-      functions?.corruption.clear()
+      family.corruption.clear()
       shrinkLog(connection)
     }
   }

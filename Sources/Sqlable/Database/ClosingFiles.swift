@@ -56,7 +56,7 @@ extension SqliteDatabase {
       try labelling { try closeLog() }
       let (path, before) = (family.path, FileIdentity(family.path))
       // The damage went with the file that had it.
-      defer { if FileIdentity(path) != before { functions?.corruption.clear() } }
+      defer { if FileIdentity(path) != before { family.corruption.clear() } }
       return try body(files(at: path))
     }
   }

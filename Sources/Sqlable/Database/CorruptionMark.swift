@@ -80,8 +80,8 @@ extension SqliteDatabase {
   /// Throws the first error that showed damage, if the configuration stops writes then.
   @inline(__always)
   func checkMayWrite() throws {
-    if configuration.stopsWritesWhenDamaged, let mark = functions?.corruption, mark.isMarked {
-      throw writesAreStopped(by: mark)
+    if configuration.stopsWritesWhenDamaged, family.corruption.isMarked {
+      throw writesAreStopped(by: family.corruption)
     }
   }
 

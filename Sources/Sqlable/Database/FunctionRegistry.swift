@@ -50,8 +50,6 @@ final class FunctionRegistry: Sendable {
   private let latest = Atomic(0)
   /// Those who receive what the handles' statements took.
   let traces = TraceHub()
-  /// Whether the handles' file is damaged.
-  let corruption = CorruptionMark()
 
   private struct Weak: Sendable {
     weak var registry: FunctionRegistry?

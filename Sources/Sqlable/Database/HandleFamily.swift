@@ -28,6 +28,8 @@ final class HandleFamily: Sendable {
     weak var family: HandleFamily?
   }
 
+  /// Whether the file is damaged.
+  let corruption = CorruptionMark()
   private let location: Location
   private let state: Guarded<State>
   /// The number of members that have a connection.

@@ -196,10 +196,10 @@ public final class SqliteDatabase: @unchecked Sendable {
       observation = HandleObservation(
         connection: connection, registry: registry, order: order, traces: functions.traces, number: number,
         usesPreupdate: configuration.usesPreupdateHook)
-      connection.didFindDamage = functions.corruption.receive
+      connection.didFindDamage = family.corruption.receive
       try functions.apply(to: connection, observation)
     } catch {
-      if let error = error as? SqlError { functions.corruption.receive(error) }
+      if let error = error as? SqlError { family.corruption.receive(error) }
       throw (error as? SqlError)?.labelled(configuration.label) ?? error
     }
     connection.keep(open.kept)

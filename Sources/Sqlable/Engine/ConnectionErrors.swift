@@ -10,6 +10,10 @@ extension Connection {
     let failure = Connection.failure(code, handle: handle)
     var message = failure.message
     if let statement { message = runMessage(message, code: primary, extendedCode: failure.extendedCode, statement) }
+    // SQLITE_READONLY_DIRECTORY
+    if failure.extendedCode == 1_544 {
+      message = "reading a database in WAL mode makes a file beside it, and the directory can't be written to"
+    }
     if primary == SQLITE_ERROR || primary == SQLITE_CORRUPT, let refusal = refusal(message) { message = refusal }
     var error = Connection.error(code, extendedCode: failure.extendedCode, message: message, label: label)
     error.sql = sql
@@ -21,8 +25,44 @@ extension Connection {
       if isAutocommit, lostTransaction == nil { lostTransaction = error }
     }
     if cipher != nil { error = meaning(ofEncrypted: error) }
-    if error.kind == .corrupt || error.kind == .notADatabase { didFindDamage?(error) }
+    if error.kind == .corrupt || error.kind == .notADatabase, concernsMain(sql) { didFindDamage?(error) }
     return error
+  }
+
+  /// Whether a statement that met damage reads or writes the main database, and not only attached ones, as far as its
+  /// program tells.
+  private func concernsMain(_ sql: String?) -> Bool {
+    guard let sql, didFindDamage != nil else { return true }
+    if Substring(sql).utf8.firstKeywords(1) == ["ATTACH"] { return false }
+    guard hasAttached else { return true }
+    var statement: OpaquePointer?
+    defer { sqlite3_finalize(statement) }
+    guard sqlite3_prepare_v2(handle, "EXPLAIN " + sql, -1, &statement, nil) == SQLITE_OK else {
+      // The schema of one of the databases can't be read.
+      sqlite3_finalize(statement)
+      statement = nil
+      return sqlite3_prepare_v2(handle, "SELECT count(*) FROM main.sqlite_schema", -1, &statement, nil) != SQLITE_OK
+        || sqlite3_step(statement) != SQLITE_ROW
+    }
+    var readsOther = false
+    while sqlite3_step(statement) == SQLITE_ROW {
+      guard sqlite3_column_text(statement, 1).map({ String(cString: $0) }) == "Transaction" else { continue }
+      let number = sqlite3_column_int(statement, 2)
+      if number == 0 { return true }
+      if number > 1 { readsOther = true }
+    }
+    return !readsOther
+  }
+
+  /// Whether there is a database beside main and temp.
+  private var hasAttached: Bool {
+    var statement: OpaquePointer?
+    defer { sqlite3_finalize(statement) }
+    guard sqlite3_prepare_v2(handle, "PRAGMA database_list", -1, &statement, nil) == SQLITE_OK else { return false }
+    while sqlite3_step(statement) == SQLITE_ROW {
+      if sqlite3_column_int(statement, 0) > 1 { return true }
+    }
+    return false
   }
 
   /// The error for SQL that did not compile.

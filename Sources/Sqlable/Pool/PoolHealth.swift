@@ -119,7 +119,7 @@ extension SqlitePool {
     if statistics.walSize > limits.walSize { problems.append(.largeLog(bytes: statistics.walSize)) }
     if let read = statistics.oldestRead, read.age > limits.read { problems.append(.longRead(read)) }
     if let write = statistics.write, write.age > limits.write { problems.append(.longWrite(write)) }
-    if let damage = root.functions?.corruption.first { problems.append(.damaged(damage)) }
+    if let damage = root.family.corruption.first { problems.append(.damaged(damage)) }
     problems += allFileUsers.compactMap { $0.problem(limits) }
     return Health(
       problems: problems, answer: answer, areReadersBusy: areReadersBusy, freeBytes: free, walSize: statistics.walSize,

@@ -81,7 +81,7 @@ struct CorruptionCheck {
 
 extension SqliteDatabase {
   /// The first error that showed that the file is damaged, on any handle of this one's family; nil if there was none.
-  public var corruption: SqlError? { lockedAnyway { functions }?.corruption.first }
+  public var corruption: SqlError? { family.corruption.first }
 
   /// Calls `body` once, with what is damaged, after SQLite's first `SQLITE_CORRUPT` or `SQLITE_NOTADB` on any handle of
   /// this one's family: its parent, its children, and those of its pool.
@@ -98,7 +98,7 @@ extension SqliteDatabase {
     exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
   ) {
     guard let check = lockedAnyway({ corruptionCheck }) else { return }
-    check.functions.corruption.add { error in
+    family.corruption.add { error in
       startThread {
         try? check.run(because: error, exclusively: exclusively, body)
       }
@@ -150,7 +150,7 @@ extension SqliteDatabase {
 
   /// Forgets the damage, after the file was mended or replaced: writes are no longer stopped, and the next error
   /// notifies again.
-  public func forgetCorruption() { lockedAnyway { functions }?.corruption.clear() }
+  public func forgetCorruption() { family.corruption.clear() }
 }
 
 extension SqlitePool {

@@ -90,7 +90,8 @@ final class TreeCrawler {
 
   private func fits(_ page: TreePage, _ step: Step, _ shape: TableShape?, isRoot: Bool) -> Bool {
     guard page.kind.isTable else { return false }
-    if page.cells.isEmpty { return isRoot && page.isEmptyLeaf }
+    // A schema that fits on one page, but not on the first, which has less room, leaves the first without cells.
+    if page.cells.isEmpty { return isRoot && (page.isEmptyLeaf || page.number == 1 && !page.kind.isLeaf) }
     let sound = page.cells.compactMap { $0 }
     guard sound.count(where: { step.rowids.contains($0.rowid) }) * 2 > sound.count else { return false }
     guard page.kind.isLeaf, let shape else { return true }

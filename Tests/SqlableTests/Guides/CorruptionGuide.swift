@@ -13,7 +13,7 @@ import Testing
       let salvage = Salvage(damaged: path, backup: yesterday)
       let report = try salvage.recover(into: recovered)
       for table in report.tables where !table.isComplete {
-        print(table.name, table.rowsFromPages, table.rowsFromBackup, table.estimatedRowsLost)
+        print(table.name, table.rowsFromPages, table.rowsFromBackup, table.rowsSetAside, table.estimatedRowsLost)
       }
       #expect(report.isComplete)
       #expect(report[table: "bicycle"]?.rowsFromPages == 100)

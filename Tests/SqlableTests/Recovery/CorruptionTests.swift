@@ -99,6 +99,74 @@ struct CorruptionTests {
     }
   }
 
+  @Test func anotherFileThatIsDamagedMarksNothing() async throws {
+    try await withDirectoryAsync { directory in
+      let path = directory + "/own.sqlite"
+      let pool = try SqlitePool(
+        filepath: path, configuration: PoolConfiguration(handles: Configuration(stopsWritesWhenDamaged: true)))
+      let db = try SqliteDatabase(filepath: path, configuration: Configuration(stopsWritesWhenDamaged: true))
+      try db.execute("CREATE TABLE t(a)")
+      let (text, damaged) = (directory + "/text", try damagedDatabase(directory).path)
+      try Data("no database".utf8).write(to: URL(fileURLWithPath: text))
+      func isRefused(_ body: () async throws -> Void, _ place: Int = #line) async {
+        do { try await body() } catch let error as SqlError {
+          #expect(error.kind == .notADatabase || error.kind == .corrupt, "\(place): \(error)")
+        } catch { Issue.record(error) }
+        #expect(db.corruption == nil && pool.corruption == nil, "\(place)")
+      }
+      await isRefused { try db.restore(from: text) }
+      await isRefused { try db.restore(from: damaged) }
+      await isRefused { try await pool.restore(from: text) }
+      await isRefused { try await pool.restore(from: damaged) }
+      await isRefused { try await pool.backup(to: text) }
+      await isRefused { try db.execute("ATTACH \(text) AS other") }
+      await isRefused {
+        try db.execute("ATTACH \(damaged) AS other")
+        defer { try? db.execute("DETACH other") }
+        _ = try db.query("SELECT count(name) FROM other.bicycle", as: Int.self)
+      }
+      try db.execute("INSERT INTO t VALUES (1)")
+      try await pool.execute("INSERT INTO t VALUES (2)")
+      try await pool.close()
+      try db.close()
+    }
+  }
+
+  /// With another database attached it is told by the statement which of them is damaged.
+  @Test func damageIsNoticedBesideAnAttachedDatabase() throws {
+    try withDirectory { directory in
+      let db = try SqliteDatabase(filepath: damagedDatabase(directory).path)
+      defer { try? db.close() }
+      try db.execute("ATTACH \(directory + "/other.sqlite") AS other; CREATE TABLE other.t(a)")
+      let error = sqlError { _ = try db.query("SELECT count(name) FROM bicycle, other.t", as: Int.self) }
+      #expect(error?.kind == .corrupt || error == nil)
+      #expect(sqlError { _ = try db.query("SELECT count(name) FROM bicycle", as: Int.self) }?.kind == .corrupt)
+      #expect(db.corruption?.kind == .corrupt)
+    }
+  }
+
+  /// A schema that fits on one page, but not on the first, which has less room: the first page has no cells.
+  @Test func anIntactFileWithoutCellsOnItsFirstPageIsSound() throws {
+    try withDirectory { directory in
+      let file = try DamagedDatabase(directory + "/a.sqlite", pageSize: 4_096) { db in
+        try db.execute("CREATE TABLE gone(a); CREATE INDEX gone_a ON gone(a)")
+        let text = String(repeating: "x", count: 3_900)
+        try db.execute(SQL(verbatim: "CREATE TABLE t(a TEXT DEFAULT '\(text)')"))
+        try db.execute("INSERT INTO t VALUES ('1'), ('2')")
+      }
+      let backup = directory + "/backup.sqlite"
+      try FileManager.default.copyItem(atPath: file.path, toPath: backup)
+      let db = try SqliteDatabase(filepath: file.path, configuration: Configuration(journalMode: .delete))
+      try db.execute("DROP TABLE gone")
+      let first = try file.bytes(ofPage: 1)
+      try #require(first[100] == 5 && first[103..<105] == [0, 0])
+      #expect(try db.checkForCorruption().isSound)
+      try db.close()
+      let report = try Salvage(damaged: file.path, backup: backup).recover(into: directory + "/new.sqlite")
+      #expect(report.isComplete && report.tables.map(\.name) == ["t"], "\(report)")
+    }
+  }
+
   @Test func anIndexThatContradictsItsTableIsBuiltAgain() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 100) }
