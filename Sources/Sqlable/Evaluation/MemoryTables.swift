@@ -54,13 +54,17 @@ public struct MemoryTables: Sendable {
   }
 
   /// Calls `body` with a database that has these tables and rows.
-  func reading<Result>(_ body: (SqliteDatabase) throws -> Result) throws -> Result {
+  func reading<Value>(_ body: (SqliteDatabase) throws -> Value) throws -> Value {
     let database = try MemoryDatabase.take(for: self)
     return try database.db.running { connection in
-      try connection.pragma("BEGIN")
-      defer { if (try? connection.pragma("ROLLBACK")) != nil { MemoryDatabase.giveBack(database) } }
-      for table in tables { try table.fill(connection) }
-      return try body(database.db)
+      try connection.run(.beginDeferred)
+      let result = Result {
+        for table in tables { try table.fill(connection) }
+        return try body(database.db)
+      }
+      // What ended the transaction by itself, such as a lack of memory, ends the database too.
+      if (try? connection.run(.rollback)) != nil { MemoryDatabase.giveBack(database) }
+      return try result.get()
     }
   }
 }

@@ -58,8 +58,6 @@ import Testing
       let read = SchemaColumn.of("bicycle").read()
       let error = expectInvalidStatement { _ = try read.json() }
       #expect(error?.message == "a table-valued function has no form as data")
-      let memory = sqlError { _ = try read.evaluate(over: MemoryTables()) }
-      #expect(memory?.message.contains("pragma_table_info") == true)
     }
   }
 }

@@ -62,20 +62,6 @@ import Testing
     }
   }
 
-  /// In memory the order needs no SQLite.
-  @Test func theOrderIsEvaluatedInMemory() throws {
-    let tables = try MemoryTables(Worker.all)
-    #expect(try Worker.select(concatenated).evaluate(over: tables) == ["Ada+Cleo+Ben+Dan"])
-    let perBoss = Worker.select(
-      Worker.bossId, Worker.name.groupConcat(distinct: true, orderBy: Worker.id.desc),
-      Worker.salary.sum(), Worker.name.groupConcat("/", orderBy: Worker.name.asc, where: Worker.id != 3)
-    ).groupBy(Worker.bossId).orderBy(Worker.bossId)
-    let rows = try perBoss.evaluate(over: tables)
-    #expect(rows.map(\.1) == ["Ada", "Cleo,Ben", "Dan"] && rows.map(\.2) == [10, 12, 5])
-    #expect(rows.map(\.3) == ["Ada", "Ben", "Dan"])
-    #expect(try Worker.select(concatenated).filter(Worker.id > 9).evaluate(over: tables) == [nil])
-  }
-
   @Test func anOrderAndAWindowDoNotGoTogether() {
     let error = expectInvalidStatement { _ = try Worker.select(concatenated.over()).json() }
     #expect(error?.message == "an aggregate with an order of its rows can't be a window function")
