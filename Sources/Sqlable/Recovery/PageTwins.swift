@@ -9,7 +9,9 @@ struct PageTwins {
       guard let bytes = file.page(number), TreePage.Kind(rawValue: bytes[0]) != nil, bytes.short(3) ?? 0 > 0 else {
         continue
       }
-      pages.append((bytes.hashValue, number))
+      var hasher = Hasher()
+      bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+      pages.append((hasher.finalize(), number))
     }
     pages.sort { ($0.hash, $0.number) < ($1.hash, $1.number) }
     for (page, next) in zip(pages, pages.dropFirst()) where page.hash == next.hash {
