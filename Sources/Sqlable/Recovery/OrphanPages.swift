@@ -18,8 +18,8 @@ extension SalvageRun {
       for number in unknownPages { try assign(number) }
     }
     for number in unknownPages { try leaveOut(number) }
-    let haveKeys = tables.contains { $0.isWithoutRowid }
-    if schema.isDamaged || knowsFreelist && haveKeys { for number in unknownPages { try leaveOutKeys(number) } }
+    let mayBeRows = schema.isDamaged || knowsFreelist && tables.contains(where: \.isWithoutRowid)
+    if mayBeRows { for number in unknownPages { try leaveOutKeys(number) } }
   }
 
   private var unknownPages: some Sequence<UInt32> {

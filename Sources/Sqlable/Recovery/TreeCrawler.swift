@@ -149,7 +149,7 @@ final class TreeCrawler {
       damaged = 0
       range = (range?.lowerBound ?? cell.rowid)...cell.rowid
       let row = found(cell, page, shape)
-      tally.addOverflow((cell.length - cell.local.count + file.usable - 5) / (file.usable - 4))
+      tally.addOverflow(overflowPages(of: cell))
       if row.isSound { sound += 1 } else { tally.lose(1, in: cell.rowid...cell.rowid) }
       if row.isSound, !isOrphan, let record = row.record { tally.addFields(record.count) }
       try body(row)
@@ -158,8 +158,7 @@ final class TreeCrawler {
     }
     if damaged > 0 { tally.lose(damaged, in: min(first, step.rowids.upperBound)...step.rowids.upperBound) }
     if page.missingCells > 0 { tally.lose(page.missingCells, in: step.rowids) }
-    let bytes = page.cells.reduce(0) { $0 + ($1.map { $0.end - $0.start + 2 } ?? 0) }
-    tally.addLeaf(cells: sound, bytes: bytes, rowids: range, depth: step.depth, isOrphan: isOrphan)
+    tally.addLeaf(cells: sound, bytes: page.cellBytes, rowids: range, depth: step.depth, isOrphan: isOrphan)
   }
 
   private func found(_ cell: TreePage.Cell, _ page: TreePage, _ shape: TableShape?) -> FoundRow {
@@ -212,13 +211,12 @@ final class TreeCrawler {
           continue
         }
         let row = found(cell, page, shape)
-        tally.addOverflow((cell.length - cell.local.count + file.usable - 5) / (file.usable - 4))
+        tally.addOverflow(overflowPages(of: cell))
         if row.isSound { sound += 1 } else { tally.lose(1, in: TreeCrawler.allRowids) }
         try body(row)
       }
       if page.kind.isLeaf {
-        let bytes = page.cells.reduce(0) { $0 + ($1.map { $0.end - $0.start + 2 } ?? 0) }
-        tally.addLeaf(cells: sound, bytes: bytes, rowids: nil, depth: depth, isOrphan: isOrphan)
+        tally.addLeaf(cells: sound, bytes: page.cellBytes, rowids: nil, depth: depth, isOrphan: isOrphan)
       } else {
         tally.addInterior(cells: sound)
         for _ in 0..<damaged { tally.miss(TreeCrawler.allRowids, depth: depth + 1) }
@@ -242,6 +240,11 @@ final class TreeCrawler {
 
   // MARK: Payload
 
+  private func overflowPages(of cell: TreePage.Cell) -> Int {
+    (cell.length - cell.local.count + file.usable - 5) / (file.usable - 4)
+  }
+
+  /// Marks the overflow pages of a key without reading it.
   private func claimOverflow(of cell: TreePage.Cell) {
     var (next, left) = (cell.overflow, cell.length - cell.local.count)
     while left > 0, next > 0, marks.claim(next, as: .overflow) {

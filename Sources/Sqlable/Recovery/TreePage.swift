@@ -59,8 +59,10 @@ struct TreePage {
     var missing = cells.count { $0 == nil }
     if readable >= usable, let coverage = PageCoverage(of: bytes, cells, start: start, content: room, usable: usable) {
       // A damaged number of cells makes cells of what is none.
-      for _ in coverage.missingCells..<max(missing, coverage.missingCells) {
-        if let last = cells.lastIndex(where: { $0 == nil }) { cells.remove(at: last) }
+      var damaged = 0
+      cells.removeAll { cell in
+        if cell == nil { damaged += 1 }
+        return cell == nil && damaged > coverage.missingCells
       }
       missing = coverage.missingCells
     }
@@ -68,6 +70,9 @@ struct TreePage {
     (self.number, self.kind, self.bytes, self.cells) = (number, kind, bytes, cells)
     self.rightmost = kind.isLeaf ? 0 : rightmost
   }
+
+  /// The bytes of its sound cells and of the pointers to them.
+  var cellBytes: Int { cells.reduce(0) { $0 + ($1.map { $0.end - $0.start + 2 } ?? 0) } }
 
   /// Whether it has cells, and most of them are sound.
   var isSound: Bool { !cells.isEmpty && cells.count(where: { $0 == nil }) * 2 < cells.count }

@@ -365,7 +365,8 @@ extension SelectQuery {
     var query = self
     query.clauses.compounds = []
     let message = "combined queries are nested more than \(SqlExpression.maximumDepth) deep"
-    query.clauses.defect = query.clauses.defect ?? .invalidStatement(message)
+    // In place: a copy of an error from behind the accessor reads freed memory with Swift 6.3.1.
+    query.clauses.note(.invalidStatement(message))
     return query
   }
 
