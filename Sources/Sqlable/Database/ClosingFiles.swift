@@ -104,7 +104,7 @@ extension SqliteDatabase {
   /// Waits until no other process has the file open, as far as the kernel tells, or until shortly before `end`.
   func waitForOtherProcesses(until end: ContinuousClock.Instant, unless isCancelled: () -> Bool = { false }) {
     let (path, latest) = (family.path, end - .milliseconds(500))
-    // Where locks come and go, one reading of the kernel's list may miss those of the other process.
+    // One reading of the kernel's list may miss a lock while others come and go.
     func isInUse() -> Bool { (0..<3).contains { _ in KernelLocks.otherProcess(withFileAt: path) != nil } }
     while !path.isEmpty, ContinuousClock.now < latest, isInUse(), !isCancelled() { usleep(20_000) }
   }

@@ -62,7 +62,7 @@ public struct MemoryTables: Sendable {
         for table in tables { try table.fill(connection) }
         return try body(database.db)
       }
-      // What ended the transaction by itself, such as a lack of memory, ends the database too.
+      // An error that has ended the transaction, such as a lack of memory, ends the database too.
       if (try? connection.run(.rollback)) != nil { MemoryDatabase.giveBack(database) }
       return try result.get()
     }

@@ -227,7 +227,7 @@ extension SqlitePool {
       switch call.state {
       case .made: call.stopped = reason
       case .running(let handle):
-        // What has passed may be the time to wait for a handle, which the call has got meanwhile.
+        // Perhaps only the wait for a handle was too long, and the call has got one meanwhile.
         if reason == .deadline, call.deadline.map({ $0 > .now }) ?? true { return false }
         call.stopped = reason
         handle.interruption.request()

@@ -1,4 +1,4 @@
-// How many rows are probably lost: by what is left of each tree, and by the pages that nothing accounts for.
+// The number of rows that are probably lost, by what is left of each tree and by the pages that nothing accounts for.
 
 extension SalvageRun {
   /// The estimated loss of a table.
@@ -51,13 +51,13 @@ extension SalvageRun {
       : Loss(known: rows, possible: 0, rowsPerPage: rowsPerPage, isOpen: true)
   }
 
-  /// How many rows tables have that are one page.
+  /// The mean number of rows of the tables that are one page; nil if there are none.
   private var usualRowsOfSmallTable: Double? {
     let small = tables.filter { $0.tally.isComplete && $0.tally.leaves == 1 && !$0.entry.isInternal }
     return small.isEmpty ? nil : Double(small.reduce(0) { $0 + $1.tally.leafCells }) / Double(small.count)
   }
 
-  /// By the other tables; ten if there are none.
+  /// The mean over the other tables; ten if there are none.
   private var usualBytesPerColumn: Double {
     let found = tables.filter { $0.tally.leafCells > 0 && $0.shape != nil && !$0.entry.isInternal }
     guard !found.isEmpty else { return 10 }
@@ -108,7 +108,8 @@ extension SalvageRun {
     for place in open { losses[place].possible += share * losses[place].rowsPerPage }
   }
 
-  /// How many pages of the file are in no tree and not free, and may have had rows; and how many are behind its end.
+  /// The number of pages of the file that are in no tree and not free, and may have had rows, and of those behind its
+  /// end.
   private var missingPages: (within: Int, behindEnd: Int) {
     var (within, free) = (0, 0)
     for number in 1...max(file.pageCount, 1) where !file.isLockPage(number) {

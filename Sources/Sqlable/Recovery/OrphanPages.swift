@@ -169,8 +169,8 @@ extension SalvageRun {
     return try tables.contains { table in try rows(with: Array(keys), in: table).map { $0 * 2 > keys.count } == true }
   }
 
-  /// How many of some keys of an index end with the key of a row of a table and begin with one of its values; nil if
-  /// the table has no key by which they could.
+  /// Counts the keys of an index that end with the key of a row of a table and begin with one of its values. Nil if the
+  /// table has no key by which they could.
   func rows(with keys: [StoredRecord], in table: SalvagedTable) throws -> Int? {
     guard let sink = table.sink, let shape = table.shape, !sink.columns.isEmpty,
       let name = sink.rowidColumn ?? (shape.keyCount == 1 ? shape.columns[0].name : nil)

@@ -30,6 +30,6 @@ struct PageCoverage {
     uncovered = max(holes - (fragments > 60 ? 0 : fragments), 0)
   }
 
-  /// How many cells probably fill the bytes.
+  /// The number of cells that probably fill the bytes.
   var missingCells: Int { uncovered < 4 ? 0 : max((uncovered + usualSize / 2) / usualSize, 1) }
 }
