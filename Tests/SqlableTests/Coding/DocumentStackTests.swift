@@ -26,13 +26,19 @@ import Testing
     (
       "named", "1",
       {
-        #"{"query":{"from":[{"as":"q","columns":["integer"],"query":{"from":"person","select":[\#($0)]}}],"select":[1]}}"#
+        #"""
+        {"query":{"from":[{"as":"q","columns":["integer"],"query":{"from":"person","select":[\#($0)]}}],\#
+        "select":[1]}}
+        """#
       }
     ),
     (
       "compound", "1",
       {
-        #"{"query":{"compounds":[{"unionAll":{"from":"person","limit":1,"select":[\#($0)]}}],"from":"person","select":[1]}}"#
+        #"""
+        {"query":{"compounds":[{"unionAll":{"from":"person","limit":1,"select":[\#($0)]}}],"from":"person",\#
+        "select":[1]}}
+        """#
       }
     ),
     (

@@ -108,11 +108,12 @@ private enum ForeignDatabases {
     CREATE TABLE moz_places (id INTEGER PRIMARY KEY, url LONGVARCHAR, title LONGVARCHAR, rev_host LONGVARCHAR,
       visit_count INTEGER DEFAULT 0, hidden INTEGER DEFAULT 0 NOT NULL, typed INTEGER DEFAULT 0 NOT NULL,
       frecency INTEGER DEFAULT -1 NOT NULL, last_visit_date INTEGER, guid TEXT,
-      foreign_count INTEGER DEFAULT 0 NOT NULL, url_hash INTEGER DEFAULT 0 NOT NULL, origin_id INTEGER REFERENCES moz_origins(id))
+      foreign_count INTEGER DEFAULT 0 NOT NULL, url_hash INTEGER DEFAULT 0 NOT NULL,
+      origin_id INTEGER REFERENCES moz_origins(id))
     """,
     """
-    CREATE TABLE moz_origins (id INTEGER PRIMARY KEY, prefix TEXT NOT NULL, host TEXT NOT NULL, frecency INTEGER NOT NULL,
-      UNIQUE (prefix, host))
+    CREATE TABLE moz_origins (id INTEGER PRIMARY KEY, prefix TEXT NOT NULL, host TEXT NOT NULL,
+      frecency INTEGER NOT NULL, UNIQUE (prefix, host))
     """,
     "CREATE TABLE moz_meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID",
     "CREATE UNIQUE INDEX moz_places_guid_uniqueindex ON moz_places (guid)",
@@ -130,20 +131,26 @@ private enum ForeignDatabases {
     CREATE TABLE cards (id integer PRIMARY KEY, nid integer NOT NULL, mod integer NOT NULL, type integer NOT NULL,
       queue integer NOT NULL, ivl integer NOT NULL, factor integer NOT NULL, data text NOT NULL)
     """,
-    "CREATE TABLE tags (tag text NOT NULL PRIMARY KEY COLLATE unicase, usn integer NOT NULL, config blob NULL) WITHOUT ROWID",
+    """
+    CREATE TABLE tags (tag text NOT NULL PRIMARY KEY COLLATE unicase, usn integer NOT NULL, config blob NULL)
+      WITHOUT ROWID
+    """,
     "CREATE TABLE graves (usn integer NOT NULL, oid integer NOT NULL, type integer NOT NULL)",
     "CREATE TABLE col (id integer PRIMARY KEY, crt integer NOT NULL, conf text NOT NULL, \"decks\" text NOT NULL)",
     "CREATE INDEX ix_cards_usn ON cards (queue, mod)",
-    "INSERT INTO cards VALUES (1700000000000, 1, 1, 0, -1, -60, 2500, '{}'), (1700000000001, 1, 1, 2, 2, 'soon', 1, '')",
+    """
+    INSERT INTO cards VALUES (1700000000000, 1, 1, 0, -1, -60, 2500, '{}'),
+      (1700000000001, 1, 1, 2, 2, 'soon', 1, '')
+    """,
     "INSERT INTO graves VALUES (0, 1, 0), (0, 2, 1)", "INSERT INTO col VALUES (1, 1, '{}', '{}')",
   ]
 
   private static let odd = [
     """
-    CREATE TABLE "select" ("from" TEXT, "a b" INT, a_b INT, row TEXT, self TEXT, "init" TEXT, "quote""s" TEXT, "日本" REAL,
-      "table_name" TEXT, "count" INTEGER, "read" TEXT, "delete" TEXT, "insert" INT, "update" INT, "column" TEXT, write INT,
-      "any" INT, await TEXT, "" TEXT, "Type" TEXT, description TEXT, "search" TEXT, "exists" INT, "select" TEXT,
-      protocol TEXT, "\\(evil)" TEXT, "tab\tnew\nline" TEXT, PRIMARY KEY ("from", "a b" DESC))
+    CREATE TABLE "select" ("from" TEXT, "a b" INT, a_b INT, row TEXT, self TEXT, "init" TEXT, "quote""s" TEXT,
+      "日本" REAL, "table_name" TEXT, "count" INTEGER, "read" TEXT, "delete" TEXT, "insert" INT, "update" INT,
+      "column" TEXT, write INT, "any" INT, await TEXT, "" TEXT, "Type" TEXT, description TEXT,
+      "search" TEXT, "exists" INT, "select" TEXT, protocol TEXT, "\\(evil)" TEXT, "tab\tnew\nline" TEXT, PRIMARY KEY ("from", "a b" DESC))
     """,
     "INSERT INTO \"select\" (\"from\", \"a b\", a_b, \"日本\") VALUES ('x', 1, 'text', 5), (NULL, 2, 3, 0.5)",
     "CREATE TABLE \"select 2\" (a INTEGER, PRIMARY KEY (a DESC))",

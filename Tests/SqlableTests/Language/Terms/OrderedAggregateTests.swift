@@ -103,8 +103,10 @@ import Testing
     let json = try query.json()
     #expect(
       String(decoding: json, as: UTF8.self)
-        == #"{"read":{"from":"worker","select":[{"arguments":[{"column":"name"},"+"],"function":"group_concat","orderBy":[{"desc":{"column":"salary"}},{"asc":{"column":"id"}}]}]},"sqlable":1}"#
-    )
+        == #"""
+        {"read":{"from":"worker","select":[{"arguments":[{"column":"name"},"+"],"function":"group_concat",\#
+        "orderBy":[{"desc":{"column":"salary"}},{"asc":{"column":"id"}}]}]},"sqlable":1}
+        """#)
     #expect(try Select<String?>(json: json, rules: StatementRules(models: [Worker.self])) == query)
     for wrong in [
       #"{"function":"countRows","orderBy":[{"asc":{"column":"id"}}]}"#,
