@@ -16,11 +16,7 @@ let keyOfTests: [SwiftSetting] = Context.environment["SQLABLE_KEY"] == nil ? [] 
 
 let package = Package(
   name: "Sqlable",
-  products: [
-    .library(name: "Sqlable", targets: ["Sqlable"]),
-    .executable(name: "Flights", targets: ["Flights"]),
-    .executable(name: "sqlable", targets: ["SqlableTool"]),
-  ],
+  products: [.library(name: "Sqlable", targets: ["Sqlable"])],
   traits: [
     .trait(name: "Macros", description: "The macros @Sqlable and @SqlEmbedded, which write a model's conformance."),
     .trait(name: "Logging", description: "Slow statements and errors to a Logger of swift-log."),
@@ -77,14 +73,7 @@ let package = Package(
       ],
       swiftSettings: keyOfTests
     ),
-    .executableTarget(
-      name: "Flights",
-      dependencies: ["Sqlable"],
-      resources: [.copy("Data")]
-    ),
-    .executableTarget(name: "SqlableTool", dependencies: ["Sqlable"]),
-    .testTarget(
-      name: "SqlableTests", dependencies: ["Sqlable", "Flights", "SqlableTool"], exclude: ["Coding/Golden"]),
+    .testTarget(name: "SqlableTests", dependencies: ["Sqlable"], exclude: ["Coding/Golden"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -8,6 +8,7 @@ let package = Package(
   dependencies: [
     .package(
       name: "Sqlable", path: "../..", traits: ["ClusterNode", "Logging", "Metrics", "Tracing", "Lifecycle"]),
+    .package(name: "SqlableTool", path: "../../Sources/SqlableTool", traits: ["ClusterNode"]),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
@@ -22,7 +23,7 @@ let package = Package(
       name: "ClusterTests",
       dependencies: [
         "ClusterNodeProcess", .product(name: "Sqlable", package: "Sqlable"),
-        .product(name: "sqlable", package: "Sqlable"),
+        .product(name: "sqlable", package: "SqlableTool"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What README.md and Docs show is compiled, run and true: every Swift block stands in a source of this folder, every
-/// SQL block in one of its expectations.
+/// What README.md and Docs show is compiled, run and true: every Swift block stands in a source of this folder, or of a
+/// package that has its own guide; every SQL block in one of its expectations.
 @Suite struct GuidesTests {
   @Test(arguments: GuidesTests.guides) func everySwiftBlockIsCompiled(_ guide: String) throws {
     let sources = try GuidesTests.sources()
@@ -155,12 +155,13 @@ extension GuidesTests {
   }
 
   /// The sources that guides may quote: this folder, the models that all tests share, those with macros, those of the
-  /// traits, and the flight questions.
+  /// traits, those of the command, and the flight questions with their SQL.
   static func sources() throws -> [Source] {
     let folders = [
       "Tests/SqlableTests/Guides", "Tests/SqlableTests/Support", "Tests/Macros/Tests/ModelTests",
       "Tests/Integrations/Tests/IntegrationTests", "Tests/Cluster/Tests/ClusterTests/Guides",
-      "Sources/Flights/Questions",
+      "Sources/SqlableTool/Tests/SqlableToolTests", "Docs/Examples/Flights/Sources/Flights/Questions",
+      "Docs/Examples/Flights/Tests/FlightsTests",
     ]
     return try folders.flatMap { folder in
       let directory = root.appending(path: folder)

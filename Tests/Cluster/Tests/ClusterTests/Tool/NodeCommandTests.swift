@@ -70,7 +70,7 @@ import Testing
       let both = try Started(["cluster", addresses[0], "--backup", file, "--lead", "1"])
       #expect(both.all().contains("exclude each other") && both.process.terminationStatus == 2)
       let stray = try Started(["cluster", addresses[0], "--database", "other"])
-      #expect(stray.all().contains("belong to health, --backup") && stray.process.terminationStatus == 2)
+      #expect(stray.all().contains("belong to --backup") && stray.process.terminationStatus == 2)
 
       others[0].process.terminate()
       #expect(others[0].end() == "node 2 runs on \(addresses[1])\nnode 2 has stopped\n")
@@ -91,7 +91,7 @@ import Testing
     #expect(refused.all().contains("dqlite encrypts nothing"))
     #expect(refused.process.terminationStatus == 1)
     let malformed = try node(0, "127.0.0.1:9001", "/tmp/no-such-node")
-    #expect(malformed.all().hasPrefix("sqlable: --id takes a number from 1"))
+    #expect(malformed.all().hasPrefix("sqlable: The value '0' is invalid for '--id <number>'"))
     #expect(malformed.process.terminationStatus == 2)
     let joining = try node(
       1, freeAddress(), NSTemporaryDirectory() + "sqlable-\(UUID().uuidString)", "--join", freeAddress())
@@ -138,7 +138,8 @@ import Testing
       #expect(status == 1 && lines.count == 3 && lines[0].hasPrefix("a read was not answered"), "\(lines)")
       #expect(lines.suffix(2) == ["1 of 3 voters answers, which is no majority", "the voters 2, 3 do not answer"])
       let wrong = try Started(["cluster", "health"])
-      #expect(wrong.all().contains("health takes the address of a node") && wrong.process.terminationStatus == 2)
+      #expect(wrong.all().contains("Missing expected argument '<host:port> ...'"))
+      #expect(wrong.process.terminationStatus == 2)
     }
   }
 
@@ -198,7 +199,7 @@ import Testing
       let nowhere = try Started(["cluster", "recover-alone", path])
       #expect(nowhere.all().contains("not the directory of a node") && nowhere.process.terminationStatus == 1)
       let stray = try Started(["cluster", addresses[1], "--abandon-other-copies"])
-      #expect(stray.all().contains("belong to recover-alone") && stray.process.terminationStatus == 2)
+      #expect(stray.all().contains("Unknown option '--abandon-other-copies'") && stray.process.terminationStatus == 2)
     }
   }
 

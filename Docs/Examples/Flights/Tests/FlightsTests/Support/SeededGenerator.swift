@@ -1,0 +1,1 @@
+../../../../../../Tests/SqlableTests/Support/SeededGenerator.swift

@@ -1,0 +1,41 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// The command sqlable: a package of its own, so that nothing that it needs reaches a user of the library. Its traits
+// turn on those of the library with the same names.
+
+// The command uses declarations of the library with `package` access. What SwiftPM tells the compiler as the library's
+// package is the name of its directory.
+let directory = Context.packageDirectory.split(separator: "/").dropLast(2).last ?? ""
+let library = String(directory.lowercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
+
+let package = Package(
+  name: "SqlableTool",
+  products: [.executable(name: "sqlable", targets: ["SqlableTool"])],
+  traits: [
+    .trait(name: "Cluster", description: "sqlable cluster, by swift-nio."),
+    .trait(name: "ClusterNode", description: "sqlable node, by libdqlite.", enabledTraits: ["Cluster"]),
+  ],
+  dependencies: [
+    .package(
+      name: "Sqlable", path: "../..",
+      traits: [
+        .trait(name: "Cluster", condition: .when(traits: ["Cluster"])),
+        .trait(name: "ClusterNode", condition: .when(traits: ["ClusterNode"])),
+      ]),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "SqlableTool",
+      dependencies: [
+        .product(name: "Sqlable", package: "Sqlable"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      packageAccess: false,
+      swiftSettings: [.unsafeFlags(["-package-name", library])]),
+    .testTarget(
+      name: "SqlableToolTests", dependencies: ["SqlableTool", .product(name: "Sqlable", package: "Sqlable")]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,86 @@
+import ArgumentParser
+import Foundation
+import Sqlable
+
+/// `sqlable archive`: lists an archive of commits, and restores the database at one of them.
+struct ArchiveCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "archive",
+    abstract: "Lists an archive of commits, or restores the database at one of them into a new file.",
+    discussion: """
+      Without a target, lists the commits that can be restored. With one, restores the database as it was after the \
+      last commit, or another one, into a new file, which has its name once it is complete and checked. An archive is \
+      made by a program: pool.archive(to:).
+
+      Exit codes: 0 done, 1 it can't be done, 2 a mistake on the command line.
+      """)
+
+  @Argument(help: "The archive, which is only read.")
+  var directory: String
+
+  @Argument(help: "The file to make; there must be none.")
+  var target: String?
+
+  @Option(
+    name: .customLong("at"),
+    help: ArgumentHelp("The last commit that was archived at a time: 2026-11-24T12:00:00Z.", valueName: "time"),
+    transform: { text in
+      let styles = [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)]
+      guard let date = styles.lazy.compactMap({ try? Date(text, strategy: $0) }).first else {
+        throw ValidationError("it is a time such as 2026-11-24T12:00:00Z")
+      }
+      return date
+    })
+  var time: Date?
+
+  @Option(help: ArgumentHelp("The commit with this number.", valueName: "number"), transform: number(1...Int.max))
+  var commit: Int?
+
+  @Flag(help: "Do not check the restored database.")
+  var noCheck = false
+
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  func validate() throws {
+    guard time == nil || commit == nil, target != nil || (time == nil && commit == nil) else {
+      throw ValidationError("--at and --commit exclude each other, and need a target")
+    }
+  }
+
+  func run() throws {
+    let archive = DatabaseArchive(at: directory)
+    guard let target else { return try list(archive) }
+    let moment = time.map { .time($0) } ?? commit.map { .commit($0) } ?? DatabaseArchive.Moment.latest
+    let restored = try archive.restore(to: target, at: moment, checks: noCheck ? [] : .integrity)
+    try write([restored].map(Entry.init)) { "commit \($0[0].commit) of \($0[0].time)\n" }
+  }
+
+  private func list(_ archive: DatabaseArchive) throws {
+    let ranges = try archive.ranges().map { Listed(first: Entry($0.first), last: Entry($0.last)) }
+    try write(ranges) { ranges in
+      ranges.map { range in
+        "commits \(range.first.commit) to \(range.last.commit), \(range.first.time) to \(range.last.time)\n"
+      }.joined()
+    }
+  }
+
+  private struct Entry: Encodable {
+    let commit: Int
+    let time: String
+
+    init(_ commit: DatabaseArchive.Commit) {
+      self.commit = commit.commit
+      time = commit.time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+  }
+
+  private struct Listed: Encodable {
+    let first: Entry
+    let last: Entry
+  }
+
+  private func write<Value: Encodable>(_ values: [Value], _ text: ([Value]) -> String) throws {
+    Output.write(try json ? Output.json(values) : text(values), to: STDOUT_FILENO)
+  }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import Foundation
+import Sqlable
+
+/// `sqlable backup`: backs a database up into a file.
+struct BackupCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "backup", abstract: "Backs a database up into a file, while programs read and write it.",
+    discussion: """
+      Copies a snapshot of a database into a file that stands alone. The target is made under a temporary name, \
+      checked, synced and renamed: it is the earlier file or the complete new one at any moment.
+
+      Exit codes: 0 done, 1 it can't be done, and the target is as before, 2 a mistake on the command line.
+      """)
+
+  @Argument(help: "The database, which is only read.")
+  var source: String
+
+  @Argument(help: "The backup; an earlier one is replaced.")
+  var target: String
+
+  @Flag(help: "Leave free pages out; takes longer.")
+  var vacuum = false
+
+  @Option(
+    help: ArgumentHelp("Copy at most so many megabytes a second.", valueName: "megabytes"),
+    transform: number(1...1_000_000))
+  var rate: Int?
+
+  @Flag(help: "Do not check the copy: saves what is left of a damaged database.")
+  var noCheck = false
+
+  func run() throws {
+    var options = BackupOptions()
+    options.method = vacuum ? .vacuumed : .copied
+    if noCheck { options.checks = [] }
+    options.bytesPerSecond = rate.map { $0 << 20 }
+    try withReadOnlyDatabase(source) { db in try db.backup(to: target, options) }
+    Output.write("done\n", to: STDOUT_FILENO)
+  }
+}

@@ -1,0 +1,97 @@
+import ArgumentParser
+import Foundation
+import Sqlable
+
+/// `sqlable cluster`: lists and changes the nodes of a cluster, backs its database up and restores it.
+struct ClusterCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cluster",
+    abstract: "Lists and changes the nodes of a cluster, backs it up; needs the package trait Cluster.",
+    discussion: """
+      Asks the leader of a cluster, which it finds through the nodes that are named: one that answers is enough. \
+      sqlable cluster HOST:PORT is short for sqlable cluster members HOST:PORT.
+
+      Exit codes: 0 done, or healthy; 1 it can't be done, or there are problems; 2 a mistake on the command line.
+      """,
+    subcommands: [ClusterMembersCommand.self, ClusterHealthCommand.self, ClusterLeaveCommand.self, LoneRecovery.self],
+    defaultSubcommand: ClusterMembersCommand.self)
+}
+
+/// Which cluster a command is about.
+struct ClusterPlace: ParsableArguments {
+  @Argument(help: ArgumentHelp("A node of the cluster.", valueName: "host:port"))
+  var nodes: [String]
+
+  #if Cluster
+  func cluster(database: String? = nil) throws -> SqliteCluster {
+    var configuration = ClusterConfiguration()
+    if let database { configuration.database = database }
+    return try SqliteCluster(nodes: nodes, configuration: configuration)
+  }
+  #endif
+}
+
+#if Cluster
+extension SqliteCluster {
+  /// Prints the nodes with their roles.
+  func printMembers(asJSON: Bool) async throws {
+    let members = try await members()
+    let text = members.map { "\($0.id)  \($0.address)  \($0.role)\n" }.joined()
+    Output.write(asJSON ? try Output.json(members) : text.visible(keeping: ["\n"]), to: STDOUT_FILENO)
+  }
+}
+#endif
+
+/// `sqlable cluster health`: whether a cluster can do its work.
+struct ClusterHealthCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "health",
+    abstract: "Reads and writes, asks all voters whether they answer, and prints a line for each problem.")
+
+  @OptionGroup var place: ClusterPlace
+
+  @Option(help: ArgumentHelp("The database to write to.", valueName: "name"))
+  var database = "main"
+
+  @Option(help: ArgumentHelp("How long it may take.", valueName: "number"), transform: number(1...1_000_000))
+  var seconds = 5
+
+  func run() async throws {
+    #if Cluster
+    let health = try await place.cluster(database: database).health(within: .seconds(seconds))
+    let lines = health.isHealthy ? ["healthy"] : health.problems.map { "\($0)" }
+    Output.write(lines.map { $0 + "\n" }.joined().visible(keeping: ["\n"]), to: STDOUT_FILENO)
+    if !health.isHealthy { throw ExitCode.failure }
+    #else
+    throw FileProblem.needsTrait("Cluster")
+    #endif
+  }
+}
+
+/// `sqlable cluster leave`: takes a node that answers out of a cluster.
+struct ClusterLeaveCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "leave", abstract: "Takes a node that answers out of the cluster.",
+    discussion: """
+      A stand-by becomes a voter in its place, and another voter leads if it did. A process of sqlable node ends a few \
+      seconds later. Prints the nodes that are left.
+      """)
+
+  @Argument(help: ArgumentHelp("The id of the node.", valueName: "number"), transform: number(1...UInt64.max))
+  var id: UInt64
+
+  @OptionGroup var place: ClusterPlace
+
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  func run() async throws {
+    #if Cluster
+    let cluster = try place.cluster()
+    try await cluster.retireMember(id)
+    try await cluster.printMembers(asJSON: json)
+    #else
+    throw FileProblem.needsTrait("Cluster")
+    #endif
+  }
+}

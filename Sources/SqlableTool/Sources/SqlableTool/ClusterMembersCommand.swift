@@ -1,0 +1,87 @@
+import ArgumentParser
+import Foundation
+import Sqlable
+
+/// `sqlable cluster members`: lists the nodes of a cluster after a change, or backs its database up and restores it.
+struct ClusterMembersCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "members", abstract: "Lists the nodes with their roles, after a change if one is asked for.",
+    discussion: """
+      Or backs a database of the cluster up into a file, or replaces its contents with those of a file. --remove \
+      removes a node that is lost; sqlable cluster leave takes out one that answers.
+      """)
+
+  @OptionGroup var place: ClusterPlace
+
+  @Option(
+    help: ArgumentHelp("Remove the node with this id, such as one whose machine is lost.", valueName: "number"),
+    transform: number(1...UInt64.max))
+  var remove: UInt64?
+
+  @Option(
+    help: ArgumentHelp("Make a node a voter, a standby or a spare.", valueName: "number=role"),
+    transform: Assignment.init)
+  var assign: Assignment?
+
+  @Option(help: ArgumentHelp("Make a voter the leader.", valueName: "number"), transform: number(1...UInt64.max))
+  var lead: UInt64?
+
+  @Option(help: ArgumentHelp("Back the database up into a file of SQLite.", valueName: "file"))
+  var backup: String?
+
+  @Option(
+    help: ArgumentHelp("Replace the database's contents with those of a file of SQLite.", valueName: "file"))
+  var restore: String?
+
+  @Option(help: ArgumentHelp("The database to back up or restore; main without it.", valueName: "name"))
+  var database: String?
+
+  @Option(
+    help: ArgumentHelp("How long a backup or restore may take; 600 without it.", valueName: "number"),
+    transform: number(1...1_000_000))
+  var seconds: Int?
+
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  func validate() throws {
+    let changes = [remove != nil, assign != nil, lead != nil, backup != nil, restore != nil]
+    guard changes.count(where: \.self) <= 1 else {
+      throw ValidationError("--remove, --assign, --lead, --backup and --restore exclude each other")
+    }
+    guard backup != nil || restore != nil || (database == nil && seconds == nil) else {
+      throw ValidationError("--database and --seconds belong to --backup and --restore")
+    }
+  }
+
+  func run() async throws {
+    #if Cluster
+    let cluster = try place.cluster(database: database)
+    let limit = Duration.seconds(seconds ?? 600)
+    if let backup { try await cluster.backup(to: backup, timeLimit: limit) }
+    if let restore { try await cluster.restore(from: restore, timeLimit: limit) }
+    guard backup == nil, restore == nil else { return Output.write("done\n", to: STDOUT_FILENO) }
+    if let remove { try await cluster.removeMember(remove) }
+    if let assign { try await cluster.assign(ClusterRole(rawValue: assign.role) ?? .spare, to: assign.node) }
+    if let lead { try await cluster.transferLeadership(to: lead) }
+    try await cluster.printMembers(asJSON: json)
+    #else
+    throw FileProblem.needsTrait("Cluster")
+    #endif
+  }
+}
+
+/// `2=spare`
+struct Assignment {
+  let node: UInt64
+  let role: String
+
+  init(_ text: String) throws {
+    let parts = text.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2, let node = UInt64(parts[0]), node > 0, ["voter", "standby", "spare"].contains(parts[1])
+    else {
+      throw ValidationError("it is NUMBER=voter, NUMBER=standby or NUMBER=spare")
+    }
+    (self.node, role) = (node, parts[1])
+  }
+}

@@ -1,0 +1,95 @@
+import ArgumentParser
+import Sqlable
+
+/// A table of the database, as a model declares one.
+struct DeclaredTable {
+  let name: String
+  let columns: [Column]
+  let key: [Column]
+  let options: [TableOption]
+  let fullText: FullTextIndex
+
+  /// The columns' types that the user named, by table and column.
+  typealias Types = [String: [String: ColumnType]]
+
+  /// Reads the tables and views of a database.
+  static func all(in db: SqliteDatabase, _ types: Types) throws -> [DeclaredTable] {
+    let rows = try db.query(
+      "SELECT name, coalesce(sql, '') FROM main.sqlite_schema WHERE type IN ('table', 'view')", as: String.self,
+      String.self)
+    let tables = rows.filter { !$0.0.lowercased().hasPrefix("sqlite_") }
+    // To == two names can be equal that SQLite tells apart.
+    let found = Dictionary(tables.map { ($0.0, $0.1) }) { first, _ in first }
+    for (table, columns) in types {
+      guard found[table] != nil else { throw ValidationError("--column: there is no table \(table)") }
+      let names = try ColumnRow.all(of: table, in: db).map(\.name)
+      for column in columns.keys where !names.contains(column) {
+        throw ValidationError("--column: table \(table) has no column \(column)")
+      }
+    }
+    // Every column is a declaration of its own: columns of one declaration are the same column.
+    var place: UInt = 0
+    return try tables.map { name, sql in
+      try DeclaredTable(name, sql: sql, indexSQL: found[name + "_fulltext"], types[name] ?? [:], db, &place)
+    }
+  }
+
+  private init(
+    _ name: String, sql: String, indexSQL: String?, _ types: [String: ColumnType], _ db: SqliteDatabase,
+    _ place: inout UInt
+  ) throws {
+    self.name = name
+    let rows = try ColumnRow.all(of: name, in: db)
+    let keyIndex = try KeyIndex(of: name, in: db)
+    let isFullText = sql.isFullTextTable
+    var columns: [Column] = []
+    var key: [(order: Int, column: Column)] = []
+    let keyCount = rows.count { $0.key > 0 }
+    if isFullText {
+      place += 1
+      columns.append(Column("rowid", .integer, PrimaryKey(), line: place))
+    }
+    for row in rows {
+      place += 1
+      var options = ColumnOptionList()
+      if row.isGenerated { options.add(Generated("")) }
+      if row.key > 0, keyCount == 1 {
+        // SQLite gives a key that is declared INTEGER and descending an index of its own.
+        options.add(PrimaryKey(descending: keyIndex == .ownIndex && row.type.uppercased() == "INTEGER"))
+      }
+      let type = types[row.name] ?? (isFullText ? .text : row.columnType)
+      // The index has text only.
+      if isFullText, type != .text { options.add(Unindexed()) }
+      let column = Column(row.name, row.isRequired ? type : .nullable(type), options, line: place)
+      columns.append(column)
+      if row.key > 0 { key.append((row.key, column)) }
+    }
+    self.columns = columns
+    self.key = keyCount > 1 ? key.sorted { $0.order < $1.order }.map(\.column) : []
+    options = (keyIndex == .table ? [.withoutRowid] : []) + (isFullText ? [.fullText()] : [])
+    fullText = try indexSQL.map { try DeclaredTable.index($0, besides: name, columns, db) } ?? FullTextIndex()
+  }
+
+  /// The full-text index beside a table: the table of FTS5 that has its name and `_fulltext`.
+  private static func index(
+    _ sql: String, besides table: String, _ columns: [Column], _ db: SqliteDatabase
+  ) throws -> FullTextIndex {
+    guard sql.isFullTextTable else { return FullTextIndex() }
+    let names = try ColumnRow.all(of: table + "_fulltext", in: db).map(\.name)
+    let indexed = names.compactMap { name in columns.first { $0.name == name } }
+    return indexed.count == names.count ? FullTextIndex(columns: indexed) : FullTextIndex()
+  }
+}
+
+/// Several options of a column as one.
+private struct ColumnOptionList: ColumnOption {
+  private var options: [any ColumnOption] = []
+
+  mutating func add(_ option: some ColumnOption) { options.append(option) }
+
+  func apply(to options: inout ColumnOptions) { for option in self.options { option.apply(to: &options) } }
+}
+
+extension String {
+  fileprivate var isFullTextTable: Bool { virtualTableModule.map { $0 == Array("fts5".utf8) } ?? false }
+}

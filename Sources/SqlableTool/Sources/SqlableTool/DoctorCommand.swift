@@ -1,0 +1,67 @@
+import ArgumentParser
+import Foundation
+import Sqlable
+
+/// `sqlable doctor`: what an operator wants to know of a database that misbehaves.
+struct DoctorCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "doctor",
+    abstract: "Shows who has a database open, what its tables take, its settings, and what is wrong with it.",
+    discussion: """
+      Prints the processes that have a database open and the locks that they hold, the pages of each table and index, \
+      the settings that are not the usual ones, and what is wrong: damage, rows that refer to none, tables without \
+      statistics, foreign keys and indexes that cost time, and a log that does not shrink. The database is only read, \
+      also while programs write to it.
+
+      Exit codes: 0 nothing is wrong, 1 something is, or the file can't be read, 2 a mistake on the command line.
+      """)
+
+  @Argument(help: "The database.")
+  var database: String
+
+  @Option(
+    name: .customLong("statement"),
+    help: ArgumentHelp(
+      "A statement's document that the program runs; with some, indexes that none of them uses are named.",
+      valueName: "file"))
+  var statements: [String] = []
+
+  @Flag(help: "Leave out the checks of integrity and foreign keys, which read everything.")
+  var noCheck = false
+
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  func run() throws {
+    // Before this process opens it.
+    var report = DoctorReport(path: database)
+    try withReadOnlyDatabase(database) { db in
+      report.examine(db)
+      if !noCheck { report.check(db) }
+      if !statements.isEmpty { try report.findUnusedIndexes(db, used: indexesUsed(by: statements, db)) }
+    }
+    report.explainLog()
+    Output.write(json ? try Output.json(report) : report.text.visible(keeping: ["\t", "\n"]), to: STDOUT_FILENO)
+    if !report.problems.isEmpty { throw ExitCode.failure }
+  }
+
+  /// The names of the indexes in the plans of statements' documents.
+  private func indexesUsed(by paths: [String], _ db: SqliteDatabase) throws -> Set<String> {
+    let tables = try DeclaredTable.all(in: db, [:])
+    let rules = StatementRules(models: DatabaseModels.models(of: tables), tables: Set(tables.map(\.name)))
+    var used: Set<String> = []
+    for path in paths {
+      let statement: AnyStatement
+      do { statement = try AnyStatement(json: contents(of: path), rules: rules) } catch let error as SqlError {
+        throw FileProblem(description: "\(path): \(error.placedMessage)")
+      }
+      for step in try statement.explain(db).steps {
+        // SEARCH bicycle USING COVERING INDEX bicycle_name (name=?)
+        guard let start = step.detail.range(of: " INDEX ") else { continue }
+        let name = step.detail[start.upperBound...]
+        used.insert(String(name.range(of: " (").map { name[..<$0.lowerBound] } ?? name))
+      }
+    }
+    return used
+  }
+}

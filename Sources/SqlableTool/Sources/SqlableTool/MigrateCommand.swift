@@ -1,0 +1,81 @@
+import ArgumentParser
+import Foundation
+import Sqlable
+
+/// `sqlable migrate`: applies a stored plan, or migrations that are files of SQL.
+struct MigrateCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "migrate",
+    abstract: "Applies a stored plan, or a directory of SQL migrations, to a database; or tries to.",
+    discussion: """
+      Changes a database. Programs may have it open; writers wait.
+
+      Exit codes: 0 done, or could be done; 1 it can't be done, and all or the last migration is undone; 2 a mistake \
+      on the command line.
+      """)
+
+  @Argument(help: "The database; a file that is not there is created for migrations.")
+  var database: String
+
+  @Argument(
+    help: """
+      A directory with migrations, one a file whose name ends with .sql, in the order of their names: each runs once, \
+      in a transaction with its record. Or the file of a plan that a program has stored, with a name that ends with \
+      .json.
+      """)
+  var changes: String
+
+  @Flag(
+    help: """
+      Do everything in one transaction, and undo it. Says what would fail, also because of rows; takes as long, and as \
+      much space, as doing it.
+      """)
+  var dryRun = false
+
+  @Flag(help: "Let a plan drop columns with their values.")
+  var allowDataLoss = false
+
+  func run() throws {
+    if changes.hasSuffix(".json") {
+      let plan = try decoded(SchemaPlan.self, from: changes, "plan")
+      guard FileManager.default.fileExists(atPath: database) else {
+        throw FileProblem(description: "\(database): no such file")
+      }
+      try change { db in
+        try plan.apply(db, allowing: allowDataLoss ? .dataLoss : []) { progress in
+          if progress.rows == 0 { report(plan.steps[progress.step].description) }
+        }
+      }
+    } else {
+      let migrations = try Migrations(directory: changes)
+      guard !migrations.all.isEmpty else {
+        throw FileProblem(description: "\(changes): has no file whose name ends with .sql")
+      }
+      try change { db in
+        _ = try migrations.apply(db) { progress in if progress.batch == 0 { report(progress.name) } }
+      }
+    }
+    report(dryRun ? "could be done" : "done")
+  }
+
+  private func report(_ line: String) {
+    Output.write(line.visible(keeping: ["\t"]) + "\n", to: STDOUT_FILENO)
+  }
+
+  private func change(_ body: (SqliteDatabase) throws -> Void) throws {
+    guard dryRun, !FileManager.default.fileExists(atPath: database) else {
+      let db = try SqliteDatabase(filepath: database, configuration: .changing(database))
+      defer { try? db.close() }
+      guard dryRun else { return try body(db) }
+      _ = try db.transaction { db -> TransactionResult in
+        try body(db)
+        return .rollback
+      }
+      return
+    }
+    // Nothing is made where nothing is.
+    let db = try SqliteDatabase.inMemory()
+    defer { try? db.close() }
+    try body(db)
+  }
+}

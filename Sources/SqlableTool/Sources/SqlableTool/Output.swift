@@ -1,0 +1,57 @@
+import Foundation
+
+enum Output {
+  /// Writes all of a text. Ignores errors: a closed output is no reason to fail.
+  static func write(_ text: String, to descriptor: Int32) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0 {
+        guard errno == EINTR else { return }
+      } else {
+        bytes = bytes.dropFirst(count)
+      }
+    }
+  }
+}
+
+extension Output {
+  /// A value as JSON, with a line end.
+  static func json(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+  }
+}
+
+/// A file that can't be used, or a command, as a message to the user.
+struct FileProblem: Error, CustomStringConvertible {
+  let description: String
+
+  /// A command that the program was built without.
+  static func needsTrait(_ trait: String) -> FileProblem {
+    FileProblem(
+      description: """
+        the command needs the package trait \(trait): \
+        swift run --package-path Sources/SqlableTool --traits \(trait) sqlable …
+        """)
+  }
+}
+
+/// The value that a file has as JSON.
+func decoded<Value: Decodable>(_ type: Value.Type, from path: String, _ description: String) throws -> Value {
+  let data = try contents(of: path)
+  do { return try JSONDecoder().decode(type, from: data) } catch {
+    throw FileProblem(description: "\(path): is no \(description)")
+  }
+}
+
+/// Reads a whole file, or the standard input for `-`.
+func contents(of path: String) throws -> Data {
+  do {
+    if path == "-" { return try FileHandle.standardInput.readToEnd() ?? Data() }
+    return try Data(contentsOf: URL(fileURLWithPath: path))
+  } catch {
+    throw FileProblem(description: "\(path): can't be read")
+  }
+}

@@ -1,0 +1,37 @@
+import ArgumentParser
+import Foundation
+import Sqlable
+
+/// `sqlable restore`: replaces the contents of a database with those of a backup.
+struct RestoreCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "restore",
+    abstract: "Replaces the contents of a database with those of a backup, while programs have it open.",
+    discussion: """
+      Checks a backup, and makes its contents those of a database, in one transaction. Programs may have the database \
+      open: they read the old contents or the new ones, and writers wait.
+
+      Exit codes: 0 done, 1 it can't be done, and the database is as before, 2 a mistake on the command line.
+      """)
+
+  @Argument(help: "The backup, which is only read.")
+  var source: String
+
+  @Argument(help: "The database; a file that is not there is created.")
+  var target: String
+
+  @Flag(help: "Do not check the backup.")
+  var noCheck = false
+
+  func run() throws {
+    guard FileManager.default.fileExists(atPath: source) else {
+      throw FileProblem(description: "\(source): no such file")
+    }
+    var options = BackupOptions()
+    if noCheck { options.checks = [] }
+    let db = try SqliteDatabase(filepath: target, configuration: .changing(target))
+    defer { try? db.close() }
+    try db.restore(from: source, options)
+    Output.write("done\n", to: STDOUT_FILENO)
+  }
+}

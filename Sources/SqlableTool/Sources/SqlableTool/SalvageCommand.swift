@@ -1,0 +1,41 @@
+import ArgumentParser
+import Foundation
+import Sqlable
+
+/// `sqlable salvage`: recovers the rows of a damaged database.
+struct SalvageCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "salvage", abstract: "Recovers the rows of a damaged database into a new file.",
+    discussion: """
+      Reads the pages of a damaged database and of its log, writes the rows that are there into a new file, and prints \
+      for each table what came back and what did not. The damaged file and the backup are only read.
+
+      Exit codes: 0 everything came back, 1 something is lost, or a file can't be read or written, 2 a mistake on the \
+      command line.
+      """)
+
+  @Argument(help: "The damaged database, which no program has open.")
+  var damaged: String
+
+  @Argument(help: "The new file, which must not exist.")
+  var output: String
+
+  @Option(
+    help: ArgumentHelp(
+      "An older copy: it supplies lost parts of the schema and the rows of lost pages.", valueName: "file"))
+  var backup: String?
+
+  @Flag(help: "Put rows that were probably deleted into the table lost_and_found.")
+  var keepDeleted = false
+
+  @Flag(help: "Print the JSON of SalvageReport.")
+  var json = false
+
+  func run() throws {
+    var salvage = Salvage(damaged: damaged, backup: backup)
+    salvage.keepsPossiblyDeleted = keepDeleted
+    let report = try salvage.recover(into: output)
+    Output.write(try json ? Output.json(report) : "\(report)\n".visible(keeping: ["\n"]), to: STDOUT_FILENO)
+    if !report.isComplete { throw ExitCode.failure }
+  }
+}

@@ -1,0 +1,56 @@
+import ArgumentParser
+import Foundation
+
+/// The command `sqlable`: tools for statements and databases.
+@main
+struct SqlableTool: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sqlable", abstract: "Tools for statements and databases.",
+    discussion: "Exit codes: 0 done, 1 refused or invalid, 2 a mistake on the command line.",
+    subcommands: [
+      ArchiveCommand.self, BackupCommand.self, ClusterCommand.self, DoctorCommand.self, ExplainCommand.self,
+      MigrateCommand.self, ModelsCommand.self, NodeCommand.self, PlanCommand.self, RestoreCommand.self,
+      SalvageCommand.self, SchemaCommand.self, VerifyCommand.self,
+    ])
+  static let _errorLabel = "sqlable"
+
+  func run() throws { throw ValidationError("a subcommand is missing") }
+
+  @MainActor static func main() async {
+    var running: any ParsableCommand.Type = SqlableTool.self
+    do {
+      var command = try parseAsRoot()
+      running = type(of: command)
+      if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
+    } catch let error as ValidationError {
+      // Found while a subcommand ran: fullMessage would show the usage of `sqlable`.
+      fail("\(error.message)\nUsage: \(usageString(for: running))", code: 2)
+    } catch {
+      switch exitCode(for: error) {
+      case .success: Output.write(fullMessage(for: error) + "\n", to: STDOUT_FILENO)
+      case .validationFailure:
+        Output.write(fullMessage(for: error) + "\n", to: STDERR_FILENO)
+        Foundation.exit(2)
+      case let code where error is ExitCode: Foundation.exit(code.rawValue)
+      default: fail("\(error)", code: 1)
+      }
+    }
+  }
+
+  private static func fail(_ message: String, code: Int32) -> Never {
+    Output.write("\(_errorPrefix)\(message)\n", to: STDERR_FILENO)
+    Foundation.exit(code)
+  }
+}
+
+/// Reads the value of an option that is a number.
+func number<Number: FixedWidthInteger & Sendable>(
+  _ range: ClosedRange<Number>
+) -> @Sendable (String) throws -> Number {
+  { text in
+    guard let number = Number(text), range.contains(number) else {
+      throw ValidationError("it is a number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+}

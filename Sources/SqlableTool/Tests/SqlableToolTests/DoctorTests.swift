@@ -1,0 +1,140 @@
+import Foundation
+import Sqlable
+import Testing
+
+/// What `sqlable doctor` says of a database.
+@Suite(.enabled(if: Program.tool.isAvailable, "the tool is not built"))
+struct DoctorTests {
+  private func doctor(_ directory: String, _ arguments: String...) throws -> Program.Run {
+    try Program.tool.run(["doctor", "a.sqlite"] + arguments, in: directory)
+  }
+
+  @Test func aSoundDatabaseHasNoProblems() throws {
+    try withDirectory { directory in
+      let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
+      try db.createTables(Person.self, Bicycle.self)
+      try db.close()
+      let before = try Data(contentsOf: URL(filePath: directory + "/a.sqlite"))
+      let run = try doctor(directory)
+      #expect(run.exitCode == 0 && run.errors == "")
+      #expect(run.output.hasPrefix("a.sqlite: \(before.count) bytes, "))
+      #expect(run.output.contains("\n  bicycle: 1 pages, 4096 bytes, "))
+      #expect(run.output.contains("no index of bicycle begins with owner_id: a change of a key in person reads all"))
+      #expect(run.output.hasSuffix("\n\nNothing is wrong.\n") && !run.output.contains("\nSettings"))
+      // It has written nothing.
+      #expect(files(in: directory) == ["a.sqlite"])
+      #expect(try Data(contentsOf: URL(filePath: directory + "/a.sqlite")) == before)
+    }
+  }
+
+  @Test func aLinkIsFollowedToTheFileAndItsLog() throws {
+    try withDirectory { directory in
+      try FileManager.default.createDirectory(atPath: directory + "/real", withIntermediateDirectories: true)
+      try FileManager.default.createSymbolicLink(
+        atPath: directory + "/a.sqlite", withDestinationPath: "real/a.sqlite")
+      let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
+      try db.createTables(Person.self, Bicycle.self)
+      // All of it is in the log, which is beside the file.
+      let run = try doctor(directory)
+      #expect(run.exitCode == 0 && run.output.contains("\n  bicycle: 1 pages"), "\(run)")
+      let schema = try Program.tool.run(["schema", "a.sqlite"], in: directory)
+      #expect(schema.output.contains("CREATE TABLE \"bicycle\""))
+      try db.close()
+    }
+  }
+
+  @Test func aPipeIsRefusedWithoutWaitingForAWriter() throws {
+    try withDirectory { directory in
+      #expect(mkfifo(directory + "/a.sqlite", 0o600) == 0)
+      let run = try doctor(directory)
+      #expect(run.exitCode == 1 && run.errors.contains("is no regular file"))
+      let salvage = try Program.tool.run(["salvage", "a.sqlite", "b.sqlite"], in: directory)
+      #expect(salvage.exitCode == 1 && salvage.errors.contains("of no file"))
+    }
+  }
+
+  @Test func whatIsWrongIsNamedWithItsRows() throws {
+    try withDirectory { directory in
+      let path = directory + "/a.sqlite"
+      let db = try SqliteDatabase(
+        filepath: path, configuration: Configuration(journalMode: .delete, foreignKeys: false))
+      try db.createTables(Person.self, Bicycle.self)
+      try Bicycle.insert((1...5).map { Bicycle(name: "\($0)", color: "red", ownerId: 77) }).run(db)
+      try db.close()
+      let run = try doctor(directory)
+      #expect(run.exitCode == 1)
+      #expect(
+        run.output.contains("5 rows of bicycle refer to rows of person that are not there, such as 1, 2, 3, 4, 5\n"))
+      #expect(run.output.contains("journal_mode is a rollback journal, usually wal: readers and the writer"))
+      #expect(run.output.contains("bicycle has indexes and no statistics: PRAGMA optimize"))
+      #expect(try doctor(directory, "--no-check").exitCode == 0)
+      let json = try doctor(directory, "--json")
+      let report = try #require(
+        try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+      #expect((report["problems"] as? [String])?.count == 1 && report["pageSize"] as? Int == 4_096)
+      // Damage: the last page is a piece of an index or table.
+      let file = try FileHandle(forWritingTo: URL(filePath: path))
+      try file.seek(toOffset: try file.seekToEnd() - 4_096)
+      try file.write(contentsOf: Data(repeating: 0x5A, count: 4_096))
+      try file.close()
+      let damaged = try doctor(directory)
+      #expect(damaged.exitCode == 1 && damaged.output.contains("damage: "))
+    }
+  }
+
+  @Test func processesAndTheirLocksAreNamed() throws {
+    guard SQLiteProcess.isAvailable else { return }
+    try withDirectory { directory in
+      let path = directory + "/a.sqlite"
+      let db = try SqliteDatabase(filepath: path, configuration: Configuration(walAutocheckpoint: 0))
+      try db.createTables(Person.self, Bicycle.self)
+      try Bicycle(name: "a", color: "red").insert().run(db)
+      let other = try SQLiteProcess(path)
+      try other.run("BEGIN; SELECT count(*) FROM bicycle;")
+      var run = try doctor(directory)
+      #expect(run.exitCode == 0)
+      #expect(run.output.contains("(sqlite3): "))
+      #expect(run.output.contains("open in WAL mode") && run.output.contains("reads a snapshot in the log"))
+      try db.beginTransaction()
+      run = try doctor(directory)
+      #expect(run.output.contains("write lock"))
+      try db.rollbackTransaction()
+      // A log that a reader keeps from shrinking.
+      for number in 0..<30 {
+        try db.execute("INSERT INTO bicycle (name, color) VALUES (\(number), hex(randomblob(300000)))")
+      }
+      run = try doctor(directory, "--no-check")
+      #expect(run.output.contains("bytes: read transactions of process "))
+      other.kill()
+      try db.close()
+    }
+  }
+
+  @Test func indexesThatNoStatementUsesAreNamed() throws {
+    try withDirectory { directory in
+      let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
+      try db.createTables(Person.self, Bicycle.self)
+      try db.execute("CREATE INDEX unused ON bicycle (owner_id, color)")
+      try db.close()
+      let statement = Bicycle.read().filter(Bicycle.color == "red")
+      try statement.json().write(to: URL(filePath: directory + "/red.json"))
+      let run = try doctor(directory, "--statement", "red.json")
+      #expect(run.output.contains("none of the statements uses the index unused of bicycle\n"))
+      #expect(!run.output.contains("uses the index bicycle_color"))
+    }
+  }
+
+  @Test func mistakesAreReported() throws {
+    try withDirectory { directory in
+      try Data("this is no database, but long enough to have a header".utf8)
+        .write(to: URL(filePath: directory + "/a.sqlite"))
+      for (arguments, code): ([String], Int32) in [
+        (["doctor"], 2), (["doctor", "a", "b"], 2), (["doctor", "none"], 1), (["doctor", "a.sqlite"], 1),
+        (["doctor", "a.sqlite", "--statement"], 2),
+      ] {
+        let run = try Program.tool.run(arguments, in: directory)
+        #expect(run.exitCode == code && run.errors.hasPrefix("sqlable: "), "\(arguments): \(run)")
+      }
+    }
+  }
+}

@@ -1,0 +1,1 @@
+../../../../../Tests/SqlableTests/Recovery/DamagedDatabase.swift

@@ -1,0 +1,1 @@
+../../../../../Tests/SqlableTests/Search/FullTextModels.swift

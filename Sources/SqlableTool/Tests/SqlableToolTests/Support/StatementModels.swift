@@ -1,0 +1,1 @@
+../../../../../Tests/SqlableTests/Language/Statements/StatementModels.swift
