@@ -53,7 +53,8 @@ struct ClusterHealthCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The database to write to.", valueName: "name"))
   var database = "main"
 
-  @Option(help: ArgumentHelp("How long it may take.", valueName: "number"), transform: number(1...1_000_000))
+  @Option(
+    help: ArgumentHelp("How long it may take; 5 without it.", valueName: "number"), transform: number(1...1_000_000))
   var seconds = 5
 
   func run() async throws {

@@ -37,7 +37,7 @@ struct NodeCommand: AsyncParsableCommand {
   var bind: String?
 
   @Option(
-    help: ArgumentHelp("The time of a message from node to node.", valueName: "milliseconds"),
+    help: ArgumentHelp("The time of a message from node to node; 50 without it.", valueName: "milliseconds"),
     transform: number(1...3_600_000))
   var latency = 50
 
