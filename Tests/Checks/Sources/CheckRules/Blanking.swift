@@ -4,6 +4,19 @@ extension UInt8: @retroactive ExpressibleByUnicodeScalarLiteral {
   public init(unicodeScalarLiteral scalar: Unicode.Scalar) { self.init(ascii: scalar) }
 }
 
+private struct Text {
+  let hashes: Int
+  let quotes: Int
+
+  /// The open parentheses of its interpolation, with the one that begins it.
+  var parentheses = 1
+}
+
+private let space: UInt8 = " "
+
+/// Whether a byte may begin or end a comment, a text or an interpolation.
+private let isMark = (UInt8.min...UInt8.max).map { "/\"#()\\\n".utf8.contains($0) }
+
 /// The bytes of a Swift file with spaces for comments, and with spaces for comments and texts.
 ///
 /// Line ends stay where they are, but for those inside of texts. Interpolations are code.
@@ -11,8 +24,10 @@ func blanked(_ bytes: [UInt8]) -> (uncommented: [UInt8], code: [UInt8]) {
   var uncommented = bytes
   var code = bytes
   var place = 0
-  // The texts around `place`; it is in an interpolation of the last one while parentheses are open.
-  var texts: [(hashes: Int, quotes: Int, parentheses: Int)] = []
+  // The texts around `place`.
+  var texts: [Text] = []
+  // Whether `place` is in the last one, and not in its interpolation.
+  var isInText = false
 
   func count(of byte: UInt8, at start: Int) -> Int {
     bytes.dropFirst(start).prefix { $0 == byte }.count
@@ -30,17 +45,22 @@ func blanked(_ bytes: [UInt8]) -> (uncommented: [UInt8], code: [UInt8]) {
 
   while place < bytes.count {
     let byte = bytes[place]
-    if let text = texts.last, text.parentheses == 0 {
+    if !isMark[Int(byte)] {
+      if isInText { code[place] = space }
+      place += 1
+    } else if isInText, let text = texts.last {
       if byte == "\"", count(of: "\"", at: place) >= text.quotes,
         count(of: "#", at: place + text.quotes) >= text.hashes
       {
         skip(text.quotes + text.hashes)
         texts.removeLast()
+        isInText = false
       } else if byte == "\n", text.quotes == 1 {
         texts.removeLast()
+        isInText = false
       } else if byte == "\\", count(of: "#", at: place + 1) >= text.hashes {
         skip(1 + text.hashes)
-        if count(of: "(", at: place) > 0 { texts[texts.count - 1].parentheses = 1 }
+        isInText = count(of: "(", at: place) == 0
         skip(1)
       } else {
         skip(1)
@@ -58,13 +78,18 @@ func blanked(_ bytes: [UInt8]) -> (uncommented: [UInt8], code: [UInt8]) {
       let hashes = count(of: "#", at: place)
       let quotes = count(of: "\"", at: place + hashes)
       if quotes > 0 {
-        texts.append((hashes, quotes >= 3 ? 3 : 1, 0))
+        texts.append(Text(hashes: hashes, quotes: quotes >= 3 ? 3 : 1))
+        isInText = true
         skip(hashes + (quotes >= 3 ? 3 : 1))
       } else {
         place += hashes
       }
     } else {
-      if let last = texts.indices.last { texts[last].parentheses += byte == "(" ? 1 : byte == ")" ? -1 : 0 }
+      if let last = texts.indices.last {
+        texts[last].parentheses += byte == "(" ? 1 : byte == ")" ? -1 : 0
+        isInText = texts[last].parentheses == 0
+        if isInText { texts[last].parentheses = 1 }
+      }
       place += 1
     }
   }
