@@ -1,4 +1,4 @@
-// Long expressions of other kinds than filters: `.ci/type-checking` looks how long each takes to type-check.
+// Long expressions of other kinds than filters: `Tests/Checks` measures how long each takes to type-check.
 
 import Foundation
 import Sqlable

@@ -1,4 +1,4 @@
-// Statements that are not run, or read as something else. What is right stands beside it: `.ci/type-checking` says how the lines are read.
+// Statements that are not run, or read as something else. What is right stands beside it: `Tests/Checks` says how the lines are read.
 
 import Foundation
 import Sqlable

@@ -1,4 +1,4 @@
-// Windows and JSON that make no sense. What is right stands beside it: `.ci/type-checking` says how the lines are read.
+// Windows and JSON that make no sense. What is right stands beside it: `Tests/Checks` says how the lines are read.
 
 import Foundation
 import Sqlable

@@ -29,7 +29,8 @@ extension Response {
       do {
         try await request.body.consumeWithCancellationOnInboundClose { _ in
           for try await element in elements.cancelOnGracefulShutdown() {
-            // Waits while the client is slow. What is committed meanwhile piles up nowhere: live results read it at once.
+            // Waits while the client is slow. What is committed meanwhile piles up nowhere: live results read it at
+            // once.
             try await writer.write(event(element).buffer)
           }
         }

@@ -1,0 +1,39 @@
+import CheckRules
+import Foundation
+
+let usage = "usage: Checks layers | tidy | tuples [--check] | type-checking MODULES"
+
+func run(_ arguments: ArraySlice<String>) throws -> [Report] {
+  let repository = try Repository()
+  let files = try repository.files()
+  guard files.count > 100 else { throw CheckError("only \(files.count) files were found") }
+  switch arguments {
+  case ["layers"]:
+    let order = "Tests/Checks/layers.txt"
+    let report = checkLayers(files, LayerOrder(order, try repository.text(order)))
+    guard report.declarations > 100 else { throw CheckError("only \(report.declarations) types were found") }
+    return [report]
+  case ["tidy"]:
+    let names = checkUnusedNames(files)
+    guard names.declarations > 1000 else { throw CheckError("only \(names.declarations) declarations were found") }
+    return [checkSizes(files), names, checkWords(files)]
+  case ["tuples"], ["tuples", "--check"]:
+    return [try repository.tuples(files, isCheck: arguments.count == 2)]
+  case _ where arguments.count == 2 && arguments.first == "type-checking":
+    let snippets = Snippets(files)
+    guard snippets.refused > 60, snippets.valid > 20 else { throw CheckError("too few snippets were found") }
+    return [try repository.checkTypes(snippets, modules: arguments[1 + arguments.startIndex])]
+  default: throw CheckError(usage)
+  }
+}
+
+do {
+  let reports = try run(CommandLine.arguments.dropFirst())
+  for note in reports.flatMap(\.notes) { print(note) }
+  let problems = reports.flatMap(\.problems)
+  for problem in problems { print(problem) }
+  exit(problems.isEmpty ? 0 : 1)
+} catch {
+  FileHandle.standardError.write(Data("\(error)\n".utf8))
+  exit(2)
+}
