@@ -172,16 +172,6 @@ extension SqlExpression {
   }
 
   fileprivate func removing(_ steps: [JSONStep]) -> SqlExpression { call(.jsonRemove, .path(steps)) }
-
-  fileprivate func grouped(
-    with value: SqlExpression, orderBy orderings: [Ordering], where condition: (any SqlCondition)?
-  ) -> SqlExpression {
-    SqlExpression(
-      .call(
-        .init(
-          function: .builtIn(.jsonGroupObject), arguments: [self, value], order: orderings.map(\.term),
-          filter: condition?.expression)))
-  }
 }
 
 extension TypedTerm {
@@ -251,7 +241,8 @@ extension TypedTerm {
   public func jsonGroupObject(
     _ value: some TypedTerm, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String> {
-    TypedExpression(expression: expression.grouped(with: value.jsonPart, orderBy: orderings, where: condition))
+    TypedExpression(
+      expression: expression.aggregate(.jsonGroupObject, [value.jsonPart], orderBy: orderings, where: condition))
   }
 }
 
@@ -302,7 +293,7 @@ extension SqlTerm {
   public func jsonGroupObject(
     _ value: some SqlTerm, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
-    expression.grouped(with: value.expression, orderBy: orderings, where: condition)
+    expression.aggregate(.jsonGroupObject, [value.expression], orderBy: orderings, where: condition)
   }
 }
 
