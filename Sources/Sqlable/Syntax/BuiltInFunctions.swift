@@ -19,6 +19,7 @@ extension SqlExpression.Call {
     case jsonExtract = "json_extract"
     case jsonArrayLength = "json_array_length"
     case jsonType = "json_type"
+    case jsonValid = "json_valid"
     case jsonObject = "json_object"
     case jsonArray = "json_array"
     case jsonGroupArray = "json_group_array"
@@ -88,6 +89,8 @@ extension SqlExpression.Call.BuiltIn {
     case .json: .init(.scalar, 1...1, .other, .withAny, .json)
     case .jsonExtract, .jsonType: .init(.scalar, 1...2, .other, .withFirstOrOtherwise, .json, .paths)
     case .jsonArrayLength: .init(.scalar, 1...2, .integer, .withFirstOrOtherwise, .json, .paths)
+    // Of NULL, before SQLite 3.45, 0.
+    case .jsonValid: .init(.scalar, 1...1, .integer, .perhapsWithFirst, .json)
     case .jsonObject, .jsonArray: .init(.scalar, 0...100, .other, .never, .json)
     case .jsonEach, .jsonTree: .init(.table, 1...2, .other, .never, .json, .paths)
     case .jsonSet, .jsonInsert, .jsonReplace: .init(.scalar, 3...99, .other, .withFirst, .json, .pathsOfValues)

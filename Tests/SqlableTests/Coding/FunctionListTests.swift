@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sqlable
 
-/// The functions in `Docs/StatementFormat.schema.json` and `Docs/StatementFormat.md` come from the table of the library.
+/// The functions in `Docs/StatementFormat.schema.json` and `Docs/StatementFormat.md` are those of `BuiltIn.facts`.
 ///
 /// `SQLABLE_GOLDEN=write swift test --filter FunctionListTests` writes them into both files.
 @Suite struct FunctionListTests {

@@ -113,6 +113,13 @@ extension TypedTerm {
     TypedExpression(expression: jsonText.calling(.jsonType, steps))
   }
 
+  /// Whether the term is well-formed JSON: `json_valid("a")`. For NULL it is 0 or NULL, by the version of SQLite.
+  ///
+  /// ```swift
+  /// Stay.read().filter(!Stay.doc.jsonValid())     // SELECT … FROM "stay" WHERE NOT json_valid("doc")
+  /// ```
+  public func jsonValid() -> SqlExpression { jsonText.call(.jsonValid) }
+
   /// All values of a group as a JSON array: `json_group_array("a")`, or distinct ones:
   /// `json_group_array(DISTINCT "a")`. Empty for no rows; NULL is null.
   ///
@@ -147,6 +154,9 @@ extension SqlTerm {
   /// The type of the value at a path, `json_type("a", '$.…')`: `object`, `array`, `text`, `integer`, `real`, `true`,
   /// `false` or `null`. NULL if the path does not exist.
   public func jsonType(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonType, steps) }
+
+  /// Whether the term is well-formed JSON: `json_valid("a")`. For NULL it is 0 or NULL, by the version of SQLite.
+  public func jsonValid() -> SqlExpression { expression.call(.jsonValid) }
 
   /// All values of a group as a JSON array: `json_group_array("a")`. Without an order the values are in an undefined
   /// one; an order needs SQLite 3.44.
