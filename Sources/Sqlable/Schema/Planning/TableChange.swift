@@ -191,7 +191,7 @@ struct TableChange {
           } else if drops(difference), let column = difference.column, !canBeDropped(column) {
             return true
           }
-        default: break
+        case .index, .trigger, .view, .fullText, .table: break
         }
       }
       return false
