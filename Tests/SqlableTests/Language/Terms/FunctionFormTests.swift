@@ -38,4 +38,26 @@ import Testing
     let missing = SqlExpression.Call.BuiltIn.allCases.filter { !text.contains(".\($0)") }
     #expect(missing == [])
   }
+
+  /// A statement with such a function is not repeatable, which `checkIsRepeatable` has to know.
+  @Test func everyFunctionOfChanceOrOrderIsKnown() throws {
+    let db = try SqliteDatabase.inMemory()
+    var measured = 0
+    for function in SqlExpression.Call.BuiltIn.allCases {
+      let facts = function.facts
+      guard facts.kind == .scalar || facts.kind == .aggregate else { continue }
+      let isAggregate = facts.kind == .aggregate
+      let arguments = Array(repeating: isAggregate ? "value" : "1", count: facts.arguments.lowerBound)
+      let call = "quote(\(function.name)(\(arguments.joined(separator: ", "))))"
+      let sql = ["", " DESC"].map { order in
+        "SELECT \(call) FROM (SELECT value FROM json_each('[1,2,3]') ORDER BY value\(order))"
+      }
+      // A build of SQLite may lack it, and 1 is no path within JSON.
+      guard let results = try? sql.map({ try db.query(SQL(stringLiteral: $0), as: String.self) }) else { continue }
+      measured += 1
+      let isKnown = facts.has(isAggregate ? .takesOrder : .varies)
+      #expect((Set(results.joined()).count > 1) == isKnown, "\(function)")
+    }
+    #expect(measured > 20)
+  }
 }
