@@ -180,8 +180,6 @@ extension SqlExpression {
   fileprivate func changing(_ function: Call.BuiltIn, _ steps: [JSONStep], to value: SqlExpression) -> SqlExpression {
     call(function, .path(steps), value)
   }
-
-  fileprivate func removing(_ steps: [JSONStep]) -> SqlExpression { call(.jsonRemove, .path(steps)) }
 }
 
 extension TypedTerm {
@@ -232,7 +230,7 @@ extension TypedTerm {
 
   /// The JSON without what is at a path: `json_remove("a", '$.…')`. NULL for the path of the root.
   public func jsonRemove(_ first: JSONStep, _ steps: JSONStep...) -> TypedExpression<Value> {
-    stored(jsonText.removing([first] + steps))
+    stored(jsonText.calling(.jsonRemove, [first] + steps))
   }
 
   /// The JSON with the members of another object, of which null removes one (RFC 7396): `json_patch("a", ?)`.
@@ -289,7 +287,7 @@ extension SqlTerm {
 
   /// The JSON without what is at a path: `json_remove("a", '$.…')`.
   public func jsonRemove(_ first: JSONStep, _ steps: JSONStep...) -> SqlExpression {
-    expression.removing([first] + steps)
+    expression.calling(.jsonRemove, [first] + steps)
   }
 
   /// The JSON with the members of another object, of which null removes one (RFC 7396): `json_patch("a", ?)`.
