@@ -46,9 +46,9 @@ extension DocumentDecoder {
   /// Throws if the function can't have these clauses.
   private func checkClauses(of call: SqlExpression.Call) throws {
     guard call.order.isEmpty || call.takesOrder else { throw failure("the function can't have an order of its rows") }
-    guard case .builtIn(let function) = call.function else { return }
-    guard function.isAggregate || (!call.isDistinct && call.filter == nil), call.takesWindow || call.window == nil,
-      !function.isOfWindow || call.window != nil, !function.isOfTables
+    guard let kind = call.facts?.kind else { return }
+    guard kind == .aggregate || (!call.isDistinct && call.filter == nil), call.takesWindow || call.window == nil,
+      kind != .window || call.window != nil, kind != .table
     else { throw failure("the function can't have these clauses, or is no term") }
     guard !call.isDistinct || (call.arguments.count == 1 && call.window == nil) else {
       throw failure("only an aggregate of one argument is distinct")
@@ -57,22 +57,15 @@ extension DocumentDecoder {
 
   /// Throws if the function does not take so many arguments, or is known not to make sense of them.
   private func check(_ call: SqlExpression.Call) throws {
-    let counts: ClosedRange<Int>
-    switch call.function {
-    case .countRows: counts = 0...0
-    case .named: counts = 0...100
-    case .builtIn(let function):
-      counts = function.argumentCounts
-      if function.takesNumbers {
-        for argument in function.isOfMathematics ? call.arguments[...] : call.arguments.prefix(1) {
-          if let defect = argument.defect(in: function.name) { throw defect.error }
-        }
-      }
+    var counts = call.function == .countRows ? 0...0 : 0...100
+    if case .builtIn(let function) = call.function {
+      counts = function.facts.arguments
+      if let defect = function.defect(in: call.arguments) { throw defect.error }
     }
     guard counts.contains(call.arguments.count), !call.lacksValue else {
       throw failure("the function does not take \(call.arguments.count) arguments")
     }
-    if call.function == .builtIn(.printf) {
+    if call.facts?.constants == .format {
       guard case .value(.text) = call.arguments[0].node else { throw failure("a format must be text") }
     }
   }

@@ -38,34 +38,6 @@ extension SqlExpression {
   }
 }
 
-extension SqlExpression.Call.BuiltIn {
-  /// How many arguments the function takes.
-  var argumentCounts: ClosedRange<Int> {
-    switch self {
-    case .count, .sum, .total, .avg, .min, .max, .lower, .upper, .length, .abs, .hex, .typeof, .unicode, .json: 1...1
-    case .firstValue, .lastValue, .jsonGroupArray, .ntile: 1...1
-    case .rowNumber, .rank, .denseRank, .percentRank, .cumeDist, .random: 0...0
-    case .groupConcat, .round, .trim, .ltrim, .rtrim, .jsonExtract, .jsonArrayLength, .jsonType: 1...2
-    case .jsonEach, .jsonTree: 1...2
-    case .lag, .lead: 1...3
-    case .substr: 2...3
-    case .replace: 3...3
-    case .instr, .nullif, .nthValue: 2...2
-    case .jsonPatch, .jsonGroupObject, .atan2, .mod, .pow: 2...2
-    // A base is the first of two.
-    case .log: 1...2
-    case .jsonRemove: 2...100
-    case .jsonSet, .jsonInsert, .jsonReplace: 3...99
-    case .printf: 1...100
-    case .pi: 0...0
-    case .acos, .acosh, .asin, .asinh, .atan, .atanh, .ceil, .cos, .cosh, .degrees, .exp, .floor, .ln, .log10: 1...1
-    case .log2, .radians, .sign, .sin, .sinh, .sqrt, .tan, .tanh, .trunc: 1...1
-    case .coalesce, .scalarMin, .scalarMax: 2...100
-    case .jsonObject, .jsonArray: 0...100
-    }
-  }
-}
-
 extension FullTextTable {
   /// Whether a text is a weight of a column as FTS5 reads it: `1.5`.
   static func isWeight(_ text: String) -> Bool {

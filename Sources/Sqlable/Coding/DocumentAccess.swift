@@ -25,11 +25,10 @@ struct DocumentAccess: Sendable {
   func allows(function name: String) -> Bool {
     if functions.contains(name) { return true }
     if name == "countRows" { return allowsAggregates }
-    guard let function = SqlExpression.Call.BuiltIn(rawValue: name),
-      function.isAggregate || function.isOfWindow || function.isOfJSON
-    else { return false }
-    return (allowsAggregates || !function.isAggregate) && (allowsWindows || !function.isOfWindow)
-      && (allowsJSON || !function.isOfJSON)
+    guard let facts = SqlExpression.Call.BuiltIn(rawValue: name)?.facts else { return false }
+    let (isAggregate, isOfWindow, isOfJSON) = (facts.kind == .aggregate, facts.kind == .window, facts.has(.json))
+    return (isAggregate || isOfWindow || isOfJSON) && (allowsAggregates || !isAggregate)
+      && (allowsWindows || !isOfWindow) && (allowsJSON || !isOfJSON)
   }
 
   static let refusal = SqlError.invalidStatement("the policy does not allow this")

@@ -172,7 +172,8 @@ private struct RepeatabilityCheck {
       guard functions.contains(where: name.isSameName) else {
         throw failure("function \(name) is the program's own: whether it gives the same each time is not known")
       }
-    case .builtIn(.random): throw failure("random() gives another value each time")
+    case .builtIn(let function) where function.facts.has(.varies):
+      throw failure("\(function.name)() gives another value each time")
     case .builtIn(let function):
       guard call.dependsOnOrder else { return }
       if let window = call.window, let clauses {
@@ -316,12 +317,8 @@ extension SqlExpression {
 extension SqlExpression.Call {
   /// Whether rows that compare as equal in its order, or that have none, make a difference.
   fileprivate var dependsOnOrder: Bool {
-    guard case .builtIn(let function) = function else { return false }
-    switch function {
-    case .groupConcat, .jsonGroupArray, .jsonGroupObject, .rowNumber, .ntile, .lag, .lead, .firstValue, .lastValue,
-      .nthValue:
-      return true
-    default: return window?.frame?.unit == .rows
-    }
+    guard let facts else { return false }
+    return facts.has(.takesOrder) || (facts.kind == .window && !facts.has(.equalForPeers))
+      || window?.frame?.unit == .rows
   }
 }

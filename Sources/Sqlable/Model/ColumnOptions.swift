@@ -22,10 +22,13 @@ public struct ColumnOptions: Sendable {
   var isUnique: Bool { unique != nil }
 
   /// Whether a column of a view may have them.
-  var standInView: Bool {
+  var standInView: Bool { standInFullText && !isUnindexed && declaredType == nil }
+
+  /// Whether a column of a full-text table may have them.
+  var standInFullText: Bool {
     let isConstrained = notNull != nil || unique != nil || !checks.isEmpty || !foreignKeys.isEmpty
-    return !isConstrained && defaultValue == nil && collation == nil && generated == nil && !isUnindexed
-      && declaredType == nil && primaryKey?.autoincrement != true
+    return !isConstrained && defaultValue == nil && collation == nil && generated == nil
+      && primaryKey?.autoincrement != true
   }
 
   /// Sets an option that a column can have once.

@@ -179,9 +179,7 @@ extension FullTextTable {
     for column in model.tableLayout {
       let options = column.definition.options
       if options.primaryKey?.autoincrement == true { return "is a full-text table, whose key can't be autoincrement" }
-      if options.isUnique || options.defaultValue != nil || options.collation != nil || !options.checks.isEmpty
-        || options.generated != nil || !options.foreignKeys.isEmpty || options.notNull != nil
-      {
+      if !options.standInFullText {
         return "is a full-text table, whose column \(column.name) can have no option except Unindexed()"
       }
     }

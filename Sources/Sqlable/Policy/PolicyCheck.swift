@@ -182,14 +182,14 @@ struct PolicyCheck {
   /// Throws if a function whose time grows with the product of two lengths has a second argument that is long, or not
   /// a value. One call of it is a single step, which no limit of a run ends.
   private func checkLengths(_ call: SqlExpression.Call) throws {
-    guard case .builtIn(let function) = call.function else { return }
-    if function == .printf, policy.limits.argumentBytes != nil,
+    guard let facts = call.facts else { return }
+    if facts.constants == .format, policy.limits.argumentBytes != nil,
       case .value(.text(let format)) = call.arguments.first?.node,
       format.hasLongConversion
     {
       throw DocumentAccess.refusal
     }
-    guard function.multipliesLengths, call.arguments.count > 1 else { return }
+    guard facts.has(.multipliesLengths), call.arguments.count > 1 else { return }
     try check([call.arguments[1]], upTo: policy.limits.argumentBytes)
   }
 
@@ -279,16 +279,6 @@ extension FullTextTerm {
     switch form {
     case .matches, .search: true
     case .snippet, .highlight, .weighting, .rank: false
-    }
-  }
-}
-
-extension SqlExpression.Call.BuiltIn {
-  /// Whether its time grows with the product of the lengths of its first two arguments.
-  fileprivate var multipliesLengths: Bool {
-    switch self {
-    case .instr, .replace, .trim, .ltrim, .rtrim, .jsonPatch: true
-    default: false
     }
   }
 }

@@ -36,55 +36,6 @@ private enum PolicyKey: String {
   case read, filter, sort, set, rows
 }
 
-/// A limit, by its name in a policy.
-private struct NamedLimit {
-  let name: String
-  let get: @Sendable (StatementPolicy.Limits) throws -> Int?
-  let set: @Sendable (inout StatementPolicy.Limits, Int) -> Void
-  /// Removes the limit; nil for one that can't be removed.
-  var remove: (@Sendable (inout StatementPolicy.Limits) -> Void)?
-
-  /// What says that there is no limit.
-  static let none = "none"
-
-  static let all = [
-    NamedLimit(name: "bytes", get: { $0.bytes }, set: { $0.bytes = $1 }),
-    NamedLimit(name: "rows", get: { $0.rows }, set: { $0.rows = $1 }),
-    NamedLimit(name: "offset", get: { $0.offset }, set: { $0.offset = $1 }),
-    NamedLimit(name: "nodes", get: { $0.nodes }, set: { $0.nodes = $1 }),
-    NamedLimit(name: "depth", get: { $0.depth }, set: { $0.depth = $1 }),
-    NamedLimit(name: "list", get: { $0.list }, set: { $0.list = $1 }),
-    NamedLimit(
-      name: "milliseconds", get: { try $0.time?.milliseconds }, set: { $0.time = .milliseconds($1) },
-      remove: { $0.time = nil }),
-    NamedLimit(name: "steps", get: { $0.steps }, set: { $0.steps = $1 }, remove: { $0.steps = nil }),
-    NamedLimit(
-      name: "valueBytes", get: { $0.valueBytes }, set: { $0.valueBytes = $1 }, remove: { $0.valueBytes = nil }),
-    NamedLimit(
-      name: "patternBytes", get: { $0.patternBytes }, set: { $0.patternBytes = $1 }, remove: { $0.patternBytes = nil }),
-    NamedLimit(
-      name: "argumentBytes", get: { $0.argumentBytes }, set: { $0.argumentBytes = $1 },
-      remove: { $0.argumentBytes = nil }),
-    NamedLimit(
-      name: "searchBytes", get: { $0.searchBytes }, set: { $0.searchBytes = $1 }, remove: { $0.searchBytes = nil }),
-    NamedLimit(
-      name: "scannedRows", get: { $0.scannedRows }, set: { $0.scannedRows = $1 }, remove: { $0.scannedRows = nil }),
-  ]
-}
-
-extension Duration {
-  /// Throws for a part of a millisecond.
-  fileprivate var milliseconds: Int {
-    get throws {
-      let isInRange = self >= .milliseconds(Int.min) && self <= .milliseconds(Int.max)
-      let (seconds, attoseconds) = isInRange ? components : (0, 1)
-      let (whole, part) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000)
-      guard part == 0 else { throw SqlError.misuse("the limit of time is no whole number of milliseconds") }
-      return Int(seconds) * 1000 + Int(whole)
-    }
-  }
-}
-
 // MARK: - Reading
 
 private struct PolicyReader {

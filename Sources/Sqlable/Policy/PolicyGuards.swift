@@ -60,7 +60,7 @@ extension SqlExpression {
   private var mayBeConstant: Bool {
     switch node {
     case .column, .qualified, .query: return false
-    case .call(let call): if call.function == .builtIn(.random) { return false }
+    case .call(let call): if call.facts?.has(.varies) == true { return false }
     case .special(let special):
       switch special.form {
       case .fragment: return true
@@ -102,11 +102,7 @@ extension SqlExpression {
   var throwsItself: Bool {
     switch node {
     case .call(let call):
-      switch call.function {
-      case .named: true
-      case .builtIn(let function): !function.neverThrows
-      case .countRows: false
-      }
+      call.function != .countRows && call.facts?.has(.neverThrows) != true
     case .binary(let operation, _, _):
       switch operation {
       case .json, .jsonValue, .concatenated, .matchesGlob, .matchesRegexp: true
@@ -118,19 +114,6 @@ extension SqlExpression {
       case .choice, .cast, .inverted, .row, .datePart, .day, .shifted, .shiftedBy, .startOf, .unixSeconds: false
       case .dateFormat, .fullText, .fragment: true
       }
-    default: false
-    }
-  }
-}
-
-extension SqlExpression.Call.BuiltIn {
-  /// Whether it has a result, which is not longer than its arguments, for all values.
-  fileprivate var neverThrows: Bool {
-    if isOfMathematics { return true }
-    return switch self {
-    case .count, .total, .avg, .min, .max, .lower, .upper, .length, .coalesce, .round, .substr, .trim, .ltrim, .rtrim,
-      .instr, .typeof, .random, .unicode, .nullif, .scalarMin, .scalarMax:
-      true
     default: false
     }
   }

@@ -80,46 +80,6 @@ public struct StatementPolicy: Sendable {
     /// Named parameters.
     case parameters
   }
-
-  /// How large a document, and what it reads, may be.
-  public struct Limits: Sendable, Hashable {
-    /// The largest document, in bytes.
-    public var bytes = 65_536
-    /// The largest LIMIT; a read without one gets it.
-    public var rows = 100
-    /// The largest OFFSET.
-    public var offset = 10_000
-    /// The number of terms and queries.
-    public var nodes = 200
-    /// How deeply terms and queries are nested.
-    public var depth = 16
-    /// The number of values of an IN list, and of rows that are inserted.
-    public var list = 200
-
-    // Of a run that is limited(by:) the policy; nil for no limit.
-
-    /// How long a run may take from when it has its handle, waiting for locks included.
-    public var time: Duration? = .seconds(1)
-    /// How many steps of SQLite's virtual machine a run may take, in whole thousands; a million take some 20 ms.
-    public var steps: Int? = 50_000_000
-    /// The largest text, blob or row that a run may bind, make or read, in bytes.
-    public var valueBytes: Int? = 1 << 20
-    /// The longest pattern of LIKE and GLOB, in bytes. To match one text may take as many steps as both have bytes
-    /// multiplied, which nothing can stop: a pattern of 256 bytes and a text of one MiB take up to a second.
-    public var patternBytes: Int? = 256
-    /// The longest second argument, in bytes, of `instr`, `replace`, `trim`, `ltrim`, `rtrim` and `json_patch`. Each
-    /// is a single step, whose time grows with the product of two lengths, and which nothing can stop. With a limit,
-    /// such an argument must be a value of the document; a column or another term is refused.
-    public var argumentBytes: Int? = 128
-    /// The longest full-text query, in bytes. To rank a text is a single step, whose time grows with the text and with
-    /// the square of the number of words in the query: 64 bytes and a text of one MiB take up to two seconds.
-    public var searchBytes: Int? = 64
-    /// How many rows a table may have whose rows a run's plan visits all. A read of one table without a condition
-    /// visits only the rows of its limit.
-    public var scannedRows: Int? = 100_000
-
-    public init() {}
-  }
 }
 
 /// The rules of a table, for a ``StatementPolicy``. ``TablePolicy`` is the only one.

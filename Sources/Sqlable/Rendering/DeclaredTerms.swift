@@ -181,7 +181,9 @@ extension SqlExpression {
 
 extension SqlExpression.Call {
   fileprivate var problemInDeclaration: String? {
-    if window == nil, case .builtIn(.random) = function { return "random(), which gives another value each time," }
+    if case .builtIn(let function) = function, function.facts.has(.varies) {
+      return "\(function.name)(), which gives another value each time,"
+    }
     return nameOverRows
   }
 

@@ -9,7 +9,7 @@ extension SqlExpression {
     switch node {
     case .negative(let term): [term]
     case .binary(let operation, let left, let right): operation.takesDecimals ? [left, right] : []
-    case .call(let call): call.function == .builtIn(.sum) || call.function == .builtIn(.abs) ? call.arguments : []
+    case .call(let call): call.facts?.result == .scaled ? call.arguments : []
     default: []
     }
   }
@@ -90,16 +90,15 @@ extension SqlExpression {
   private func defect(of call: Call, _ lookup: ColumnLookup) -> InvalidTerm? {
     guard let decimal = call.arguments.first(where: { $0.scale(lookup) != nil }) else { return nil }
     guard case .builtIn(let function) = call.function else { return decimal.refused(by: "a registered function") }
-    switch function {
-    case .count, .sum, .min, .max, .abs, .firstValue, .lastValue, .typeof: return nil
-    case .lag, .lead:
-      // The second argument is a number of rows.
+    switch function.facts.result {
+    case .scaled: return nil
+    case .ofArguments: return SqlExpression.defect(among: call.arguments, lookup)
+    case .ofRow:
       guard call.arguments[0].scale(lookup) != nil, call.arguments.count < 2 || call.arguments[1].isWhole(lookup) else {
         return decimal.refused(by: function.name)
       }
       return SqlExpression.defect(among: [call.arguments[0]] + call.arguments.dropFirst(2), lookup)
-    case .coalesce, .scalarMin, .scalarMax, .nullif: return SqlExpression.defect(among: call.arguments, lookup)
-    default: return decimal.refused(by: function.name)
+    case .other, .integer: return function.facts.has(.takesDecimals) ? nil : decimal.refused(by: function.name)
     }
   }
 
@@ -218,13 +217,11 @@ extension SqlExpression.SpecialForm {
 extension SqlExpression.Call {
   /// Whether its results are integers, or NULL, given which terms are.
   fileprivate func isWhole(_ isWhole: (SqlExpression) -> Bool) -> Bool {
-    guard case .builtIn(let function) = function else { return function == .countRows }
-    return switch function {
-    case .count, .rowNumber, .rank, .denseRank, .ntile, .length, .instr, .unicode, .jsonArrayLength: true
-    case .sum, .min, .max, .abs, .coalesce, .scalarMin, .scalarMax, .firstValue, .lastValue:
-      arguments.allSatisfy(isWhole)
-    case .nullif: arguments.first.map(isWhole) ?? false
-    default: false
+    switch facts?.result {
+    case .integer: true
+    case .scaled, .ofArguments: arguments.allSatisfy(isWhole)
+    case .ofRow: (arguments.prefix(1) + arguments.dropFirst(2)).allSatisfy(isWhole)
+    case .other, nil: function == .countRows
     }
   }
 }

@@ -43,7 +43,7 @@ extension SqlExpression {
   }
 
   /// The classes of values that operators distinguish: SQLite treats INTEGER and REAL alike.
-  private enum Values: Equatable {
+  fileprivate enum Values: Equatable {
     case numbers
     case others(StorageClass)
 
@@ -56,7 +56,7 @@ extension SqlExpression {
     }
   }
 
-  private var values: Values? {
+  fileprivate var values: Values? {
     switch node {
     case .column(let reference), .qualified(_, let reference):
       // SQLite converts nothing in a BLOB column: it may hold any value that another program stored.
@@ -130,17 +130,23 @@ extension SqlExpression {
     }
   }
 
-  /// The error if this term is known not to be a number, for a numeric function.
-  func defect(in function: String) -> InvalidTerm? {
-    guard case .others(let found) = values else { return nil }
-    return SqlExpression.mismatch("\(function) takes numbers, but was given \(found)", of: self)
-  }
-
   static func mismatch(_ message: String, of term: SqlExpression) -> InvalidTerm {
     let definition = term.columnDefinition
     return InvalidTerm(
       error: SqlError.invalidStatement(message).at(table: nil, column: definition?.name),
       column: definition.map { .declared($0) })
+  }
+}
+
+extension SqlExpression.Call.BuiltIn {
+  /// The error if one of the arguments is known not to be a number, and the function takes numbers.
+  func defect(in arguments: [SqlExpression]) -> SqlExpression.InvalidTerm? {
+    guard facts.has(.takesNumbers) else { return nil }
+    for term in arguments {
+      guard case .others(let found) = term.values else { continue }
+      return SqlExpression.mismatch("\(name) takes numbers, but was given \(found)", of: term)
+    }
+    return nil
   }
 }
 

@@ -290,7 +290,7 @@ extension SqlExpression {
       switch call.function {
       case .countRows: return true
       case .builtIn(let function):
-        if function.isAggregate { return true }
+        if function.facts.kind == .aggregate { return true }
       // It may be an aggregate.
       case .named: return true
       }

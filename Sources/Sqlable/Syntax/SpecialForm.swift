@@ -50,7 +50,7 @@ extension SqlExpression {
   }
 
   static func call(_ function: Call.BuiltIn, _ arguments: [SqlExpression]) -> SqlExpression {
-    if let defect = mixedDates(arguments) { return SqlExpression(invalid: defect) }
+    if let defect = mixedDates(arguments) ?? function.defect(in: arguments) { return SqlExpression(invalid: defect) }
     return SqlExpression(.call(.init(function: .builtIn(function), arguments: arguments)))
   }
 
@@ -82,11 +82,9 @@ extension SqlExpression.QueryTerm {
 extension SqlExpression.Call {
   /// The argument that determines the form of the result.
   var formTerm: SqlExpression? {
-    guard case .builtIn(let function) = self.function else { return nil }
-    switch function {
-    case .min, .max, .scalarMin, .scalarMax, .coalesce, .nullif, .lag, .lead, .firstValue, .lastValue, .nthValue:
-      return arguments.first
-    default: return nil
+    switch facts?.result {
+    case .ofArguments, .ofRow: arguments.first
+    case .other, .integer, .scaled, nil: nil
     }
   }
 }

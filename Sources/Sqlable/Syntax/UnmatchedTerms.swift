@@ -178,22 +178,17 @@ private struct UnmatchedRow {
   }
 
   private func call(_ call: SqlExpression.Call) -> Outcome {
-    guard case .builtIn(let function) = call.function, let first = call.arguments.first else { return .value(nil) }
-    switch function {
-    case .coalesce:
+    guard let nulls = call.facts?.nulls, let first = call.arguments.first else { return .value(nil) }
+    switch nulls {
+    case .never: return .value(nil)
+    case .withAny: return strict(call.arguments)
+    case .withAll:
       let values = call.arguments.map(outcome)
       if values.contains(where: { $0.nulls == 0 }) { return .value(nil) }
       return values.allSatisfy { $0 == .null } ? .null : .mayBeNull
-    case .count, .sum, .total, .avg, .min, .max, .groupConcat, .jsonGroupArray, .jsonGroupObject: return .value(nil)
-    case .rowNumber, .rank, .denseRank, .percentRank, .cumeDist, .ntile: return .value(nil)
-    case .lag, .lead, .firstValue, .lastValue, .nthValue:
-      // They take the value of another row.
-      return outcome(of: first).nulls == 0 ? .value(nil) : .mayBeNull
-    case .hex, .typeof, .random, .jsonObject, .jsonArray, .jsonEach, .jsonTree: return .value(nil)
-    case .jsonSet, .jsonInsert, .jsonReplace, .printf: return strict([first])
-    case .nullif, .jsonExtract, .jsonArrayLength, .jsonType:
-      return outcome(of: first) == .null ? .null : .mayBeNull
-    default: return strict(call.arguments)
+    case .withFirst: return strict([first])
+    case .withFirstOrOtherwise: return outcome(of: first) == .null ? .null : .mayBeNull
+    case .perhapsWithFirst: return outcome(of: first).nulls == 0 ? .value(nil) : .mayBeNull
     }
   }
 

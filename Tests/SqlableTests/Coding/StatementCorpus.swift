@@ -362,6 +362,7 @@ struct StatementCorpus {
       Car.select(
         Car.price.sin(), Car.price.cos(), Car.price.tan(), Car.price.asin(), Car.price.acos(), Car.price.atan(),
         Car.price.sinh(), Car.price.cosh(), Car.price.tanh(), Car.price.asinh(), Car.price.acosh(), Car.price.atanh()))
+    try add("json-valid", Car.select(Car.name.jsonType()).filter(Car.name.jsonValid()))
     let nameAndPrice = rowValue(Car.name, Car.price)
     try add("regexp", Car.read().filter(Car.name.regexp("^N") && !Car.name.regexp(Parameter<String>("pattern"))))
     try add("row-values", Car.read().filter(nameAndPrice < ("N", 3) && nameAndPrice != nameAndPrice))

@@ -21,6 +21,7 @@ import Testing
       (Car.name.jsonExtract("age", as: Int.self), #"json_extract("name", '$.age')"#),
       (Car.name.jsonArrayLength("pets"), #"json_array_length("name", '$.pets')"#),
       (Car.name.jsonType("age"), #"json_type("name", '$.age')"#),
+      (Car.name.jsonValid(), #"json_valid("name")"#),
       (Car.name.jsonGroupArray(), #"json_group_array("name")"#),
       (Car.name.jsonGroupArray(orderBy: Car.price.desc), #"json_group_array("name" ORDER BY "price" DESC)"#),
       (Car.name.jsonGroupObject(Car.price), #"json_group_object("name", "price")"#),

@@ -175,17 +175,18 @@ struct FunctionTimeTests {
 
   /// Calls with few and with many arguments, of which the first is a long text.
   private func documents(_ function: SqlExpression.Call.BuiltIn) -> [String] {
-    let column = #"{"column":"\#(function.takesNumbers ? "owed" : "note")"}"#
-    if function.isOfTables {
+    let column = #"{"column":"\#(function.facts.has(.takesNumbers) ? "owed" : "note")"}"#
+    if function.facts.kind == .table {
       return [
         #"{"sqlable":1,"read":{"from":["account",{"\#(function.rawValue == "json_each" ? "jsonEach" : "jsonTree")":{"column":"note","of":"account"},"as":"j","join":"cross"}],"select":[{"column":"key","of":"j"}],"limit":1}}"#
       ]
     }
     let match = String(repeating: "a", count: 127)
     let values = [column, #""\#(match)""#, #""\#(match.dropFirst())b""#, "1000000000"]
-    let first = function == .printf ? [#""%s""#, #""%9999c%.9999c%9999d%.9999f""#, #""%q%w%Q""#] : [column]
+    let first =
+      function.facts.constants == .format ? [#""%s""#, #""%9999c%.9999c%9999d%.9999f""#, #""%q%w%Q""#] : [column]
     var calls: [[String]] = []
-    let counts = function.argumentCounts
+    let counts = function.facts.arguments
     for count in Set([counts.lowerBound, counts.lowerBound + 1, min(counts.upperBound, 3), counts.upperBound])
     where counts.contains(count) {
       guard count > 0 else {
@@ -202,21 +203,14 @@ struct FunctionTimeTests {
       }
     }
     let paths = [#"["k9"]"#, "[null]", "[" + Array(repeating: "0", count: 500).joined(separator: ",") + "]"]
-    let over = function.isOfWindow ? #","over":{}"# : ""
+    let over = function.facts.kind == .window ? #","over":{}"# : ""
     return Set(calls).flatMap { arguments in
-      (function.takesPath ? paths : [""]).map { path in
+      ([.paths, .pathsOfValues].contains(function.facts.constants) ? paths : [""]).map { path in
         let call = SqlExpression.Call(function: .builtIn(function), arguments: [])
         let written = arguments.enumerated().map { call.takesPath($0) ? path : $1 }
         return
           #"{"sqlable":1,"read":{"from":"account","select":[{"isNull":{"function":"\#(function.rawValue)","arguments":[\#(written.joined(separator: ","))]\#(over)}}]}}"#
       }
     }
-  }
-}
-
-extension SqlExpression.Call.BuiltIn {
-  fileprivate var takesPath: Bool {
-    let call = SqlExpression.Call(function: .builtIn(self), arguments: [])
-    return (0..<3).contains { call.takesPath($0) }
   }
 }

@@ -141,6 +141,19 @@ import Testing
     }
   }
 
+  /// A new limit needs a name in policies and a line in the guide.
+  @Test func everyLimitHasANameAndStandsInTheGuide() throws {
+    let guide = try GuidesTests.text(of: "Docs/Policies.md")
+    for child in Mirror(reflecting: StatementPolicy.Limits()).children {
+      let label = try #require(child.label)
+      let name = label == "time" ? "milliseconds" : label
+      let json = #"{"policy":{"limits":{"\#(name)":3}},"sqlable":1}"#
+      let error = sqlError { _ = try StatementPolicy(json: Data(json.utf8), models: []) }
+      #expect(error == nil, "NamedLimit.all lacks \(label)")
+      #expect(guide.contains("`\(name)`"), "Docs/Policies.md lacks \(name)")
+    }
+  }
+
   @Test func limitsOfRunsAreRemovedByAWord() throws {
     var limits = StatementPolicy.Limits()
     (limits.time, limits.steps, limits.scannedRows) = (.milliseconds(1_500), nil, nil)

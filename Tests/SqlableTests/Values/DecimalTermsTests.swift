@@ -21,6 +21,16 @@ import Testing
     #expect(sqlError(body) != nil, comment)
   }
 
+  @Test func valuesOfOtherRowsKeepTheScale() throws {
+    try withWares { db in
+      let second = try Ware.select(Ware.price.nthValue(2).over(orderBy: Ware.id.asc)).orderBy(Ware.id).run(db)
+      #expect(second == [nil, wares[1].price, wares[1].price])
+      let former = Ware.price.expression * Ware.amount.lag().over(orderBy: Ware.id.asc).expression
+      let products = try Ware.select(former.typed(as: Decimal?.self)).orderBy(Ware.id).run(db)
+      #expect(products == [nil, wares[1].price * 3, wares[2].price * 7])
+    }
+  }
+
   @Test func arithmeticKeepsTheScale() throws {
     try withWares { db in
       func values(_ term: TypedExpression<Decimal>) throws -> [Decimal] {

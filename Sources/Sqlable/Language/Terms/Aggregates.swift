@@ -8,26 +8,14 @@ public func countAll(where condition: (any SqlCondition)? = nil) -> TypedExpress
 
 extension SqlExpression {
   func aggregate(
-    _ function: Call.BuiltIn, isDistinct: Bool = false, orderBy orderings: [Ordering] = [],
-    where condition: (any SqlCondition)?
+    _ function: Call.BuiltIn, _ others: [SqlExpression] = [], isDistinct: Bool = false,
+    orderBy orderings: [Ordering] = [], where condition: (any SqlCondition)?
   ) -> SqlExpression {
-    if function.takesNumbers, let defect = defect(in: function.rawValue) {
-      return SqlExpression(invalid: defect)
-    }
+    if let defect = function.defect(in: [self]) { return SqlExpression(invalid: defect) }
     return SqlExpression(
       .call(
         .init(
-          function: .builtIn(function), arguments: [self], isDistinct: isDistinct, order: orderings.map(\.term),
-          filter: condition?.expression)))
-  }
-
-  func groupConcat(
-    _ separator: String, orderBy orderings: [Ordering], where condition: (any SqlCondition)?
-  ) -> SqlExpression {
-    SqlExpression(
-      .call(
-        .init(
-          function: .builtIn(.groupConcat), arguments: [self, SqlExpression(separator)],
+          function: .builtIn(function), arguments: [self] + others, isDistinct: isDistinct,
           order: orderings.map(\.term), filter: condition?.expression)))
   }
 }
@@ -80,7 +68,9 @@ extension TypedTerm {
   public func groupConcat(
     _ separator: String = ",", orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String?> {
-    TypedExpression(expression: expression.groupConcat(separator, orderBy: orderings, where: condition))
+    TypedExpression(
+      expression: expression.aggregate(
+        .groupConcat, [SqlExpression(separator)], orderBy: orderings, where: condition))
   }
 
   /// All distinct values as one text: `group_concat(DISTINCT "a")`. SQLite allows only a comma as their separator. NULL
@@ -148,7 +138,7 @@ extension SqlTerm {
   public func groupConcat(
     _ separator: String = ",", orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
-    expression.groupConcat(separator, orderBy: orderings, where: condition)
+    expression.aggregate(.groupConcat, [SqlExpression(separator)], orderBy: orderings, where: condition)
   }
 
   /// All distinct values as one text: `group_concat(DISTINCT "a")`. SQLite allows only a comma as their separator. NULL

@@ -113,6 +113,13 @@ extension TypedTerm {
     TypedExpression(expression: jsonText.calling(.jsonType, steps))
   }
 
+  /// Whether the term is well-formed JSON: `json_valid("a")`. For NULL it is 0 or NULL, by the version of SQLite.
+  ///
+  /// ```swift
+  /// Stay.read().filter(!Stay.doc.jsonValid())     // SELECT … FROM "stay" WHERE NOT json_valid("doc")
+  /// ```
+  public func jsonValid() -> SqlExpression { jsonText.call(.jsonValid) }
+
   /// All values of a group as a JSON array: `json_group_array("a")`, or distinct ones:
   /// `json_group_array(DISTINCT "a")`. Empty for no rows; NULL is null.
   ///
@@ -148,6 +155,9 @@ extension SqlTerm {
   /// `false` or `null`. NULL if the path does not exist.
   public func jsonType(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonType, steps) }
 
+  /// Whether the term is well-formed JSON: `json_valid("a")`. For NULL it is 0 or NULL, by the version of SQLite.
+  public func jsonValid() -> SqlExpression { expression.call(.jsonValid) }
+
   /// All values of a group as a JSON array: `json_group_array("a")`. Without an order the values are in an undefined
   /// one; an order needs SQLite 3.44.
   public func jsonGroupArray(
@@ -169,18 +179,6 @@ extension SqlExpression {
 
   fileprivate func changing(_ function: Call.BuiltIn, _ steps: [JSONStep], to value: SqlExpression) -> SqlExpression {
     call(function, .path(steps), value)
-  }
-
-  fileprivate func removing(_ steps: [JSONStep]) -> SqlExpression { call(.jsonRemove, .path(steps)) }
-
-  fileprivate func grouped(
-    with value: SqlExpression, orderBy orderings: [Ordering], where condition: (any SqlCondition)?
-  ) -> SqlExpression {
-    SqlExpression(
-      .call(
-        .init(
-          function: .builtIn(.jsonGroupObject), arguments: [self, value], order: orderings.map(\.term),
-          filter: condition?.expression)))
   }
 }
 
@@ -232,7 +230,7 @@ extension TypedTerm {
 
   /// The JSON without what is at a path: `json_remove("a", '$.…')`. NULL for the path of the root.
   public func jsonRemove(_ first: JSONStep, _ steps: JSONStep...) -> TypedExpression<Value> {
-    stored(jsonText.removing([first] + steps))
+    stored(jsonText.calling(.jsonRemove, [first] + steps))
   }
 
   /// The JSON with the members of another object, of which null removes one (RFC 7396): `json_patch("a", ?)`.
@@ -251,7 +249,8 @@ extension TypedTerm {
   public func jsonGroupObject(
     _ value: some TypedTerm, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String> {
-    TypedExpression(expression: expression.grouped(with: value.jsonPart, orderBy: orderings, where: condition))
+    TypedExpression(
+      expression: expression.aggregate(.jsonGroupObject, [value.jsonPart], orderBy: orderings, where: condition))
   }
 }
 
@@ -288,7 +287,7 @@ extension SqlTerm {
 
   /// The JSON without what is at a path: `json_remove("a", '$.…')`.
   public func jsonRemove(_ first: JSONStep, _ steps: JSONStep...) -> SqlExpression {
-    expression.removing([first] + steps)
+    expression.calling(.jsonRemove, [first] + steps)
   }
 
   /// The JSON with the members of another object, of which null removes one (RFC 7396): `json_patch("a", ?)`.
@@ -302,7 +301,7 @@ extension SqlTerm {
   public func jsonGroupObject(
     _ value: some SqlTerm, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
-    expression.grouped(with: value.expression, orderBy: orderings, where: condition)
+    expression.aggregate(.jsonGroupObject, [value.expression], orderBy: orderings, where: condition)
   }
 }
 

@@ -11,7 +11,7 @@ extension TypedTerm where Value: SqlNumber {
 extension TypedTerm where Value: BinaryFloatingPoint {
   /// The number rounded to a number of decimal places: `round("a", 2)`.
   public func round(_ digits: Int = 0) -> TypedExpression<Double> {
-    TypedExpression(expression: expression.round(digits))
+    TypedExpression(expression: expression.call(.round, .short(digits)))
   }
 
   /// The number rounded to as many decimal places as a term says: `round("a", "b")`.
@@ -24,7 +24,7 @@ extension TypedTerm {
   /// The number rounded to a number of decimal places: `round("a", 2)`. NULL stays NULL.
   public func round<Wrapped: BinaryFloatingPoint>(_ digits: Int = 0) -> TypedExpression<Double?>
   where Value == Wrapped? {
-    TypedExpression(expression: expression.round(digits))
+    TypedExpression(expression: expression.call(.round, .short(digits)))
   }
 
   /// The number rounded to as many decimal places as a term says: `round("a", "b")`. NULL stays NULL.
@@ -39,12 +39,8 @@ extension SqlTerm {
   public func abs() -> SqlExpression { expression.call(.abs) }
 
   /// The number rounded to a number of decimal places: `round("a", 2)`.
-  public func round(_ digits: Int = 0) -> SqlExpression { expression.round(digits) }
+  public func round(_ digits: Int = 0) -> SqlExpression { expression.call(.round, .short(digits)) }
 
   /// The number rounded to as many decimal places as a term says: `round("a", "b")`.
   public func round(_ digits: some SqlTerm) -> SqlExpression { expression.call(.round, digits.expression) }
-}
-
-extension SqlExpression {
-  fileprivate func round(_ digits: Int) -> SqlExpression { call(.round, .short(digits)) }
 }

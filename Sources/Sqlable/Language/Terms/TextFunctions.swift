@@ -24,10 +24,6 @@ extension SqlExpression {
     .call(function, [self] + [characters].compactMap(\.self).map { SqlExpression($0) })
   }
 
-  func replace(_ text: String, _ other: String) -> SqlExpression {
-    call(.replace, SqlExpression(text), SqlExpression(other))
-  }
-
   /// A number for a function with a 32-bit parameter: SQLite would use the lower half of a larger one.
   static func short(_ number: Int) -> SqlExpression { SqlExpression(Int32(clamping: number)) }
 
@@ -171,7 +167,7 @@ extension TypedTerm where Value: SqlText {
 
   /// The text with every occurrence of one text replaced by another: `replace("a", ?, ?)`.
   public func replace(_ text: String, with other: String) -> TypedExpression<Value> {
-    TypedExpression(expression: expression.replace(text, other))
+    TypedExpression(expression: expression.call(.replace, SqlExpression(text), SqlExpression(other)))
   }
 
   /// The text with every occurrence of one text replaced by another: `replace("a", "b", "c")`. NULL if any is NULL.
@@ -281,7 +277,9 @@ extension SqlTerm {
   public func rtrim(_ characters: String? = nil) -> SqlExpression { expression.trim(.rtrim, characters) }
 
   /// The text with every occurrence of one text replaced by another: `replace("a", ?, ?)`.
-  public func replace(_ text: String, with other: String) -> SqlExpression { expression.replace(text, other) }
+  public func replace(_ text: String, with other: String) -> SqlExpression {
+    expression.call(.replace, SqlExpression(text), SqlExpression(other))
+  }
 
   /// The position of the first occurrence, counted from 1, or 0: `instr("a", ?)`.
   public func instr(_ text: String) -> SqlExpression {

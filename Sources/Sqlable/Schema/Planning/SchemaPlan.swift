@@ -140,6 +140,22 @@ extension SchemaPlan.Step: CustomStringConvertible {
   }
 }
 
+extension SchemaDifference.Kind {
+  /// The change that ends such a difference, if SQLite can't alter a table so: it is rebuilt.
+  var changeByRebuild: SchemaPlan.Change.Kind? {
+    switch self {
+    case .type: .changeType
+    case .notNull: .changeNotNull
+    case .defaultValue: .changeDefault
+    case .collation: .changeCollation
+    case .generated: .changeGenerated
+    case .primaryKey: .changePrimaryKey
+    case .strict, .withoutRowid: .changeOptions
+    case .table, .column, .unique, .check, .foreignKey, .index, .trigger, .view, .fullText: nil
+    }
+  }
+}
+
 extension SchemaPlan.Change: CustomStringConvertible {
   /// `rename column colour to color`
   public var description: String {

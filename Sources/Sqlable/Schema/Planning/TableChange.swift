@@ -152,17 +152,11 @@ struct TableChange {
   private var changes: [SchemaPlan.Change] {
     differences.compactMap { difference in
       let column = difference.column
+      if let change = difference.kind.changeByRebuild { return .init(change, column) }
       switch difference.kind {
       case .column:
         if difference.isMissing { return .init(.addColumn, column) }
         return drops(difference) ? .init(.dropColumn, column) : nil
-      case .type: return .init(.changeType, column)
-      case .notNull: return .init(.changeNotNull, column)
-      case .defaultValue: return .init(.changeDefault, column)
-      case .collation: return .init(.changeCollation, column)
-      case .generated: return .init(.changeGenerated, column)
-      case .primaryKey: return .init(.changePrimaryKey)
-      case .strict, .withoutRowid: return .init(.changeOptions)
       case .unique, .check, .foreignKey:
         if difference.isMissing { return .init(.addConstraint, difference.expected) }
         return .init(.dropConstraint, difference.found)
@@ -171,7 +165,7 @@ struct TableChange {
         let former = formerIndexes.first { $0.new.isSameName(as: difference.name ?? "") }?.old
         return .init(difference.isMissing && former == nil ? .addIndex : .changeIndex, difference.name, from: former)
       // The full-text index has a step of its own.
-      case .trigger, .view, .fullText, .table: return nil
+      default: return nil
       }
     }
   }
@@ -180,8 +174,8 @@ struct TableChange {
   private var needsRebuild: Bool {
     get throws {
       for difference in differences {
+        if difference.kind.changeByRebuild != nil { return true }
         switch difference.kind {
-        case .type, .notNull, .defaultValue, .collation, .generated, .primaryKey, .strict, .withoutRowid: return true
         case .unique, .check, .foreignKey: if !isOfKeptColumns(difference) { return true }
         case .column:
           if difference.isMissing,

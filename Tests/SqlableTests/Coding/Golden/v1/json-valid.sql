@@ -1,0 +1,1 @@
+SELECT json_type("name", '$') FROM "car" WHERE json_valid("name")
