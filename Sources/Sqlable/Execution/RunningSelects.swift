@@ -2,18 +2,6 @@
 // calls.
 
 extension Select {
-  /// Reads the rows.
-  ///
-  /// Throws `.schema` if a table or column is missing, `.decoding` if a value does not fit its type.
-  @inlinable
-  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Row] {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
-    let reading = try db.beginReading(query)
-    defer { db.endReading(reading.rows) }
-    return try reading.all(read)
-  }
-
   /// Reads one row after another without keeping them, until `body` returns ``Iteration/stop``.
   @inlinable
   public func forEach(
@@ -51,13 +39,6 @@ extension SelectStatement {
     let reading = try db.beginReading(select.query.first)
     defer { db.endReading(reading.rows) }
     return try reading.next(select.read)
-  }
-
-  /// Returns the number of rows: `SELECT count(*) FROM (SELECT …)`. A limit applies.
-  public func count(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Int {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
-    return try asSelect().counting.run(db).first ?? 0
   }
 }
 
