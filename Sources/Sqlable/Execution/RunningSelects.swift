@@ -2,6 +2,12 @@
 // calls.
 
 extension Select {
+  /// Runs it on a handle; the compiler warns if the result is not used.
+  @inlinable
+  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Row] {
+    try db.run(self, file: file, line: line)
+  }
+
   /// Reads one row after another without keeping them, until `body` returns ``Iteration/stop``.
   @inlinable
   public func forEach(
@@ -39,6 +45,32 @@ extension SelectStatement {
     let reading = try db.beginReading(select.query.first)
     defer { db.endReading(reading.rows) }
     return try reading.next(select.read)
+  }
+}
+
+// MARK: - Reads of models, whose results are to be used
+
+extension Statement where Output == [Model] {
+  /// Runs it on a handle; the compiler warns if the result is not used.
+  @inlinable
+  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Model] {
+    try db.run(self, file: file, line: line)
+  }
+}
+
+extension Statement where Output == Model? {
+  /// Runs it on a handle; the compiler warns if the result is not used.
+  @inlinable
+  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Model? {
+    try db.run(self, file: file, line: line)
+  }
+}
+
+extension Statement where Output == Bool {
+  /// Runs it on a handle; the compiler warns if the result is not used.
+  @inlinable
+  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Bool {
+    try db.run(self, file: file, line: line)
   }
 }
 
