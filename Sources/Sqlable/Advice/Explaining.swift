@@ -1,47 +1,16 @@
 // Query plans and advice, on any executor.
 
-/// What a handle explains as it would run it: a long list is one value, a ``Parameter`` counts as NULL.
-protocol Explainable {
-  func explain(_ db: SqliteDatabase) throws -> QueryPlan
-  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice]
+/// Work that is SQL text, which a handle explains with its lists and parameters.
+private protocol TextWork: Runnable {
+  var explained: SQL { get }
 }
 
-extension Statement: Explainable {}
-
-extension Select: Explainable {}
-
-extension Returning: Explainable {
-  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try change.explain(db) }
-  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try change.advice(db) }
+extension SQL: TextWork {
+  fileprivate var explained: SQL { self }
 }
 
-extension FirstReturned: Explainable {
-  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try all.explain(db) }
-  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try all.advice(db) }
-}
-
-extension Including: Explainable {
-  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try root.explain(db) }
-  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] {
-    try queries().flatMap { try Select<DynamicRow>($0).advice(db) }
-  }
-}
-
-extension SQL: Explainable {
-  func explain(_ db: SqliteDatabase) throws -> QueryPlan {
-    var explained = self
-    explained.text = "EXPLAIN QUERY PLAN " + text
-    return QueryPlan(sql: text, rows: try db.query(explained, as: DynamicRow.self).map(\.values))
-  }
-
-  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] {
-    throw SqlError.misuse("index advice is for statements and queries, not for SQL text")
-  }
-}
-
-extension SqlRows: Explainable {
-  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try text.explain(db) }
-  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try text.advice(db) }
+extension SqlRows: TextWork {
+  fileprivate var explained: SQL { text }
 }
 
 /// The query plan of something, which is not run.
@@ -54,15 +23,18 @@ struct Explanation<Work: Runnable>: Runnable {
   var isReadOnly: Bool { true }
 
   func requests() throws -> [SqlRequest] {
-    guard let request = try work.requests().first else {
-      throw SqlError.invalidStatement("there are no rows to insert, so there is nothing to explain")
-    }
+    guard let request = try work.requests().first else { throw SqlError.nothingToExplain }
     return [SqlRequest(sql: Explanation.prefix + request.sql, values: request.values, isReadOnly: true)]
   }
 
   func run(_ db: SqliteDatabase) throws -> QueryPlan {
-    if let work = work as? any Explainable { return try work.explain(db) }
-    return try plan(db.answers(to: requests()))
+    // As it would run there: a long list is one value, a parameter counts as NULL.
+    if let statement = try (work as? any StatementTrees)?.statements().first {
+      return try db.plan(of: statement.explained())
+    }
+    guard var text = (work as? any TextWork)?.explained else { return try plan(db.answers(to: requests())) }
+    text.text = Explanation.prefix + text.text
+    return QueryPlan(sql: work.sql, rows: try db.query(text, as: DynamicRow.self).map(\.values))
   }
 
   func run(over transport: some SqlTransport) async throws -> QueryPlan {
@@ -84,19 +56,29 @@ private struct Advising<Work: Runnable>: Runnable {
   func requests() throws -> [SqlRequest] { throw Advising.needsHandle }
 
   func run(_ db: SqliteDatabase) throws -> [IndexAdvice] {
-    guard let work = work as? any Explainable else { throw Advising.needsHandle }
-    return try work.advice(db)
+    guard let work = work as? any StatementTrees else {
+      throw SqlError.misuse("index advice is for statements and queries, not for SQL text")
+    }
+    return try db.withoutTracing { try work.statements().flatMap(db.advice) }
   }
 
   func run(over transport: some SqlTransport) async throws -> [IndexAdvice] { throw Advising.needsHandle }
 
   private static var needsHandle: SqlError {
-    .misuse("index advice needs a statement or query, and a handle or a pool, to copy the schema from")
+    .misuse("index advice needs a handle or a pool, to copy the schema from")
   }
 }
 
 extension Runnable {
-  /// Returns the query plan of its first statement, with the values. Nothing is run or changed.
+  /// Returns the query plan: how SQLite would find the rows; of several statements, the plan of the first.
+  ///
+  /// ```swift
+  /// print(try Bicycle.byId(2).explain(db))     // SEARCH bicycle USING INTEGER PRIMARY KEY (rowid=?)
+  /// ```
+  ///
+  /// The plan is that of a run with the statement's values, which SQLite considers: the text decides whether
+  /// `hasPrefix` uses an index. A ``Parameter`` counts as NULL. Nothing is run or changed. Throws what running the
+  /// statement would throw before its first row.
   public func explain(
     _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) throws -> QueryPlan {
@@ -112,7 +94,14 @@ extension Runnable {
 
   /// Proposes indexes for the tables that are scanned completely to find some of their rows.
   ///
-  /// Throws `.misuse` for SQL text.
+  /// ```swift
+  /// for index in try Bicycle.read().filter(Bicycle.name == "Trek").advice(db) { print(index.sql) }
+  /// // CREATE INDEX "bicycle_name" ON "bicycle" ("name")
+  /// ```
+  ///
+  /// The indexes are tested: SQLite's own planner uses them for this statement, in an in-memory copy of the schema. The
+  /// database is not changed. An index is not free: every write must update it. Returns nothing if no index is missing,
+  /// or none would help. Throws what explaining it throws, and `.misuse` for SQL text.
   public func advice(
     _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [IndexAdvice] {
@@ -126,5 +115,20 @@ extension Runnable {
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> [IndexAdvice] {
     try await db.run(Advising(work: self), file: file, line: line)
+  }
+}
+
+extension TreeStatement {
+  /// Returns the SQL to explain. Throws for an insert of no rows.
+  func explained() throws -> StatementWithValues {
+    let written = try withValues()
+    guard !written.sql.begins(with: "--") else { throw SqlError.nothingToExplain }
+    return written
+  }
+}
+
+extension SqlError {
+  fileprivate static var nothingToExplain: SqlError {
+    .invalidStatement("there are no rows to insert, so there is nothing to explain")
   }
 }

@@ -41,30 +41,6 @@ public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-extension Statement {
-  /// Returns the query plan: how SQLite would find the rows.
-  ///
-  /// ```swift
-  /// print(try Bicycle.byId(2).explain(db))     // SEARCH bicycle USING INTEGER PRIMARY KEY (rowid=?)
-  /// ```
-  ///
-  /// The plan is that of a run with the statement's values, which SQLite considers: the text decides whether
-  /// `hasPrefix` uses an index. A ``Parameter`` counts as NULL. Nothing is run or changed. Throws what running the
-  /// statement would throw before its first row.
-  public func explain(_ db: SqliteDatabase) throws -> QueryPlan {
-    if tree.takesRows, rows.count == 0 {
-      throw SqlError.invalidStatement("there are no rows to insert, so there is nothing to explain")
-    }
-    return try db.plan(of: withValues())
-  }
-}
-
-extension Select {
-  /// Returns the query plan with the query's values. A ``Parameter`` counts as NULL. Nothing is run; throws what
-  /// running it would throw before its first row.
-  public func explain(_ db: SqliteDatabase) throws -> QueryPlan { try db.plan(of: query.withValues()) }
-}
-
 extension SqliteDatabase {
   func plan(of statement: StatementWithValues) throws -> QueryPlan {
     try running { try $0.plan(of: statement) }

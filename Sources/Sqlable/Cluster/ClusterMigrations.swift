@@ -50,29 +50,21 @@ extension Migrations {
   ) async throws -> [String] {
     try checkNames()
     guard cluster.current == nil else { throw SqlError.misuse("migrations can't run inside a transaction") }
-    var run: [String] = []
-    var batches = 0
+    var run = Run()
     while true {
       // Most programs find nothing to do, and need no write lock for that.
       let records = try await cluster.read { tx in try await Migrations.records(tx) }
       let found = records ?? []
       try checkIsNotNewer(found)
-      guard let position = pending(after: found).first else { return run }
+      guard let position = pending(after: found).first else { return run.names }
       guard records != nil else {
-        if try await prepare(cluster) { return run }
+        if try await prepare(cluster) { return run.names }
         continue
       }
       try checkIsRemote(from: found)
-      if batches == 0 { progress(Progress(name: all[position].name, position: position, batch: 0)) }
-      switch try await step(position, after: found, cluster) {
-      case .other: continue
-      case .batch:
-        batches += 1
-        progress(Progress(name: all[position].name, position: position, batch: batches))
-      case .whole:
-        batches = 0
-        run.append(all[position].name)
-      }
+      if run.batches == 0 { progress(Progress(name: all[position].name, position: position, batch: 0)) }
+      guard let step = try await step(position, after: found, cluster) else { continue }
+      if run.isDone(after: step, progress) { return run.names }
     }
   }
 
@@ -82,12 +74,6 @@ extension Migrations {
   public func status(_ cluster: SqliteCluster) async throws -> Status {
     try checkNames()
     return try status(of: await cluster.read { tx in try await Migrations.records(tx) } ?? [])
-  }
-
-  private enum ClusterStep {
-    /// Another program has run something meanwhile.
-    case other
-    case batch, whole
   }
 
   /// Throws if a migration that has not run can't run on a cluster.
@@ -123,10 +109,10 @@ extension Migrations {
     }
   }
 
-  /// Runs a migration, or its next batch, if the database still has these records.
+  /// Runs a migration, or its next batch. Returns nil if another program has run something after these records.
   private func step(
     _ position: Int, after records: [MigrationRecord], _ cluster: SqliteCluster
-  ) async throws -> ClusterStep {
+  ) async throws -> Step? {
     let migration = all[position]
     let isWhole = if case .whole? = migration.remoteWork { true } else { false }
     do {
@@ -134,19 +120,19 @@ extension Migrations {
       return try await cluster.transaction(
         enforcesForeignKeys: !isWhole, before: Deadline.after(cluster.configuration.timeout)
       ) { tx in
-        guard try await Migrations.records(tx) == records else { return .other }
+        guard try await Migrations.records(tx) == records else { return nil }
         switch migration.remoteWork {
         case .whole(let body):
           try await body(tx)
           try await tx.checkForeignKeys()
           try await record(position, isDone: true).insert().run(tx)
-          return .whole
+          return .whole(name: migration.name)
         case .batches(let body):
           let last = position < records.count ? records[position].progress : nil
           let result = try await body(tx, last)
           try await record(position, isDone: result == nil, progress: result ?? last).save().run(tx)
-          return result == nil ? .whole : .batch
-        case nil: return .other
+          return result == nil ? .whole(name: migration.name) : .batch(name: migration.name, position: position)
+        case nil: return nil
         }
       }
     } catch { throw migration.failure(error.afterRollback) }

@@ -1,7 +1,7 @@
 #if Cluster
-import Dispatch
+extension SqliteCluster: ObservedDatabase {
+  public var registrations: Registrations { feed.root.registrations }
 
-extension SqliteCluster {
   /// Returns the rows of the model's table that transactions of all clients change from now on, as an asynchronous
   /// sequence.
   ///
@@ -48,21 +48,6 @@ extension SqliteCluster {
     let observer = try ObserverRegistry.Observer(of: model, change, in: tableName, id: id, body)
     try await feed.follow([observer.table], self)
     return feed.root.registry.add(observer)
-  }
-
-  /// Ends an observation.
-  public func removeObserver(_ token: ObserverToken) { feed.root.removeObserver(token) }
-
-  /// Called with errors of observers, which no caller can catch.
-  public var didFail: (@Sendable (any Error) -> Void)? {
-    get { feed.root.didFail }
-    set { feed.root.didFail = newValue }
-  }
-
-  /// The queue on which observers are called; a private serial queue unless another is set.
-  public var queue: DispatchQueue {
-    get { feed.root.queue }
-    set { feed.root.queue = newValue }
   }
 }
 

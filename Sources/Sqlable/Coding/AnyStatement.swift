@@ -29,12 +29,12 @@ public struct AnyStatement: Sendable {
   }
 
   private enum Content: Sendable {
-    case rows(any Runnable<[DynamicRow]> & Explainable)
-    case number(any Runnable<Int> & Explainable)
-    case ids(any Runnable<[Int]> & Explainable)
-    case exists(any Runnable<Bool> & Explainable)
+    case rows(any Runnable<[DynamicRow]> & StatementTrees)
+    case number(any Runnable<Int> & StatementTrees)
+    case ids(any Runnable<[Int]> & StatementTrees)
+    case exists(any Runnable<Bool> & StatementTrees)
 
-    var runnable: any Runnable & Explainable {
+    var runnable: any Runnable & StatementTrees {
       switch self {
       case .rows(let work): work
       case .number(let work): work
@@ -133,9 +133,8 @@ extension AnyStatement: Runnable {
   }
 }
 
-extension AnyStatement: Explainable {
-  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try content.runnable.explain(db) }
-  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try content.runnable.advice(db) }
+extension AnyStatement: StatementTrees {
+  func statements() throws -> [TreeStatement] { try content.runnable.statements() }
 }
 
 extension AnyStatement: Hashable {

@@ -15,7 +15,7 @@ extension Including: Encodable {
 
   private func document() throws -> Document {
     // The checks that running it makes.
-    _ = try texts()
+    for query in try queries() { _ = try query.withValues() }
     let encoder = DocumentEncoder()
     let read = try encoder.query(root.asSelect().query, outer: nil, including: encoder.associations(levels))
     return [DocumentKey.sqlable.rawValue: .integer(Document.version), DocumentOperation.read.rawValue: read]
@@ -64,7 +64,7 @@ extension Including {
     var levels = decoded.levels[...]
     let root = try Statement<Root, [Root]>(decoded.read, decoder)
     self.init(root: root, parts: (repeat (each known.parts).taking(&levels)))
-    _ = try texts()
+    for query in try queries() { _ = try query.withValues() }
   }
 
   /// The associations, without what their rows become.

@@ -116,19 +116,25 @@ final class FunctionRegistry: Sendable {
   }
 }
 
-extension SqliteDatabase {
-  /// Registers a function on this handle and its whole family: its children, existing and future, and its parent. It
-  /// replaces one with the same name and number of arguments.
+extension LocalDatabase {
+  /// Registers a function on this handle and its whole family: its children, existing and future, and its parent; or on
+  /// all handles of this pool. It replaces one with the same name and number of arguments.
+  ///
+  /// ```swift
+  /// try pool.register(ScalarFunction("distance") { (a: Double, b: Double) in abs(a - b) })
+  /// ```
+  ///
+  /// A call of a pool that is running gets it with its next statement.
   ///
   /// Throws `.misuse` for a name that is empty, longer than 255 bytes or contains a NUL byte, for more than 100
   /// parameters, and if it would replace another while rows of this handle are being read.
   public func register<Output, each Argument>(_ function: ScalarFunction<Output, repeat each Argument>) throws {
-    try register(.function(function.function), name: function.name)
+    try registrations.root.register(.function(function.function), name: function.name)
   }
 
   /// Registers an aggregate on this handle and its whole family, like a ``ScalarFunction``.
   public func register<Output, each Argument>(_ function: AggregateFunction<Output, repeat each Argument>) throws {
-    try register(.function(function.function), name: function.name)
+    try registrations.root.register(.function(function.function), name: function.name)
   }
 
   /// Registers a collation on this handle and its whole family. It replaces one with the same name.
@@ -136,9 +142,9 @@ extension SqliteDatabase {
   /// Throws `.misuse` as for a function, and for the names of SQLite's own collations.
   public func register(_ collation: Collation) throws {
     guard ![Collate.binary, .nocase, .rtrim].contains(where: { $0.rawValue.isSameName(as: collation.name) }) else {
-      throw misuse("SQLite's own collations can't be replaced")
+      throw registrations.root.misuse("SQLite's own collations can't be replaced")
     }
-    try register(.collation(collation.collation), name: collation.name)
+    try registrations.root.register(.collation(collation.collation), name: collation.name)
   }
 
   /// Registers a tokenizer for full-text tables on this handle and its whole family.
@@ -148,15 +154,17 @@ extension SqliteDatabase {
   /// in use would keep the earlier one), and if this SQLite was built without FTS5.
   public func register(_ tokenizer: Tokenizer) throws {
     guard let own = tokenizer.own, !FullTextModule.tokenizers.contains(where: { $0.isSameName(as: own.name) }) else {
-      throw misuse("FTS5's own tokenizers can't be replaced")
+      throw registrations.root.misuse("FTS5's own tokenizers can't be replaced")
     }
-    guard functions?.holds(.tokenizer(own)) != true else {
-      throw misuse("a tokenizer named \(own.name) is already registered")
+    guard registrations.root.functions?.holds(.tokenizer(own)) != true else {
+      throw registrations.root.misuse("a tokenizer named \(own.name) is already registered")
     }
-    try register(.tokenizer(own), name: own.name)
+    try registrations.root.register(.tokenizer(own), name: own.name)
   }
+}
 
-  private func register(_ entry: FunctionRegistry.Entry, name: String) throws {
+extension SqliteDatabase {
+  fileprivate func register(_ entry: FunctionRegistry.Entry, name: String) throws {
     guard !name.isEmpty, !name.utf8.contains(0), name.utf8.count <= 255 else {
       throw misuse("the name of a function, collation or tokenizer must have 1 to 255 bytes and no NUL byte")
     }

@@ -21,28 +21,53 @@ extension SqliteDatabase {
     set { registry.didUpdate = newValue }
   }
 
-  /// Called with errors that have no caller to be thrown to: those of observers, and those passed to ``fail(_:)``.
-  public var didFail: (@Sendable (any Error) -> Void)? {
-    get { registry.didFail }
-    set { registry.didFail = newValue }
-  }
-
   /// Passes an error to ``didFail``.
   public func fail(_ error: any Error) {
     registry.fail(error)
   }
+}
 
-  /// The queue on which this handle's observers receive its children's commits; by default a private serial queue.
+/// The observers, traces and functions that the handles of a family or pool share.
+public struct Registrations: Sendable {
+  let root: SqliteDatabase
+
+  var registry: ObserverRegistry { root.registry }
+  var functions: FunctionRegistry? { root.lockedAnyway { root.functions } }
+}
+
+/// A database that has observers: a handle, a pool or a cluster.
+public protocol ObservedDatabase: Sendable {
+  var registrations: Registrations { get }
+}
+
+/// A database on this machine whose changes are observed, whose statements are traced and which takes functions: a
+/// handle or a pool.
+public protocol LocalDatabase: ObservedDatabase {}
+
+extension SqliteDatabase: LocalDatabase {
+  public var registrations: Registrations { Registrations(root: self) }
+}
+
+extension ObservedDatabase {
+  /// Called with errors that have no caller to be thrown to: those of observers, and those passed to `fail(_:)`; on a
+  /// pool also those of loops over changes, and long reads.
+  public var didFail: (@Sendable (any Error) -> Void)? {
+    get { registrations.registry.didFail }
+    nonmutating set { registrations.registry.didFail = newValue }
+  }
+
+  /// The queue on which observers are called: those of a handle for its children's commits, those of a pool or cluster
+  /// always; by default a private serial queue.
   ///
   /// Set a serial queue: a concurrent one loses the order of commits.
   public var queue: DispatchQueue {
-    get { registry.queue }
-    set { registry.queue = newValue }
+    get { registrations.registry.queue }
+    nonmutating set { registrations.registry.queue = newValue }
   }
 
   /// Ends an observation. The observer is not called again, not even for the rest of a commit that is being delivered;
   /// a call already running on another thread is not waited for.
   public func removeObserver(_ token: ObserverToken) {
-    registry.remove(token)
+    registrations.registry.remove(token)
   }
 }

@@ -1,4 +1,4 @@
-extension SqliteDatabase {
+extension LocalDatabase {
   /// Calls `body` with the id of each row of the model's table that a committed transaction changed.
   ///
   /// ```swift
@@ -16,8 +16,8 @@ extension SqliteDatabase {
   ///     other overload provides the key. An error that it throws goes to `didFail`.
   ///
   /// Changes of this handle are delivered on the thread that committed, after the commit and in the order of change;
-  /// those of its children on `queue`. `body` may itself read, write, observe and remove observers: what it commits is
-  /// delivered after the commit being delivered. Rolled-back changes are not reported.
+  /// those of its children, and all of a pool, on `queue`. `body` may itself read, write, observe and remove observers:
+  /// what it commits is delivered after the commit being delivered. Rolled-back changes are not reported.
   @discardableResult
   public func observe<Model: Sqlable>(
     _ change: Change? = nil, on model: Model.Type, in tableName: String? = nil, id: (any SqlValue)? = nil,
@@ -38,10 +38,11 @@ extension SqliteDatabase {
     _ body: @escaping @Sendable (RowChange) throws -> Void
   ) -> ObserverToken {
     do {
-      return registry.add(try ObserverRegistry.Observer(of: model, change, in: tableName, id: id, body))
+      return registrations.registry.add(
+        try ObserverRegistry.Observer(of: model, change, in: tableName, id: id, body))
     } catch {
-      fail(error)
-      return registry.idleToken()
+      registrations.registry.fail(error)
+      return registrations.registry.idleToken()
     }
   }
 }

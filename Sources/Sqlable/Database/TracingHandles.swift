@@ -1,5 +1,5 @@
-extension SqliteDatabase {
-  /// Calls `body` with every statement and transaction of this handle and its whole family, when it has ended.
+extension LocalDatabase {
+  /// Calls `body` with every statement and transaction of this handle's family, or of this pool, when it has ended.
   ///
   /// ```swift
   /// let token = db.trace { event in print(event) }
@@ -19,18 +19,20 @@ extension SqliteDatabase {
   public func trace(
     _ options: TraceOptions = TraceOptions(), _ body: @escaping @Sendable (TraceEvent) -> Void
   ) -> TraceToken {
-    guard let registry = lockedAnyway({ functions }) else { return TraceHub.newToken() }
+    guard let registry = registrations.functions else { return TraceHub.newToken() }
     defer { registry.tracingDidChange() }
     return registry.traces.add(options, body)
   }
 
   /// Ends a trace; one that is not this family's is left alone. A call that runs on another thread is not waited for.
   public func removeTrace(_ token: TraceToken) {
-    guard let registry = lockedAnyway({ functions }) else { return }
+    guard let registry = registrations.functions else { return }
     registry.traces.remove(token)
     registry.tracingDidChange()
   }
+}
 
+extension SqliteDatabase {
   /// Calls `body` with every statement and transaction of all handles and pools of this process, open and to come.
   ///
   /// ```swift

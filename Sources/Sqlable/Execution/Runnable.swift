@@ -28,7 +28,7 @@ public protocol Runnable<Output>: Sendable, CustomStringConvertible {
   /// several statements, that of the first. Throws if it can't be run.
   func requests() throws -> [SqlRequest]
 
-  /// Runs it on a handle.
+  /// Runs it on a handle, for the call of an executor. Code that calls an executor says `run(_:file:line:)`.
   func run(_ db: SqliteDatabase) throws -> Output
 
   /// Runs it on a remote database: sends the SQL with its values, and makes the result from the answers.
@@ -40,6 +40,8 @@ extension Runnable {
   public var description: String { sql }
 
   /// Runs it on a handle or a pool, and waits for it.
+  ///
+  /// Throws `.schema` if a table or column is missing, `.decoding` if a value does not fit its type.
   @discardableResult
   @inlinable
   public func run(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws -> Output {

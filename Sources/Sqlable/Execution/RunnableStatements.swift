@@ -1,31 +1,8 @@
 // Statements, queries and changes as runnable things, on handles, pools and remote databases.
 
-extension Statement: Runnable {
+extension Statement {
   /// Whether it changes nothing.
   public var isReadOnly: Bool { !tree.changesRows }
-
-  /// Runs it. If the type of the result is known, one of the other overloads is used.
-  @_disfavoredOverload
-  @discardableResult
-  @inlinable
-  public func run(_ db: SqliteDatabase) throws -> Output {
-    if let statement = self as? Statement<Model, [Model]> { return try result(statement.run(db)) }
-    if let statement = self as? Statement<Model, Model?> { return try result(statement.run(db)) }
-    if let statement = self as? Statement<Model, Int> { return try result(statement.run(db)) }
-    if let statement = self as? Statement<Model, [Int]> { return try result(statement.run(db)) }
-    if let statement = self as? Statement<Model, Bool> { return try result(statement.run(db)) }
-    throw noSuchResult
-  }
-
-  /// Casts a result to the output of the statement.
-  @usableFromInline
-  func result(_ value: some Any) throws -> Output {
-    guard let output = value as? Output else { throw noSuchResult }
-    return output
-  }
-
-  @usableFromInline
-  var noSuchResult: SqlError { .invalidStatement("no statement returns a \(Output.self)") }
 
   public func requests() throws -> [SqlRequest] {
     let hasRowId = try !tree.table.isWithoutRowid
@@ -50,16 +27,15 @@ extension Statement: Runnable {
         ? try await transport.answers(to: requests, of: self) { _ = try models($0, requests) }
         : try await transport.answers(to: requests)
     guard answers.count == requests.count else { throw SqlError.withoutAnswer }
-    if Output.self == [Model].self { return try result(models(answers, requests)) }
-    // Checked before conversion to Model?: nil as? Output would fail.
-    if let none = Model?.none as? Output { return try models(answers, requests).first as? Output ?? none }
-    if Output.self == Bool.self { return try result(answers.first?.integer != 0) }
-    if Output.self == [Int].self { return try result(answers.indices.map { try id(answers[$0], row: $0) }) }
-    guard Output.self == Int.self, let answer = answers.first else { throw noSuchResult }
+    if Output.self == [Model].self { return try identical(models(answers, requests)) }
+    if Output.self == Model?.self { return try identical(models(answers, requests).first) }
+    if Output.self == Bool.self { return try identical(answers.first?.integer != 0) }
+    if Output.self == [Int].self { return try identical(answers.indices.map { try id(answers[$0], row: $0) }) }
+    guard let answer = answers.first else { throw SqlError.withoutResult(of: Output.self) }
     switch tree {
-    case .select: return try result(answer.integer)
-    case .insert(let query) where query.form != .query: return try result(id(answer, row: 0))
-    case .insert, .update, .delete: return try result(answer.changes)
+    case .select: return try identical(answer.integer)
+    case .insert(let query) where query.form != .query: return try identical(id(answer, row: 0))
+    case .insert, .update, .delete: return try identical(answer.changes)
     }
   }
 
@@ -92,10 +68,13 @@ extension Statement: Runnable {
 extension Select: Runnable {
   public var isReadOnly: Bool { true }
 
-  /// Runs it, for code that runs any ``Runnable``; its events have the place of that code's call.
   @_disfavoredOverload
   @inlinable
-  public func run(_ db: SqliteDatabase) throws -> [Row] { try run(db, file: #fileID, line: #line) }
+  public func run(_ db: SqliteDatabase) throws -> [Row] {
+    let reading = try db.beginReading(query)
+    defer { db.endReading(reading.rows) }
+    return try reading.all(read)
+  }
 
   public func requests() throws -> [SqlRequest] {
     [SqlRequest(try query.withValues(isRemote: true), isReadOnly: true)]
@@ -124,7 +103,7 @@ struct RowCount<Row>: Runnable {
   var isReadOnly: Bool { true }
 
   func requests() throws -> [SqlRequest] { try query.counting.requests() }
-  func run(_ db: SqliteDatabase) throws -> Int { try query.count(db) }
+  func run(_ db: SqliteDatabase) throws -> Int { try query.counting.run(db).first ?? 0 }
   func run(over transport: some SqlTransport) async throws -> Int {
     try await query.counting.run(over: transport).first ?? 0
   }
@@ -182,17 +161,9 @@ extension SelectStatement where Row: Sendable {
 extension FirstReturned: Runnable {
   public var isReadOnly: Bool { false }
 
-  /// Runs the change as one write, and returns one of its rows.
-  @discardableResult
-  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Row? {
-    try all.run(db, file: file, line: line).first
-  }
-
-  /// Runs it, for code that runs any ``Runnable``; its events have the place of that code's call.
   @_disfavoredOverload
   @discardableResult
-  @inlinable
-  public func run(_ db: SqliteDatabase) throws -> Row? { try run(db, file: #fileID, line: #line) }
+  public func run(_ db: SqliteDatabase) throws -> Row? { try all.run(db).first }
 
   public func requests() throws -> [SqlRequest] { try all.requests() }
 
@@ -201,6 +172,10 @@ extension FirstReturned: Runnable {
 
 extension Including {
   /// Reads the first row with what belongs to it; returns nil if there is none.
+  ///
+  /// ```swift
+  /// let anna = try Person.read(Person.id == 1).including(Person.bikes).first(db)     // (Person, [Bicycle])?
+  /// ```
   public func first(
     _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) throws -> (Root, repeat each Part)? {
@@ -218,11 +193,20 @@ extension Including {
 extension Returning: Runnable {
   public var isReadOnly: Bool { false }
 
-  /// Runs it, for code that runs any ``Runnable``; its events have the place of that code's call.
+  /// Runs the change as one write: if a value does not fit its type, nothing is changed.
   @_disfavoredOverload
   @discardableResult
-  @inlinable
-  public func run(_ db: SqliteDatabase) throws -> [Row] { try run(db, file: #fileID, line: #line) }
+  public func run(_ db: SqliteDatabase) throws -> [Row] {
+    let layout = layout
+    var rows: [Row] = []
+    try change.returned(db, change.tree.table) { statement in
+      statement.expect(layout)
+    } read: { statement in
+      var row = ResultRow(ReadRow(statement), types: layout.types)
+      rows.append(try read(&row))
+    }
+    return rows
+  }
 
   public func requests() throws -> [SqlRequest] { try change.requests() }
 

@@ -1,35 +1,4 @@
 extension Including {
-  /// Reads the rows, each with what belongs to it.
-  ///
-  /// A row whose key is NULL, or to which no row belongs, has none. Throws what reading throws. Throws `.misuse` if a
-  /// foreign key refers to another table or column; if it is not declared as one and `of` does not say what it refers
-  /// to; if its storage class differs from the key's; or if it has a user-defined collation.
-  @discardableResult
-  public func run(
-    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line
-  ) throws -> [(Root, repeat each Part)] {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
-    let levels = db.transactionLevel
-    do {
-      // A statement that calls a function holds its snapshot, and no transaction can begin in it.
-      if try db.isInFunction { return try rows(db) }
-      // Outside a transaction the statements would see commits that happen between them.
-      return try db.transaction(.deferred, rows)
-    } catch { throw db.ofOwn(error, levels: levels) }
-  }
-
-  /// Reads the first row with what belongs to it; returns nil if there is none.
-  ///
-  /// ```swift
-  /// let anna = try Person.read(Person.id == 1).including(Person.bikes).first(db)     // (Person, [Bicycle])?
-  /// ```
-  public func first(
-    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line
-  ) throws -> (Root, repeat each Part)? {
-    try first().run(db, file: file, line: line)
-  }
-
   private func rows(_ db: SqliteDatabase) throws -> [(Root, repeat each Part)] {
     let gathered = try gathering()
     try db.gather(gathered.rows, by: rootQuery)
@@ -46,12 +15,21 @@ extension Including {
 }
 
 extension Including: Runnable {
-  /// Runs it, for code that runs any ``Runnable``; its events have the place of that code's call.
+  /// Reads the rows, each with what belongs to it.
+  ///
+  /// A row whose key is NULL, or to which no row belongs, has none. Throws what reading throws. Throws `.misuse` if a
+  /// foreign key refers to another table or column; if it is not declared as one and `of` does not say what it refers
+  /// to; if its storage class differs from the key's; or if it has a user-defined collation.
   @_disfavoredOverload
   @discardableResult
-  @inlinable
   public func run(_ db: SqliteDatabase) throws -> [(Root, repeat each Part)] {
-    try run(db, file: #fileID, line: #line)
+    let levels = db.transactionLevel
+    do {
+      // A statement that calls a function holds its snapshot, and no transaction can begin in it.
+      if try db.isInFunction { return try rows(db) }
+      // Outside a transaction the statements would see commits that happen between them.
+      return try db.transaction(.deferred, rows)
+    } catch { throw db.ofOwn(error, levels: levels) }
   }
 
   /// The SQL that reads the rows.

@@ -62,22 +62,6 @@ extension Connection {
 }
 
 extension Returning {
-  /// Runs the change as one write: if a value does not fit its type, nothing is changed.
-  @discardableResult
-  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Row] {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
-    let layout = layout
-    var rows: [Row] = []
-    try change.returned(db, change.tree.table) { statement in
-      statement.expect(layout)
-    } read: { statement in
-      var row = ResultRow(ReadRow(statement), types: layout.types)
-      rows.append(try read(&row))
-    }
-    return rows
-  }
-
   /// The layout of the rows.
   var layout: ResultLayout {
     ResultLayout(terms.map { ResultColumn(type: $0.columnDefinition?.type) })

@@ -2,16 +2,10 @@
 // calls.
 
 extension Select {
-  /// Reads the rows.
-  ///
-  /// Throws `.schema` if a table or column is missing, `.decoding` if a value does not fit its type.
+  /// Runs it on a handle; the compiler warns if the result is not used.
   @inlinable
   public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Row] {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
-    let reading = try db.beginReading(query)
-    defer { db.endReading(reading.rows) }
-    return try reading.all(read)
+    try db.run(self, file: file, line: line)
   }
 
   /// Reads one row after another without keeping them, until `body` returns ``Iteration/stop``.
@@ -52,12 +46,31 @@ extension SelectStatement {
     defer { db.endReading(reading.rows) }
     return try reading.next(select.read)
   }
+}
 
-  /// Returns the number of rows: `SELECT count(*) FROM (SELECT …)`. A limit applies.
-  public func count(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Int {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
-    return try asSelect().counting.run(db).first ?? 0
+// MARK: - Reads of models, whose results are to be used
+
+extension Statement where Output == [Model] {
+  /// Runs it on a handle; the compiler warns if the result is not used.
+  @inlinable
+  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Model] {
+    try db.run(self, file: file, line: line)
+  }
+}
+
+extension Statement where Output == Model? {
+  /// Runs it on a handle; the compiler warns if the result is not used.
+  @inlinable
+  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Model? {
+    try db.run(self, file: file, line: line)
+  }
+}
+
+extension Statement where Output == Bool {
+  /// Runs it on a handle; the compiler warns if the result is not used.
+  @inlinable
+  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Bool {
+    try db.run(self, file: file, line: line)
   }
 }
 

@@ -2,20 +2,6 @@
 // dynamic calls.
 
 extension Statement where Output == [Model] {
-  /// Reads the rows. Throws `.schema` if the table or a column is missing, `.decoding` if a value does not fit the
-  /// struct.
-  @inlinable
-  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Model] {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
-    guard !tree.changesRows else { return try returned(db, tree.table) }
-    let reading = try db.beginReading(tree)
-    defer { db.endReading(reading) }
-    var models: [Model] = []
-    while try reading.step() { models.append(try reading.row.model()) }
-    return models
-  }
-
   /// Reads one row after another without keeping them, until `body` returns ``Iteration/stop``.
   ///
   /// ```swift
@@ -75,51 +61,50 @@ public enum Iteration: Sendable {
   case `continue`, stop
 }
 
-extension Statement where Output == Model? {
-  /// Reads the row; returns nil if there is none.
+extension Statement: Runnable {
+  /// Runs it, for the call of an executor: a read gives its rows, a count their number, an insert the row's id, one of
+  /// several rows their ids in order, an update or delete the number of rows changed.
+  ///
+  /// Several rows are inserted in one transaction, or in a savepoint inside the open one: if one of them fails, none is
+  /// stored.
+  @_disfavoredOverload
+  @discardableResult
   @inlinable
-  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Model? {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
+  public func run(_ db: SqliteDatabase) throws -> Output {
+    // Where the statement's type is known, the compiler leaves one of these.
+    if Output.self == [Model].self { return try identical(models(db)) }
+    if Output.self == Model?.self { return try identical(firstModel(db)) }
+    if Output.self == Int.self { return try identical(number(db)) }
+    if Output.self == [Int].self { return try identical(insertedIds(db)) }
+    return try identical(db.runWithoutRow(tree) != 0)
+  }
+
+  @inlinable
+  func models(_ db: SqliteDatabase) throws -> [Model] {
+    guard !tree.changesRows else { return try returned(db, tree.table) }
+    let reading = try db.beginReading(tree)
+    defer { db.endReading(reading) }
+    var models: [Model] = []
+    while try reading.step() { models.append(try reading.row.model()) }
+    return models
+  }
+
+  @inlinable
+  func firstModel(_ db: SqliteDatabase) throws -> Model? {
     guard !tree.changesRows else { return try returned(db, tree.table).first }
     let reading = try db.beginReading(tree)
     defer { db.endReading(reading) }
     return try reading.step() ? try reading.row.model() : nil
   }
-}
 
-extension Statement where Output == Bool {
-  /// Returns whether there is such a row.
   @inlinable
-  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Bool {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
-    return try db.runWithoutRow(tree) != 0
-  }
-}
-
-extension Statement where Output == Int {
-  /// Runs the statement: a count returns the number of rows, an insert the row's id, an update or delete the number of
-  /// rows changed.
-  @discardableResult
-  @inlinable
-  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Int {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
+  func number(_ db: SqliteDatabase) throws -> Int {
     guard tree.takesRows else { return try db.runWithoutRow(tree) }
     return try db.runRow(tree) { writer in try rows.take(0, into: &writer) }
   }
-}
 
-extension Statement where Output == [Int] {
-  /// Inserts the rows in one transaction, or in a savepoint inside the open one, and returns their ids in order.
-  ///
-  /// If one of them fails, none is stored.
-  @discardableResult
   @inlinable
-  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Int] {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
+  func insertedIds(_ db: SqliteDatabase) throws -> [Int] {
     let (query, count) = (try insertQuery, rows.count)
     // A closed handle throws nevertheless.
     if count == 0 { return try db.locked { [] } }
@@ -147,6 +132,18 @@ extension Statement where Output == [Int] {
     }
     return ids
   }
+}
+
+/// Returns a value as the type that code for several types has found it to have.
+@inlinable
+func identical<Value, Output>(_ value: Value, as type: Output.Type = Output.self) throws -> Output {
+  guard Value.self == Output.self else { throw SqlError.withoutResult(of: Output.self) }
+  return unsafeBitCast(value, to: Output.self)
+}
+
+extension SqlError {
+  @usableFromInline
+  static func withoutResult(of type: Any.Type) -> SqlError { .invalidStatement("no statement returns a \(type)") }
 }
 
 // MARK: - Steps shared by all models

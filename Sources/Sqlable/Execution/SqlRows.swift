@@ -20,15 +20,8 @@ public struct SqlRows<Row>: Runnable {
   public func requests() throws -> [SqlRequest] { [try text.request()] }
 
   /// Reads the rows. Throws what `query(_:as:)` of the handle throws.
-  @discardableResult
-  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Row] {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
-    return try all(text, db)
-  }
-
-  /// Runs it, for code that runs any ``Runnable``; its events have the place of that code's call.
   @_disfavoredOverload
+  @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [Row] { try all(text, db) }
 
   public func run(over transport: some SqlTransport) async throws -> [Row] {
@@ -116,11 +109,6 @@ extension SQL: Runnable {
   public func requests() throws -> [SqlRequest] { [try request()] }
 
   /// Runs the text, one statement or several, and ignores rows.
-  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws {
-    try db.execute(self, file: file, line: line)
-  }
-
-  /// Runs it, for code that runs any ``Runnable``; its events have the place of that code's call.
   @_disfavoredOverload
   public func run(_ db: SqliteDatabase) throws { try db.execute(self) }
 

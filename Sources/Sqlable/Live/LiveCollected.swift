@@ -1,4 +1,4 @@
-// Live results of collected and of decoded rows.
+// Live results of collected and of decoded rows, and of rows with what belongs to them.
 
 extension Collected where Source: Hashable, Output: Sendable {
   /// Returns a live result: the collected rows, at once and again after every commit that could change them.
@@ -24,28 +24,17 @@ extension DecodedRows where Value: Sendable {
   }
 }
 
-/// What reads with several statements.
-private protocol SeveralStatements {
-  func texts() throws -> [String]
-}
-
-extension Including: SeveralStatements {}
-
-extension Collected: SeveralStatements {
-  func texts() throws -> [String] { try source.followedTexts() }
-}
-
 extension Runnable {
   /// The SQL of all its statements. Throws if it writes.
   fileprivate func followedTexts() throws -> [String] {
     guard isReadOnly else { throw SqlError.invalidStatement("a statement that writes has no result to follow") }
-    if let several = self as? any SeveralStatements { return try several.texts() }
-    return try requests().map(\.sql)
+    guard let work = self as? any StatementTrees else { return try requests().map(\.sql) }
+    return try work.statements().map { try $0.withValues().sql }
   }
 }
 
 extension ResultSource {
-  fileprivate init(of work: some Runnable<Value> & Hashable, _ place: CallSite) {
+  init(of work: some Runnable<Value> & Hashable, _ place: CallSite) {
     self.init(
       key: .init(work, Value.self, onlyChanges: false), place: place, onlyChanges: false,
       texts: { try work.followedTexts() }, filtered: { nil }, rows: { db, _ in try work.run(db) })

@@ -113,10 +113,7 @@ extension Including {
   public func updates(
     in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
   ) -> Updates<[(Root, repeat each Part)]> {
-    let source = ResultSource<[(Root, repeat each Part)]>(
-      key: .init(self, [(Root, repeat each Part)].self, onlyChanges: false), place: .init(file: file, line: line),
-      onlyChanges: false, texts: { try texts() }, filtered: { nil }, rows: { db, _ in try run(db) })
-    return Updates(pool, source)
+    Updates(pool, ResultSource(of: self, .init(file: file, line: line)))
   }
 }
 

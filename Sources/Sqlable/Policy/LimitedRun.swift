@@ -31,7 +31,7 @@ public struct Limited<Work: Runnable>: Runnable {
 
   /// Throws if its plan visits all rows of a table that has too many. Runs nothing.
   package func checkPlan(_ db: SqliteDatabase) throws {
-    if let rows = limits.scannedRows { try db.locked { try PlanCheck(work: work, rows: rows).check(db) } }
+    if let rows = limits.scannedRows { try db.locked { try db.checkPlans(of: work, visitingAtMost: rows) } }
   }
 
   /// The error as the author of the document may see it.
@@ -55,6 +55,10 @@ public struct Limited<Work: Runnable>: Runnable {
   public func run(over transport: some SqlTransport) async throws -> Work.Output {
     throw SqlError.misuse("the limits of a policy hold for handles and pools; a remote database does not know them")
   }
+}
+
+extension Limited: StatementTrees where Work: StatementTrees {
+  func statements() throws -> [TreeStatement] { try work.statements() }
 }
 
 extension Runnable {

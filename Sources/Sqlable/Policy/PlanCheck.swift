@@ -1,88 +1,38 @@
 // What a run would cost, found before it.
 
-/// Checks before a run that its plan does not visit all rows of a large table.
-struct PlanCheck<Work: Runnable> {
-  let work: Work
-  /// The most rows that such a table may have.
-  let rows: Int
+extension SqliteDatabase {
+  /// Throws if the plan of one of the work's statements visits all rows of a table that has more than `count`.
+  func checkPlans(of work: some Runnable, visitingAtMost count: Int) throws {
+    guard let work = work as? any StatementTrees else { return }
+    for statement in try work.statements() { try checkPlan(of: statement, visitingAtMost: count) }
+  }
 
-  func check(_ db: SqliteDatabase) throws {
-    if let several = work as? any SeveralQueries {
-      for query in try several.queries() { try PlanCheck<Select<DynamicRow>>(work: .init(query), rows: rows).check(db) }
-    }
-    guard let work = work as? any PlannedStatement else { return }
-    let sql = work.sql
-    // What can't be run, or has no rows to insert.
-    guard !sql.begins(with: "--") else { return }
+  private func checkPlan(of statement: TreeStatement, visitingAtMost count: Int) throws {
+    // A statement that can't be run throws when it is.
+    guard let written = try? statement.explained() else { return }
+    let tree = statement.tree
     // A plan may depend on values: a LIKE, or an index of some rows. SQLite takes such a plan where it is cheaper than
     // the one without values; so if this one visits few rows, that one does too.
-    let visits = try db.running { connection in
-      try connection.plans.visits(of: sql, in: connection.schemaState()) {
-        work.visits(in: try connection.plan(of: StatementWithValues(sql: sql, parameters: ParameterBuffer())))
+    let visits = try running { connection in
+      try connection.plans.visits(of: written.sql, in: connection.schemaState()) {
+        let unbound = StatementWithValues(sql: written.sql, parameters: ParameterBuffer())
+        return tree.visits(in: try connection.plan(of: unbound))
       }
     }
-    guard try !visits.isEmpty && db.has(moreRowsThan: rows, in: visits, work.tree) else { return }
-    guard try !db.has(moreRowsThan: rows, in: work.visits(in: work.explain(db)), work.tree) else {
+    guard try !visits.isEmpty && has(moreRowsThan: count, in: visits, tree) else { return }
+    guard try !has(moreRowsThan: count, in: tree.visits(in: plan(of: written)), tree) else {
       throw SqlError.invalidStatement("the policy does not allow a scan of so many rows")
     }
   }
 }
 
-/// A statement of which the tree is known.
-protocol PlannedStatement: Runnable, Explainable {
-  var tree: StatementTree { get }
-}
-
-/// Work of several queries, each of which has a plan.
-protocol SeveralQueries: Runnable {
-  func queries() throws -> [SelectQuery]
-}
-
-extension Including: SeveralQueries {}
-extension Limited: SeveralQueries where Work: SeveralQueries {
-  func queries() throws -> [SelectQuery] { try work.queries() }
-}
-extension Collected: SeveralQueries where Source: SeveralQueries {
-  func queries() throws -> [SelectQuery] { try source.queries() }
-}
-extension BoundStatement: SeveralQueries where Base: SeveralQueries {
-  func queries() throws -> [SelectQuery] { try base.queries() }
-}
-extension Statement: PlannedStatement {}
-extension Select: PlannedStatement { var tree: StatementTree { .select(query) } }
-extension Returning: PlannedStatement { var tree: StatementTree { change.tree } }
-extension FirstReturned: PlannedStatement { var tree: StatementTree { all.change.tree } }
-extension Limited: Explainable, PlannedStatement where Work: PlannedStatement {
-  var tree: StatementTree { work.tree }
-  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try work.explain(db) }
-  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try work.advice(db) }
-}
-extension Collected: Explainable, PlannedStatement where Source: PlannedStatement {
-  var tree: StatementTree { source.tree }
-  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try source.explain(db) }
-  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try source.advice(db) }
-}
-extension BoundStatement: Explainable, PlannedStatement where Base: PlannedStatement {
-  var tree: StatementTree { base.tree }
-  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try checked { try base.explain(db) } }
-  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try checked { try base.advice(db) } }
-}
-extension DecodedRows: Explainable, PlannedStatement {
-  var tree: StatementTree { .select(query) }
-  func explain(_ db: SqliteDatabase) throws -> QueryPlan { try Select<DynamicRow>(query).explain(db) }
-  func advice(_ db: SqliteDatabase) throws -> [IndexAdvice] { try Select<DynamicRow>(query).advice(db) }
-}
-extension AnyStatement: PlannedStatement { var tree: StatementTree { decoded.tree } }
-
-extension PlannedStatement {
+extension StatementTree {
   /// The tables of which its plan visits every row, by their names in the statement; none if it ends before.
   fileprivate func visits(in plan: QueryPlan) -> [String] {
-    if case .select(let query) = tree, query.stopsEarly, !plan.sorts { return [] }
+    if case .select(let query) = self, query.stopsEarly, !plan.sorts { return [] }
     return plan.visits
   }
-}
 
-extension StatementTree {
   /// Every table that it uses, with its name there; those of subqueries included.
   fileprivate var tables: [(name: String, table: TableInfo)] {
     var tables: [(name: String, table: TableInfo)] = []

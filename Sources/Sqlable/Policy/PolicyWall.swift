@@ -5,14 +5,12 @@ extension StatementPolicy {
   func wall(for work: some Runnable) -> AccessWall {
     var wall = AccessWall(rights: index.rights(of: self))
     wall.allowsChanges = !work.isReadOnly && !kinds.isSubset(of: StatementKind.reads)
-    if features.contains(.namedQueries), let work = work as? any PlannedStatement, case .select(let query) = work.tree {
-      wall.queries = query.namesOfQueries
-    }
-    if let several = work as? any SeveralQueries {
-      // A limit for each row above numbers them. What can't be run throws when it is.
-      wall.functions.insert("row_number".foldedName)
-      for query in (try? several.queries()) ?? [] { wall.queries.formUnion(query.namesOfQueries) }
-    }
+    // Work that can't be run throws when it is.
+    let statements = (try? (work as? any StatementTrees)?.statements()) ?? []
+    // A limit for each row above numbers them.
+    if statements.count > 1 { wall.functions.insert("row_number".foldedName) }
+    guard statements.count > 1 || features.contains(.namedQueries) else { return wall }
+    for case .select(let query) in statements.map(\.tree) { wall.queries.formUnion(query.namesOfQueries) }
     return wall
   }
 

@@ -46,6 +46,18 @@ public struct BoundStatement<Base: Runnable>: Runnable {
   }
 }
 
+extension BoundStatement: StatementTrees where Base: StatementTrees {
+  func statements() throws -> [TreeStatement] {
+    // At once: each value must belong to one of the statements, not to every one.
+    try checked {
+      try base.statements().map { statement in
+        let written = try statement.withValues()
+        return TreeStatement(tree: statement.tree) { written }
+      }
+    }
+  }
+}
+
 extension Runnable {
   /// Gives the statement's parameters values, by their names.
   ///

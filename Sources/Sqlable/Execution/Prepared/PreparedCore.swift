@@ -95,6 +95,12 @@ final class PreparedCore {
     }
   }
 
+  /// Prepares a statement.
+  @usableFromInline
+  convenience init(_ tree: StatementTree, on db: SqliteDatabase, _ file: StaticString, _ line: UInt) throws {
+    try self.init(.statement(tree, tree.table), on: db, at: CallSite(file: file, line: line))
+  }
+
   init(_ subject: Subject, on db: SqliteDatabase, at site: CallSite) throws {
     try subject.check()
     self.site = site
@@ -177,6 +183,16 @@ final class PreparedCore {
       subject.expectColumns(of: statement)
       return statement
     }
+  }
+
+  /// Takes the first step of a run; returns whether there is a row.
+  @usableFromInline
+  func firstStep(of reading: StatementRun) throws -> Bool {
+    let isAtRow = try reading.step()
+    // This step may have recompiled the statement after a schema change; `*` in handwritten SQL then stands for other
+    // columns.
+    if case .sql(_, let layout) = subject { try reading.statement.expect(.positioned(layout), isAtRow: isAtRow) }
+    return isAtRow
   }
 
   // Here and not in the caller's module, which would count a reference to the handle: 125 instructions, since weak

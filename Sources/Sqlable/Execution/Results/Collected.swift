@@ -25,10 +25,9 @@ public struct Collected<Source: Runnable, Output>: Runnable {
   /// Runs the statement and collects its rows.
   ///
   /// Throws what running the statement throws; `.notFound` and `.notUnique` if the rows can't be collected.
+  @_disfavoredOverload
   @discardableResult
-  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Output {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
+  public func run(_ db: SqliteDatabase) throws -> Output {
     do {
       if isReadOnly || !shape.refusesRows { return try collect(source.run(db)) }
       return try db.transaction { db in try collect(source.run(db)) }
@@ -37,12 +36,6 @@ public struct Collected<Source: Runnable, Output>: Runnable {
       throw error.labelled(db.configuration.label).inTransaction(db.transactionLevel > 0)
     }
   }
-
-  /// Runs it, for code that runs any ``Runnable``; its events have the place of that code's call.
-  @_disfavoredOverload
-  @discardableResult
-  @inlinable
-  public func run(_ db: SqliteDatabase) throws -> Output { try run(db, file: #fileID, line: #line) }
 
   public func run(over transport: some SqlTransport) async throws -> Output {
     guard isReadOnly || !shape.refusesRows else {
@@ -55,6 +48,10 @@ public struct Collected<Source: Runnable, Output>: Runnable {
       throw error
     }
   }
+}
+
+extension Collected: StatementTrees where Source: StatementTrees {
+  func statements() throws -> [TreeStatement] { try source.statements() }
 }
 
 extension Collected: Equatable where Source: Equatable {

@@ -26,9 +26,9 @@ public struct DecodedRows<Value: Decodable & SendableMetatype>: Runnable, Hashab
   ///
   /// Throws `.schema` if a key that is not optional has no column, `.decoding` if a value does not fit, `.misuse` if
   /// the number of names is not that of the columns, and what reading throws.
-  public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Value] {
-    let isTraced = try db.beginCall(file, line)
-    defer { if isTraced { db.endCall() } }
+  @_disfavoredOverload
+  @discardableResult
+  public func run(_ db: SqliteDatabase) throws -> [Value] {
     let columns = try namedColumns
     let reading = try db.beginReading(query)
     defer { db.endReading(reading.rows) }
@@ -36,11 +36,6 @@ public struct DecodedRows<Value: Decodable & SendableMetatype>: Runnable, Hashab
     while try reading.rows.step() { values.append(try reading.rows.row.decode(Value.self, from: columns)) }
     return values
   }
-
-  /// Runs it, for code that runs any ``Runnable``; its events have the place of that code's call.
-  @_disfavoredOverload
-  @inlinable
-  public func run(_ db: SqliteDatabase) throws -> [Value] { try run(db, file: #fileID, line: #line) }
 
   public func run(over transport: some SqlTransport) async throws -> [Value] {
     let request = try sentRequests()[0]
@@ -60,6 +55,10 @@ public struct DecodedRows<Value: Decodable & SendableMetatype>: Runnable, Hashab
       return NamedColumns(names.isEmpty ? clauses.columnNames : names, types: clauses.columns.map(\.type))
     }
   }
+}
+
+extension DecodedRows: StatementTrees {
+  func statements() -> [TreeStatement] { [TreeStatement(query)] }
 }
 
 extension SelectStatement {

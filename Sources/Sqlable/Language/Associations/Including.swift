@@ -114,9 +114,6 @@ extension Including {
     add(try gathering().rows.below)
     return queries
   }
-
-  /// The SQL of its statements.
-  func texts() throws -> [String] { try queries().map { try $0.withValues().sql } }
 }
 
 /// What an ``Including`` reads while it runs.

@@ -238,131 +238,65 @@ extension Select {
   }
 }
 
-// MARK: Six elements and one more
+// MARK: Any number of elements and one more
 
 extension Select {
   /// Joins another table.
+  @_disfavoredOverload
   @inlinable
-  public consuming func join<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, Other)>
-  where Row == (A, B, C, D, E, F) {
+  public consuming func join<each Item: SelectOutput, Other: Sqlable>(
+    _ other: Other.Type, on condition: any SqlCondition
+  ) -> Select<(repeat each Item, Other)> where Row == (repeat each Item) {
     query.add(Other.source(), .inner, on: condition)
     return .init(tuples: query)
   }
 
   /// Joins a table under another name.
+  @_disfavoredOverload
   @inlinable
-  public consuming func join<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, Other)>
-  where Row == (A, B, C, D, E, F) {
+  public consuming func join<each Item: SelectOutput, Other: Sqlable>(
+    _ other: Alias<Other>, on condition: any SqlCondition
+  ) -> Select<(repeat each Item, Other)> where Row == (repeat each Item) {
     query.add(other.source, .inner, on: condition)
     return .init(tuples: query)
   }
 
   /// Left-joins another table, with nil for rows without a match.
+  @_disfavoredOverload
   @inlinable
-  public consuming func leftJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, Other?)>
-  where Row == (A, B, C, D, E, F) {
+  public consuming func leftJoin<each Item: SelectOutput, Other: Sqlable>(
+    _ other: Other.Type, on condition: any SqlCondition
+  ) -> Select<(repeat each Item, Other?)> where Row == (repeat each Item) {
     query.add(Other.source(), .left, on: condition)
     return .init(tuples: query)
   }
 
   /// Left-joins a table under another name, with nil for rows without a match.
+  @_disfavoredOverload
   @inlinable
-  public consuming func leftJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, Other?)>
-  where Row == (A, B, C, D, E, F) {
+  public consuming func leftJoin<each Item: SelectOutput, Other: Sqlable>(
+    _ other: Alias<Other>, on condition: any SqlCondition
+  ) -> Select<(repeat each Item, Other?)> where Row == (repeat each Item) {
     query.add(other.source, .left, on: condition)
     return .init(tuples: query)
   }
 
   /// Cross-joins another table, combining every row with every row of it.
+  @_disfavoredOverload
   @inlinable
-  public consuming func crossJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type) -> Select<(A, B, C, D, E, F, Other)> where Row == (A, B, C, D, E, F) {
+  public consuming func crossJoin<each Item: SelectOutput, Other: Sqlable>(_ other: Other.Type) -> Select<
+    (repeat each Item, Other)
+  > where Row == (repeat each Item) {
     query.add(Other.source(), .cross)
     return .init(tuples: query)
   }
 
   /// Cross-joins a table under another name, combining every row with every row of it.
+  @_disfavoredOverload
   @inlinable
-  public consuming func crossJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>) -> Select<(A, B, C, D, E, F, Other)> where Row == (A, B, C, D, E, F) {
-    query.add(other.source, .cross)
-    return .init(tuples: query)
-  }
-}
-
-// MARK: Seven elements and one more
-
-extension Select {
-  /// Joins another table.
-  @inlinable
-  public consuming func join<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
-    G: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, G, Other)>
-  where Row == (A, B, C, D, E, F, G) {
-    query.add(Other.source(), .inner, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Joins a table under another name.
-  @inlinable
-  public consuming func join<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
-    G: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, G, Other)>
-  where Row == (A, B, C, D, E, F, G) {
-    query.add(other.source, .inner, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Left-joins another table, with nil for rows without a match.
-  @inlinable
-  public consuming func leftJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
-    G: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, G, Other?)>
-  where Row == (A, B, C, D, E, F, G) {
-    query.add(Other.source(), .left, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Left-joins a table under another name, with nil for rows without a match.
-  @inlinable
-  public consuming func leftJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
-    G: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<(A, B, C, D, E, F, G, Other?)>
-  where Row == (A, B, C, D, E, F, G) {
-    query.add(other.source, .left, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Cross-joins another table, combining every row with every row of it.
-  @inlinable
-  public consuming func crossJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
-    G: SelectOutput, Other: Sqlable
-  >(_ other: Other.Type) -> Select<(A, B, C, D, E, F, G, Other)> where Row == (A, B, C, D, E, F, G) {
-    query.add(Other.source(), .cross)
-    return .init(tuples: query)
-  }
-
-  /// Cross-joins a table under another name, combining every row with every row of it.
-  @inlinable
-  public consuming func crossJoin<
-    A: SelectOutput, B: SelectOutput, C: SelectOutput, D: SelectOutput, E: SelectOutput, F: SelectOutput,
-    G: SelectOutput, Other: Sqlable
-  >(_ other: Alias<Other>) -> Select<(A, B, C, D, E, F, G, Other)> where Row == (A, B, C, D, E, F, G) {
+  public consuming func crossJoin<each Item: SelectOutput, Other: Sqlable>(_ other: Alias<Other>) -> Select<
+    (repeat each Item, Other)
+  > where Row == (repeat each Item) {
     query.add(other.source, .cross)
     return .init(tuples: query)
   }

@@ -170,101 +170,45 @@ extension Select {
   }
 }
 
-// MARK: Six elements and one more
+// MARK: Any number of elements and one more
 
 extension Select {
   /// Right-joins another table, with nil for its rows without a match.
+  @_disfavoredOverload
   @inlinable
-  public consuming func rightJoin<
-    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other)
-  > where Row == (A, B, C, D, E, F) {
+  public consuming func rightJoin<each Item: JoinedOutput, Other: Sqlable>(
+    _ other: Other.Type, on condition: any SqlCondition
+  ) -> Select<(repeat (each Item).Unmatched, Other)> where Row == (repeat each Item) {
     query.add(Other.source(), .right, on: condition)
     return .init(tuples: query)
   }
 
   /// Right-joins a table under another name, with nil for its rows without a match.
+  @_disfavoredOverload
   @inlinable
-  public consuming func rightJoin<
-    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other)
-  > where Row == (A, B, C, D, E, F) {
+  public consuming func rightJoin<each Item: JoinedOutput, Other: Sqlable>(
+    _ other: Alias<Other>, on condition: any SqlCondition
+  ) -> Select<(repeat (each Item).Unmatched, Other)> where Row == (repeat each Item) {
     query.add(other.source, .right, on: condition)
     return .init(tuples: query)
   }
 
   /// Full-joins another table, with nil for rows of either side without a match.
+  @_disfavoredOverload
   @inlinable
-  public consuming func fullJoin<
-    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other?)
-  > where Row == (A, B, C, D, E, F) {
+  public consuming func fullJoin<each Item: JoinedOutput, Other: Sqlable>(
+    _ other: Other.Type, on condition: any SqlCondition
+  ) -> Select<(repeat (each Item).Unmatched, Other?)> where Row == (repeat each Item) {
     query.add(Other.source(), .full, on: condition)
     return .init(tuples: query)
   }
 
   /// Full-joins a table under another name, with nil for rows of either side without a match.
+  @_disfavoredOverload
   @inlinable
-  public consuming func fullJoin<
-    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, Other?)
-  > where Row == (A, B, C, D, E, F) {
-    query.add(other.source, .full, on: condition)
-    return .init(tuples: query)
-  }
-}
-
-// MARK: Seven elements and one more
-
-extension Select {
-  /// Right-joins another table, with nil for its rows without a match.
-  @inlinable
-  public consuming func rightJoin<
-    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput,
-    G: JoinedOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other)
-  > where Row == (A, B, C, D, E, F, G) {
-    query.add(Other.source(), .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Right-joins a table under another name, with nil for its rows without a match.
-  @inlinable
-  public consuming func rightJoin<
-    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput,
-    G: JoinedOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other)
-  > where Row == (A, B, C, D, E, F, G) {
-    query.add(other.source, .right, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins another table, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<
-    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput,
-    G: JoinedOutput, Other: Sqlable
-  >(_ other: Other.Type, on condition: any SqlCondition) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other?)
-  > where Row == (A, B, C, D, E, F, G) {
-    query.add(Other.source(), .full, on: condition)
-    return .init(tuples: query)
-  }
-
-  /// Full-joins a table under another name, with nil for rows of either side without a match.
-  @inlinable
-  public consuming func fullJoin<
-    A: JoinedOutput, B: JoinedOutput, C: JoinedOutput, D: JoinedOutput, E: JoinedOutput, F: JoinedOutput,
-    G: JoinedOutput, Other: Sqlable
-  >(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
-    (A.Unmatched, B.Unmatched, C.Unmatched, D.Unmatched, E.Unmatched, F.Unmatched, G.Unmatched, Other?)
-  > where Row == (A, B, C, D, E, F, G) {
+  public consuming func fullJoin<each Item: JoinedOutput, Other: Sqlable>(
+    _ other: Alias<Other>, on condition: any SqlCondition
+  ) -> Select<(repeat (each Item).Unmatched, Other?)> where Row == (repeat each Item) {
     query.add(other.source, .full, on: condition)
     return .init(tuples: query)
   }

@@ -85,6 +85,20 @@ import Testing
     }
   }
 
+  @Test(.needs(39, "a FULL JOIN")) func rowsOfMoreThanSixModelsHaveElementsByNumberOnceTheyHaveAName() throws {
+    try withCompany { db in
+      let five = Worker.join(b, on: same(b)).join(c, on: same(c)).join(d, on: same(d)).join(e, on: same(e))
+      let (g, h) = (Alias(Worker.self, "g"), Alias(Worker.self, "h"))
+      let eight = five.join(f, on: same(f)).join(g, on: same(g)).leftJoin(h, on: next(h)).orderBy(Worker.id)
+      let rows = try eight.run(db)
+      #expect(rows.map { $0.6.id } == [1, 2, 3, 4] && rows.map { $0.7?.id } == [2, 3, 4, nil])
+      let full = five.join(f, on: same(f)).fullJoin(g, on: next(g))
+      let last = try full.run(db)
+      #expect(last.filter { $0.0 == nil }.map { $0.6?.id } == [1])
+      #expect(last.filter { $0.6 == nil }.map { $0.5?.id } == [4])
+    }
+  }
+
   @Test func upToSixTermsAreKnownByTheirNumbersAndMoreByTheirNames() throws {
     try withCompany { db in
       let (id, name, salary) = (Worker.id, Worker.name, Worker.salary)

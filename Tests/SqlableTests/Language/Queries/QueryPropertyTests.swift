@@ -205,7 +205,7 @@ import Testing
   }
 
   private func run(
-    _ statement: PreparedSelect<DynamicRow>, _ values: [any SqlValue]
+    _ statement: Prepared<DynamicRow, [DynamicRow]>, _ values: [any SqlValue]
   ) throws -> [DynamicRow] {
     switch values.count {
     case 0: try statement.run()
