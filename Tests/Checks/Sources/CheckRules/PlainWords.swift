@@ -26,7 +26,7 @@ private let replacements = [
 /// A phrase may go on in the next line.
 public func checkWords(_ files: [SourceFile]) -> Report {
   var report = Report()
-  for file in files where file.path.hasSuffix(".md") || file.path.hasPrefix("Sources/") {
+  for file in files where file.path.hasSuffix(".md") || file.path.hasPrefix("Sources/") && !file.isTest {
     var before: [ProseWord] = []
     var last = 0
     for (number, line) in file.isSwift ? Array(file.lines.enumerated()) : proseLines(file) {

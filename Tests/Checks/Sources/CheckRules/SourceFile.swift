@@ -29,10 +29,16 @@ public struct SourceFile: Sendable {
 
   var isSwift: Bool { path.hasSuffix(".swift") }
 
-  /// The name of the target under `Sources`, if the file belongs to one.
+  /// Whether it belongs to tests: those of a package in another package, too.
+  var isTest: Bool { path.hasPrefix("Tests/") || path.contains("/Tests/") }
+
+  /// The name of the target under `Sources`, if the file belongs to one of this package.
   var target: String? {
     let parts = path.split(separator: "/")
-    return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
+    guard parts.count > 2, parts[0] == "Sources", !["Package.swift", "Sources", "Tests"].contains(parts[2]) else {
+      return nil
+    }
+    return String(parts[1])
   }
 
   func text(_ line: Range<Int>) -> String { String(decoding: bytes[line], as: UTF8.self) }
