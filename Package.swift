@@ -16,7 +16,14 @@ let keyOfTests: [SwiftSetting] = Context.environment["SQLABLE_KEY"] == nil ? [] 
 
 let package = Package(
   name: "Sqlable",
-  products: [.library(name: "Sqlable", targets: ["Sqlable"])],
+  products: [
+    .library(name: "Sqlable", targets: ["Sqlable"]),
+    .library(name: "SqlableCore", targets: ["SqlableCore"]),
+    .library(name: "SqlableRecovery", targets: ["SqlableRecovery"]),
+    .library(name: "SqlableSealing", targets: ["SqlableSealing"]),
+    .library(name: "SqlableCluster", targets: ["SqlableCluster"]),
+    .library(name: "SqlableIntegrations", targets: ["SqlableIntegrations"]),
+  ],
   traits: [
     .trait(name: "Macros", description: "The macros @Sqlable and @SqlEmbedded, which write a model's conformance."),
     .trait(name: "Logging", description: "Slow statements and errors to a Logger of swift-log."),
@@ -56,24 +63,49 @@ let package = Package(
         .product(name: $0, package: "swift-syntax", condition: .when(traits: ["Macros"]))
       }
     ),
+    // From the bottom up. A module uses only those above it in this list that it names.
+    .target(name: "SqlableCore", dependencies: ["CSqlableSQLite"], swiftSettings: keyOfTests),
+    .target(name: "SqlableQueries", dependencies: ["SqlableCore"]),
+    .target(name: "SqlableSchema", dependencies: ["SqlableCore", "SqlableQueries"]),
+    .target(name: "SqlableDocuments", dependencies: ["SqlableCore", "SqlableQueries", "SqlableSchema"]),
+    .target(name: "SqlablePool", dependencies: ["SqlableCore", "SqlableQueries", "SqlableSchema"]),
+    .target(name: "SqlableBackup", dependencies: ["SqlableCore", "SqlableSchema", "SqlablePool"]),
     .target(
       name: "Sqlable",
       dependencies: [
-        "CSqlableSQLite",
+        "SqlableCore", "SqlableQueries", "SqlableSchema", "SqlableDocuments", "SqlablePool", "SqlableBackup",
         .target(name: "SqlableMacros", condition: .when(traits: ["Macros"])),
+      ]
+    ),
+    .target(name: "SqlableRecovery", dependencies: ["SqlableCore", "SqlableSchema", "SqlablePool", "SqlableBackup"]),
+    .target(
+      name: "SqlableSealing",
+      dependencies: [
+        "Sqlable", .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Crypto"])),
+      ]
+    ),
+    .target(
+      name: "SqlableCluster",
+      dependencies: [
+        "Sqlable",
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Cluster"])),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Cluster"])),
+        .target(name: "CSqlableDqlite", condition: .when(traits: ["ClusterNode"])),
+      ]
+    ),
+    .target(
+      name: "SqlableIntegrations",
+      dependencies: [
+        "Sqlable", .target(name: "SqlableCluster", condition: .when(traits: ["Cluster"])),
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
         .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
         .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
         .product(
           name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Lifecycle"])),
-        .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Crypto"])),
-        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Cluster"])),
-        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Cluster"])),
-        .target(name: "CSqlableDqlite", condition: .when(traits: ["ClusterNode"])),
-      ],
-      swiftSettings: keyOfTests
+      ]
     ),
-    .testTarget(name: "SqlableTests", dependencies: ["Sqlable"], exclude: ["Coding/Golden"]),
+    .testTarget(
+      name: "SqlableTests", dependencies: ["Sqlable", "SqlableRecovery"], exclude: ["Coding/Golden"]),
   ],
   swiftLanguageModes: [.v6]
 )

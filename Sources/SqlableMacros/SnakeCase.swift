@@ -1,1 +1,1 @@
-../Sqlable/Model/SnakeCase.swift
+../SqlableCore/Model/SnakeCase.swift

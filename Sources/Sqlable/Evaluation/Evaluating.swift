@@ -1,5 +1,7 @@
 // Statements and queries evaluated on structs, which become the rows of a database in memory for as long as it takes.
 
+import SqlableCore
+
 extension Statement where Output == [Model] {
   /// Returns the rows that the read would return, if its table had these rows.
   ///

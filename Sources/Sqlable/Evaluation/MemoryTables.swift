@@ -1,3 +1,6 @@
+import SqlableCore
+import SqlableSchema
+
 /// Tables made of arrays of structs, on which a query can be evaluated without a database of the program's own.
 ///
 /// ```swift

@@ -1,4 +1,11 @@
 @testable import Sqlable
+@testable import SqlableCore
+@testable import SqlableQueries
+@testable import SqlableSchema
+@testable import SqlableDocuments
+@testable import SqlablePool
+@testable import SqlableBackup
+@testable import SqlableRecovery
 
 /// What decides when the connection that looks for other processes' commits looks, and what it makes of a look.
 protocol CommitRule: Hashable {

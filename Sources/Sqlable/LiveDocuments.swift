@@ -1,0 +1,60 @@
+import SqlableCore
+import SqlableDocuments
+import SqlablePool
+
+extension AnyStatement {
+  /// Returns a live result: what running the statement gives, at once and again after every commit that could change
+  /// it.
+  ///
+  /// ```swift
+  /// let search = try policy.statement(json: body)
+  /// for try await result in search.updates(in: pool, onlyChanges: true) { try send(result) }
+  /// ```
+  ///
+  /// The filter decides by row, as for a statement of its type, where the whole rows of one model are read, or their
+  /// number or existence. Without `onlyChanges` a client can notice commits that only concern rows that a policy hides
+  /// from it.
+  ///
+  /// Throws as a statement's live result does: `.invalidStatement` for one that writes.
+  public func updates(
+    in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
+  ) -> Updates<Output> {
+    let tree = decoded.tree
+    let source = ResultSource<Output>(
+      key: .init(self, Output.self, onlyChanges: onlyChanges), place: .init(file: file, line: line),
+      onlyChanges: onlyChanges, texts: { [try tree.followed.withValues().sql] },
+      filtered: {
+        let query = try tree.followed
+        return query.readsWholeRows ? query : nil
+      },
+      rows: { db, notes in
+        let query = try tree.followed
+        if query.form == .rows {
+          let reading = try db.beginReading(query)
+          defer { db.endReading(reading.rows) }
+          var rows: [DynamicRow] = []
+          while let row = try reading.next({ try DynamicRow.next(of: &$0) }) {
+            notes.add(reading.rows.statement)
+            rows.append(row)
+          }
+          return .rows(rows)
+        }
+        let reading = try db.beginReading(modelsOf: query)
+        defer { db.endReading(reading) }
+        let isFound = try reading.step()
+        if isFound { notes.add(reading.statement) }
+        let number = isFound ? Int(reading.statement.integer(at: 0)) : 0
+        return query.form == .exists ? .exists(number != 0) : .number(number)
+      })
+    return Updates(pool, source)
+  }
+}
+
+extension SelectQuery {
+  /// Whether it reads rows of one model as they are stored, or their number or existence.
+  fileprivate var readsWholeRows: Bool {
+    let clauses = clauses
+    return clauses.sources.count == 1 && clauses.sources[0].alias == nil && clauses.results == [.model(0)]
+      && !clauses.isDistinct && clauses.groups.isEmpty && clauses.having == nil && clauses.compounds.isEmpty
+  }
+}

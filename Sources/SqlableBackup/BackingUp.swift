@@ -1,0 +1,152 @@
+import Glibc
+import SqlableCore
+
+// Backing up into a file, and replacing the contents of a database.
+
+extension SqliteDatabase {
+  /// Backs the database up into a file.
+  func writeBackup(to path: String, _ options: BackupOptions, _ stop: BackupStop) throws {
+    try labelling {
+      try stop.mapping {
+        try options.validate()
+        let target = try BackupTarget(path)
+        let source = try BackupSource.handle(self, options, stop)
+        let sourcePath = try source.path()
+        try target.check(against: sourcePath)
+        try target.prepareForReplacing(self, replacesOtherKeys: options.replacesOtherKeys)
+        let file = try PartialFile.make(beside: target.path, mode: sourcePath.isEmpty ? 0o644 : 0o600)
+        try fill(file, from: source, options)
+        if let info = FileIdentity.info(sourcePath) { try file.takePermissions(of: info) }
+        try file.sync()
+        try stop.check()
+        // Once more: another program may have opened it meanwhile.
+        try target.prepareForReplacing(self, replacesOtherKeys: options.replacesOtherKeys)
+        try file.rename(to: target)
+      }
+    }
+  }
+
+  /// Copies the database into a file, and checks the copy.
+  func fill(_ file: PartialFile, from source: BackupSource, _ options: BackupOptions) throws {
+    guard !isInMemory || family.key?.secret == nil else {
+      throw misuse(
+        "a database in memory is not encrypted, and its backup would be a plain file, although the handle has a key; "
+          + "open it with the key .unencrypted")
+    }
+    switch options.method {
+    case .copied:
+      try source.copy(to: Connection.unjournaled(file.path, label: configuration.label, cipher), options)
+    case .vacuumed:
+      try source.vacuum(into: file.path, options)
+      try source.checkUnchanged()
+    }
+    try file.demandNoLog(cipher)
+    var options = options
+    // The copy is a database of its own.
+    if options.database != "main" { options.schema = nil }
+    let copy = try BackupSource.file(file.path, for: self, source.stop)
+    try copy.check(options, "the copy of the database")
+  }
+
+  /// Throws `.misuse` if the source has another text encoding: SQLite fixes the encoding of a connection when it first
+  /// reads the schema, and every open one would refuse the file from then on.
+  private func checkEncoding(of source: BackupSource, _ connection: Connection) throws {
+    let own = try connection.pragma("PRAGMA encoding") ?? ""
+    let other = try source.db.locked { try source.db.openConnection().pragma("PRAGMA encoding") } ?? ""
+    guard own != other else { return }
+    throw misuse(
+      "the database has the text encoding \(own) and the backup \(other), which open connections can't read; close all "
+        + "of them, and put the backup's file in the place of the database and its log")
+  }
+
+  /// Replaces the contents of the database with those of `source`, in one write transaction.
+  ///
+  /// Through SQLite and not by renaming a file: the connections of this process and of others keep the old file, and
+  /// its log and locks, until they close it. In a transaction they see the old contents or the new ones, as they do
+  /// with any commit; a process that is killed leaves the old ones.
+  func replaceContents(from source: BackupSource, _ options: BackupOptions) throws {
+    try locked {
+      let connection = try openConnection()
+      try checkIsNotInFunction(connection)
+      guard connection.transactionLevel == 0, connection.isAutocommit else {
+        throw misuse("can't replace the database inside a transaction")
+      }
+      guard connection.openCursors == 0 else {
+        throw misuse("can't replace the database while its rows are being read")
+      }
+      guard !connection.isReadOnly else {
+        throw SqlError(.readOnly, message: "the database was opened read-only, and can't be replaced")
+      }
+      try checkFile(connection)
+      try checkEncoding(of: source, connection)
+      try source.copy(to: connection, options) { [self] last in
+        // Checked again: the file may have been deleted since.
+        try checkFile(connection)
+        guard let observation else { throw misuse("the handle was closed while its database was replaced") }
+        try observation.commitUnrecorded(last)
+      }
+      // What was damaged is no longer there.
+      family.corruption.clear()
+      shrinkLog(connection)
+    }
+  }
+
+  /// Moves the log, which has a copy of each page now, into the file, unless another connection needs it.
+  private func shrinkLog(_ connection: Connection) {
+    guard !isInMemory else { return }
+    // It would wait for readers, and keep writers waiting meanwhile.
+    _ = try? connection.withBusyTimeout(.zero) { try connection.checkpoint(.truncate) }
+  }
+
+  /// The source as it can be copied into this database: itself, or a copy with another header or pages of another size.
+  ///
+  /// SQLite can't change the size of the pages of a database in WAL mode, or in memory. It copies the demand for WAL
+  /// mode with the first page, which a database in memory can't meet, and another one does not expect.
+  func adapted(_ source: BackupSource, _ options: BackupOptions) throws -> BackupSource {
+    let (path, isWAL, size, isEmpty) = try locked {
+      let connection = try openConnection()
+      return (
+        connection.absolutePath, try connection.journalMode() == "wal", try connection.pageSize(),
+        try connection.pragma("PRAGMA page_count") == "0"
+      )
+    }
+    guard source.cipher == nil || !isInMemory else {
+      throw misuse("a database in memory is not encrypted, and can't take the pages of an encrypted one")
+    }
+    let sourceSize = try source.pageSize()
+    let isResized = sourceSize != size && (isInMemory ? !isEmpty : isWAL)
+    guard try isResized || (!isWAL && source.demandsLog()) else { return source }
+    guard !isInMemory || !isResized else {
+      throw misuse("a database in memory with pages of \(size) bytes can't take one with pages of \(sourceSize)")
+    }
+    let copy =
+      isInMemory
+      ? try PartialFile.makeNumbered(beside: PartialFile.temporaryDirectory + "/sqlable-memory")
+      : try PartialFile.make(beside: path, mode: 0o600)
+    try source.copy(to: Connection.unjournaled(copy.path, label: configuration.label, cipher), options)
+    try copy.demandNoLog(cipher)
+    guard isResized else { return try BackupSource.file(copy, for: self, source.stop) }
+    let converted = try PartialFile.make(beside: copy.path, mode: 0o600)
+    try BackupSource.file(copy.path, for: self, source.stop).vacuum(into: converted.path, options, pageSize: size)
+    return try BackupSource.file(converted, for: self, source.stop)
+  }
+}
+
+extension BackupSource {
+  /// Runs `VACUUM INTO`.
+  func vacuum(into path: String, _ options: BackupOptions, pageSize: Int? = nil) throws {
+    // The new file would have the settings of SQLCipher 4.
+    guard cipher?.settings.areUsual ?? true else {
+      throw db.misuse("VACUUM INTO keeps no cipher settings; copy the pages, or use export(to:key:cipher:)")
+    }
+    try db.locked {
+      let connection = try db.openConnection()
+      if let pageSize { try connection.pragma("PRAGMA page_size = \(pageSize)") }
+      try connection.pragma("VACUUM \(name.quotedName) INTO \(path.quotedText)")
+      let size = FileIdentity.info(path).map { Int($0.st_size) } ?? 0
+      let ownSize = try pageSize ?? self.pageSize()
+      let pages = size / max(1, ownSize)
+      try options.progress?(BackupProgress(copiedPages: pages, totalPages: pages, pageSize: ownSize))
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import Glibc
+import SqlableCore
+
+extension SqliteDatabase {
+  /// Returns the bytes of a backup, in chunks, for a store that is not a file system.
+  ///
+  /// ```swift
+  /// for try await chunk in db.backupBytes() { try await upload.append(chunk) }
+  /// ```
+  ///
+  /// They are those of the file that ``backup(to:_:)-(String,_)`` makes. Each loop makes a checked copy first, in a
+  /// temporary file, then reads it. All chunks but the last have `chunkSize` bytes; the last may have fewer. The file
+  /// has no name by the time the first chunk is there, and is freed when the loop ends. Throws what the backup throws.
+  ///
+  /// The temporary file is made in `directory`; nil is the directory of the database, or that of temporary files for a
+  /// database in memory.
+  public func backupBytes(
+    _ options: BackupOptions = BackupOptions(), chunkSize: Int = 1 << 20, directory: String? = nil
+  ) -> BackupBytes {
+    BackupBytes(db: self, options: options, chunkSize: chunkSize, directory: directory)
+  }
+}
+
+/// The bytes of a backup, in chunks.
+public struct BackupBytes: AsyncSequence, Sendable {
+  public typealias Element = [UInt8]
+
+  let db: SqliteDatabase
+  let options: BackupOptions
+  let chunkSize: Int
+  let directory: String?
+
+  public func makeAsyncIterator() -> Iterator { Iterator(bytes: self) }
+
+  /// Makes the copy with the first chunk that it is asked for.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let bytes: BackupBytes
+    fileprivate var file: PartialFile?
+    fileprivate var position = 0
+    fileprivate var isDone = false
+
+    fileprivate init(bytes: BackupBytes) { self.bytes = bytes }
+
+    /// The next chunk; nil after the last one.
+    public mutating func next() async throws -> [UInt8]? {
+      guard !isDone else { return nil }
+      // Also after an error: what follows would not belong to what came before.
+      isDone = true
+      let (bytes, position) = (bytes, position)
+      let stop = BackupStop(bytes.db.configuration, bytes.options, deadline: Deadline.current)
+      let file =
+        if let file { file } else { try await onBackupThread(stop) { try bytes.copy(stop) } }
+      self.file = file
+      let chunk = try await onBackupThread(stop) { try file.read(bytes.chunkSize, at: position) }
+      try Task.checkCancellation()
+      guard !chunk.isEmpty else {
+        self.file = nil
+        return nil
+      }
+      self.position += chunk.count
+      isDone = false
+      return chunk
+    }
+  }
+
+  private func copy(_ stop: BackupStop) throws -> PartialFile {
+    try db.labelling {
+      try stop.mapping {
+        guard chunkSize > 0 else { throw SqlError.misuse("a chunk of a backup must have at least one byte") }
+        guard directory != "" else { throw SqlError.misuse("the directory of a backup can't be empty") }
+        let source = try BackupSource.handle(db, options, stop)
+        let file = try PartialFile.makeNumbered(beside: place(source.path()))
+        try db.fill(file, from: source, options)
+        file.removeName()
+        return file
+      }
+    }
+  }
+
+  /// The path beside which the temporary file is made.
+  private func place(_ path: String) throws -> String {
+    let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) }
+    guard let directory = directory ?? (path.isEmpty ? PartialFile.temporaryDirectory : nil) else { return path }
+    return try BackupTarget(directory + "/" + (name ?? "sqlable-memory")).path
+  }
+}
+
+extension PartialFile {
+  /// Reads a number of bytes; fewer only at the end of the file.
+  func read(_ count: Int, at position: Int) throws -> [UInt8] {
+    var size = stat()
+    guard fstat(descriptor, &size) == 0 else { throw SqlError.system("read", path, errno) }
+    let count = min(count, max(0, Int(size.st_size) - position))
+    var code: Int32 = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      while filled < count {
+        let part = pread(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled, off_t(position + filled))
+        if part > 0 {
+          filled += part
+        } else if part == 0 || errno != EINTR {
+          code = part == 0 ? EIO : errno
+          return
+        }
+      }
+    }
+    guard code == 0 else { throw SqlError.system("read", path, code) }
+    return bytes
+  }
+}

@@ -1,0 +1,53 @@
+// What is checked before a backup gets its name, or a restore replaces anything.
+
+import SqlableCore
+import SqlableSchema
+
+extension BackupSource {
+  /// Checks the database, as the options say. Throws `.corrupt` with what is damaged, `.constraint(.foreignKey)` with
+  /// the tables whose rows refer to none, and `.schema(.mismatch)`.
+  ///
+  /// - Parameter what: What it is, for the error.
+  package func check(_ options: BackupOptions, _ what: String) throws {
+    do {
+      try db.locked {
+        let connection = try db.openConnection()
+        if options.checks.contains(.integrity) { try checkIntegrity(connection) }
+        if options.checks.contains(.foreignKeys) { try checkForeignKeys(connection) }
+      }
+      if let schema = options.schema {
+        guard name == "main" else { throw SqlError.misuse("only a handle's own database has models to compare") }
+        try schema.verify(db)
+      }
+    } catch var error as SqlError {
+      error.message = "\(what): \(error.message)"
+      error.transaction = .none
+      throw error
+    }
+  }
+
+  private static let maximumShown = 10
+
+  private func checkIntegrity(_ connection: Connection) throws {
+    var found: [String] = []
+    let pragma = "integrity_check".quotedName(inDatabase: name)
+    try connection.eachRow("PRAGMA \(pragma)(\(BackupSource.maximumShown))") { row in found.append(row.first ?? "") }
+    guard found != ["ok"] else { return }
+    throw SqlError(.corrupt, message: "it is damaged: " + found.joined(separator: "; "), label: connection.label)
+  }
+
+  private func checkForeignKeys(_ connection: Connection) throws {
+    var (tables, counts) = ([String](), [String: Int]())
+    let pragma = "foreign_key_check".quotedName(inDatabase: name)
+    try connection.eachRow("PRAGMA \(pragma)") { row in
+      guard row.count > 2 else { return }
+      let reference = "\(row[0]) refer to missing rows of \(row[2])"
+      if counts[reference] == nil { tables.append(reference) }
+      counts[reference, default: 0] += 1
+    }
+    guard !tables.isEmpty else { return }
+    let message = tables.prefix(BackupSource.maximumShown).map { "\(counts[$0] ?? 0) rows of \($0)" }
+    throw SqlError(
+      .constraint(.foreignKey), message: message.joined(separator: "; "), label: connection.label)
+  }
+}

@@ -1,0 +1,64 @@
+import Dispatch
+import Glibc
+import SqlableCore
+
+/// Ends a backup or restore before it is done: if its task is cancelled, or when its time is over.
+///
+/// Statements are interrupted; the copy checks between its steps.
+package final class BackupStop: Sendable {
+  private enum Reason {
+    case cancelled, late
+  }
+
+  let interruption: Interruption
+  private let reason = Guarded<Reason?>(nil)
+  private let end: ContinuousClock.Instant?
+
+  /// - Parameter deadline: That of the task, for the calls of a pool.
+  package init(_ configuration: Configuration, _ options: BackupOptions, deadline: ContinuousClock.Instant? = nil) {
+    interruption = Interruption(busyTimeout: configuration.busyTimeout)
+    end = [deadline, options.timeLimit.map { .now + $0 }].compactMap(\.self).min()
+    guard let end else { return }
+    DispatchQueue.global().asyncAfter(deadline: .now() + ContinuousClock.now.duration(to: end).dispatched) {
+      [weak self] in self?.request(.late)
+    }
+  }
+
+  func cancel() { request(.cancelled) }
+
+  private func request(_ new: Reason) {
+    reason.withLock { $0 = $0 ?? new }
+    interruption.request()
+  }
+
+  /// Throws if the work must end.
+  func check() throws {
+    if Task.isCancelled { request(.cancelled) }
+    if let end, ContinuousClock.now >= end { request(.late) }
+    guard let reason = reason.withLock({ $0 }) else { return }
+    throw BackupStop.error(reason)
+  }
+
+  /// Waits until a time; calls `check` meanwhile.
+  func sleep(until time: ContinuousClock.Instant, _ check: () throws -> Void) throws {
+    while ContinuousClock.now < time {
+      try check()
+      usleep(UInt32(min(20_000, max(0, ContinuousClock.now.duration(to: time).wholeMicroseconds))))
+    }
+  }
+
+  /// Calls `body`, and throws the reason if it was stopped.
+  func mapping<Value>(_ body: () throws -> Value) throws -> Value {
+    do { return try body() } catch let error as SqlError where error.kind == .interrupted || error.kind == .busy {
+      guard let reason = reason.withLock({ $0 }) else { throw error }
+      throw BackupStop.error(reason)
+    }
+  }
+
+  private static func error(_ reason: Reason) -> any Error {
+    switch reason {
+    case .cancelled: CancellationError()
+    case .late: SqlError(.timeout, message: "the deadline passed before the backup or restore was done")
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import Glibc
+import SqlableCore
+
+/// The file that a backup becomes.
+package struct BackupTarget {
+  /// Absolute, without symbolic links.
+  package let path: String
+  let directory: String
+
+  package init(_ path: String) throws {
+    try BackupTarget.check(path)
+    let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
+    let parent = String(decoding: path.utf8.dropLast(name.utf8.count), as: UTF8.self)
+    guard !["", ".", ".."].contains(name) else { throw BackupTarget.directory(path) }
+    // A link stays one: the file that it leads to is replaced.
+    if FileIdentity.linkInfo(path)?.isLink == true {
+      self.path = try BackupTarget.resolved(path)
+    } else {
+      let directory = try BackupTarget.resolved(parent.isEmpty ? "." : parent)
+      self.path = directory == "/" ? "/" + name : directory + "/" + name
+    }
+    let end = self.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? self.path.startIndex
+    directory = end == self.path.startIndex ? "/" : String(self.path[..<end])
+    if let info = FileIdentity.info(self.path), !info.isRegular { throw BackupTarget.directory(path) }
+  }
+
+  /// Throws for a path that can't be that of a file.
+  static func check(_ path: String) throws {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw SqlError.misuse("the path of a backup can't be empty or contain a NUL byte")
+    }
+    guard !path.begins(with: "file:"), path != ":memory:" else {
+      throw SqlError.misuse("the path of a backup must be that of a file, not a URI or :memory:")
+    }
+  }
+
+  private static func directory(_ path: String) -> SqlError {
+    SqlError(.cannotOpen, message: "the path of the backup is a directory, or another thing that is no file: \(path)")
+  }
+
+  private static func resolved(_ path: String) throws -> String {
+    guard let resolved = realpath(path, nil) else { throw SqlError.system("find", path, errno) }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// The suffixes of the files that belong to a database.
+  private static let suffixes = ["", "-wal", "-shm", "-journal", "-gate"]
+
+  /// Throws `.misuse` if it is a file of the database at `source`, which the backup would destroy.
+  func check(against source: String) throws {
+    guard !source.isEmpty else { return }
+    for name in [path, PartialFile.name(beside: path)] {
+      let identity = FileIdentity(name)
+      for suffix in BackupTarget.suffixes {
+        guard name == source + suffix || (identity != nil && identity == FileIdentity(source + suffix)) else {
+          continue
+        }
+        throw SqlError.misuse("the target of the backup is the database itself, or a file that belongs to it: \(path)")
+      }
+    }
+  }
+
+  /// Whether the file is plain and the database encrypted, or the other way round, or has another key.
+  private func isOfAnotherKey(_ db: SqliteDatabase) -> Bool {
+    guard let file = try? RawFile(path: path) else { return false }
+    return db.cipher == nil ? file.looksEncrypted : file.isPlain || file.looksEncrypted
+  }
+
+  private func otherKey(_ db: SqliteDatabase) -> SqlError {
+    let isPlain = (try? RawFile(path: path))?.isPlain == true
+    let difference = isPlain ? "is not encrypted" : db.cipher == nil ? "is encrypted" : "has another key"
+    return SqlError(
+      .wrongKey,
+      message:
+        "the file at the target of the backup \(difference), and is replaced only with replacesOtherKeys: \(path)")
+  }
+
+  /// Makes sure that the target can be replaced: that it is a database or empty, and that nothing beside it would be
+  /// taken for the log of the copy.
+  ///
+  /// A log has no mark of the file that it belongs to. Where one is left beside the new file, the next connection reads
+  /// its pages in place of the new ones, and the copy is damaged. A file of another connection in WAL mode has its log
+  /// beside it until the last connection closes. So one without a log is open in WAL mode nowhere; the log of another
+  /// is closed, which fails as long as it is open. In the other modes a connection has a journal only while it writes,
+  /// and SQLite refuses to begin one once its file has been replaced.
+  ///
+  /// - Parameter replacesOtherKeys: Whether it may be a database that the handle's key does not open.
+  func prepareForReplacing(_ db: SqliteDatabase, replacesOtherKeys: Bool) throws {
+    let label = db.configuration.label
+    let logs = ["-wal", "-journal"].map { path + $0 }
+    let hasLog = { logs.contains { FileIdentity.linkInfo($0) != nil } }
+    guard let info = FileIdentity.info(path), info.st_size > 0 else {
+      guard !hasLog() else {
+        throw SqlError.misuse(
+          "a log without its database is beside the target of the backup, and would damage it: \(path)-wal or -journal")
+      }
+      return
+    }
+    var hasOtherKey = false
+    do {
+      try db.openFile(at: path, isImmutable: true).close()
+    } catch let error as SqlError where [.notADatabase, .wrongKey].contains(error.kind) && isOfAnotherKey(db) {
+      guard replacesOtherKeys else { throw otherKey(db) }
+      hasOtherKey = true
+    } catch let error as SqlError where error.kind == .notADatabase {
+      throw SqlError(
+        .notADatabase, message: "the file at the target of the backup is not a database, and is not replaced: \(path)")
+    } catch let error as SqlError where error.kind == .wrongKey {
+      throw SqlError(
+        .wrongKey, message: "the file at the target of the backup has another key, or is damaged: \(path)")
+    } catch let error as SqlError where error.kind == .corrupt {
+      // An earlier backup that was damaged since.
+    }
+    guard hasLog() else { return }
+    guard !hasOtherKey else {
+      throw SqlError(
+        .cannotOpen,
+        message: "the file at the target of the backup has another key, and a log that only that key closes: \(path)")
+    }
+    do { try Connection.closeLog(ofFileAt: path, label: label, db.cipher) } catch let error as SqlError {
+      throw SqlError(
+        error.kind == .busy ? .busy : .cannotOpen,
+        message: "the file at the target of the backup is open, or has a log that can't be closed "
+          + "(\(error.message)): \(path)")
+    }
+    guard !hasLog() else {
+      throw SqlError(.busy, message: "the file at the target of the backup is open: \(path)")
+    }
+  }
+}

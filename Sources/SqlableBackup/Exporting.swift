@@ -1,0 +1,154 @@
+import Glibc
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+
+extension SqliteDatabase {
+  /// Copies the database into a new file with another key, or with none: an encrypted copy of a plain database, a plain
+  /// one of an encrypted database, or one with other cipher settings.
+  ///
+  /// ```swift
+  /// try db.export(to: "bikes-encrypted.sqlite", key: .rawFile("/run/secrets/bikes.key"))
+  /// // ATTACH 'bikes-encrypted.sqlite' AS sqlable_export KEY …
+  /// // SELECT sqlcipher_export('sqlable_export')
+  /// ```
+  ///
+  /// The copy is one snapshot of what was committed when it began: tables with their rowids, indexes, views, triggers,
+  /// `user_version` and `application_id`. It is made under a temporary name, checked, synced and renamed, and has the
+  /// permissions of the database. `checks` are those of a backup, and `.integrity` compares the rowids, too.
+  ///
+  /// Blocks the thread; the handle can be used meanwhile. It needs the package trait `SQLCipher`, and throws `.misuse`
+  /// without it, inside a transaction, for a database in memory and if there is a file at the path.
+  public func export(
+    to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .integrity
+  ) throws {
+    try labelling {
+      try Cipher.check()
+      try cipher.validate()
+      guard !isInMemory else { throw misuse("a database in memory has no file to export") }
+      guard cipher.plaintextHeaderSize == 0 || key?.hasSalt == true else {
+        throw misuse("a file with a plaintext header has no room for the salt: its key must be a raw one with it")
+      }
+      guard transactionLevel == 0 else {
+        throw misuse("can't export inside a transaction, whose changes the copy would lack")
+      }
+      let target = try BackupTarget(path)
+      guard DatabaseFiles(of: target.path).paths.isEmpty else {
+        throw misuse("there is a file at \(path), or one of a database there")
+      }
+      let file = try PartialFile.make(beside: target.path, mode: 0o600)
+      let source = try createChild(isReadOnly: false, attached: [:])
+      try source.locked {
+        try source.openConnection().export(
+          to: file.path, Cipher(key, cipher), comparesRowids: checks.contains(.integrity))
+        if let info = try FileIdentity.info(source.openConnection().absolutePath) { try file.takePermissions(of: info) }
+      }
+      try source.close()
+      let reading = Configuration(
+        label: configuration.label, isReadOnly: true, journalMode: .delete, foreignKeys: configuration.foreignKeys,
+        key: key ?? .unencrypted, cipher: cipher)
+      let copy = try SqliteDatabase.openOther(at: file.path, reading, functions)
+      let options = BackupOptions(checks: checks)
+      try BackupSource.reading(copy, BackupStop(reading, options)).check(options, "the exported copy")
+      try file.sync()
+      try file.rename(to: target)
+    }
+  }
+}
+
+extension SqlitePool {
+  /// Copies the database into a new file with another key, or with none; see
+  /// ``SqliteDatabase/export(to:key:cipher:checks:)``.
+  public func export(
+    to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .integrity
+  ) throws {
+    try checkFork()
+    try withState { try $0.checkIsOpen(configuration.handles.label) }
+    try root.export(to: path, key: key, cipher: cipher, checks: checks)
+  }
+}
+
+extension Connection {
+  private static let exported = "sqlable_export"
+
+  /// Copies the main database into an empty file.
+  fileprivate func export(to path: String, _ cipher: Cipher?, comparesRowids: Bool) throws {
+    let settings = ["user_version", "application_id", "auto_vacuum"]
+    let size = try pageSize()
+    try attach(path, as: Connection.exported, cipher?.key)
+    for (name, value) in cipher?.settings.pragmas ?? [("page_size", "\(size)")] {
+      try pragma("PRAGMA \(name == "cipher_memory_security" ? "" : Connection.exported + ".")\(name) = \(value)")
+    }
+    try pragma("PRAGMA \(Connection.exported).journal_mode = OFF")
+    try pragma("PRAGMA \(Connection.exported).synchronous = OFF")
+    // The rows that are copied again may refer to missing ones.
+    try pragma("PRAGMA foreign_keys = OFF")
+    try pragma("BEGIN")
+    do {
+      // The first read takes the snapshot.
+      let values = try settings.map { try pragma("PRAGMA main.\($0)") ?? "0" }
+      for (name, value) in zip(settings, values).reversed() {
+        try pragma("PRAGMA \(Connection.exported).\(name) = \(value)")
+      }
+      try pragma("SELECT sqlcipher_export('\(Connection.exported)')")
+      // Triggers are in the copy already.
+      try withoutTriggers {
+        for table in try rowidTables() where try !hasSameRowids(table) { try copyRowids(of: table) }
+      }
+      if comparesRowids { for table in try rowidTables() { try checkRowids(of: table) } }
+      try pragma("COMMIT")
+    } catch {
+      undoTransaction()
+      throw error
+    }
+    try pragma("DETACH \(Connection.exported)")
+  }
+
+  /// A table with a rowid, and a name by which SQL reads it.
+  private typealias RowidTable = (name: String, rowid: String, columns: [String])
+
+  /// The tables whose rowids the copy must have. Those without any name for it are left out.
+  private func rowidTables() throws -> [RowidTable] {
+    var tables: [RowidTable] = []
+    var names: [String] = []
+    try eachRow(
+      "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0 AND name NOT GLOB 'sqlite_*'"
+    ) { names.append($0[0]) }
+    for name in names {
+      var (all, stored): ([String], [String]) = ([], [])
+      try eachRow("PRAGMA main.table_xinfo(\(name.quotedName))") { row in
+        all.append(row[1])
+        if row[6] == "0" { stored.append(row[1]) }
+      }
+      guard let rowid = String.rowidName(beside: all), !stored.isEmpty else { continue }
+      // A table without a rowid has no such column.
+      do { try pragma("SELECT \(rowid) FROM main.\(name.quotedName) LIMIT 0") } catch is SqlError { continue }
+      tables.append((name, rowid, stored))
+    }
+    return tables
+  }
+
+  private func hasSameRowids(_ table: RowidTable) throws -> Bool {
+    let (own, copy) = ("main.\(table.name.quotedName)", "\(Connection.exported).\(table.name.quotedName)")
+    return try pragma(
+      """
+      SELECT (SELECT count(*) FROM \(own)) = (SELECT count(*) FROM \(copy)) AND NOT EXISTS
+        (SELECT 1 FROM \(own) AS own WHERE NOT EXISTS
+          (SELECT 1 FROM \(copy) AS copy WHERE copy.\(table.rowid) = own.\(table.rowid)))
+      """) == "1"
+  }
+
+  /// Copies a table again: `INSERT … SELECT *` gives new rowids to a table with neither an integer key nor an index.
+  private func copyRowids(of table: RowidTable) throws {
+    let (own, copy) = ("main.\(table.name.quotedName)", "\(Connection.exported).\(table.name.quotedName)")
+    let columns = ([table.rowid] + table.columns.map(\.quotedName)).joined(separator: ", ")
+    try pragma("DELETE FROM \(copy)")
+    try pragma("INSERT INTO \(copy)(\(columns)) SELECT \(columns) FROM \(own)")
+  }
+
+  private func checkRowids(of table: RowidTable) throws {
+    guard try hasSameRowids(table) else {
+      throw SqlError(.corrupt, message: "the exported copy has other rowids in table \(table.name)", label: label)
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import Glibc
+import SqlableCore
+
+/// A file that becomes a backup, under a name of its own until it is complete.
+///
+/// The name is the target's with a suffix, and a lock shows that its owner lives: the kernel releases it with the
+/// process. So a killed process leaves one such file at most, and the next backup takes it over.
+///
+/// Sound as `Sendable`: everything is immutable but `isKept`, which only the backup's own thread uses.
+package final class PartialFile: @unchecked Sendable {
+  package let path: String
+  package let descriptor: Int32
+  private var isKept = false
+
+  static func name(beside target: String) -> String { target + ".sqlable-partial" }
+
+  /// Where temporary files are that belong to no file.
+  static var temporaryDirectory: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
+
+  /// Throws `.busy` if another backup to the same target is running.
+  package static func make(beside target: String, mode: mode_t) throws -> PartialFile {
+    guard let file = try PartialFile(at: name(beside: target), mode) else {
+      throw SqlError(.busy, message: "another backup to the same path is running: \(target)")
+    }
+    return file
+  }
+
+  /// The first file of a numbered series that no other backup uses.
+  static func makeNumbered(beside path: String) throws -> PartialFile {
+    var number = 1
+    while true {
+      if let file = try PartialFile(at: name(beside: path) + "-\(number)", 0o600) { return file }
+      number += 1
+    }
+  }
+
+  /// Nil if another backup uses it.
+  private init?(at path: String, _ mode: mode_t) throws {
+    while true {
+      let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode)
+      guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }
+      var info = stat()
+      guard fstat(descriptor, &info) == 0, info.isRegular, info.st_nlink <= 1 else {
+        close(descriptor)
+        throw SqlError.misuse("the temporary name of the backup belongs to another file: \(path)")
+      }
+      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        let code = errno
+        close(descriptor)
+        guard code == EWOULDBLOCK || code == EINTR else { throw SqlError.system("lock", path, code) }
+        return nil
+      }
+      // Its owner may have renamed or removed it since it was opened here.
+      guard FileIdentity.linkInfo(path).map({ FileIdentity($0) }) == FileIdentity(info) else {
+        close(descriptor)
+        continue
+      }
+      // A killed process has left it, or it is another user's, who could read it.
+      guard info.st_size == 0, info.st_uid == geteuid() else {
+        let code = unlink(path) == 0 ? 0 : errno
+        close(descriptor)
+        guard code == 0 else { throw SqlError.system("remove", path, code) }
+        continue
+      }
+      (self.path, self.descriptor) = (path, descriptor)
+      try removeLogs()
+      return
+    }
+  }
+
+  deinit {
+    // Before the lock goes: after that the file may be another backup's.
+    if !isKept {
+      try? removeLogs()
+      unlink(path)
+    }
+    close(descriptor)
+  }
+
+  /// Removes what a killed `VACUUM INTO` has left.
+  private func removeLogs() throws {
+    for suffix in ["-journal", "-wal", "-shm"] where unlink(path + suffix) != 0 && errno != ENOENT {
+      throw SqlError.system("remove", path + suffix, errno)
+    }
+  }
+
+  /// Takes the demand for WAL mode from the header, which SQLite copies with the first page: such a file could not be
+  /// opened where nothing can be written beside it.
+  package func demandNoLog(_ cipher: Cipher? = nil) throws {
+    // Only SQLite can change the header of an encrypted file.
+    if let cipher { return try Connection.closeLog(ofFileAt: path, label: nil, cipher) }
+    var versions: [UInt8] = [0, 0]
+    guard pread(descriptor, &versions, 2, 18) == 2 else { throw SqlError.system("read", path, errno) }
+    guard versions != [1, 1] else { return }
+    versions = [1, 1]
+    guard pwrite(descriptor, &versions, 2, 18) == 2 else { throw SqlError.system("write", path, errno) }
+  }
+
+  /// Gives it the permissions and, if possible, the owner of the source.
+  func takePermissions(of source: stat) throws {
+    // Only an administrator can give a file away. Before the mode, some bits of which it would reset.
+    _ = fchown(descriptor, source.st_uid, source.st_gid)
+    guard fchmod(descriptor, source.st_mode & 0o777) == 0 else {
+      throw SqlError.system("set the permissions of", path, errno)
+    }
+  }
+
+  package func sync() throws {
+    guard fsync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) }
+  }
+
+  /// Gives it its name, in one step: what stood there is there until then.
+  package func rename(to target: BackupTarget) throws {
+    guard Glibc.rename(path, target.path) == 0 else {
+      throw SqlError.system("rename the backup to", target.path, errno)
+    }
+    isKept = true
+    try syncDirectory(target.directory)
+  }
+
+  /// Removes its name; its contents stay until it is released.
+  func removeName() {
+    unlink(path)
+    isKept = true
+  }
+}

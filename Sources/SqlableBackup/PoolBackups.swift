@@ -1,0 +1,105 @@
+import SqlableCore
+import SqlablePool
+
+extension SqlitePool {
+  /// Backs the database up into a file, while the pool reads and writes.
+  ///
+  /// ```swift
+  /// try pool.backup(to: "/backups/bikes.sqlite")
+  /// ```
+  ///
+  /// See ``SqliteDatabase/backup(to:_:)-(String,_)``. It takes neither the writer nor a reader. The deadline of
+  /// ``withDeadline(_:_:)`` ends it, that of the pool's configuration does not. Blocks the thread; `async` code gets
+  /// the overload with `await`.
+  public func backup(to path: String, _ options: BackupOptions = BackupOptions()) throws {
+    try checkFork()
+    try root.writeBackup(to: path, options, stop(options))
+  }
+
+  /// Backs the database up into a file, on a thread of its own.
+  ///
+  /// ```swift
+  /// try await pool.backup(to: path, BackupOptions(bytesPerSecond: 20 << 20) { print($0.fraction) })
+  /// ```
+  ///
+  /// Throws `CancellationError` if the task is cancelled before the backup has its name; nothing stays of it then.
+  public func backup(to path: String, _ options: BackupOptions = BackupOptions()) async throws {
+    try checkFork()
+    let stop = stop(options)
+    try await onBackupThread(stop) { [root] in try root.writeBackup(to: path, options, stop) }
+  }
+
+  /// Replaces the contents of a handle's database with those of the pool's; see
+  /// ``SqliteDatabase/backup(to:_:)-(SqliteDatabase,_)``.
+  public func backup(to other: SqliteDatabase, _ options: BackupOptions = BackupOptions()) throws {
+    try checkFork()
+    try root.writeBackup(to: other, options, stop(options))
+  }
+
+  /// Replaces the contents of a handle's database with those of the pool's, on a thread of its own.
+  public func backup(to other: SqliteDatabase, _ options: BackupOptions = BackupOptions()) async throws {
+    try checkFork()
+    let stop = stop(options)
+    try await onBackupThread(stop) { [root] in try root.writeBackup(to: other, options, stop) }
+  }
+
+  /// Replaces the contents of the database with those of a backup, in one transaction of the writer.
+  ///
+  /// ```swift
+  /// try pool.restore(from: "/backups/bikes.sqlite")
+  /// ```
+  ///
+  /// See ``SqliteDatabase/restore(from:_:)``. Reads go on during it, on the old contents. The backup is checked before
+  /// the call gets the writer; from then on the deadline of the pool's configuration counts too. Blocks the thread;
+  /// `async` code gets the overload with `await`.
+  public func restore(
+    from path: String, _ options: BackupOptions = BackupOptions(), file: StaticString = #fileID, line: UInt = #line
+  ) throws {
+    try checkFork()
+    let stop = stop(options)
+    let source = try root.labelling { try stop.mapping { try root.checkedBackup(at: path, options, stop) } }
+    try perform(.alone, at: .init(file: file, line: line)) { db in
+      try stop.mapping { try db.replaceContents(from: source, options) }
+    }
+  }
+
+  /// Replaces the contents of the database with those of a backup, on threads of the pool.
+  ///
+  /// Throws `CancellationError` if the task is cancelled before the commit; the contents are as before then.
+  public func restore(
+    from path: String, _ options: BackupOptions = BackupOptions(), file: StaticString = #fileID, line: UInt = #line
+  ) async throws {
+    try checkFork()
+    let stop = stop(options)
+    let source = try await onBackupThread(stop) { [root] in
+      try root.labelling { try stop.mapping { try root.checkedBackup(at: path, options, stop) } }
+    }
+    try await perform(.alone, at: .init(file: file, line: line)) { db in
+      try stop.mapping { try db.replaceContents(from: source, options) }
+    }
+  }
+
+  /// Returns the bytes of a backup, in chunks, for a store that is not a file system.
+  ///
+  /// ```swift
+  /// for try await chunk in pool.backupBytes() { try await upload.append(chunk) }
+  /// ```
+  ///
+  /// See ``SqliteDatabase/backupBytes(_:chunkSize:directory:)``.
+  public func backupBytes(
+    _ options: BackupOptions = BackupOptions(), chunkSize: Int = 1 << 20, directory: String? = nil
+  ) -> BackupBytes {
+    BackupBytes(db: root, options: options, chunkSize: chunkSize, directory: directory)
+  }
+
+  private func stop(_ options: BackupOptions) -> BackupStop {
+    BackupStop(configuration.handles, options, deadline: Deadline.current)
+  }
+}
+
+/// Runs `body` on a thread of its own: copying blocks.
+func onBackupThread<Value: Sendable>(
+  _ stop: BackupStop, _ body: @escaping @Sendable () throws -> Value
+) async throws -> Value {
+  try await onOwnThread(onCancel: stop.cancel, body)
+}

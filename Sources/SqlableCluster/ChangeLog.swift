@@ -1,0 +1,101 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+/// The log of changed rows in the database: triggers of the observed tables write to it, in the same transaction.
+///
+/// ```sql
+/// CREATE TRIGGER "sqlable_change_bicycle_insert" AFTER INSERT ON "bicycle" BEGIN
+///   INSERT INTO "sqlable_change" …
+/// END
+/// ```
+struct ChangeLog {
+  static let table = "sqlable_change"
+  /// How many changes are kept at least.
+  static let length = 100_000
+
+  static let createTable = """
+    CREATE TABLE IF NOT EXISTS "\(table)" ("number" INTEGER PRIMARY KEY AUTOINCREMENT, "table" TEXT NOT NULL, \
+    "change" INTEGER NOT NULL, "id" INTEGER, "previousId" INTEGER, "key" TEXT, "previousKey" TEXT)
+    """
+
+  /// What a table's key is made of.
+  struct Key: Sendable {
+    /// The columns as SQL, unless the rowid is the key.
+    let columns: [String]
+    /// The name of the rowid; nil in a table without one.
+    let rowid: String?
+    let comparison: KeyComparison?
+
+    init(ofTable table: String, on connection: Connection) throws {
+      let shape = try connection.keyShape(ofTable: table)
+      columns = shape.columns.isEmpty ? [] : shape.names
+      rowid = shape.isWithoutRowid ? nil : String.rowidName(beside: shape.row.names)
+      comparison = shape.comparison
+    }
+
+    /// The values of a row, as SQL: its id, and its key as the literals of an SQL list.
+    fileprivate func values(_ row: String) -> (id: String, key: String) {
+      let key = columns.map { "quote(\(row).\($0))" }.joined(separator: " || ', ' || ")
+      return (rowid.map { "\(row).\($0)" } ?? "NULL", key.isEmpty ? "NULL" : key)
+    }
+  }
+
+  /// The statements that make a table's changes known. They may run again.
+  static func triggers(ofTable table: String, _ key: Key) -> [String] {
+    Change.allCases.map { change in
+      let (old, new) = (key.values("old"), key.values("new"))
+      let (after, before) = (change == .delete ? old : new, change == .insert ? new : old)
+      let name = "\(ChangeLog.table)_\(table)_\(change)"
+      return """
+        CREATE TRIGGER IF NOT EXISTS \(name.quotedName) AFTER \(change.keyword) ON \(table.quotedName) BEGIN \
+        INSERT INTO "\(ChangeLog.table)" ("table", "change", "id", "previousId", "key", "previousKey") \
+        VALUES (\(table.quotedText), \(change.code), \(after.id), \(before.id), \(after.key), \(before.key)); END
+        """
+    }
+  }
+
+  /// Reads what follows a number, and the version of the schema with it: `pragma_schema_version` has one row.
+  static func entries(after number: Int, limit: Int) -> SQL {
+    """
+    SELECT v."schema_version", c."number", c."table", c."change", c."id", c."previousId", c."key", c."previousKey"
+    FROM pragma_schema_version AS v LEFT JOIN (SELECT * FROM "sqlable_change" WHERE "number" > \(number)
+    ORDER BY "number" LIMIT \(limit)) AS c ORDER BY c."number"
+    """
+  }
+
+  /// Reads the version of the schema, and the number of the last change.
+  static let end: SQL = """
+    SELECT v."schema_version", coalesce((SELECT seq FROM sqlite_sequence WHERE name = \(table)), 0)
+    FROM pragma_schema_version AS v
+    """
+
+  static func trim(before number: Int) -> SQL { "DELETE FROM \"sqlable_change\" WHERE \"number\" < \(number)" }
+}
+
+extension Change {
+  fileprivate var keyword: String {
+    switch self {
+    case .insert: "INSERT"
+    case .update: "UPDATE"
+    case .delete: "DELETE"
+    }
+  }
+
+  fileprivate var code: Int {
+    switch self {
+    case .insert: 0
+    case .update: 1
+    case .delete: 2
+    }
+  }
+
+  init?(code: Int) {
+    guard let change = Change.allCases.first(where: { $0.code == code }) else { return nil }
+    self = change
+  }
+}
+#endif

@@ -1,0 +1,292 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+import Dispatch
+
+/// Reads the log of changed rows from where it was, for this client's observers, loops over changes and live results.
+///
+/// It begins with the first of them, and asks the leader again and again: a node reports nothing by itself.
+final class ClusterFeed: Sendable {
+  private struct State {
+    /// The tables whose changes are logged, by folded name.
+    var tables: [[UInt8]: ChangeLog.Key] = [:]
+    var schemaVersion: Int?
+    /// The number of the last change that was read; nil until the log is read for the first time.
+    var position: Int?
+    /// The last change of each table.
+    var latest: [[UInt8]: Int] = [:]
+    /// The number of the last change that may have been of any table.
+    var unknown = 0
+    var waiters: [ObjectIdentifier: Waiter] = [:]
+    var reading: Task<Void, Never>?
+    var isClosed = false
+    /// What the pause between two reads waits for.
+    var sleeper: Waiter?
+    /// Whether a commit of this client came while the log was being read.
+    var isPoked = false
+  }
+
+  private let state = Guarded(State())
+  private let interval: Duration
+  /// Has the observers, their queue and `didFail`.
+  let root: SqliteDatabase
+  /// Matches changes with loops over them.
+  let feed: PoolFeed
+  private let slots = Slots(1)
+  private static let maximumEntries = 10_000
+
+  init(_ configuration: ClusterConfiguration) throws {
+    interval = configuration.pollInterval
+    root = try .inMemory(configuration: Configuration(label: configuration.label))
+    feed = PoolFeed(root: root) { _ in nil }
+  }
+
+  deinit { close() }
+
+  func close() {
+    let (reading, waiters, sleeper) = state.withLock { state in
+      state.isClosed = true
+      defer { (state.waiters, state.sleeper) = ([:], nil) }
+      return (state.reading, state.waiters.values, state.sleeper)
+    }
+    reading?.cancel()
+    sleeper?.wake()
+    for waiter in waiters { waiter.wake() }
+    feed.end()
+  }
+
+  // MARK: Tables
+
+  /// Makes the changes of tables known from now on: creates what logs them, and begins to read the log.
+  func follow(_ tables: [String], _ cluster: SqliteCluster) async throws {
+    let isNew = try state.withLock { state in
+      if state.isClosed { throw SqlError.closedCluster }
+      return state.position == nil || tables.contains { state.tables[$0.foldedName] == nil }
+    }
+    guard isNew else { return }
+    try await slots.take(before: Deadline.after(cluster.configuration.timeout), late: .late("the log was not made"))
+    defer { slots.giveBack() }
+    try await createTriggers(of: tables, cluster)
+    if state.withLock({ $0.position }) == nil {
+      let end = try await ClusterFeed.end(cluster)
+      state.withLock { ($0.position, $0.schemaVersion) = (end.position, end.schemaVersion) }
+    }
+    state.withLock { state in
+      guard state.reading == nil, !state.isClosed else { return }
+      // The task must not keep the client alive.
+      state.reading = Task.detached { [weak self, weak cluster] in
+        while let pause = await self?.readIfOpen(cluster) {
+          let sleeper = self?.sleeper()
+          await sleeper?.sleep(for: pause)
+        }
+      }
+    }
+  }
+
+  /// The number of the log's last change, and the version of the schema.
+  private static func end(_ cluster: SqliteCluster) async throws -> (position: Int, schemaVersion: Int?) {
+    let rows = try await cluster.query(ChangeLog.end, as: Int.self, Int.self)
+    return rows.first.map { (position: $0.1, schemaVersion: $0.0) } ?? (position: 0, schemaVersion: nil)
+  }
+
+  private var followed: [String] { state.withLock { $0.tables.keys.map { String(decoding: $0, as: UTF8.self) } } }
+
+  /// Creates what is missing of the log and of the tables' triggers. A table that is not there is an error, or is left
+  /// out.
+  private func createTriggers(
+    of tables: [String], _ cluster: SqliteCluster, leavesOutMissing: Bool = false
+  ) async throws {
+    let copy = try await ClusterSchemaCopy(of: cluster)
+    let (keys, missing) = try copy.db.running { connection in
+      var (keys, missing): ([[UInt8]: ChangeLog.Key], [String]) = ([:], [])
+      let known = Set(try copy.db.query("SELECT name FROM sqlite_schema WHERE type = 'trigger'", as: String.self))
+      if try !connection.tableNames().contains(ChangeLog.table) { missing.append(ChangeLog.createTable) }
+      for table in tables {
+        guard let name = try connection.tableNames().first(where: { $0.isSameName(as: table) }) else {
+          if leavesOutMissing { continue }
+          throw SqlError(.schema(.missingTable(table)), message: "no such table: \(table)", table: table)
+        }
+        let key = try ChangeLog.Key(ofTable: name, on: connection)
+        keys[table.foldedName] = key
+        let triggers = ChangeLog.triggers(ofTable: name, key)
+        if !Change.allCases.allSatisfy({ known.contains("\(ChangeLog.table)_\(name)_\($0)") }) { missing += triggers }
+      }
+      return (keys, missing)
+    }
+    if !missing.isEmpty {
+      try await cluster.transaction { tx in for sql in missing { try await tx.execute(SQL(verbatim: sql)) } }
+    }
+    state.withLock { $0.tables.merge(keys) { _, new in new } }
+  }
+
+  // MARK: Reading
+
+  /// To be called after a commit of this client: the log is read at once.
+  func poke() {
+    let sleeper = state.withLock { state in
+      state.isPoked = state.sleeper == nil
+      defer { state.sleeper = nil }
+      return state.sleeper
+    }
+    sleeper?.wake()
+  }
+
+  /// What the pause between two reads waits for; nil if there is to be none.
+  private func sleeper() -> Waiter? {
+    let waiter = Waiter()
+    return state.withLock { state in
+      defer { state.isPoked = false }
+      guard !state.isPoked, !state.isClosed else { return nil }
+      state.sleeper = waiter
+      return waiter
+    }
+  }
+
+  /// Reads what is new; returns the pause until the next time, nil once the client is closed.
+  private func readIfOpen(_ cluster: SqliteCluster?) async -> Duration? {
+    let isClosed = state.withLock { state in
+      state.sleeper = nil
+      return state.isClosed
+    }
+    guard let cluster, !isClosed else { return nil }
+    return await read(cluster)
+  }
+
+  private func read(_ cluster: SqliteCluster) async -> Duration {
+    guard let position = state.withLock({ $0.position }) else { return interval }
+    do {
+      let rows = try await cluster.query(
+        ChangeLog.entries(after: position, limit: ClusterFeed.maximumEntries), as: Int.self, DynamicRow.self)
+      guard let first = rows.first else { return interval }
+      let changes = try rows.compactMap { _, row in try entry(row) }
+      let isGap = changes.first.map { $0.number > position + 1 } ?? false
+      let isOther = state.withLock { state in
+        defer { state.schemaVersion = first.0 }
+        return state.schemaVersion.map { $0 != first.0 } ?? false
+      }
+      // First: what changes from here on is logged, and what changed before is missed.
+      var start = position
+      if isOther {
+        try await createTriggers(of: followed, cluster, leavesOutMissing: true)
+        // The log may have been made anew, and have begun with 1.
+        if try await ClusterFeed.end(cluster).position < position { start = 0 }
+      }
+      deliver(changes, isUnknown: isGap || isOther, upTo: changes.last?.number ?? start)
+      try await trim(changes, cluster)
+      return changes.count == ClusterFeed.maximumEntries ? .zero : interval
+    } catch let error as SqlError where error.kind == .schema(.missingTable(ChangeLog.table)) {
+      // A client dropped the log. The next one begins with 1.
+      try? await createTriggers(of: followed, cluster, leavesOutMissing: true)
+      deliver([], isUnknown: true, upTo: 0)
+      return interval
+    } catch {
+      return interval
+    }
+  }
+
+  private func trim(_ changes: [Entry], _ cluster: SqliteCluster) async throws {
+    // Each client does it at the same numbers, and the first of them finds something to delete.
+    guard let last = changes.last(where: { $0.number % 1_000 == 0 }), last.number > 2 * ChangeLog.length else { return }
+    try await cluster.execute(ChangeLog.trim(before: last.number - ChangeLog.length))
+  }
+
+  private struct Entry {
+    let number: Int
+    let row: RowChange
+  }
+
+  private func entry(_ row: DynamicRow) throws -> Entry? {
+    let values = row.values
+    guard values.count == 7, case .integer(let number) = values[0], case .text(let table) = values[1],
+      case .integer(let code) = values[2], let change = Change(code: Int(code))
+    else { return nil }
+    let key = state.withLock { $0.tables[table.foldedName] }
+    let (current, previous) = (try list(values[5]), try list(values[6]))
+    let id = integer(current) ?? integer([values[3]])
+    return Entry(
+      number: Int(number),
+      row: RowChange(
+        table: table, change: change, id: id ?? 0, previousId: integer(previous) ?? integer([values[4]]) ?? 0,
+        key: current, previousKey: previous, comparison: key?.comparison, hasId: id != nil,
+        isKeyedById: key?.columns.isEmpty ?? false))
+  }
+
+  private func integer(_ values: [DatabaseValue]) -> Int? {
+    if values.count == 1, case .integer(let integer) = values[0] { return Int(integer) }
+    return nil
+  }
+
+  /// The values of a list of literals, which SQLite reads as it has written them.
+  private func list(_ text: DatabaseValue) throws -> [DatabaseValue] {
+    guard case .text(let text) = text else { return [] }
+    return try root.query(SQL(verbatim: "SELECT \(text)"), as: DynamicRow.self).first?.values ?? []
+  }
+
+  private func deliver(_ entries: [Entry], isUnknown: Bool, upTo position: Int) {
+    let rows = entries.map(\.row)
+    if isUnknown || !rows.isEmpty {
+      // In the order of the log: observers on their queue, loops by their feed.
+      if let recipients = root.registry.recipients(for: rows) { root.queue.async { recipients.deliver() } }
+      let interest = feed.interest
+      let named = rows.compactMap { row in interest.name(ofTable: row.table).map { row.named($0) } }
+      feed.didCommit(CommittedChanges(rows: named, isUnknown: isUnknown))
+    }
+    let waiters = state.withLock { state in
+      state.position = position
+      for entry in entries { state.latest[entry.row.table.foldedName] = entry.number }
+      if isUnknown { state.unknown += 1 }
+      guard isUnknown || !rows.isEmpty else { return [Waiter]() }
+      defer { state.waiters = [:] }
+      return Array(state.waiters.values)
+    }
+    for waiter in waiters { waiter.wake() }
+  }
+
+  // MARK: Live results
+
+  /// What a live result includes.
+  struct Mark: Sendable {
+    fileprivate var position: Int
+    fileprivate var unknown: Int
+  }
+
+  /// What a read that begins now includes at least.
+  var mark: Mark { state.withLock { Mark(position: $0.position ?? 0, unknown: $0.unknown) } }
+
+  /// Waits until one of the tables has changed since a mark; false if the client was closed. Throws
+  /// `CancellationError`.
+  func waitForChange(of tables: Set<[UInt8]>, since mark: Mark, isolation: isolated (any Actor)?) async throws -> Bool {
+    while true {
+      let waiter = Waiter()
+      let isChanged = state.withLock { state -> Bool? in
+        if state.isClosed { return nil }
+        if state.unknown > mark.unknown || tables.contains(where: { state.latest[$0] ?? 0 > mark.position }) {
+          return true
+        }
+        state.waiters[ObjectIdentifier(waiter)] = waiter
+        return false
+      }
+      guard let isChanged else { return false }
+      if isChanged { return true }
+      let isWoken = await waiter.wait(isolation: isolation)
+      state.withLock { _ = $0.waiters.removeValue(forKey: ObjectIdentifier(waiter)) }
+      guard isWoken else { throw CancellationError() }
+    }
+  }
+}
+
+extension Waiter {
+  fileprivate func sleep(for pause: Duration) async {
+    let timer = Task {
+      try? await Task.sleep(for: pause)
+      wake()
+    }
+    _ = await wait(isolation: nil)
+    timer.cancel()
+  }
+}
+#endif

@@ -1,0 +1,308 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+import NIOCore
+
+// The writes that wait run in groups, which share a commit.
+
+extension ClusterWriter {
+  /// Runs requests as a part of a shared transaction, all or none of them. Returns nil if an earlier call with the same
+  /// record is stored.
+  func run(
+    _ requests: [SqlRequest], _ record: TransactionRecord? = nil, check: (@Sendable ([SqlAnswer]) throws -> Void)?,
+    before deadline: ContinuousClock.Instant, _ times: CallTimes?
+  ) async throws -> [SqlAnswer]? {
+    try Task.checkCancellation()
+    let write = ClusterWrite(requests, record, check, deadline, times)
+    let isFirst = try state.withLock { state in
+      if state.isClosed { throw SqlError.closedCluster }
+      state.waiting.append(write)
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if isFirst { Task.detached(priority: Task.currentPriority) { await self.runGroups() } }
+    return try await write.outcome.value(before: deadline, late: .late("the write did not end in time")) { error in
+      write.stop(self.meaning(ofLate: error))
+    }
+  }
+
+  private func runGroups() async {
+    var attempts = 0
+    while let deadline = latestDeadline() {
+      do {
+        // The calls that wait here end by deadlines of their own.
+        try await turn.take(before: deadline, late: .late("other transactions have the writer"))
+        defer { turn.giveBack() }
+        let session = try await openSession(before: deadline)
+        let roundTrip: Duration
+        do {
+          roundTrip = try await begin(session, before: deadline) { self.latestDeadline(ends: false) != nil }
+        } catch {
+          if !session.isUsable(after: error) { drop(session, after: error) }
+          throw error
+        }
+        do {
+          try await runGroup(session, for: groupTime(roundTrip))
+          attempts = 0
+        } catch {
+          await abandon(session, after: error)
+          throw error
+        }
+      } catch  where error.isOfNode || (error as? SqlError)?.isOfTime == true {
+        attempts += 1
+        try? await Task.sleep(for: .milliseconds(min(attempts * 5, 100)) * Double.random(in: 0.5...1))
+      } catch {
+        for write in takeAll() { write.stop(error.ofCluster) }
+      }
+    }
+  }
+
+  /// The latest deadline of those that wait. Without any, the task ends, and the next write starts another.
+  private func latestDeadline(ends: Bool = true) -> ContinuousClock.Instant? {
+    state.withLock { state in
+      while state.waiting.first?.outcome.isEnded == true { state.waiting.removeFirst() }
+      let deadline = state.waiting.lazy.filter { !$0.outcome.isEnded }.map(\.deadline).max()
+      if deadline == nil, ends { (state.isRunning, state.waiting) = (false, []) }
+      return deadline
+    }
+  }
+
+  private func takeAll() -> CircularBuffer<ClusterWrite> {
+    state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+  }
+
+  /// The next writes that may join a group of this many: one, or several that may be sent at once.
+  private func next(after count: Int, upTo limit: Int) -> [ClusterWrite] {
+    state.withLock { state in
+      var writes: [ClusterWrite] = []
+      while writes.isEmpty || writes.count < limit, let write = state.waiting.first {
+        let isEnded = write.outcome.isEnded
+        let isSingle = write.single != nil
+        guard isEnded || (count == 0 && writes.isEmpty) || !write.isAlone, writes.isEmpty || isEnded || isSingle else {
+          break
+        }
+        state.waiting.removeFirst()
+        if !isEnded { writes.append(write) }
+        if !isEnded, !isSingle { break }
+      }
+      return writes
+    }
+  }
+
+  private func putBack(_ writes: [ClusterWrite]) {
+    state.withLock { state in
+      for write in writes.reversed() {
+        write.isQueued()
+        state.waiting.prepend(write)
+      }
+    }
+  }
+
+  /// How long a group may grow: each write takes a message and back, so on slow ways a fixed time would make every
+  /// commit one of a single write.
+  private func groupTime(_ roundTrip: Duration) -> Duration {
+    max(configuration.maximumGroupTime, min(roundTrip * 10, .seconds(1)))
+  }
+
+  private typealias Group = [(write: ClusterWrite, outcome: Result<[SqlAnswer], any Error>)]
+
+  /// Runs those that wait in the open transaction, and commits it. Throws an error of the node if nothing is stored;
+  /// then they wait again.
+  private func runGroup(_ session: ClusterSession, for time: Duration) async throws {
+    var done: Group = []
+    let end = ContinuousClock.now + time
+    while done.count < configuration.maximumGroup, done.isEmpty || .now < end {
+      let limit = await session.mayPipeline == true ? sendLimit(after: done.count, before: end) : 1
+      let writes = next(after: done.count, upTo: limit)
+      guard let write = writes.first else { break }
+      if writes.count > 1 {
+        guard try await runTogether(writes, on: session, &done) else { return }
+        continue
+      }
+      let deadline = ContinuousClock.now + configuration.timeout
+      do {
+        done.append((write, .success(try await write.answers(on: session, before: deadline))))
+      } catch {
+        guard session.isUsable(after: error) else {
+          if (error as? NodeFailure)?.wasSent == true { write.wasLost(error) }
+          guard let own = error as? SqlError, !own.isOfNode else {
+            putBack(done.map(\.write) + [write])
+            throw error
+          }
+          // What can't be understood closes the connection. The others are not to blame.
+          write.stop(own.afterRollback)
+          putBack(done.map(\.write))
+          throw NodeFailure(address: session.address, reason: "an answer could not be read", wasSent: false)
+        }
+        let isOpen: Bool
+        do { isOpen = try await session.isInTransaction(before: deadline) } catch {
+          putBack(done.map(\.write) + [write])
+          throw error
+        }
+        guard isOpen else {
+          try await ended(write, error, on: session, with: done)
+          return
+        }
+        if TransactionRecord.isMissing(error), write.isRepeatable {
+          do { try await session.execute(TransactionRecord.createTable, before: deadline) } catch {
+            putBack(done.map(\.write) + [write])
+            throw error
+          }
+          putBack([write])
+          continue
+        }
+        if TransactionRecord.isStored(error) {
+          do { try await write.findStored(on: session, before: deadline) } catch {
+            putBack(done.map(\.write) + [write])
+            throw error
+          }
+        }
+        done.append((write, .failure(error)))
+      }
+      if write.isAlone { break }
+    }
+    if confirmation != nil, !done.isEmpty, !done.contains(where: { $0.write.stores($0.outcome) }) {
+      // What a leader says that was cut off may be of the past. A commit that stores something shows that it leads.
+      do { try await session.changePage(before: .now + configuration.timeout) } catch {
+        putBack(done.map(\.write))
+        throw error
+      }
+    }
+    try await commit(done, session)
+  }
+
+  /// How many writes are sent at once, at most.
+  private func sendLimit(after count: Int, before end: ContinuousClock.Instant) -> Int {
+    let pace = state.withLock { $0.pace }
+    let fitting = max(0, (end - .now) / pace)
+    return min(Int(min(fitting, 1_000)), ClusterSession.maximumSent, configuration.maximumGroup - count)
+  }
+
+  /// Runs writes that are sent at once. Returns false if one of them has ended the transaction. Throws an error of the
+  /// node, as ``runGroup(_:for:)`` does.
+  private func runTogether(
+    _ writes: [ClusterWrite], on session: ClusterSession, _ done: inout Group
+  ) async throws -> Bool {
+    let deadline = ContinuousClock.now + configuration.timeout
+    let begin = ContinuousClock.now
+    for write in writes { write.times?.didSend() }
+    defer { for write in writes { write.times?.didAnswer() } }
+    let all: SentTogether
+    do { all = try await session.answers(toAll: writes.compactMap(\.single), before: deadline) } catch {
+      putBack(done.map(\.write) + writes)
+      throw error
+    }
+    state.withLock { $0.pace = ($0.pace + begin.duration(to: .now) / writes.count) / 2 }
+    if let broken = all.broken, case .failure(let error) = all.results[broken] {
+      // The node runs them in their order: the first without an answer is to blame.
+      if (error as? NodeFailure)?.wasSent == true { writes[broken].wasLost(error) }
+      let own = (error as? SqlError).flatMap { $0.isOfNode ? nil : $0 }
+      if let own { writes[broken].stop(own.afterRollback) }
+      putBack((done.map(\.write) + writes).filter { !$0.outcome.isEnded })
+      guard own == nil else {
+        throw NodeFailure(address: session.address, reason: "an answer could not be read", wasSent: false)
+      }
+      throw error
+    }
+    let outcomes: Group = zip(writes, all.results).map { write, result in (write, result.map { [$0] }) }
+    if let first = outcomes.firstIndex(where: { $0.outcome.failure != nil }) {
+      let isOpen: Bool
+      do { isOpen = try await session.isInTransaction(before: deadline) } catch {
+        putBack(done.map(\.write) + writes)
+        throw error
+      }
+      if !isOpen, let error = outcomes[first].outcome.failure {
+        // The node was short of something. What it ran after that is stored by itself, or is not.
+        let (before, after) = (outcomes[..<first], outcomes[(first + 1)...])
+        for (write, outcome) in after where outcome.failure == nil { write.ended(SqlError.outcomeUnknown(error)) }
+        let others = done + before + after.filter { $0.outcome.failure != nil }
+        try await ended(outcomes[first].write, error, on: session, with: others)
+        return false
+      }
+    }
+    // What was refused while the node wrote a checkpoint runs later in the group.
+    let (delayed, run) = (outcomes.filter(\.outcome.isOfCheckpoint), outcomes.filter { !$0.outcome.isOfCheckpoint })
+    putBack(delayed.map(\.write))
+    done += run
+    return true
+  }
+
+  /// Ends a write that has ended the whole transaction, if it was alone and the leader is confirmed. Otherwise it
+  /// runs again, alone, after the others.
+  private func ended(
+    _ write: ClusterWrite, _ error: any Error, on session: ClusterSession, with others: Group
+  ) async throws {
+    let isKnown = confirmation == nil || write.confirmed == session.address
+    // One that is stored already finds out by which attempt, with the next.
+    if write.isAlone, isKnown, !TransactionRecord.isStored(error) { write.ended(error.afterRollback) }
+    let wasAlone = write.isAlone
+    write.runsAlone()
+    putBack(others.map(\.write) + [write])
+    guard wasAlone, !isKnown else { return }
+    try await confirmation?.confirm(session.address, before: write.deadline)
+    write.confirmed = session.address
+  }
+
+  private func commit(_ group: Group, _ session: ClusterSession) async throws {
+    let done = group.compactMap { write, outcome in (try? outcome.get()).map { (write: write, answers: $0) } }
+    let refused = done.filter { write, answers in
+      guard let error = write.refusal(of: answers) else { return false }
+      write.refused(error.afterRollback)
+      return true
+    }
+    guard refused.isEmpty else {
+      // All of the group is undone; the others run again.
+      await rollBack(session)
+      return putBack(group.map(\.write).filter { !$0.outcome.isEnded })
+    }
+    // One that was stopped meanwhile must not be stored.
+    guard done.allSatisfy({ $0.write.commits() }) else {
+      for (write, _) in done { write.isQueued() }
+      await rollBack(session)
+      return putBack(group.map(\.write))
+    }
+    if done.isEmpty, group.isEmpty || confirmation == nil {
+      await rollBack(session)
+      return refuse(group)
+    }
+    switch await commit(session, before: .now + configuration.timeout) {
+    case .stored:
+      state.withLock { $0.counts.writes += done.count }
+      for (write, answers) in done { write.outcome.end(.success(answers)) }
+      return refuse(group)
+    case .lost(let error):
+      drop(session, after: error)
+    case .refused(let error):
+      await rollBack(session)
+      // A foreign key that is checked at the commit; alone, each has its own outcome.
+      if let last = group.last, group.count == 1 { return try await ended(last.write, error, on: session, with: []) }
+      for (write, _) in group { write.runsAlone() }
+    case .unknown(let error):
+      drop(session, after: error)
+      // With a record, the next attempt finds out.
+      let isRepeated = error.isOfNode
+      for (write, answers) in done where !(isRepeated && write.isUnknown(answers)) {
+        write.ended(SqlError.outcomeUnknown(error))
+      }
+    }
+    // Also what was refused: it may have been because of a write that is not stored.
+    putBack(group.map(\.write).filter { !$0.outcome.isEnded })
+  }
+
+  private func refuse(_ group: Group) {
+    for (write, outcome) in group { if case .failure(let error) = outcome { write.refused(error) } }
+  }
+}
+
+extension SqlError {
+  /// Whether the call may have succeeded with more time.
+  fileprivate var isOfTime: Bool { [.busy, .timeout, .unavailable].contains(kind) }
+}
+#endif

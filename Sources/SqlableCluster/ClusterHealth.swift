@@ -1,0 +1,112 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+extension SqliteCluster {
+  /// Whether a client can serve, for the readiness probe of a service.
+  public struct Health: Sendable, Hashable {
+    /// Something that an operator must look at.
+    public enum Problem: Sendable, Hashable {
+      /// The client is closed.
+      case closed
+      /// A read did not answer, for this reason: `.unavailable` without a leader, `.timeout` if it was not in time.
+      case noAnswer(SqlError.Kind)
+      /// A write was not stored, for this reason.
+      case noWrite(SqlError.Kind)
+      /// So few voters answer this client that nothing can be stored.
+      case noMajority(answering: Int, voters: Int)
+      /// These voters do not answer this client.
+      case unreachable([UInt64])
+      /// The cluster has so few voters that it does not survive the loss of one.
+      case fewVoters(Int)
+    }
+
+    public let problems: [Problem]
+    /// How long a read took, which the voters have confirmed if the client has its reads confirmed; nil without an
+    /// answer.
+    public let answer: Duration?
+    /// The node that leads; nil while none does.
+    public let leader: ClusterMember?
+    /// The nodes of the cluster, as the leader knows them, or as most others do without one; in the order of their ids.
+    public let members: [ClusterMember]
+
+    public var isHealthy: Bool { problems.isEmpty }
+    /// Whether reads and writes are answered, though the cluster may not survive another loss.
+    public var isServing: Bool {
+      answer != nil && !problems.contains { if case .noWrite = $0 { true } else { false } }
+    }
+    /// The number of voters.
+    public var voters: Int { members.count { $0.role == .voter } }
+  }
+
+  /// Tests whether a read is answered and a write is stored, and whether all voters answer this client.
+  ///
+  /// ```swift
+  /// let health = await cluster.health()
+  /// return health.isServing ? .ok : .serviceUnavailable     // health.problems say what to mend
+  /// ```
+  ///
+  /// It ends within the deadline, and never throws. Each problem prints as a sentence. Fewer than three voters are a
+  /// problem: so a cluster of one or two nodes is not healthy. The write sets `PRAGMA user_version` to the value that
+  /// it has; while another transaction has the write lock it is left out. Traces report neither.
+  public func health(within limit: Duration = .seconds(1)) async -> Health {
+    let begin = ContinuousClock.now
+    let deadline = Deadline.after(limit)
+    async let found = try? ClusterMembership(leader).members(before: deadline)
+    async let survey = ClusterMembership.survey(leader.nodes, before: deadline)
+    var problems: [Health.Problem] = []
+    var answer: Duration?
+    do {
+      let request = SqlRequest(sql: "SELECT count(*) FROM sqlite_schema", values: [], isReadOnly: true)
+      _ = try await sessions.attempt(before: deadline) { try await $0.answer(to: request, before: deadline) }
+      answer = begin.duration(to: .now)
+      do {
+        try await sessions.attempt(before: deadline) { try await $0.writeNothing(before: deadline) }
+      } catch {
+        problems.append(.noWrite((error as? SqlError)?.kind ?? .interrupted))
+      }
+    } catch {
+      let kind = (error as? SqlError)?.kind ?? .interrupted
+      problems.append(kind == .closed ? .closed : .noAnswer(kind))
+    }
+    let (answering, known) = await survey
+    let named = await found
+    let members = (named ?? known).sorted { $0.id < $1.id }
+    let voters = members.filter { $0.role == .voter }
+    let silent = voters.filter { (try? NodeAddress($0.address)).map(answering.contains) != true }.map(\.id)
+    if !voters.isEmpty, voters.count - silent.count <= voters.count / 2 {
+      problems.append(.noMajority(answering: voters.count - silent.count, voters: voters.count))
+    }
+    if !silent.isEmpty { problems.append(.unreachable(silent)) }
+    if !voters.isEmpty, voters.count < ClusterMembership.voters { problems.append(.fewVoters(voters.count)) }
+    let address = named == nil ? nil : leader.last.map { "\($0)" }
+    return Health(
+      problems: problems, answer: answer, leader: members.first { $0.address == address }, members: members)
+  }
+}
+
+extension ClusterSession {
+  /// Commits a transaction that changes nothing, unless another one has the write lock.
+  fileprivate func writeNothing(before deadline: ContinuousClock.Instant) async throws {
+    do { try await execute("BEGIN IMMEDIATE", before: deadline) } catch let error as SqlError where error.kind == .busy
+    {
+      return
+    }
+    do {
+      let request = SqlRequest(sql: "PRAGMA user_version", values: [], isReadOnly: true)
+      guard case .integer(let version)? = try await answer(to: request, before: deadline).rows.first?.first else {
+        throw SqlError(.unavailable, message: "the node does not say the version of the database")
+      }
+      try await execute("PRAGMA user_version = \(version)", before: deadline)
+      try await execute("COMMIT", before: deadline)
+    } catch {
+      // Without an answer the connection is closed, which rolls back.
+      if isUsable(after: error) { try? await execute("ROLLBACK", before: .now + .seconds(2)) }
+      throw error
+    }
+  }
+}
+#endif

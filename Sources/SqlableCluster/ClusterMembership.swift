@@ -1,0 +1,229 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+/// Changes of a cluster's nodes, which its leader makes one at a time.
+///
+/// Each is sent again until the nodes are as wanted: the leader refuses a change while another one goes on, and one
+/// whose answer is lost may have been made.
+struct ClusterMembership: Sendable {
+  /// The number of nodes that become voters as they join: three survive the loss of one.
+  static let voters = 3
+
+  let leader: ClusterLeader
+
+  init(_ leader: ClusterLeader) { self.leader = leader }
+
+  init(nodes: [String]) throws {
+    guard !nodes.isEmpty else { throw SqlError.misuse("the address of a node of the cluster is needed") }
+    leader = ClusterLeader(nodes: try nodes.map { try NodeAddress($0, "the address of a node") })
+  }
+
+  /// The nodes with their roles, as the leader knows them.
+  func members(before deadline: ContinuousClock.Instant) async throws -> [ClusterMember] {
+    try await change(before: deadline) { _, _ in nil }
+  }
+
+  /// Sends what `next` returns for the nodes as they are, until it returns nil. Returns the nodes as they are then.
+  @discardableResult
+  func change(
+    before deadline: ContinuousClock.Instant,
+    _ next: @Sendable (_ members: [ClusterMember], _ leader: NodeAddress) async throws -> WireRequest?
+  ) async throws -> [ClusterMember] {
+    var reason: (any Error)?
+    while deadline > .now {
+      let address = try await leader.find(before: deadline)
+      do {
+        let connection = try await NodeConnection.open(to: address, before: deadline) { [leader] in
+          await leader.isElsewhere(than: $0)
+        }
+        defer { connection.close() }
+        while deadline > .now {
+          guard case .nodes(let members) = try await connection.answer(to: .nodes, before: deadline) else {
+            throw SqlError.wire("another answer than the nodes")
+          }
+          leader.note(members)
+          guard let request = try await next(members, address) else { return members }
+          do { _ = try await connection.answer(to: request, before: deadline) } catch let error as SqlError {
+            guard !error.isOfNode else { throw error }
+            // Another change is in the way, or this one is made already.
+            reason = error
+            try await Task.sleep(for: .milliseconds(50))
+          }
+        }
+      } catch let error as NodeFailure {
+        reason = reason ?? error
+      } catch let error as SqlError where error.isOfNode {
+        reason = error
+      }
+      leader.lost(address)
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    throw SqlError.unavailable(reason)
+  }
+
+  /// The ids of the voters that do not answer.
+  static func silentVoters(
+    of members: [ClusterMember], before deadline: ContinuousClock.Instant
+  ) async -> [UInt64] {
+    await withTaskGroup(of: UInt64?.self) { group in
+      for member in members where member.role == .voter {
+        group.addTask { await NodeConnection.answers(member.address, before: deadline) ? nil : member.id }
+      }
+      return await group.reduce(into: []) { if let id = $1 { $0.append(id) } }.sorted()
+    }
+  }
+
+  /// Asks nodes, and those that they name, for the nodes of the cluster. Returns which of them answer, and the nodes
+  /// as most of them know them.
+  static func survey(
+    _ nodes: [NodeAddress], before deadline: ContinuousClock.Instant
+  ) async -> (answering: Set<NodeAddress>, members: [ClusterMember]) {
+    await withTaskGroup(of: (NodeAddress, [ClusterMember]?).self) { group in
+      var asked: Set<NodeAddress> = []
+      var answering: Set<NodeAddress> = []
+      var lists: [[ClusterMember]: Int] = [:]
+      func ask(_ nodes: [NodeAddress]) {
+        for node in nodes where asked.insert(node).inserted {
+          group.addTask { (node, await NodeConnection.members(namedBy: node, before: deadline)) }
+        }
+      }
+      ask(nodes)
+      for await (node, members) in group {
+        guard let members else { continue }
+        answering.insert(node)
+        // A new node knows of none.
+        if !members.isEmpty { lists[members.sorted { $0.id < $1.id }, default: 0] += 1 }
+        ask(members.compactMap { try? NodeAddress($0.address) })
+      }
+      let best = lists.max { ($0.value, $0.key.count) < ($1.value, $1.key.count) }
+      return (answering, best?.key ?? [])
+    }
+  }
+
+  /// Adds a node, as a voter while there are too few. The node must run.
+  func join(_ id: UInt64, _ address: NodeAddress, before deadline: ContinuousClock.Instant) async throws {
+    try await change(before: deadline) { members, _ in
+      guard let member = try ClusterMembership.member(id, address, of: members) else {
+        return .add(id: id, address: "\(address)")
+      }
+      guard member.role == .spare else { return nil }
+      let voters = members.count { $0.role == .voter }
+      return .assign(id: id, role: voters < ClusterMembership.voters ? .voter : .standby)
+    }
+  }
+
+  /// Removes a node. If it was a voter another node that answers becomes one; if it leads another one does.
+  ///
+  /// - Parameter mustAnswer: Whether to throw if the cluster has no such node, or the node does not answer.
+  func remove(_ id: UInt64, mustAnswer: Bool = false, before deadline: ContinuousClock.Instant) async throws {
+    if mustAnswer {
+      guard let member = try await members(before: deadline).first(where: { $0.id == id }) else {
+        throw SqlError.misuse("the cluster has no node \(id)")
+      }
+      guard await NodeConnection.answers(member.address) else {
+        throw SqlError(.unavailable, message: "node \(id) does not answer: remove it, if it is lost")
+      }
+    }
+    let answering = Guarded<[UInt64: Bool]>([:])
+    @Sendable func answers(_ member: ClusterMember) async -> Bool {
+      if let known = answering.withLock({ $0[member.id] }) { return known }
+      let isThere = await NodeConnection.answers(member.address)
+      answering.withLock { $0[member.id] = isThere }
+      return isThere
+    }
+    try await change(before: deadline) { members, leader in
+      guard let member = members.first(where: { $0.id == id }) else { return nil }
+      let others = members.filter { $0.id != id }
+      guard !others.isEmpty else { throw SqlError.misuse("node \(id) is the only one of its cluster") }
+      if member.role == .voter {
+        let voters = others.filter { $0.role == .voter }
+        if voters.count < ClusterMembership.voters {
+          let successors = others.filter { $0.role == .standby } + others.filter { $0.role == .spare }
+          for successor in successors where await answers(successor) {
+            return .assign(id: successor.id, role: .voter)
+          }
+        }
+        if member.address == "\(leader)" {
+          for voter in voters where await answers(voter) { return .transfer(id: voter.id) }
+          throw SqlError(.unavailable, message: "no other node can lead in place of node \(id), which is to leave")
+        }
+      }
+      return .remove(id: id)
+    }
+  }
+
+  func assign(_ role: ClusterRole, to id: UInt64, before deadline: ContinuousClock.Instant) async throws {
+    try await change(before: deadline) { members, leader in
+      guard let member = members.first(where: { $0.id == id }) else {
+        throw SqlError.misuse("the cluster has no node \(id)")
+      }
+      guard member.role != role else { return nil }
+      guard member.address != "\(leader)" else {
+        throw SqlError.misuse("node \(id) leads the cluster, and must hand over before it can be a \(role)")
+      }
+      return .assign(id: id, role: role)
+    }
+  }
+
+  /// Makes a node the leader; nil: any voter but the one that leads.
+  func transfer(to id: UInt64?, before deadline: ContinuousClock.Instant) async throws {
+    let former = Guarded<NodeAddress?>(nil)
+    try await change(before: deadline) { members, leader in
+      let first = former.withLock { former in
+        former = former ?? leader
+        return former
+      }
+      guard let id else {
+        guard leader == first else { return nil }
+        for member in members where member.role == .voter && member.address != "\(leader)" {
+          if await NodeConnection.answers(member.address) { return .transfer(id: member.id) }
+        }
+        throw SqlError(.unavailable, message: "no other node can lead")
+      }
+      guard let member = members.first(where: { $0.id == id }) else {
+        throw SqlError.misuse("the cluster has no node \(id)")
+      }
+      guard member.role == .voter else { throw SqlError.misuse("node \(id) is no voter, and can't lead") }
+      return member.address == "\(leader)" ? nil : .transfer(id: id)
+    }
+  }
+
+  /// The node with this id; nil if there is none. Throws if the id or the address is another node's.
+  static func member(_ id: UInt64, _ address: NodeAddress, of members: [ClusterMember]) throws -> ClusterMember? {
+    if let other = members.first(where: { $0.address == "\(address)" && $0.id != id }) {
+      throw SqlError.misuse("the address \(address) is of node \(other.id) of the cluster; remove that first")
+    }
+    guard let member = members.first(where: { $0.id == id }) else { return nil }
+    guard member.address == "\(address)" else {
+      throw SqlError.misuse("the cluster has a node \(id) already, at \(member.address)")
+    }
+    return member
+  }
+}
+
+extension NodeConnection {
+  /// Whether a node answers at all; within a second, unless there is a deadline.
+  static func answers(_ address: String, before deadline: ContinuousClock.Instant? = nil) async -> Bool {
+    let deadline = deadline ?? .now + .seconds(1)
+    guard let address = try? NodeAddress(address),
+      let connection = try? await NodeConnection.open(to: address, before: deadline)
+    else { return false }
+    defer { connection.close() }
+    return (try? await connection.send(.leader, before: deadline)) != nil
+  }
+
+  /// The nodes of the cluster, as a node knows them; nil if it does not answer.
+  static func members(
+    namedBy address: NodeAddress, before deadline: ContinuousClock.Instant
+  ) async -> [ClusterMember]? {
+    guard let connection = try? await NodeConnection.open(to: address, before: deadline) else { return nil }
+    defer { connection.close() }
+    guard case .nodes(let members) = try? await connection.send(.nodes, before: deadline) else { return nil }
+    return members
+  }
+}
+#endif

@@ -1,0 +1,166 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+extension Migration {
+  /// A migration in Swift that runs on a cluster.
+  ///
+  /// ```swift
+  /// Migration(onCluster: "first names") { tx in
+  ///   for person in try await Person.read().run(tx) { … }
+  /// }
+  /// ```
+  ///
+  /// If the leader is lost before the commit is sent, `body` is called again. Another `revision` makes it another
+  /// migration. On a handle or pool it throws `.misuse`. Its checksum is that of ``init(_:revision:_:)``: a program
+  /// that moves from a file to a cluster may have one in place of the other.
+  public init(
+    onCluster name: String, revision: Int = 1,
+    _ body: @escaping @Sendable (any AsyncSqlExecutor) async throws -> Void
+  ) {
+    self.init(
+      name, kind: "code", content: "\(revision)", .whole { _ in throw Migration.needsCluster }, .whole(body))
+  }
+
+  /// A migration in batches that runs on a cluster, each batch in a transaction of its own; see
+  /// ``init(batches:revision:_:)``.
+  public init(
+    onCluster name: String, revision: Int = 1,
+    batches body: @escaping @Sendable (any AsyncSqlExecutor, Int?) async throws -> Int?
+  ) {
+    self.init(
+      name, kind: "batches", content: "\(revision)", .batches { _, _ in throw Migration.needsCluster }, .batches(body))
+  }
+
+  private static var needsCluster: SqlError { .misuse("it runs on a cluster, and this is a handle") }
+}
+
+extension Migrations {
+  /// Runs the migrations that have not run on a cluster, in their order, each in a transaction with its record.
+  ///
+  /// ```swift
+  /// try await migrations.apply(cluster)
+  /// ```
+  ///
+  /// It does what ``apply(_:file:line:progress:)`` does on a handle, and throws what that throws: programs that start
+  /// at once run each migration once. SQL and statements run as they are; Swift code is that of
+  /// ``Migration/init(onCluster:revision:_:)``. Throws `.misuse` before anything runs if a migration that has not run
+  /// needs a handle, and inside a transaction. Each transaction has the time of one call, the client's `timeout`, and
+  /// all together that of ``withDeadline(_:isolation:_:)``.
+  @discardableResult
+  public func apply(
+    _ cluster: SqliteCluster, progress: @escaping @Sendable (Progress) -> Void = { _ in }
+  ) async throws -> [String] {
+    try checkNames()
+    guard cluster.current == nil else { throw SqlError.misuse("migrations can't run inside a transaction") }
+    var run = Run()
+    while true {
+      // Most programs find nothing to do, and need no write lock for that.
+      let records = try await cluster.read { tx in try await Migrations.records(tx) }
+      let found = records ?? []
+      try checkIsNotNewer(found)
+      guard let position = pending(after: found).first else { return run.names }
+      guard records != nil else {
+        if try await prepare(cluster) { return run.names }
+        continue
+      }
+      try checkIsRemote(from: found)
+      if run.batches == 0 { progress(Progress(name: all[position].name, position: position, batch: 0)) }
+      guard let step = try await step(position, after: found, cluster) else { continue }
+      if run.isDone(after: step, progress) { return run.names }
+    }
+  }
+
+  /// Returns what a cluster's database has of the migrations, without changing it.
+  ///
+  /// Throws `.schema(.mismatch)` if one was changed or removed after it has run.
+  public func status(_ cluster: SqliteCluster) async throws -> Status {
+    try checkNames()
+    return try status(of: await cluster.read { tx in try await Migrations.records(tx) } ?? [])
+  }
+
+  /// Throws if a migration that has not run can't run on a cluster.
+  private func checkIsRemote(from records: [MigrationRecord]) throws {
+    for position in pending(after: records) where all[position].remoteWork == nil {
+      let message = "it is a closure on a handle, which a cluster does not have; use Migration(onCluster:)"
+      throw all[position].failure(SqlError.misuse(message))
+    }
+  }
+
+  /// Makes the table of the records. Returns whether the database was new, and has all tables now.
+  private func prepare(_ cluster: SqliteCluster) async throws -> Bool {
+    if fresh == nil { try checkIsRemote(from: []) }
+    return try await cluster.transaction(
+      enforcesForeignKeys: true, before: Deadline.after(cluster.configuration.timeout)
+    ) { tx in
+      guard try await Migrations.records(tx) == nil else { return false }
+      // Tables of the library's own are there before those of the program.
+      let others = try await tx.query(
+        """
+        SELECT count(*) FROM sqlite_schema
+        WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!' AND tbl_name NOT LIKE 'sqlable!_%' ESCAPE '!'
+        """, as: Int.self)
+      try await cluster.createTables(MigrationRecord.self)
+      guard others == [0], let fresh else { return false }
+      guard case .schema(let schema) = fresh else {
+        throw SqlError.misuse(
+          "what a new database gets is a closure on a handle, which a cluster does not have; use a Schema")
+      }
+      try await cluster.createTables(of: schema)
+      _ = try await MigrationRecord.insert(all.indices.map { record($0, isDone: true) }).run(tx)
+      return true
+    }
+  }
+
+  /// Runs a migration, or its next batch. Returns nil if another program has run something after these records.
+  private func step(
+    _ position: Int, after records: [MigrationRecord], _ cluster: SqliteCluster
+  ) async throws -> Step? {
+    let migration = all[position]
+    let isWhole = if case .whole? = migration.remoteWork { true } else { false }
+    do {
+      // With foreign keys enforced, to drop a table is to delete its rows first, and those that refer to them.
+      return try await cluster.transaction(
+        enforcesForeignKeys: !isWhole, before: Deadline.after(cluster.configuration.timeout)
+      ) { tx in
+        guard try await Migrations.records(tx) == records else { return nil }
+        switch migration.remoteWork {
+        case .whole(let body):
+          try await body(tx)
+          try await tx.checkForeignKeys()
+          try await record(position, isDone: true).insert().run(tx)
+          return .whole(name: migration.name)
+        case .batches(let body):
+          let last = position < records.count ? records[position].progress : nil
+          let result = try await body(tx, last)
+          try await record(position, isDone: result == nil, progress: result ?? last).save().run(tx)
+          return result == nil ? .whole(name: migration.name) : .batch(name: migration.name, position: position)
+        case nil: return nil
+        }
+      }
+    } catch { throw migration.failure(error.afterRollback) }
+  }
+
+  /// The records of the database; nil if it has no table for them.
+  private static func records(_ tx: ClusterTransaction) async throws -> [MigrationRecord]? {
+    do { return try await MigrationRecord.read().orderBy(MigrationRecord.position).run(tx) } catch {
+      guard (error as? SqlError)?.kind == .schema(.missingTable(Migrations.tableName)) else { throw error }
+      return nil
+    }
+  }
+}
+
+extension ClusterTransaction {
+  /// Throws if rows refer to rows that are not there.
+  fileprivate func checkForeignKeys() async throws {
+    let rows = try await query(
+      "SELECT \"table\", rowid, parent FROM pragma_foreign_key_check LIMIT 10", as: String.self, Int?.self,
+      String.self)
+    guard let (child, _, parent) = rows.first else { return }
+    throw SqlError.orphans(of: child, ids: rows.filter { $0.0 == child }.compactMap(\.1), without: parent)
+  }
+}
+#endif

@@ -1,0 +1,94 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+/// The rows of a query in the parts in which a node sends them: one part is in memory at a time.
+struct ClusterParts {
+  private let session: ClusterSession
+  private let request: SqlRequest
+  private let deadline: ContinuousClock.Instant
+  private var answer = SqlAnswer()
+  /// How many rows `forEach` has called its closure with.
+  private(set) var rows = 0
+  /// Whether the node has sent all rows, so that the connection takes the next statement.
+  private(set) var isAtEnd = false
+  /// Whether the node or the connection has failed, and not the caller.
+  private(set) var isFailed = false
+
+  private init(_ session: ClusterSession, _ request: SqlRequest, before deadline: ContinuousClock.Instant) {
+    (self.session, self.request, self.deadline) = (session, request, deadline)
+  }
+
+  /// Runs a query until its first part has come.
+  static func first(
+    of request: SqlRequest, on session: ClusterSession, before deadline: ContinuousClock.Instant,
+    isolation: isolated (any Actor)?
+  ) async throws -> ClusterParts {
+    var parts = ClusterParts(session, request, before: deadline)
+    parts.take(try await session.firstPart(of: request, before: deadline))
+    return parts
+  }
+
+  /// Calls `body` with each row until it returns `.stop`. Throws `.timeout` once the deadline has passed.
+  mutating func forEach<Row, Outcome>(
+    _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?, _ body: (Row) async throws -> Outcome
+  ) async throws {
+    repeat {
+      for row in try read(ReceivedRows(answer: answer, sql: request.sql)) {
+        try Task.checkCancellation()
+        guard deadline > .now else { throw late }
+        rows += 1
+        // Decided by the value: the compiler chooses between the overloads of forEach, not the user.
+        if try await body(row) as? Iteration == .stop { return }
+      }
+    } while try await next(before: deadline, isolation: isolation)
+  }
+
+  /// Receives the rest of the rows, and drops it.
+  mutating func skip(before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)?) async throws {
+    // A failure is the end of the result, or of the connection.
+    guard !isFailed else { return }
+    do { while try await next(before: deadline, isolation: isolation) {} } catch {
+      if !isAtEnd { session.close() }
+      throw error
+    }
+  }
+
+  /// Closes the connection in the midst of the rows.
+  func stop() { if !isAtEnd { session.close() } }
+
+  private mutating func next(
+    before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)?
+  ) async throws -> Bool {
+    guard !isAtEnd else { return false }
+    do {
+      take(try await session.nextPart(of: request, before: deadline))
+      return true
+    } catch {
+      isFailed = true
+      // A failure that the node reports ends the result.
+      isAtEnd = error is SqlError
+      stop()
+      throw deadline <= .now && error is NodeFailure ? late : error
+    }
+  }
+
+  private mutating func take(_ response: WireResponse) {
+    guard case .rows(let columns, let rows, let isLast) = response else {
+      isAtEnd = true
+      answer = SqlAnswer()
+      return
+    }
+    (answer, isAtEnd) = (SqlAnswer(columns: columns, rows: rows), isLast)
+  }
+
+  private var late: SqlError {
+    var error = SqlError.late("the loop over the rows did not end before the deadline")
+    error.sql = request.sql
+    return error
+  }
+}
+#endif

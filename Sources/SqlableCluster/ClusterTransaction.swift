@@ -1,0 +1,360 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+// Transactions of a cluster: a closure at a time has the writer.
+
+extension ClusterWriter {
+  /// Runs `body` in a transaction of its own; again if the leader was lost before the commit was sent. Returns nil if
+  /// an earlier call with the same record is stored.
+  func transaction<Value>(
+    _ record: TransactionRecord?, enforcesForeignKeys: Bool = true, before deadline: ContinuousClock.Instant,
+    of cluster: SqliteCluster, isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value? {
+    var attempts = ClusterAttempts(before: deadline)
+    // What `body` returned in an attempt whose outcome is not known.
+    var unknown: (value: Value, attempt: Int64)?
+    let call = TracedCall(on: cluster)
+    while true {
+      switch await attempt(
+        record, &unknown, enforcesForeignKeys, deadline, cluster, call, isolation: isolation, body)
+      {
+      case .stored(let value):
+        await call?.ended(.committed)
+        return value
+      case .storedBefore(let value):
+        if unknown != nil { await call?.ended(value == nil ? .rolledBack : .committed) }
+        return value
+      case .undone(let value):
+        await call?.ended(.rolledBack)
+        return value
+      case .failed(let error):
+        await call?.ended(.init(error), error)
+        throw error
+      case .again(let reason):
+        do { try await attempts.pause(after: reason) } catch {
+          let error = (unknown == nil ? error : SqlError.outcomeUnknown(error)).labelled(configuration.label)
+          await call?.ended(.init(error), error)
+          throw error
+        }
+      }
+    }
+  }
+
+  private enum Attempt<Value> {
+    case stored(Value)
+    /// By an earlier attempt, or, if there is no value, by another call with the same record.
+    case storedBefore(Value?)
+    /// The closure has asked for it.
+    case undone(Value)
+    case failed(any Error)
+    /// Another attempt may succeed.
+    case again(any Error)
+  }
+
+  private func attempt<Value>(
+    _ record: TransactionRecord?, _ unknown: inout (value: Value, attempt: Int64)?, _ enforcesForeignKeys: Bool,
+    _ deadline: ContinuousClock.Instant, _ cluster: SqliteCluster, _ call: TracedCall?,
+    isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
+  ) async -> Attempt<Value> {
+    do { try await turn.take(before: deadline, late: .late("other transactions have the writer")) } catch {
+      return .again(error)
+    }
+    defer { turn.giveBack() }
+    let session: ClusterSession
+    do { session = try await openSession(before: deadline) } catch { return .again(error) }
+    // The pragma has no effect inside a transaction, and must not outlast this one.
+    defer { if !enforcesForeignKeys { forget(session) } }
+    do {
+      if !enforcesForeignKeys { try await session.execute("PRAGMA foreign_keys = OFF", before: deadline) }
+      // What it reads is the result of a transaction that writes nothing.
+      try await confirmation?.confirm(session.address, before: deadline)
+      try await begin(session, before: deadline)
+      if let record {
+        if let stored = try await record.storedAttempt(session, before: deadline) {
+          await rollBack(session)
+          return .storedBefore(stored == unknown?.attempt ? unknown?.value : nil)
+        }
+        if unknown != nil { call?.end(.rolledBack) }
+        if confirmation != nil { unknown = nil }
+      }
+    } catch {
+      await abandon(session, after: error)
+      return .again(error)
+    }
+    let transaction = ClusterTransaction(session, cluster, before: deadline, call)
+    let number = TransactionRecord.newAttempt()
+    let value: Value
+    call?.times.didSend()
+    do {
+      value = try await transaction.run(isolation: isolation, body)
+      call?.times.didAnswer()
+      if isRollback(value) {
+        await rollBack(session)
+        return .undone(value)
+      }
+      try await record?.store(number, session, before: deadline)
+      // Nothing is stored up to here; what is cancelled later is.
+      try Task.checkCancellation()
+      guard deadline > .now else { throw SqlError.late("the transaction did not end in time").afterRollback }
+    } catch {
+      let failure = transaction.nodeFailure ?? error
+      await abandon(session, after: failure)
+      let isLate = (failure as? NodeFailure)?.isLate == true
+      let isOpen = (error as? SqlError)?.transaction == .untouched
+      guard failure.isOfNode, !isLate else { return .failed((isOpen ? error.afterRollback : error).ofCluster) }
+      call?.end(.rolledBack, failure)
+      return .again(failure)
+    }
+    switch await Task(operation: { await commit(session, before: deadline) }).value {
+    case .stored:
+      state.withLock { $0.counts.writes += 1 }
+      return .stored(value)
+    case .lost(let error):
+      drop(session, after: error)
+      call?.end(.rolledBack, error)
+      return .again(error)
+    case .refused(let error):
+      await rollBack(session)
+      return .failed(error.afterRollback.labelled(configuration.label))
+    case .unknown(let error):
+      drop(session, after: error)
+      // With a record, the next attempt finds out.
+      guard record != nil, error.isOfNode else {
+        return .failed(SqlError.outcomeUnknown(error).labelled(configuration.label))
+      }
+      unknown = (value, number)
+      return .again(error)
+    }
+  }
+}
+
+/// The transaction of a closure on a ``SqliteCluster``. It runs everything that can be run.
+///
+/// Its statements see each other's changes. It is valid inside the closure; later it throws `.misuse`.
+public final class ClusterTransaction: SqlTransport, CheckingTransport {
+  @TaskLocal static var current: ClusterTransaction?
+
+  private struct State {
+    var isEnded = false
+    /// The error that ended the transaction on the node.
+    var failure: (any Error)?
+    /// How many savepoints it had.
+    var savepoints = 0
+    /// Whether a loop reads rows, so that the connection takes no other statement.
+    var isInLoop = false
+  }
+
+  private let session: ClusterSession
+  let cluster: SqliteCluster
+  private let deadline: ContinuousClock.Instant
+  /// Nil if nothing is traced.
+  private let call: TracedCall?
+  private let isReadOnly: Bool
+  /// The transaction of another client around this one.
+  let outer = ClusterTransaction.current
+  private let state = Guarded(State())
+  /// Child tasks may call at the same time.
+  private let turn = Slots(1)
+
+  init(
+    _ session: ClusterSession, _ cluster: SqliteCluster, before deadline: ContinuousClock.Instant,
+    _ call: TracedCall?, isReadOnly: Bool = false
+  ) {
+    (self.session, self.cluster, self.deadline, self.isReadOnly) = (session, cluster, deadline, isReadOnly)
+    self.call = call
+  }
+
+  /// Whether `body` has returned: a task that it has started may still run.
+  var isEnded: Bool { state.withLock { $0.isEnded } }
+
+  /// Whether the node has ended the transaction.
+  private var isLost: Bool { state.withLock { $0.failure != nil } }
+
+  /// The loss of the node during the transaction.
+  var nodeFailure: (any Error)? { state.withLock { $0.failure.flatMap { $0.isOfNode ? $0 : nil } } }
+
+  /// Calls `body`. Throws if the transaction ended meanwhile, even if `body` does not.
+  func run<Value>(
+    isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value {
+    defer { state.withLock { $0.isEnded = true } }
+    let value = try await ClusterTransaction.$current.withValue(
+      self, operation: { try await body(self) }, isolation: isolation)
+    if let failure = state.withLock({ $0.failure }) { throw failure.afterRollback }
+    return value
+  }
+
+  public func run<Work: Runnable>(
+    _ work: Work, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Work.Output where Work.Output: Sendable {
+    do { return try await cluster.atSite(file, line) { try await work.run(over: self) } } catch var error as SqlError
+      where error.transaction == .none
+    {
+      // What the library itself refuses leaves the transaction as it is.
+      if !isEnded, !isLost { error.transaction = .untouched }
+      throw error
+    }
+  }
+
+  public func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
+    try await answers(to: requests, check: nil)
+  }
+
+  func answers(
+    to requests: [SqlRequest], check: (@Sendable ([SqlAnswer]) throws -> Void)?
+  ) async throws -> [SqlAnswer] {
+    try requests.check()
+    if requests.isEmpty { return [] }
+    guard !isReadOnly || requests.allSatisfy(\.isQuery) else {
+      throw SqlError(.readOnly, message: "this transaction only reads; transaction { } writes", transaction: .untouched)
+    }
+    let times = call.map { _ in CallTimes() }
+    try await takeTurn()
+    defer { turn.giveBack() }
+    let end = min(deadline, Deadline.current ?? deadline)
+    guard end > .now else {
+      // Not sent: the transaction goes on.
+      throw SqlError(.timeout, message: "no time was left to run the statement", transaction: .untouched)
+    }
+    times?.didSend()
+    do {
+      let answers: [SqlAnswer]
+      if let check {
+        answers = try await session.answers(to: requests, check: check, before: end)
+      } else {
+        answers = try await session.answers(to: requests, before: end)
+      }
+      call?.add(requests, .success(answers), times)
+      return answers
+    } catch {
+      let error = await meaning(of: error)
+      call?.add(requests, .failure(error), times)
+      throw error
+    }
+  }
+
+  /// Calls `body` in a savepoint: if it throws, or returns `.rollback`, its changes are undone, and those around it
+  /// stay.
+  ///
+  /// ```swift
+  /// try await cluster.transaction { tx in
+  ///   try await order.insert().run(tx)
+  ///   try? await tx.transaction { tx in try await reserve(order, tx) }     // SAVEPOINT … RELEASE
+  /// }
+  /// ```
+  ///
+  /// It is what `cluster.transaction` does inside a closure. Throws `.misuse` in a transaction that only reads.
+  @discardableResult
+  public func transaction<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value {
+    try await nested(isolation: isolation, body)
+  }
+
+  /// Calls `body` with each row of a query. Nothing else runs in the transaction meanwhile: a node runs one statement
+  /// of a connection at a time.
+  func forEach<Row, Outcome>(
+    _ request: SqlRequest, _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?,
+    _ body: (Row) async throws -> Outcome
+  ) async throws {
+    try request.checkLoop()
+    let times = call.map { _ in CallTimes() }
+    try await takeTurn()
+    state.withLock { $0.isInLoop = true }
+    defer {
+      state.withLock { $0.isInLoop = false }
+      turn.giveBack()
+    }
+    let end = min(deadline, Deadline.current ?? deadline)
+    times?.didSend()
+    var rows = 0
+    do {
+      var parts: ClusterParts
+      do { parts = try await .first(of: request, on: session, before: end, isolation: isolation) } catch {
+        throw await meaning(of: error)
+      }
+      defer { rows = parts.rows }
+      do { try await parts.forEach(read, isolation: isolation, body) } catch {
+        // What is not read of the result stands before the answer to the next statement.
+        do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw lost(error) }
+        throw parts.isFailed ? await meaning(of: error) : error
+      }
+      do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw lost(error) }
+    } catch {
+      call?.add(request, rows: rows, error, times)
+      throw error
+    }
+    call?.add(request, rows: rows, nil, times)
+  }
+
+  /// The error for the caller of a statement that failed: whether the transaction goes on is up to SQLite.
+  private func meaning(of error: any Error) async -> any Error {
+    guard session.isUsable(after: error) else { return lost(error) }
+    do {
+      guard try await session.isInTransaction(before: deadline) else { return lost(error) }
+    } catch { return lost(error) }
+    guard var open = error as? SqlError else { return error }
+    open.transaction = .untouched
+    return open
+  }
+
+  /// Calls `body` in a savepoint.
+  func nested<Value>(
+    isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value {
+    guard !isReadOnly else { throw SqlError.misuse("a transaction can't begin inside one that only reads") }
+    let number = state.withLock { state in
+      state.savepoints += 1
+      return state.savepoints
+    }
+    let name = "sqlable_\(number)"
+    // The second tells after an error whether the transaction is open, and may be released then.
+    try await control("SAVEPOINT \(name); SAVEPOINT sqlable_group")
+    do {
+      let value = try await body(self)
+      try await control(isRollback(value) ? "ROLLBACK TO \(name); RELEASE \(name)" : "RELEASE \(name)")
+      return value
+    } catch {
+      // Nothing is left of it if the whole transaction has ended.
+      if !isLost { try await control("ROLLBACK TO \(name); RELEASE \(name)") }
+      throw error
+    }
+  }
+
+  /// Waits for the statements of other tasks. Throws if the transaction has ended.
+  private func takeTurn() async throws {
+    guard !state.withLock({ $0.isInLoop }) else {
+      throw SqlError.misuse("a loop over rows is the only statement of its transaction until it ends; use run instead")
+    }
+    try await turn.take(before: deadline, late: .late("another statement of the transaction did not end in time"))
+    do {
+      guard deadline > .now else { throw SqlError.late("the transaction did not end in time") }
+      try state.withLock { state in
+        if let failure = state.failure { throw failure.ofCluster.afterRollback }
+        guard !state.isEnded else { throw SqlError.misuse("the transaction has ended") }
+      }
+    } catch {
+      turn.giveBack()
+      throw error
+    }
+  }
+
+  private func control(_ sql: String) async throws {
+    try await takeTurn()
+    defer { turn.giveBack() }
+    do { try await session.execute(sql, before: deadline) } catch { throw lost(error) }
+  }
+
+  private func lost(_ error: any Error) -> any Error {
+    state.withLock { $0.failure = error }
+    return error.ofCluster.afterRollback
+  }
+}
+
+/// Whether a closure asks for its changes to be undone.
+private func isRollback(_ value: some Any) -> Bool { (value as? TransactionResult) == .rollback }
+#endif

@@ -1,0 +1,197 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+import NIOCore
+
+/// The one connection that writes: writes that wait for it share a commit, in order.
+final class ClusterWriter: Sendable {
+  struct State {
+    var waiting = CircularBuffer<ClusterWrite>()
+    /// Whether a task runs groups.
+    var isRunning = false
+    var isClosed = false
+    var session: ClusterSession?
+    /// When another client was last seen to have the write lock.
+    var contended: ContinuousClock.Instant?
+    /// Since when this client has had the lock, with short breaks between its transactions.
+    var hasLockSince: ContinuousClock.Instant?
+    /// How long a request took that was sent together with others.
+    var pace = Duration.microseconds(100)
+    var counts = Counts()
+  }
+
+  struct Counts {
+    var writes = 0
+    var commits = 0
+  }
+
+  let leader: ClusterLeader
+  let confirmation: LeaderConfirmation?
+  let configuration: ClusterConfiguration
+  let state = Guarded(State())
+  /// The turn to write: a group has it, or a transaction.
+  let turn = Slots(1)
+
+  /// To be called after each commit.
+  private let didCommit: @Sendable () -> Void
+
+  init(
+    _ leader: ClusterLeader, _ confirmation: LeaderConfirmation?, _ configuration: ClusterConfiguration,
+    didCommit: @escaping @Sendable () -> Void
+  ) {
+    (self.leader, self.confirmation, self.configuration) = (leader, confirmation, configuration)
+    self.didCommit = didCommit
+  }
+
+  var counts: Counts { state.withLock { $0.counts } }
+
+  func close() {
+    turn.close()
+    let (session, waiting) = state.withLock { state in
+      state.isClosed = true
+      defer { (state.session, state.waiting) = (nil, []) }
+      return (state.session, state.waiting)
+    }
+    for write in waiting { write.stop(SqlError.closedCluster) }
+    session?.close()
+  }
+
+  // MARK: Connection
+
+  func openSession(before deadline: ContinuousClock.Instant) async throws -> ClusterSession {
+    let known = try state.withLock { state in
+      if state.isClosed { throw SqlError.closedCluster }
+      return state.session
+    }
+    if let known, known.isOpen { return known }
+    let session = try await ClusterSession.open(leader, configuration, before: deadline)
+    let isClosed = state.withLock { state in
+      if !state.isClosed { state.session = session }
+      return state.isClosed
+    }
+    guard isClosed else { return session }
+    session.close()
+    throw SqlError.closedCluster
+  }
+
+  /// Closes the connection, by which the node rolls back its transaction.
+  func drop(_ session: ClusterSession, after error: any Error) {
+    forget(session)
+    if error.isOfNode { leader.failed(session.address, error) }
+  }
+
+  /// Closes the connection; the next write opens another one.
+  func forget(_ session: ClusterSession) {
+    session.close()
+    state.withLock { if $0.session === session { $0.session = nil } }
+  }
+
+  /// Whether another client was seen to have the write lock lately.
+  private var isContended: Bool { state.withLock { state in state.contended.map { $0 + .seconds(1) > .now } ?? false } }
+
+  /// The error of a write that waited too long.
+  func meaning(ofLate error: any Error) -> any Error {
+    guard (error as? SqlError)?.kind == .timeout, leader.last != nil, isContended else {
+      return leader.meaning(ofLate: error)
+    }
+    return SqlError.lateForLock
+  }
+
+  /// The longest pause between two questions for the write lock. Each takes the leader's time, which the writes
+  /// of many processes need.
+  private static let maximumPause = Duration.milliseconds(256)
+  /// The time for which a client goes on with transactions while others wait. Between two of them the lock is free, but
+  /// another client finds it so only if it asks just then.
+  private static let turnTime = Duration.milliseconds(40)
+
+  /// Whether others may have waited for a whole turn of this client.
+  private func isTurnOver() -> Bool {
+    guard isContended else { return false }
+    return state.withLock { state in
+      if let since = state.hasLockSince, since + ClusterWriter.turnTime > .now { return false }
+      state.hasLockSince = nil
+      return true
+    }
+  }
+
+  /// Begins a transaction, and returns how long the node took to answer. Waits for the write lock as long as the other
+  /// client has it: a node has no queue, so it asks again and again.
+  @discardableResult
+  func begin(
+    _ session: ClusterSession, before deadline: ContinuousClock.Instant, while isWanted: () -> Bool = { true }
+  ) async throws -> Duration {
+    // After a turn of its own, a client leaves the others the time to ask.
+    if isTurnOver() { try await Task.sleep(for: .milliseconds(2) * Double.random(in: 0.5...1)) }
+    // At random, so that all get their turn.
+    var backoff = Backoff(from: .milliseconds(1), upTo: ClusterWriter.maximumPause, least: 0)
+    var isRetry = false
+    while true {
+      do {
+        let sent = ContinuousClock.now
+        try await session.beginWriting(isRetry: isRetry, before: deadline)
+        state.withLock { $0.hasLockSince = $0.hasLockSince ?? .now }
+        return sent.duration(to: .now)
+      } catch let error as SqlError where error.kind == .busy {
+        state.withLock { ($0.contended, $0.hasLockSince) = (.now, nil) }
+        isRetry = true
+        guard isWanted(), .now < deadline else { throw error }
+        try await Task.sleep(until: min(deadline, .now + backoff.next()), clock: .continuous)
+      } catch var failure as NodeFailure {
+        if failure.isLate, isContended { throw SqlError.lateForLock }
+        // It is no statement of the caller: the next leader may be asked, whatever has silenced this one.
+        failure.wasSent = false
+        throw failure
+      }
+    }
+  }
+
+  /// What a COMMIT came to.
+  enum CommitOutcome {
+    case stored
+    /// Nothing is stored, and the connection is of no use.
+    case lost(any Error)
+    /// Nothing is stored: the transaction can't be committed.
+    case refused(any Error)
+    case unknown(any Error)
+  }
+
+  func commit(_ session: ClusterSession, before deadline: ContinuousClock.Instant) async -> CommitOutcome {
+    do {
+      try await session.execute("COMMIT", before: deadline)
+      state.withLock { $0.counts.commits += 1 }
+      didCommit()
+      return .stored
+    } catch let error as NodeFailure where !error.wasSent {
+      return .lost(error)
+    } catch let error as SqlError where error.isNotLeader {
+      return .lost(error)
+    } catch let error as SqlError where !error.isOfNode && error.kind != .full {
+      return .refused(error)
+    } catch {
+      return .unknown(error)
+    }
+  }
+
+  /// Rolls back what is open after an error.
+  func abandon(_ session: ClusterSession, after error: any Error) async {
+    if session.isUsable(after: error) { await rollBack(session) } else { drop(session, after: error) }
+  }
+
+  func rollBack(_ session: ClusterSession) async {
+    do { try await session.execute("ROLLBACK", before: .now + .seconds(2)) } catch { drop(session, after: error) }
+  }
+}
+
+extension Error {
+  /// The error of a transaction that is rolled back; the same, where that is not known.
+  var afterRollback: any Error {
+    guard var error = self as? SqlError, error.transaction != .unknown else { return self }
+    error.transaction = .rolledBack
+    return error
+  }
+}
+#endif

@@ -1,0 +1,182 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+/// Finds the leader, and keeps in mind which node it was, and which nodes there are.
+final class ClusterLeader: Sendable {
+  private struct State {
+    /// The nodes that the program names.
+    let given: [NodeAddress]
+    /// The others that a leader named last.
+    var others: [NodeAddress] = []
+    var leader: NodeAddress?
+    /// The leader that was lost last: nodes may name it for a while.
+    var lost: NodeAddress?
+    /// The leader that was found last.
+    var named: NodeAddress?
+    var changes = 0
+    /// Whether nodes had the time to answer since a leader was known, and named none.
+    var isMissing = false
+    /// Whether the leader is doubted, and the others are asked.
+    var isDoubted = false
+    var isClosed = false
+  }
+
+  private let state: Guarded<State>
+  private static let patience = Duration.milliseconds(500)
+  /// How long the last nodes are waited for once most have answered; longer where those took long.
+  private static let grace = Duration.milliseconds(20)
+
+  init(nodes: [NodeAddress]) { state = Guarded(State(given: nodes)) }
+
+  var nodes: [NodeAddress] { state.withLock { $0.given + $0.others } }
+  /// How many times another leader than before was found.
+  var changes: Int { state.withLock { $0.changes } }
+  /// The node that led when it was last asked.
+  var last: NodeAddress? { state.withLock { $0.leader } }
+
+  /// Returns the leader. Throws `.unavailable` at the deadline.
+  func find(before deadline: ContinuousClock.Instant) async throws -> NodeAddress {
+    if let leader = last { return leader }
+    var backoff = Backoff(from: .milliseconds(10), upTo: .milliseconds(200))
+    var reason: any Error = SqlError(.unavailable, message: "no node knows of one")
+    var isMissing = false
+    while deadline > .now {
+      try Task.checkCancellation()
+      if state.withLock({ $0.isClosed }) { throw SqlError.closedCluster }
+      let end = ContinuousClock.now + ClusterLeader.patience
+      switch await ask(nodes, before: min(deadline, end)) {
+      case .success(let leader):
+        state.withLock { state in
+          if state.named != leader { state.changes += 1 }
+          (state.leader, state.named, state.lost, state.isMissing) = (leader, leader, nil, false)
+        }
+        return leader
+      case .failure(let error):
+        reason = error
+        // An attempt that the call's own deadline cut short says nothing of the nodes.
+        if (error as? NodeFailure)?.isLate != true || end <= deadline {
+          isMissing = true
+          state.withLock { $0.isMissing = true }
+        }
+      }
+      try await Task.sleep(until: min(deadline, .now + backoff.next()), clock: .continuous)
+    }
+    guard isMissing else { throw SqlError.late("no node had the time to name the leader") }
+    throw SqlError.unavailable(reason)
+  }
+
+  /// The error of a call that waited too long: while there is no leader, that is the reason.
+  func meaning(ofLate error: any Error) -> any Error {
+    let isMissing = state.withLock { $0.leader == nil && $0.isMissing }
+    return (error as? SqlError)?.kind == .timeout && isMissing ? SqlError.unavailable(nil) : error
+  }
+
+  /// Forgets the leader, if it is still this one.
+  func lost(_ address: NodeAddress) {
+    state.withLock { state in
+      if state.leader == address { (state.leader, state.lost) = (nil, address) }
+    }
+  }
+
+  /// To be called after an error of a call on the leader: forgets it, if the error says something of it.
+  func failed(_ address: NodeAddress, _ error: any Error) {
+    guard (error as? NodeFailure)?.isLate == true else { return lost(address) }
+    // The call's time is over, which may be because the node is stopped.
+    let isFirst = state.withLock { state in
+      defer { state.isDoubted = true }
+      return !state.isDoubted
+    }
+    guard isFirst else { return }
+    Task {
+      if await isElsewhere(than: address) { lost(address) }
+      state.withLock { $0.isDoubted = false }
+    }
+  }
+
+  /// Ends the search.
+  func close() { state.withLock { $0.isClosed = true } }
+
+  /// Keeps the nodes that a leader names. What another node names may be of the past, and is only added.
+  func note(_ members: [ClusterMember], fromLeader: Bool = true) {
+    let addresses = members.compactMap { try? NodeAddress($0.address) }
+    state.withLock { state in
+      let known = state.given + (fromLeader ? [] : state.others)
+      let new = addresses.filter { !known.contains($0) }
+      state.others = fromLeader ? new : state.others + new
+    }
+  }
+
+  /// Whether the others name another leader than this node, which is silent.
+  func isElsewhere(than address: NodeAddress) async -> Bool {
+    let others = nodes.filter { $0 != address }
+    guard case .success(let leader) = await ask(others, before: .now + ClusterLeader.patience) else { return false }
+    return leader != address
+  }
+
+  private enum Answer {
+    case names(NodeAddress)
+    case namesNone
+    case failed(any Error)
+    /// The others had time enough.
+    case isOver
+  }
+
+  /// Asks nodes, all at once, for the leader; returns the first answer that names one. A former one counts when most
+  /// name it, or no other node is named.
+  private func ask(_ nodes: [NodeAddress], before end: ContinuousClock.Instant) async -> Result<NodeAddress, any Error>
+  {
+    let former = state.withLock { $0.lost }
+    let begin = ContinuousClock.now
+    return await withTaskGroup(of: Answer.self) { group in
+      for node in nodes { group.addTask { await self.answer(of: node, before: end) } }
+      defer { group.cancelAll() }
+      var outcome: Result<NodeAddress, any Error> = .failure(SqlError(.unavailable, message: "no node knows of one"))
+      var (answers, formers) = (0, 0)
+      for await answer in group {
+        answers += 1
+        switch answer {
+        case .names(let leader) where leader != former: return .success(leader)
+        case .names(let leader):
+          outcome = .success(leader)
+          formers += 1
+          if formers > nodes.count / 2 { return outcome }
+        case .namesNone: break
+        case .failed(let error): if case .failure = outcome { outcome = .failure(error) }
+        case .isOver: return outcome
+        }
+        if answers == nodes.count { return outcome }
+        // A machine that is gone does not even refuse.
+        if answers == nodes.count / 2 + 1 {
+          let grace = max(ClusterLeader.grace, begin.duration(to: .now) * 3)
+          group.addTask {
+            try? await Task.sleep(for: grace)
+            return .isOver
+          }
+        }
+      }
+      return outcome
+    }
+  }
+
+  private func answer(of node: NodeAddress, before end: ContinuousClock.Instant) async -> Answer {
+    do {
+      let connection = try await NodeConnection.open(to: node, before: end)
+      defer { connection.close() }
+      if case .node(let id, let address) = try await connection.send(.leader, before: end), id != 0 {
+        return .names(try NodeAddress(address))
+      }
+      // A node that does not vote names no leader, but the voters, which are asked next.
+      if case .nodes(let members) = try await connection.send(.nodes, before: end) {
+        note(members, fromLeader: false)
+      }
+      return .namesNone
+    } catch {
+      return .failed(error)
+    }
+  }
+}
+#endif

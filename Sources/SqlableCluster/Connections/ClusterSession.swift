@@ -1,0 +1,184 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+/// A connection to the leader with the database open. One call at a time uses it.
+///
+/// Once one of its requests was not answered it is closed, and its transaction rolled back by the node.
+actor ClusterSession {
+  nonisolated let address: NodeAddress
+  nonisolated let connection: NodeConnection
+  let label: String?
+  let cacheSize: Int
+  /// The compiled statements by their text, the latest used last; a text that was seen once has none.
+  private var statements: [String: CachedStatement] = [:]
+  private var uses = 0
+  /// What is known of the schema: its version, and whether a trigger or a conflict clause of it can end a transaction.
+  var schema: (version: Int64, mayRollBack: Bool)?
+  /// Whether requests of the open transaction may be sent before those ahead of them are answered; nil after one that
+  /// may have changed the schema.
+  var mayPipeline: Bool? = false
+
+  private struct CachedStatement {
+    var id: UInt32?
+    var lastUse: Int
+  }
+
+  private init(_ connection: NodeConnection, _ configuration: ClusterConfiguration) {
+    (self.connection, address) = (connection, connection.address)
+    (label, cacheSize) = (configuration.label, configuration.statementCacheSize)
+  }
+
+  /// Connects to the leader, and opens the database.
+  static func open(
+    _ leader: ClusterLeader, _ configuration: ClusterConfiguration, before deadline: ContinuousClock.Instant
+  ) async throws -> ClusterSession {
+    let address = try await leader.find(before: deadline)
+    do {
+      let connection = try await NodeConnection.open(to: address, before: min(deadline, .now + .seconds(2))) {
+        await leader.isElsewhere(than: $0)
+      }
+      let session = ClusterSession(connection, configuration)
+      _ = try await session.send(.open(database: configuration.database), nil, before: deadline)
+      if case .nodes(let members) = try await session.send(.nodes, nil, before: deadline) { leader.note(members) }
+      return session
+    } catch {
+      guard var failure = error as? NodeFailure else {
+        if error.isOfNode { leader.failed(address, error) }
+        throw error
+      }
+      // Nothing of a call's own. The time to connect may be over before that of the call.
+      (failure.wasSent, failure.isLate) = (false, failure.isLate && deadline <= .now)
+      leader.failed(address, failure)
+      throw failure
+    }
+  }
+
+  nonisolated var isOpen: Bool { connection.isOpen }
+
+  nonisolated func close() { connection.close() }
+
+  /// Runs a request, and returns the answer. Throws `SqlError` for what the node refuses, ``NodeFailure`` if it did not
+  /// answer.
+  func answer(to request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> SqlAnswer {
+    let statement = ClusterStatement.cache.value(of: request.sql)
+    if !statement.isChange, !statement.isQuery { mayPipeline = mayPipeline == false ? false : nil }
+    let response = try await run(request, returnsRows: statement.returnsRows, before: deadline)
+    return answer(to: request, statement, response)
+  }
+
+  func answer(
+    to request: SqlRequest, _ statement: ClusterStatement, _ response: WireResponse
+  ) -> SqlAnswer {
+    var answer = SqlAnswer()
+    switch response {
+    case .rows(let columns, let rows, _):
+      (answer.columns, answer.rows) = (columns, rows)
+      if statement.isChange { answer.changes = rows.count }
+    case .result(let id, let changes) where statement.isChange:
+      answer.changes = changes
+      // What is not about a table with row ids leaves the id of an earlier insert.
+      if changes > 0, request.hasRowId { answer.lastInsertedId = Int(id) }
+    default: break
+    }
+    return answer
+  }
+
+  /// Runs a query, and returns the first part of its rows, as `.rows`.
+  func firstPart(of request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> WireResponse {
+    try await run(request, returnsRows: true, inParts: true, before: deadline)
+  }
+
+  /// Returns the next part of the rows of the query that is read in parts.
+  func nextPart(of request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> WireResponse {
+    try await connection.nextPart(before: deadline).checked(request.sql, label)
+  }
+
+  /// Runs SQL of the library's own: one or several statements without values.
+  func execute(_ sql: String, before deadline: ContinuousClock.Instant) async throws {
+    _ = try await send(.executeSQL(sql, values: []), sql, before: deadline)
+  }
+
+  /// Returns the files of a database, as the node has them.
+  func dump(_ database: String, before deadline: ContinuousClock.Instant) async throws -> [WireFile] {
+    guard case .files(let files) = try await send(.dump(database: database), nil, before: deadline) else {
+      throw SqlError.wire("no files")
+    }
+    return files
+  }
+
+  private func run(
+    _ request: SqlRequest, returnsRows: Bool, inParts: Bool = false, before deadline: ContinuousClock.Instant
+  ) async throws -> WireResponse {
+    let sent = try await wireRequest(for: request, returnsRows: returnsRows, before: deadline)
+    return try await send(sent, request.sql, inParts: inParts, before: deadline)
+  }
+
+  func wireRequest(
+    for request: SqlRequest, returnsRows: Bool, isKept: Bool = true, before deadline: ContinuousClock.Instant
+  ) async throws -> WireRequest {
+    let (sql, values) = (ClusterStatement.cache.value(of: request.sql).sentSql ?? request.sql, request.values)
+    guard isKept, let id = try await compiled(sql, before: deadline) else {
+      return returnsRows ? .querySQL(sql, values: values) : .executeSQL(sql, values: values)
+    }
+    return returnsRows ? .query(statement: id, values: values) : .execute(statement: id, values: values)
+  }
+
+  /// Returns the compiled statement for a text that was seen before: compiling takes a message of its own.
+  private func compiled(_ sql: String, before deadline: ContinuousClock.Instant) async throws -> UInt32? {
+    uses += 1
+    guard var statement = statements[sql] else {
+      if statements.count >= cacheSize { try await dropOldest(before: deadline) }
+      statements[sql] = CachedStatement(id: nil, lastUse: uses)
+      return nil
+    }
+    if statement.id == nil, case .statement(let id, _) = try await send(.prepare(sql: sql), sql, before: deadline) {
+      statement.id = id
+    }
+    statement.lastUse = uses
+    statements[sql] = statement
+    return statement.id
+  }
+
+  private func dropOldest(before deadline: ContinuousClock.Instant) async throws {
+    guard let oldest = statements.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
+    statements[oldest.key] = nil
+    if let id = oldest.value.id { _ = try await send(.finalize(statement: id), nil, before: deadline) }
+  }
+
+  private func send(
+    _ request: WireRequest, _ sql: String?, inParts: Bool = false, before deadline: ContinuousClock.Instant
+  ) async throws -> WireResponse {
+    while true {
+      do {
+        return try await connection.answer(to: request, sql, label, inParts: inParts, before: deadline)
+      } catch let error as SqlError {
+        guard error.isOfCheckpoint, deadline > .now else { throw error }
+      }
+      try await Task.sleep(for: .milliseconds(1))
+    }
+  }
+}
+
+extension ClusterSession {
+  /// Calls `body` in a transaction that reads.
+  static func withSnapshot<Value>(
+    on session: ClusterSession, before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
+    _ body: () async throws -> Value
+  ) async throws -> Value {
+    // The savepoint tells after an error whether the transaction is still open.
+    try await session.execute("BEGIN; SAVEPOINT sqlable_group", before: deadline)
+    do {
+      let value = try await body()
+      try await session.execute("COMMIT", before: deadline)
+      return value
+    } catch {
+      if session.isUsable(after: error) { try await session.execute("ROLLBACK", before: deadline) }
+      throw error
+    }
+  }
+}
+#endif

@@ -1,0 +1,158 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+/// The connections of reads: each read has one for itself.
+final class ClusterSessions: Sendable {
+  private let leader: ClusterLeader
+  private let confirmation: LeaderConfirmation?
+  private let configuration: ClusterConfiguration
+  private let slots: Slots
+  private let idle = Guarded<(sessions: [ClusterSession], isClosed: Bool)>(([], false))
+  /// Those that calls have.
+  private let used = Guarded<[ObjectIdentifier: ClusterSession]>([:])
+
+  init(_ leader: ClusterLeader, _ confirmation: LeaderConfirmation?, _ configuration: ClusterConfiguration) {
+    (self.leader, self.confirmation, self.configuration) = (leader, confirmation, configuration)
+    slots = Slots(configuration.connections)
+  }
+
+  /// Calls `body` with a connection, again and again until it throws an error that another attempt can't mend, or the
+  /// deadline passes. So `body` must be repeatable.
+  func attempt<Value>(
+    before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
+    _ body: (ClusterSession) async throws -> Value
+  ) async throws -> Value {
+    // Before it has a connection: more reads share a question then.
+    var confirmed = await confirmedLeader(before: deadline)
+    let late = SqlError.late("all \(configuration.connections) connections are in use")
+    do { try await slots.take(before: deadline, late: late) } catch { throw leader.meaning(ofLate: error) }
+    defer { slots.giveBack() }
+    var attempts = ClusterAttempts(before: deadline)
+    while true {
+      do {
+        let session = try await take(before: deadline)
+        used.withLock { $0[ObjectIdentifier(session)] = session }
+        defer { used.withLock { $0[ObjectIdentifier(session)] = nil } }
+        do {
+          if confirmed != session.address { try await confirmation?.confirm(session.address, before: deadline) }
+          confirmed = nil
+          let value = try await body(session)
+          giveBack(session)
+          return value
+        } catch {
+          if session.isUsable(after: error) {
+            giveBack(session)
+          } else {
+            session.close()
+            if error.isOfNode { leader.failed(session.address, error) }
+          }
+          throw error
+        }
+      } catch {
+        try await attempts.pause(after: error)
+      }
+    }
+  }
+
+  /// The leader as far as is known, once it is confirmed; nil if it is not, or none is known.
+  private func confirmedLeader(before deadline: ContinuousClock.Instant) async -> NodeAddress? {
+    guard let confirmation, let address = leader.last else { return nil }
+    do { try await confirmation.confirm(address, before: deadline) } catch { return nil }
+    return address
+  }
+
+  private func take(before deadline: ContinuousClock.Instant) async throws -> ClusterSession {
+    let last = leader.last
+    while let session = try idle.withLock({ idle in
+      if idle.isClosed { throw SqlError.closedCluster }
+      return idle.sessions.popLast()
+    }) {
+      if session.isOpen, session.address == last { return session }
+      session.close()
+    }
+    return try await .open(leader, configuration, before: deadline)
+  }
+
+  private func giveBack(_ session: ClusterSession) {
+    let isKept = idle.withLock { idle in
+      if !idle.isClosed { idle.sessions.append(session) }
+      return !idle.isClosed
+    }
+    if !isKept { session.close() }
+  }
+
+  func close() {
+    slots.close()
+    let sessions = idle.withLock { idle in
+      idle.isClosed = true
+      defer { idle.sessions = [] }
+      return idle.sessions
+    }
+    for session in sessions { session.close() }
+    for session in used.withLock({ Array($0.values) }) { session.close() }
+  }
+}
+
+extension ClusterSession {
+  /// Whether the connection is as it was before a request that threw this error.
+  nonisolated func isUsable(after error: any Error) -> Bool {
+    isOpen && !error.isOfNode && !(error is CancellationError)
+  }
+}
+
+extension Error {
+  /// Whether the node is no longer of use, while another may be.
+  var isOfNode: Bool { self is NodeFailure || (self as? SqlError)?.isOfNode == true }
+}
+
+/// The pauses between the attempts of a call: short at first and random.
+struct ClusterAttempts {
+  private let deadline: ContinuousClock.Instant
+  private var backoff = Backoff(from: .milliseconds(2), upTo: .milliseconds(100))
+  /// How many connections broke while the call ran on them.
+  private var losses = 0
+  /// Why the last attempt failed, and when.
+  private var last: (error: any Error, time: ContinuousClock.Instant)?
+  /// A statement that makes a node crash would end one node after the other.
+  static let maximumLosses = 3
+
+  init(before deadline: ContinuousClock.Instant) { self.deadline = deadline }
+
+  /// Waits before the next attempt. Throws the error if another attempt is of no use, `.unavailable` if no time is
+  /// left.
+  mutating func pause(after error: any Error) async throws {
+    if (error as? NodeFailure)?.isLate == true {
+      // The deadline cut this attempt short: what is wrong is what was wrong just before.
+      if let last, last.time + .milliseconds(200) > .now { throw last.error.ofCluster }
+      guard .now + .milliseconds(10) < deadline else { throw error.ofCluster }
+    }
+    last = (error, .now)
+    if let failure = error as? NodeFailure, failure.wasSent {
+      if failure.isSilent { throw failure.ofCluster }
+      losses += 1
+    }
+    let isBusy = (error as? SqlError)?.kind == .busy
+    guard error.isOfNode || isBusy, losses < ClusterAttempts.maximumLosses else { throw error.ofCluster }
+    let pause = backoff.next()
+    guard .now + pause < deadline else { throw isBusy ? SqlError.lateForLock : error.ofCluster }
+    try await Task.sleep(for: pause)
+  }
+}
+
+extension Error {
+  /// The error for the caller, with the label of the client, unless it has one.
+  func labelled(_ label: String?) -> any Error { (ofCluster as? SqlError)?.labelled(label) ?? self }
+
+  /// The error for the caller.
+  var ofCluster: any Error {
+    guard let failure = self as? NodeFailure else {
+      return (self as? SqlError)?.isOfNode == true ? SqlError.unavailable(self) : self
+    }
+    return failure.isLate ? SqlError.late("the node did not answer before the deadline") : SqlError.unavailable(failure)
+  }
+}
+#endif

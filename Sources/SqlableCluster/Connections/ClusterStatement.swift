@@ -1,0 +1,123 @@
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+/// What SQL text does on a node, by its words.
+package struct ClusterStatement: Sendable {
+  /// Whether it inserts, updates or deletes rows.
+  let isChange: Bool
+  /// Whether each row that it changes changes a page: SQLite writes none for a row that an update leaves as it was.
+  let changesPages: Bool
+  let returnsRows: Bool
+  /// Whether it is a query, which changes nothing.
+  package let isQuery: Bool
+  /// Whether it is a query or a change that does not say by itself that an error ends the transaction.
+  let keepsTransaction: Bool
+  /// Why it is not sent.
+  package let refusal: String?
+  /// What is sent instead of it; nil for the text itself.
+  package let sentSql: String?
+
+  static let cache = TextCache { ClusterStatement(of: $0) }
+
+  package init(of sql: String) {
+    let tokens = SQLTokenList(sql)
+    let start = (0..<tokens.count).first { !tokens.isSign($0, UInt8(ascii: ";")) } ?? 0
+    let first = tokens.keyword(start)
+    // The keywords outside of parentheses, in which the queries after WITH stand.
+    var (depth, keywords) = (0, Set<String>())
+    for place in 0..<tokens.count {
+      if tokens.isSign(place, UInt8(ascii: "(")) {
+        depth += 1
+      } else if tokens.isSign(place, UInt8(ascii: ")")) {
+        depth -= 1
+      } else if depth == 0, tokens.isWord(place) {
+        keywords.insert(tokens.keyword(place))
+      }
+    }
+    var text = sql
+    let verb = text.withUTF8(\.verb) ?? ""
+    isChange = ["INSERT", "UPDATE", "DELETE", "REPLACE"].contains(verb)
+    changesPages = verb == "DELETE" || (verb == "INSERT" && !keywords.contains("OR") && !keywords.contains("CONFLICT"))
+    isQuery = !isChange && ClusterStatement.queries.contains(verb)
+    keepsTransaction = (isChange || isQuery) && !(0..<tokens.count).contains { tokens.isWord($0, "rollback") }
+    let pragma = first == "PRAGMA" ? ClusterPragma(tokens, start + 1) : nil
+    returnsRows = isChange ? keywords.contains("RETURNING") : isQuery || pragma.map { !$0.isSetting } ?? false
+    refusal =
+      sql.statementTexts.count > 1
+      ? "a cluster runs one statement at a time" : ClusterStatement.refusal(first, tokens, start, pragma)
+    sentSql = ["CREATE", "ALTER"].contains(first) ? DeclaredTypes.replaced(in: sql) : nil
+  }
+
+  private static let queries: Set = ["SELECT", "VALUES", "EXPLAIN"]
+
+  /// Whether the name of what is created has the schema temp.
+  private static func createsInTemp(_ tokens: SQLTokenList, _ start: Int) -> Bool {
+    for place in start..<tokens.count {
+      if tokens.isWord(place, "as") || tokens.isWord(place, "on") || tokens.isSign(place, UInt8(ascii: "(")) { break }
+      if tokens.isSign(place + 1, UInt8(ascii: ".")), tokens.name(place)?.isSameName(as: "temp") == true { return true }
+    }
+    return false
+  }
+
+  private static func refusal(
+    _ first: String, _ tokens: SQLTokenList, _ start: Int, _ pragma: ClusterPragma?
+  ) -> String? {
+    switch first {
+    case "" where start >= tokens.count || tokens.isSign(start, UInt8(ascii: ";")):
+      return "the SQL text has no statement"
+    case "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE":
+      return "\(first) can't be sent to a cluster: transaction { } begins and ends transactions"
+    case "ATTACH", "DETACH", "VACUUM":
+      return "\(first) does not exist on a cluster"
+    case "CREATE" where ["TEMP", "TEMPORARY"].contains(tokens.keyword(start + 1)) || createsInTemp(tokens, start):
+      return "a cluster has no temporary tables, views or triggers: each call may use another connection"
+    case "PRAGMA": return pragma?.refusal
+    // SQLite runs some pragmas as it compiles them.
+    case "EXPLAIN":
+      let isPlan = tokens.isWord(start + 1, "query") && tokens.isWord(start + 2, "plan")
+      return tokens.isWord(start + (isPlan ? 3 : 1), "pragma") ? "a PRAGMA can't be explained" : nil
+    default: return nil
+    }
+  }
+}
+
+/// A PRAGMA in SQL text.
+private struct ClusterPragma {
+  /// Whether it sets something: then it has no result.
+  let isSetting: Bool
+  /// Why it is not sent.
+  let refusal: String?
+
+  /// The pragmas that can be read, and not set: a node ends its process when the size of its pages is set.
+  private static let readPragmas: Set = ["encoding", "freelist_count", "page_count", "page_size"]
+
+  /// Those that an argument sets, in parentheses too.
+  private static let setPragmas: Set = ["application_id", "user_version"]
+
+  /// The pragmas that mean on a node what they mean in a file.
+  private static let pragmas: Set = [
+    "application_id", "collation_list", "compile_options", "encoding", "foreign_key_check", "foreign_key_list",
+    "freelist_count", "function_list", "index_info", "index_list", "index_xinfo", "integrity_check", "module_list",
+    "optimize", "page_count", "page_size", "pragma_list", "quick_check", "table_info", "table_list", "table_xinfo",
+    "user_version",
+  ]
+
+  /// - Parameter place: The token after the keyword.
+  init(_ tokens: SQLTokenList, _ place: Int) {
+    // PRAGMA main.user_version
+    let place = tokens.isSign(place + 1, UInt8(ascii: ".")) ? place + 2 : place
+    let name = String(decoding: tokens.name(place)?.foldedName ?? [], as: UTF8.self)
+    let hasArgument = (place + 1..<max(place + 1, tokens.count)).contains { !tokens.isSign($0, UInt8(ascii: ";")) }
+    isSetting = hasArgument && ClusterPragma.setPragmas.contains(name) || name == "optimize"
+    if !ClusterPragma.pragmas.contains(name) {
+      refusal = "this PRAGMA is of one connection, or of a file, which a cluster does not have"
+    } else if hasArgument, ClusterPragma.readPragmas.contains(name) {
+      refusal = "PRAGMA \(name) can be read on a cluster, and not set"
+    } else {
+      refusal = nil
+    }
+  }
+}

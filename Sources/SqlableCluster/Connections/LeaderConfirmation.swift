@@ -1,0 +1,265 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+/// Confirms that a node still leads, by asking the voters whom they follow.
+///
+/// A leader that was cut off does not know it at once, and would answer a read with what was stored before. Each commit
+/// is acknowledged by a majority of the voters, and a voter that has acknowledged one of a later leader follows that
+/// one. So, if a majority, the node itself among it, follows the node, and the node answers as the leader afterwards,
+/// then its answer includes all commits that were acknowledged before the voters were asked.
+///
+/// Calls that come while voters are asked share the next round of questions.
+final class LeaderConfirmation: Sendable {
+  private struct State {
+    var rounds: [NodeAddress: Rounds] = [:]
+    var links: [NodeAddress: NodeLink] = [:]
+    /// The voters that a leader named last.
+    var voters: [NodeAddress] = []
+    var isClosed = false
+  }
+
+  /// The calls that wait for the round that runs, and for the one after it.
+  private struct Rounds {
+    var running: [CallOutcome<Void>] = []
+    var next: [CallOutcome<Void>] = []
+  }
+
+  private let state = Guarded(State())
+  private let leader: ClusterLeader
+
+  init(_ leader: ClusterLeader) { self.leader = leader }
+
+  /// Waits until a majority has confirmed, after this call began, that the node leads. Throws ``NodeFailure`` if it
+  /// does not.
+  func confirm(_ address: NodeAddress, before deadline: ContinuousClock.Instant) async throws {
+    let call = CallOutcome<Void>()
+    let isFirst = try state.withLock { state in
+      if state.isClosed { throw SqlError.closedCluster }
+      if state.rounds[address] != nil {
+        state.rounds[address]?.next.append(call)
+        return false
+      }
+      state.rounds[address] = Rounds(running: [call])
+      return true
+    }
+    if isFirst { ask(about: address) }
+    try await call.value(before: deadline, late: .late("the nodes did not confirm their leader in time")) {
+      call.end(.failure($0))
+    }
+  }
+
+  private func ask(about address: NodeAddress) {
+    let round = LeadershipRound(about: address, self)
+    let voters = state.withLock { $0.voters }
+    round.ask([address] + voters.filter { $0 != address })
+  }
+
+  /// To be called when a round has ended.
+  fileprivate func ended(_ address: NodeAddress, _ result: Result<Void, any Error>) {
+    let (calls, isNext) = state.withLock { state in
+      let rounds = state.rounds[address] ?? Rounds()
+      state.rounds[address] = rounds.next.isEmpty ? nil : Rounds(running: rounds.next)
+      return (rounds.running, !rounds.next.isEmpty)
+    }
+    for call in calls { call.end(result) }
+    if isNext { ask(about: address) }
+  }
+
+  fileprivate func note(_ members: [ClusterMember], _ voters: [NodeAddress]) {
+    state.withLock { $0.voters = voters }
+    leader.note(members)
+  }
+
+  fileprivate func link(to address: NodeAddress) -> NodeLink? {
+    state.withLock { state in
+      if state.isClosed { return nil }
+      if let link = state.links[address] { return link }
+      let link = NodeLink(to: address) { [leader] in await leader.isElsewhere(than: $0) }
+      state.links[address] = link
+      return link
+    }
+  }
+
+  /// Ends all waits.
+  func close() {
+    let (links, rounds) = state.withLock { state in
+      state.isClosed = true
+      defer { (state.links, state.rounds) = ([:], [:]) }
+      return (state.links.values, state.rounds.values)
+    }
+    for link in links { link.close() }
+    for call in rounds.flatMap({ $0.running + $0.next }) { call.end(.failure(SqlError.closedCluster)) }
+  }
+}
+
+/// The question whether one node leads, to all voters.
+private final class LeadershipRound: Sendable {
+  private struct State {
+    /// The voters, which the leader names.
+    var voters: [NodeAddress]?
+    var asked: Set<NodeAddress> = []
+    var followers: Set<NodeAddress> = []
+    /// Those that follow another node, or did not answer.
+    var others: Set<NodeAddress> = []
+    var isEnded = false
+
+    /// What the answers come to; nil while more are needed.
+    func outcome(_ leader: NodeAddress) -> Result<Void, any Error>? {
+      guard let voters else { return nil }
+      let majority = voters.count / 2 + 1
+      if voters.count(where: { $0 == leader || followers.contains($0) }) >= majority { return .success(()) }
+      guard voters.count(where: { !others.contains($0) }) < majority else { return nil }
+      return .failure(
+        NodeFailure(address: leader, reason: "a majority of the nodes does not follow it", wasSent: false))
+    }
+  }
+
+  let leader: NodeAddress
+  private let state = Guarded(State())
+  private let confirmation: LeaderConfirmation
+
+  init(about leader: NodeAddress, _ confirmation: LeaderConfirmation) {
+    (self.leader, self.confirmation) = (leader, confirmation)
+  }
+
+  var isEnded: Bool { state.withLock { $0.isEnded } }
+
+  func ask(_ nodes: [NodeAddress]) {
+    let new = state.withLock { state in nodes.filter { state.asked.insert($0).inserted } }
+    for node in new {
+      guard let link = confirmation.link(to: node) else { return end(.failure(SqlError.closedCluster)) }
+      link.ask(self)
+    }
+  }
+
+  /// What a node is asked: the leader for the voters as it knows them, the others for their leader.
+  func question(to node: NodeAddress) -> WireRequest { node == leader ? .nodes : .leader }
+
+  func take(_ answer: Result<WireResponse, any Error>, of node: NodeAddress) {
+    switch answer {
+    case .success(.nodes(let members)) where node == leader:
+      let named = members.filter { $0.role == .voter }
+      let voters = named.compactMap { try? NodeAddress($0.address) }
+      guard voters.count == named.count else {
+        return end(.failure(NodeFailure(address: leader, reason: "it names a voter wrongly", wasSent: false)))
+      }
+      confirmation.note(members, voters)
+      state.withLock { $0.voters = voters }
+      ask(voters)
+    case .success(.node(_, let address)) where (try? NodeAddress(address)) == leader:
+      _ = state.withLock { $0.followers.insert(node) }
+    case .failure(let error) where node == leader:
+      return end(.failure(error))
+    case .success where node == leader:
+      return end(.failure(NodeFailure(address: leader, reason: "it does not name the voters", wasSent: false)))
+    default:
+      _ = state.withLock { $0.others.insert(node) }
+    }
+    guard let outcome = state.withLock({ $0.outcome(leader) }) else { return }
+    end(outcome)
+  }
+
+  private func end(_ result: Result<Void, any Error>) {
+    let isFirst = state.withLock { state in
+      defer { state.isEnded = true }
+      return !state.isEnded
+    }
+    if isFirst { confirmation.ended(leader, result) }
+  }
+}
+
+/// Asks one node, a question at a time, on a connection that it keeps.
+private final class NodeLink: Sendable {
+  private struct State {
+    var connection: NodeConnection?
+    var waiting: [LeadershipRound] = []
+    /// Whether a question is on its way.
+    var isAsking = false
+    /// Until when a node that failed is left alone.
+    var rest = ContinuousClock.now
+    var isClosed = false
+  }
+
+  private let address: NodeAddress
+  private let isGivenUp: NodeConnection.SilenceCheck
+  private let state = Guarded(State())
+
+  private static let patience = Duration.seconds(2)
+  private static let rest = Duration.milliseconds(50)
+
+  init(to address: NodeAddress, isGivenUp: @escaping NodeConnection.SilenceCheck) {
+    (self.address, self.isGivenUp) = (address, isGivenUp)
+  }
+
+  func close() {
+    let connection = state.withLock { state in
+      state.isClosed = true
+      return state.connection
+    }
+    connection?.close()
+  }
+
+  func ask(_ round: LeadershipRound) {
+    let isFirst = state.withLock { state in
+      state.waiting.removeAll(where: \.isEnded)
+      state.waiting.append(round)
+      defer { state.isAsking = true }
+      return !state.isAsking
+    }
+    if isFirst { askNext() }
+  }
+
+  /// Asks what waits: one question answers all rounds that want it.
+  private func askNext() {
+    let (rounds, connection, rest) = state.withLock { state in
+      let first = state.waiting.first
+      let rounds = state.waiting.filter { ($0.leader == address) == (first?.leader == address) }
+      state.waiting.removeAll { round in rounds.contains { $0 === round } }
+      state.isAsking = !rounds.isEmpty
+      return (rounds, state.connection, state.rest)
+    }
+    guard let first = rounds.first else { return }
+    let question = first.question(to: address)
+    if let connection, connection.isOpen { return ask(question, connection, for: rounds) }
+    if rest > .now {
+      return took(.failure(NodeFailure(address: address, reason: "it failed just now", wasSent: false)), for: rounds)
+    }
+    Task {
+      do {
+        let connection = try await NodeConnection.open(
+          to: address, before: .now + NodeLink.patience, isGivenUp: isGivenUp)
+        let isClosed = state.withLock { state in
+          if !state.isClosed { state.connection = connection }
+          return state.isClosed
+        }
+        if isClosed { connection.close() }
+        ask(question, connection, for: rounds)
+      } catch {
+        took(.failure(error), for: rounds)
+      }
+    }
+  }
+
+  private func ask(_ question: WireRequest, _ connection: NodeConnection, for rounds: [LeadershipRound]) {
+    connection.send(question, before: .now + NodeLink.patience) { self.took($0, for: rounds) }
+  }
+
+  private func took(_ answer: Result<WireResponse, any Error>, for rounds: [LeadershipRound]) {
+    var answer = answer
+    if case .failure(var failure as NodeFailure) = answer {
+      // Nothing of a call's own.
+      failure.wasSent = false
+      answer = .failure(failure)
+      state.withLock { state in
+        if state.rest <= .now { state.rest = .now + NodeLink.rest }
+      }
+    }
+    for round in rounds { round.take(answer, of: address) }
+    askNext()
+  }
+}
+#endif

@@ -1,0 +1,60 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+import NIOCore
+
+/// Lets a number of calls through at a time, in the order in which they came.
+final class Slots: Sendable {
+  private struct State {
+    var free: Int
+    var waiting = CircularBuffer<CallOutcome<Void>>()
+    var isClosed = false
+  }
+
+  private let state: Guarded<State>
+
+  init(_ count: Int) { state = Guarded(State(free: count)) }
+
+  /// Waits for a slot. Throws `late` at the deadline, `.closed` once closed, `CancellationError` if the task is
+  /// cancelled.
+  func take(before deadline: ContinuousClock.Instant, late: SqlError) async throws {
+    try Task.checkCancellation()
+    let waiting = CallOutcome<Void>()
+    let isFree = try state.withLock { state in
+      if state.isClosed { throw SqlError.closedCluster }
+      if state.free > 0 {
+        state.free -= 1
+        return true
+      }
+      state.waiting.append(waiting)
+      return false
+    }
+    if !isFree { try await waiting.value(before: deadline, late: late) { waiting.end(.failure($0)) } }
+  }
+
+  func giveBack() {
+    // One that does not wait any more is passed over.
+    while let next = state.withLock({ state -> CallOutcome<Void>? in
+      let next = state.waiting.popFirst()
+      if next == nil { state.free += 1 }
+      return next
+    }) {
+      if next.end(.success(())) { return }
+    }
+  }
+
+  /// Ends all waits.
+  func close() {
+    let waiting = state.withLock { state in
+      state.isClosed = true
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for call in waiting { call.end(.failure(SqlError.closedCluster)) }
+  }
+}
+#endif

@@ -1,0 +1,75 @@
+#if ClusterNode
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+import Dispatch
+import Glibc
+
+/// Watches the disk of a node: dqlite goes on acknowledging commits after its files were removed, and a leader of
+/// dqlite 1.11 that can't write its log reads freed memory.
+final class DiskWatch: Sendable {
+  private struct State {
+    var timer: (any DispatchSourceTimer)?
+    var ticks = 0
+    /// The files that must stay.
+    var files: [String] = []
+    /// The files that were open and deleted at the last look.
+    var deleted: Set<String> = []
+  }
+
+  /// The looks at the free space for each look at the files.
+  private static let ticksPerLook = 4
+
+  private let queue = DispatchQueue(label: "sqlable.cluster.disk")
+  private let state = Guarded(State())
+
+  /// The error for too little space; nil if there is enough, or the system does not tell.
+  static func error(_ directory: NodeDirectory, _ minimum: Int) -> SqlError? {
+    guard let free = directory.freeBytes, free < minimum else { return nil }
+    return SqlError(
+      .full, message: "the disk of the node has \(free) bytes left, and it needs \(minimum): \(directory.path)")
+  }
+
+  /// Calls `stop` once, when there is too little space, or when the node's files are gone, are others, or can't be
+  /// written.
+  func begin(_ directory: NodeDirectory, _ minimum: Int, stop: @escaping @Sendable (SqlError) -> Void) {
+    end()
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.schedule(deadline: .now() + .milliseconds(250), repeating: .milliseconds(250))
+    timer.setEventHandler { [weak self] in
+      guard let self, let error = DiskWatch.error(directory, minimum) ?? lossOfFiles(directory) else { return }
+      end()
+      stop(error)
+    }
+    state.withLock { $0 = State(timer: timer, files: directory.lastingFiles) }
+    timer.resume()
+  }
+
+  func end() {
+    let timer = state.withLock { state in
+      defer { state.timer = nil }
+      return state.timer
+    }
+    timer?.cancel()
+  }
+
+  private func lossOfFiles(_ directory: NodeDirectory) -> SqlError? {
+    let files = state.withLock { state in
+      state.ticks += 1
+      return state.ticks % DiskWatch.ticksPerLook == 0 ? state.files : nil
+    }
+    guard let files else { return nil }
+    if let loss = directory.loss(of: files) { return loss }
+    let deleted = directory.openDeletedFiles()
+    return state.withLock { state in
+      defer { state.deleted = deleted }
+      // dqlite deletes files of its own, and may not have closed one yet.
+      guard let file = deleted.first(where: state.deleted.contains) else { return nil }
+      return SqlError(.io, message: "a file to which the node writes was deleted: \(file)")
+    }
+  }
+}
+#endif

@@ -1,0 +1,165 @@
+#if ClusterNode
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+/// Watches how a node leads and follows, and makes up for what the raft of dqlite 1.11 lacks.
+///
+/// A leader there counts commits of earlier terms as stored once a majority has them, which can be undone as long as
+/// none of its own term is. So the watch has each new leader commit something, in a database of its own. And a node
+/// that finds such a commit undone stops voting and storing for good, while it answers clients. So the watch has a node
+/// restarted that has no leader while the others have one: it then reads the log from the disk, and gets the right
+/// commits.
+final class LeaderWatch: Sendable {
+  private let task = Guarded<Task<Void, Never>?>(nil)
+  private let node: UInt64
+  private let address: NodeAddress
+  /// The time within which a node that runs has a leader, if the others have one.
+  private let patience: Duration
+
+  private static let interval = Duration.milliseconds(100)
+  /// The database in which each leader commits its term.
+  private static let database = ClusterConfiguration.termDatabase
+  /// How much longer it may take while none of the nodes has a leader.
+  private static let delay = 10
+  private static let maximumPause = Duration.seconds(300)
+
+  init(_ node: UInt64, _ address: NodeAddress, networkLatency: Duration) {
+    (self.node, self.address) = (node, address)
+    // An election begins after 15 to 30 times the latency, and may need another one.
+    patience = max(networkLatency * 60, .seconds(3))
+  }
+
+  /// Calls `restart` each time the node has no leader for too long.
+  /// - Parameter term: The term in which the node is.
+  func begin(term: @escaping @Sendable () -> Int?, restart: @escaping @Sendable () async -> Void) {
+    end()
+    let task = Task.detached { [self] in
+      var pause = patience
+      while !Task.isCancelled {
+        if await waitForTrouble(term, &pause) {
+          await restart()
+          try? await Task.sleep(for: pause)
+          pause = min(pause * 2, LeaderWatch.maximumPause)
+        }
+      }
+    }
+    self.task.withLock { $0 = task }
+  }
+
+  func end() {
+    let task = task.withLock { task in
+      defer { task = nil }
+      return task
+    }
+    task?.cancel()
+  }
+
+  /// Returns true when the node had no leader for too long, false when the task was cancelled.
+  private func waitForTrouble(_ term: () -> Int?, _ pause: inout Duration) async -> Bool {
+    var (alone, leaderless): (ContinuousClock.Instant?, ContinuousClock.Instant?)
+    var committed: Int?
+    var own: NodeConnection?
+    defer { own?.close() }
+    // Not all nodes of a cluster without a leader at the same time.
+    let limit = patience * LeaderWatch.delay * Double.random(in: 1...2)
+    while (try? await Task.sleep(for: LeaderWatch.interval)) != nil {
+      let deadline = ContinuousClock.now + .seconds(1)
+      if own?.isOpen != true { own = try? await NodeConnection.open(to: address, before: deadline) }
+      guard let own else { continue }
+      switch await situation(own, before: deadline) {
+      case .leads:
+        (alone, leaderless, pause) = (nil, nil, patience)
+        if let term = term(), term != committed, await commit(term) { committed = term }
+      case .follows: (alone, leaderless, pause) = (nil, nil, patience)
+      case .unknown: (alone, leaderless) = (nil, nil)
+      case .leaderless: (alone, leaderless) = (nil, leaderless ?? .now)
+      case .alone: (alone, leaderless) = (alone ?? .now, leaderless ?? .now)
+      }
+      if let alone, .now - alone >= patience { return true }
+      if let leaderless, .now - leaderless >= limit { return true }
+    }
+    return false
+  }
+
+  private enum Situation {
+    case leads
+    /// The node has a leader.
+    case follows
+    /// The node does not answer, or is no voter, which does not say which leader it has; or most voters are gone, or
+    /// it was removed.
+    case unknown
+    /// Most voters answer, and none of them has a leader.
+    case leaderless
+    /// Others have a leader.
+    case alone
+  }
+
+  private func situation(_ own: NodeConnection, before deadline: ContinuousClock.Instant) async -> Situation {
+    guard case .node(let leader, _) = try? await own.send(.leader, before: deadline) else { return .unknown }
+    guard leader == 0 else { return leader == node ? .leads : .follows }
+    guard case .nodes(let members) = try? await own.send(.nodes, before: deadline) else { return .unknown }
+    let voters = members.filter { $0.role == .voter }
+    guard voters.contains(where: { $0.id == node }) else { return .unknown }
+    let answers = await withTaskGroup(of: LeaderAnswer.self) { group in
+      for voter in voters where voter.id != node {
+        group.addTask { [node] in await LeaderAnswer(of: voter.address, to: node, before: deadline) }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    if answers.contains(.itselfWithout) { return .unknown }
+    if answers.contains(.itself) { return .alone }
+    return answers.count { $0 != .silent } + 1 > voters.count / 2 ? .leaderless : .unknown
+  }
+
+  /// Commits the term of the node, which leads; false if that failed.
+  private func commit(_ term: Int) async -> Bool {
+    let deadline = ContinuousClock.now + .seconds(2)
+    let create = "CREATE TABLE IF NOT EXISTS term (id INTEGER PRIMARY KEY, term INTEGER NOT NULL)"
+    let replace = "INSERT OR REPLACE INTO term (id, term) VALUES (1, \(term))"
+    do {
+      let connection = try await NodeConnection.open(to: address, before: deadline)
+      defer { connection.close() }
+      _ = try await connection.answer(to: .open(database: LeaderWatch.database), before: deadline)
+      for sql in [create, replace] {
+        _ = try await connection.answer(to: .executeSQL(sql, values: []), before: deadline)
+      }
+      return true
+    } catch { return false }
+  }
+}
+
+/// Which leader a node names.
+private enum LeaderAnswer {
+  /// It does not answer.
+  case silent
+  case noLeader
+  case itself
+  /// It leads, and the node that asks is not in its cluster any more.
+  case itselfWithout
+  case another
+
+  init(of address: String, to asker: UInt64, before deadline: ContinuousClock.Instant) async {
+    guard let node = try? NodeAddress(address),
+      let connection = try? await NodeConnection.open(to: node, before: deadline)
+    else {
+      self = .silent
+      return
+    }
+    defer { connection.close() }
+    switch try? await connection.send(.leader, before: deadline) {
+    case .node(0, _): self = .noLeader
+    case .node(_, address):
+      guard case .nodes(let members) = try? await connection.send(.nodes, before: deadline) else {
+        self = .silent
+        return
+      }
+      self = members.contains { $0.id == asker } ? .itself : .itselfWithout
+    case .node: self = .another
+    default: self = .silent
+    }
+  }
+}
+#endif

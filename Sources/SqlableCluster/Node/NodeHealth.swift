@@ -1,0 +1,131 @@
+#if ClusterNode
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+extension SqliteClusterNode {
+  /// Whether a node can serve, for the readiness probe of a service.
+  public struct Health: Sendable, Hashable {
+    /// Something that an operator must look at.
+    public enum Problem: Sendable, Hashable {
+      /// The node does not run; for this reason, if it stopped by itself.
+      case stopped(SqlError.Kind?)
+      /// The node did not answer in time.
+      case noAnswer
+      /// The node knows of no leader: a majority of the voters does not reach each other, or the node is a spare, to
+      /// which no leader speaks.
+      case noLeader
+      /// The cluster has no such node: it was removed.
+      case notAMember
+      /// These voters do not answer this node.
+      case unreachable([UInt64])
+      /// The cluster has so few voters that it does not survive the loss of one.
+      case fewVoters(Int)
+      /// The file system has only so many bytes left.
+      case littleSpace(bytes: Int)
+    }
+
+    public let problems: [Problem]
+    /// What the node does; nil without an answer.
+    public let role: ClusterRole?
+    /// The node that leads, as far as this one knows.
+    public let leader: ClusterMember?
+    /// The nodes of the cluster, as this one knows them.
+    public let members: [ClusterMember]
+    /// The term, which grows with every vote for a leader; nil if the node does not run.
+    public let term: Int?
+    /// How long the node took to answer; nil without an answer.
+    public let answer: Duration?
+    /// The size of the directory, in bytes.
+    public let size: Int
+    /// The free space of the file system, in bytes; nil if it is not known.
+    public let freeBytes: Int?
+    /// How many times the node has restarted itself: ``SqliteClusterNode/restarts``.
+    public let restarts: Int
+
+    public var isHealthy: Bool { problems.isEmpty }
+    public var isLeader: Bool { leader?.id == id }
+    /// The number of voters.
+    public var voters: Int { members.count { $0.role == .voter } }
+
+    let id: UInt64
+  }
+
+  /// Tests whether the node runs and knows of a leader, whether the voters answer it, and whether its disk has space.
+  ///
+  /// ```swift
+  /// let health = await node.health()
+  /// return health.isHealthy ? .ok : .serviceUnavailable     // health.problems say why
+  /// ```
+  ///
+  /// It ends within the deadline, and never throws. Each problem prints as a sentence. Fewer than three voters are a
+  /// problem: so a cluster of one or two nodes is not healthy.
+  public func health(within limit: Duration = .seconds(1), minimumFreeBytes: Int = 256 << 20) async -> Health {
+    let begin = ContinuousClock.now
+    let deadline = begin + limit
+    var problems: [Health.Problem] = []
+    let directory = lockedDirectory
+    if directory == nil { problems.append(.stopped(stopReason?.kind)) }
+    let free = directory?.freeBytes
+    if let free, free < minimumFreeBytes { problems.append(.littleSpace(bytes: free)) }
+    var (members, leader, answer): ([ClusterMember], ClusterMember?, Duration?) = ([], nil, nil)
+    if directory != nil {
+      if let found = await state(before: deadline) {
+        (members, leader, answer) = (found.members, found.leader, begin.duration(to: .now))
+        if leader == nil { problems.append(.noLeader) }
+        let isRemoved = await isRemoved(members, leader, before: deadline)
+        if isRemoved { problems.append(.notAMember) }
+        let silent = await ClusterMembership.silentVoters(of: members.filter { $0.id != id }, before: deadline)
+        if !silent.isEmpty { problems.append(.unreachable(silent)) }
+        let voters = members.count { $0.role == .voter }
+        if !members.isEmpty, voters < ClusterMembership.voters { problems.append(.fewVoters(voters)) }
+      } else {
+        problems.append(.noAnswer)
+      }
+    }
+    return Health(
+      problems: problems, role: members.first { $0.id == id }?.role, leader: leader, members: members,
+      term: directory?.term, answer: answer, size: (try? directory?.size()) ?? 0, freeBytes: free,
+      restarts: restarts, id: id)
+  }
+
+  /// Whether the cluster has no such node. One that is no voter is not told of its removal: its leader is asked.
+  private func isRemoved(
+    _ members: [ClusterMember], _ leader: ClusterMember?, before deadline: ContinuousClock.Instant
+  ) async -> Bool {
+    guard let own = members.first(where: { $0.id == id }) else { return !members.isEmpty }
+    guard own.role != .voter, let leader, let address = try? NodeAddress(leader.address),
+      let known = await NodeConnection.members(namedBy: address, before: deadline)
+    else { return false }
+    return !known.isEmpty && !known.contains { $0.id == id }
+  }
+
+  /// What the node answers; nil if it does not.
+  func state(
+    before deadline: ContinuousClock.Instant
+  ) async -> (members: [ClusterMember], leader: ClusterMember?)? {
+    guard let connection = try? await NodeConnection.open(to: nodeAddress, before: deadline) else { return nil }
+    defer { connection.close() }
+    guard case .node(let leader, let address) = try? await connection.send(.leader, before: deadline),
+      case .nodes(let members) = try? await connection.send(.nodes, before: deadline)
+    else { return nil }
+    if let found = members.first(where: { $0.id == leader }) { return (members, found) }
+    guard leader == 0 else { return (members, ClusterMember(id: leader, address: address, role: .voter)) }
+    // Only a voter says which node leads. One that does not know may have been removed, and was not told.
+    let voters = members.filter { $0.role == .voter }
+    let isVoter = voters.contains { $0.id == id }
+    let others = voters.filter { $0.id != id }.compactMap { try? NodeAddress($0.address) }
+    let end = isVoter ? min(deadline, .now + .milliseconds(300)) : deadline
+    guard !others.isEmpty, let found = try? await ClusterLeader(nodes: others).find(before: end) else {
+      return (members, nil)
+    }
+    guard isVoter else { return (members, members.first { $0.address == "\(found)" }) }
+    guard let leading = try? await NodeConnection.open(to: found, before: end) else { return (members, nil) }
+    defer { leading.close() }
+    guard case .nodes(let known) = try? await leading.send(.nodes, before: end) else { return (members, nil) }
+    return (known, nil)
+  }
+}
+#endif

@@ -1,0 +1,58 @@
+#if ClusterNode
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+/// Operations that run one after the other, in the order in which they were begun.
+final class Turns: Sendable {
+  private struct State {
+    var number = 0
+    /// The operations that run or wait. Cancelling one cancels its operation.
+    var tasks: [Int: Task<Void, Never>] = [:]
+    var last: Task<Void, Never>?
+  }
+
+  private let state = Guarded(State())
+
+  /// - Parameter isCancellable: Whether ``cancel()`` ends it.
+  func run<Value: Sendable>(
+    isCancellable: Bool = true, _ body: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    let (task, end, number) = state.withLock { state in
+      let previous = state.last
+      let task = Task {
+        await previous?.value
+        try Task.checkCancellation()
+        return try await body()
+      }
+      let end = Task {
+        await withTaskCancellationHandler {
+          _ = await task.result
+        } onCancel: {
+          task.cancel()
+        }
+      }
+      state.number += 1
+      if isCancellable { state.tasks[state.number] = end }
+      state.last = end
+      return (task, end, state.number)
+    }
+    let result = await withTaskCancellationHandler {
+      await task.result
+    } onCancel: {
+      end.cancel()
+    }
+    state.withLock { _ = $0.tasks.removeValue(forKey: number) }
+    return try result.get()
+  }
+
+  /// Cancels the operations that run or wait.
+  func cancel() {
+    state.withLock { state in
+      for task in state.tasks.values { task.cancel() }
+    }
+  }
+}
+#endif

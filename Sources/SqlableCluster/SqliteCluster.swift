@@ -1,0 +1,327 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+import Foundation
+
+/// A database on a cluster of dqlite nodes, which replicate it. Needs the package trait `Cluster`.
+///
+/// ```swift
+/// let cluster = try SqliteCluster(nodes: ["10.0.0.1:9000", "10.0.0.2:9000", "10.0.0.3:9000"])
+/// let id = try await bike.insert().run(cluster)
+/// let reds = try await Bicycle.read().filter(Bicycle.color == "red").run(cluster)
+/// ```
+///
+/// It finds the leader and follows it. A call returns once a majority of the nodes has stored what it wrote. While
+/// there is no leader calls wait for one, within their deadline: what is known not to have happened is repeated, and a
+/// commit that was sent, and not answered, throws `.outcomeUnknown`. A read sees every commit that was acknowledged
+/// before it began. Everything that can be run runs on it. It may be shared by all tasks.
+public final class SqliteCluster: SqlTransport, CheckingTransport {
+  public let configuration: ClusterConfiguration
+  let leader: ClusterLeader
+  let sessions: ClusterSessions
+  private let writer: ClusterWriter
+  private let confirmation: LeaderConfirmation?
+  let feed: ClusterFeed
+  let traces = TraceHub()
+  /// The number of the client in this process, which no handle has.
+  let number = SqliteDatabase.newNumber()
+
+  /// Makes a client of the cluster of these nodes, `host:port` each. Connects with the first call. One node that
+  /// answers is enough: it names the others.
+  ///
+  /// Throws `.misuse` without a node, for an address of another form, and for a configuration that can't work.
+  public init(nodes: [String], configuration: ClusterConfiguration = ClusterConfiguration()) throws {
+    try configuration.check()
+    guard !nodes.isEmpty else { throw SqlError.misuse("a cluster needs the address of one node at least") }
+    self.configuration = configuration
+    leader = ClusterLeader(nodes: try nodes.map { try NodeAddress($0) })
+    confirmation = configuration.confirmsReads ? LeaderConfirmation(leader) : nil
+    sessions = ClusterSessions(leader, confirmation, configuration)
+    let feed = try ClusterFeed(configuration)
+    writer = ClusterWriter(leader, confirmation, configuration) { [weak feed] in feed?.poke() }
+    self.feed = feed
+  }
+
+  /// Runs requests: reads on a connection of their own, in one snapshot; anything else with the writes that wait, in
+  /// one commit. Several are all or none.
+  public func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
+    try await answers(to: requests, check: nil)
+  }
+
+  func answers(
+    to requests: [SqlRequest], check: (@Sendable ([SqlAnswer]) throws -> Void)?
+  ) async throws -> [SqlAnswer] {
+    if let transaction = current { return try await transaction.answers(to: requests, check: check) }
+    return try await traced(requests) { times in try await self.answers(to: requests, check, times) } ?? []
+  }
+
+  private func answers(
+    to requests: [SqlRequest], _ check: (@Sendable ([SqlAnswer]) throws -> Void)?, _ times: CallTimes?
+  ) async throws -> [SqlAnswer]? {
+    try requests.check()
+    if requests.isEmpty { return [] }
+    let deadline = Deadline.after(configuration.timeout)
+    guard requests.allSatisfy(\.isQuery) else {
+      return try await writer.run(requests, check: check, before: deadline, times)
+    }
+    return try await sessions.attempt(before: deadline) { session in
+      times?.didSend()
+      defer { times?.didAnswer() }
+      if requests.count == 1 { return [try await session.answer(to: requests[0], before: deadline)] }
+      return try await ClusterSession.withSnapshot(on: session, before: deadline) {
+        try await session.answers(to: requests, before: deadline)
+      }
+    }
+  }
+
+  /// Calls `body`, which runs requests, and reports them while anything is traced.
+  fileprivate func traced(
+    _ requests: [SqlRequest], _ body: (CallTimes?) async throws -> [SqlAnswer]?
+  ) async throws -> [SqlAnswer]? {
+    guard !requests.isEmpty, let call = TracedCall(on: self) else {
+      do { return try await body(nil) } catch { throw error.labelled(configuration.label) }
+    }
+    let isTransaction = requests.count > 1
+    do {
+      // Nil is what an earlier call has stored.
+      guard let answers = try await body(call.times) else { return nil }
+      call.add(requests, .success(answers))
+      if isTransaction { call.end(.committed) }
+      await call.deliver()
+      return answers
+    } catch {
+      let error = error.labelled(configuration.label)
+      call.add(requests, .failure(error))
+      if isTransaction { call.end(.init(error), error) }
+      await call.deliver()
+      throw error
+    }
+  }
+
+  @discardableResult
+  public func run<Work: Runnable>(
+    _ work: Work, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Work.Output where Work.Output: Sendable {
+    try await atSite(file, line) { try await work.run(over: self) }
+  }
+
+  /// Calls `body`, whose events have the file and line while anything is traced.
+  func atSite<Value>(
+    _ file: StaticString, _ line: UInt, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
+  ) async rethrows -> Value {
+    guard TraceHub.isAnyActive else { return try await body() }
+    return try await TracedCall.$site.withValue(
+      CallSite(file: file, line: line), operation: body, isolation: isolation)
+  }
+
+  /// Calls `body` with a transaction, which commits when it returns and rolls back when it throws.
+  ///
+  /// ```swift
+  /// try await cluster.transaction { tx in
+  ///   guard var bike = try await Bicycle.byId(7).run(tx) else { return }
+  ///   bike.ownerId = owner
+  ///   try await bike.update().run(tx)
+  /// }
+  /// ```
+  ///
+  /// No other write of the cluster runs meanwhile. If the leader is lost before the commit is sent, nothing is stored,
+  /// and `body` is called again: keep other side effects out of it. Calls on the cluster inside `body` are a part of
+  /// the transaction. Throws `.outcomeUnknown` if the commit was sent and not answered, `.timeout` if it did not get
+  /// its turn in time.
+  @discardableResult
+  public func transaction<Value>(
+    isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
+    _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value {
+    if let transaction = current { return try await transaction.nested(isolation: isolation, body) }
+    let deadline = Deadline.after(configuration.timeout)
+    return try await atSite(file, line, isolation: isolation) {
+      try await transaction(enforcesForeignKeys: true, before: deadline, isolation: isolation, body)
+    }
+  }
+
+  /// Calls `body` in a transaction of its own, in which foreign keys are or are not enforced. With a record, which no
+  /// other call has, an outcome that is not known is found out.
+  func transaction<Value>(
+    _ record: TransactionRecord? = nil, enforcesForeignKeys: Bool, before deadline: ContinuousClock.Instant,
+    isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value {
+    let value = try await writer.transaction(
+      record, enforcesForeignKeys: enforcesForeignKeys, before: deadline, of: self, isolation: isolation, body)
+    // Nil is what an earlier call has stored.
+    guard let value else { throw SqlError.withoutAnswer }
+    return value
+  }
+
+  /// Calls `body` with a transaction that is stored once, however often it is repeated with the same id.
+  ///
+  /// ```swift
+  /// let order = UUID()
+  /// try await retrying { try await cluster.transaction(id: order) { tx in … } }
+  /// ```
+  ///
+  /// The id is recorded in the same commit. If an earlier call with this id was stored, this one calls nothing and
+  /// returns nil. A commit whose outcome is not known is looked up, and repeated if it is not stored; `.outcomeUnknown`
+  /// is only thrown when no node answered before the deadline. Ids are kept for the configuration's `transactionIdAge`.
+  @discardableResult
+  public func transaction<Value>(
+    id: UUID, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
+    _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value? {
+    guard current == nil else { throw SqlError.misuse("a transaction with an id can't be inside another one") }
+    let record = TransactionRecord(id: id, age: configuration.transactionIdAge)
+    return try await atSite(file, line, isolation: isolation) {
+      try await writer.transaction(
+        record, before: Deadline.after(configuration.timeout), of: self, isolation: isolation, body)
+    }
+  }
+
+  /// Runs a statement that is stored once, however often it is repeated with the same id.
+  ///
+  /// ```swift
+  /// let id = try await cluster.run(bike.insert(), id: request.key)
+  /// ```
+  ///
+  /// It is what ``transaction(id:isolation:file:line:_:)`` is for a closure, and shares its commit with other writes.
+  /// Returns nil if an earlier call with this id was stored. Throws `.misuse` inside a transaction.
+  @discardableResult
+  public func run<Work: Runnable>(
+    _ work: Work, id: UUID, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Work.Output? where Work.Output: Sendable {
+    guard current == nil else { throw SqlError.misuse("a statement with an id can't be inside a transaction") }
+    let record = TransactionRecord(id: id, age: configuration.transactionIdAge)
+    let transport = RepeatableTransport(cluster: self, writer: writer, record: record)
+    do { return try await atSite(file, line) { try await work.run(over: transport) } } catch {
+      guard error is RepeatableTransport.StoredBefore else { throw error.labelled(configuration.label) }
+      return nil
+    }
+  }
+
+  /// Calls `body` with a transaction that reads; all its reads see one snapshot. If the leader is lost, `body` is
+  /// called again.
+  ///
+  /// ```swift
+  /// let (count, first) = try await cluster.read { tx in
+  ///   (try await Bicycle.count().run(tx), try await Bicycle.read().first().run(tx))
+  /// }
+  /// ```
+  public func read<Value>(
+    isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
+    _ body: (ClusterTransaction) async throws -> Value
+  ) async throws -> Value {
+    if let transaction = current { return try await body(transaction) }
+    let deadline = Deadline.after(configuration.timeout)
+    return try await atSite(file, line, isolation: isolation) {
+      let call = TracedCall(on: self)
+      do {
+        let value = try await sessions.attempt(before: deadline) { session in
+          call?.times.didSend()
+          return try await ClusterSession.withSnapshot(on: session, before: deadline) {
+            let transaction = ClusterTransaction(session, self, before: deadline, call, isReadOnly: true)
+            do { return try await transaction.run(isolation: isolation, body) } catch {
+              throw transaction.nodeFailure ?? error
+            }
+          }
+        }
+        await call?.ended(.committed)
+        return value
+      } catch {
+        await call?.ended(.rolledBack, error)
+        throw error
+      }
+    }
+  }
+
+  /// The transaction of this cluster that the task is in.
+  var current: ClusterTransaction? {
+    var transaction = ClusterTransaction.current
+    while let found = transaction {
+      if found.cluster === self, !found.isEnded { return found }
+      transaction = found.outer
+    }
+    return nil
+  }
+
+  /// Ends all calls that wait, and closes the connections. Later calls throw `.closed`.
+  public func close() {
+    leader.close()
+    feed.close()
+    writer.close()
+    sessions.close()
+    confirmation?.close()
+  }
+
+  deinit { close() }
+
+  /// What the client has done, and with which node.
+  public var statistics: ClusterStatistics {
+    let counts = writer.counts
+    return ClusterStatistics(
+      leader: leader.last.map { "\($0)" }, leaderChanges: leader.changes, writes: counts.writes, commits: counts.commits
+    )
+  }
+}
+
+/// What a client of a cluster has done since it was made.
+public struct ClusterStatistics: Sendable, Hashable, Codable {
+  /// The node that leads, as far as is known; nil while none is.
+  public let leader: String?
+  /// How many times another leader than before was found.
+  public let leaderChanges: Int
+  /// How many writes and transactions were stored.
+  public let writes: Int
+  /// How many commits they took.
+  public let commits: Int
+}
+
+extension SqlError {
+  static var closedCluster: SqlError { SqlError(.closed, message: "the client of the cluster is closed") }
+}
+
+/// Sends requests together with a record.
+private struct RepeatableTransport: CheckingTransport {
+  struct StoredBefore: Error {}
+
+  let cluster: SqliteCluster
+  let writer: ClusterWriter
+  let record: TransactionRecord
+
+  func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
+    try await answers(to: requests, check: nil)
+  }
+
+  func answers(
+    to requests: [SqlRequest], check: (@Sendable ([SqlAnswer]) throws -> Void)?
+  ) async throws -> [SqlAnswer] {
+    let answers = try await cluster.traced(requests) { times in
+      try requests.check()
+      let deadline = Deadline.after(cluster.configuration.timeout)
+      return try await writer.run(requests, record, check: check, before: deadline, times)
+    }
+    guard let answers else { throw StoredBefore() }
+    return answers
+  }
+}
+
+extension SqlRequest {
+  /// Whether it reads, by what it says and by its words: a text that writes, sent outside of a transaction as one that
+  /// reads, would end the node's process.
+  var isQuery: Bool { isReadOnly && ClusterStatement.cache.value(of: sql).isQuery }
+}
+
+extension [SqlRequest] {
+  /// Throws for what a cluster can't do, before anything is sent.
+  func check() throws {
+    for request in self {
+      guard let refusal = ClusterStatement.cache.value(of: request.sql).refusal else { continue }
+      var error = SqlError.misuse(refusal)
+      error.sql = request.sql
+      throw error
+    }
+  }
+}
+#endif

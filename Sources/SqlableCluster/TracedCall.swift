@@ -1,0 +1,164 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+/// A call on a cluster that is traced. Its events are delivered when it has ended: after the whole transaction.
+final class TracedCall: Sendable {
+  /// The file and line of the call that the task makes.
+  @TaskLocal static var site: CallSite?
+  /// The most statements of a transaction that are reported.
+  private static let maximumStatements = 10_000
+
+  private struct Traced {
+    var event: TraceEvent
+    let request: SqlRequest?
+  }
+
+  private struct State {
+    var events: [Traced] = []
+    var statements = 0
+    var changes = 0
+  }
+
+  let times = CallTimes()
+  private let cluster: SqliteCluster
+  private let origin: TraceEvent.Origin
+  private let state = Guarded(State())
+
+  /// Nil if nothing is traced.
+  init?(on cluster: SqliteCluster) {
+    guard cluster.traces.isActive || TraceHub.process.isActive, !Tracing.isReceiving else { return nil }
+    self.cluster = cluster
+    origin = TracedCall.origin(on: cluster)
+  }
+
+  private static func origin(on cluster: SqliteCluster) -> TraceEvent.Origin {
+    let site = TracedCall.site.flatMap { $0.isOwn ? nil : $0.description }
+    return TraceEvent.Origin(
+      label: cluster.configuration.label, handle: cluster.number, callSite: site, context: Tracing.context)
+  }
+
+  /// Adds the events of requests that have run, or of those up to the one that failed. Requests that were sent at once
+  /// have equal parts of the time that they took: their own inside a transaction, otherwise the call's.
+  func add(_ requests: [SqlRequest], _ outcome: Result<[SqlAnswer], any Error>, _ own: CallTimes? = nil) {
+    let origin = TracedCall.origin(on: cluster)
+    let end = ContinuousClock.now
+    let all = (own ?? times).parts(until: end)
+    let isSingle = requests.count == 1
+    let failed = isSingle ? 0 : (outcome.failure as? SqlError)?.batchIndex
+    let answers = (try? outcome.get()) ?? []
+    let count = outcome.failure == nil ? requests.count : failed.map { $0 + 1 } ?? 0
+    let events = requests.prefix(min(count, TracedCall.maximumStatements)).enumerated().map { place, request in
+      let shape = StatementShape.cache.value(of: request.sql)
+      let answer = place < answers.count ? answers[place] : SqlAnswer()
+      return Traced(
+        event: TraceEvent(
+          shape, origin, waiting: isSingle ? all.waiting : .zero,
+          stepping: isSingle ? all.stepping : all.stepping / count, committing: isSingle ? all.committing : .zero,
+          rowsRead: answer.rows.count, rowsChanged: answer.changes,
+          error: place == failed ? outcome.failure?.tracedOfCluster : nil, end: end), request: request)
+    }
+    state.withLock { state in
+      state.statements += count
+      state.changes += answers.reduce(0) { $0 + $1.changes }
+      state.events += events.prefix(max(0, TracedCall.maximumStatements - state.events.count))
+    }
+  }
+
+  /// Adds the event of a query whose rows were read one at a time.
+  func add(_ request: SqlRequest, rows: Int, _ error: (any Error)?, _ own: CallTimes? = nil) {
+    let end = ContinuousClock.now
+    let all = (own ?? times).parts(until: end)
+    let event = TraceEvent(
+      StatementShape.cache.value(of: request.sql), TracedCall.origin(on: cluster), waiting: all.waiting,
+      stepping: all.stepping + all.committing, committing: .zero, rowsRead: rows, rowsChanged: 0,
+      error: error?.tracedOfCluster,
+      end: end)
+    state.withLock { state in
+      state.statements += 1
+      if state.events.count < TracedCall.maximumStatements {
+        state.events.append(Traced(event: event, request: request))
+      }
+    }
+  }
+
+  /// Adds the event of the transaction whose statements were added since the last one.
+  func end(_ outcome: TraceEvent.Outcome, _ error: (any Error)? = nil) {
+    let end = ContinuousClock.now
+    let all = times.parts(until: end)
+    state.withLock { state in
+      let event = TraceEvent(
+        transaction: outcome, origin, waiting: all.waiting, stepping: all.stepping, committing: all.committing,
+        rowsChanged: outcome == .committed ? state.changes : 0, statements: state.statements,
+        error: error?.tracedOfCluster,
+        end: end)
+      state.events.append(Traced(event: event, request: nil))
+      (state.statements, state.changes) = (0, 0)
+    }
+  }
+
+  /// Adds the event of the transaction that is the call, and delivers all.
+  func ended(_ outcome: TraceEvent.Outcome, _ error: (any Error)? = nil) async {
+    end(outcome, error)
+    await deliver()
+  }
+
+  /// Calls the receivers. What they run themselves is not traced.
+  func deliver() async {
+    let events = state.withLock { state in
+      defer { state.events = [] }
+      return state.events
+    }
+    await Tracing.$isReceiving.withValue(true) {
+      for traced in events {
+        for hub in [cluster.traces, TraceHub.process] {
+          let receivers = hub.receivers(of: traced.event)
+          guard !receivers.isEmpty else { continue }
+          let details = await cluster.details(of: traced.event, traced.request, for: receivers)
+          TraceHub.deliver(traced.event, to: receivers, with: details)
+        }
+      }
+    }
+  }
+}
+
+extension TraceEvent.Outcome {
+  /// What an error of a transaction says of it.
+  init(_ error: any Error) { self = (error as? SqlError)?.kind == .outcomeUnknown ? .unknown : .rolledBack }
+}
+
+extension Error {
+  /// The error of an event.
+  fileprivate var tracedOfCluster: SqlError {
+    if let error = ofCluster as? SqlError { return error }
+    return SqlError(.interrupted, message: self is CancellationError ? "the task was cancelled" : "a closure threw")
+  }
+}
+
+extension TraceEvent {
+  fileprivate init(
+    _ shape: StatementShape, _ origin: Origin, waiting: Duration, stepping: Duration, committing: Duration,
+    rowsRead: Int, rowsChanged: Int, error: SqlError?, end: ContinuousClock.Instant
+  ) {
+    self.init(
+      kind: Kind(shape), label: origin.label, handle: origin.handle, table: shape.table, operation: shape.verb,
+      sql: shape.sql, waiting: waiting, compiling: .zero, stepping: stepping, committing: committing,
+      rowsRead: rowsRead, rowsChanged: rowsChanged, rowsScanned: 0, sorts: 0, automaticIndexRows: 0, isCached: false,
+      statements: 1, callSite: origin.callSite, context: origin.context, error: error, plan: [], end: end)
+  }
+
+  fileprivate init(
+    transaction outcome: Outcome, _ origin: Origin, waiting: Duration, stepping: Duration, committing: Duration,
+    rowsChanged: Int, statements: Int, error: SqlError?, end: ContinuousClock.Instant
+  ) {
+    self.init(
+      kind: .transaction(outcome), label: origin.label, handle: origin.handle, table: nil, operation: "TRANSACTION",
+      sql: "", waiting: waiting, compiling: .zero, stepping: stepping, committing: committing, rowsRead: 0,
+      rowsChanged: rowsChanged, rowsScanned: 0, sorts: 0, automaticIndexRows: 0, isCached: false,
+      statements: statements, callSite: origin.callSite, context: origin.context, error: error, plan: [], end: end)
+  }
+}
+#endif

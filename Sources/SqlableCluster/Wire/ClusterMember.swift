@@ -1,0 +1,46 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+/// A node of a cluster.
+public struct ClusterMember: Sendable, Hashable, Codable {
+  public var id: UInt64
+  /// `host:port`.
+  public var address: String
+  public var role: ClusterRole
+
+  public init(id: UInt64, address: String, role: ClusterRole) {
+    (self.id, self.address, self.role) = (id, address, role)
+  }
+}
+
+/// What a node does in its cluster.
+public enum ClusterRole: String, Sendable, Hashable, Codable, CaseIterable {
+  /// Stores all commits, and votes for the leader.
+  case voter
+  /// Stores all commits, and can become a voter at once.
+  case standby
+  /// Stores nothing.
+  case spare
+
+  /// The protocol's code.
+  var code: UInt64 {
+    switch self {
+    case .voter: 0
+    case .standby: 1
+    case .spare: 2
+    }
+  }
+
+  init(code: UInt64) {
+    switch code {
+    case 0: self = .voter
+    case 1: self = .standby
+    default: self = .spare
+    }
+  }
+}
+#endif

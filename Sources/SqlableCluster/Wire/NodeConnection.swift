@@ -1,0 +1,398 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+import Glibc
+import NIOCore
+import NIOPosix
+
+/// A connection to one node, which answers requests in their order.
+final class NodeConnection: Sendable {
+  let address: NodeAddress
+  private let channel: any Channel
+  /// The channel itself is active until its event loop has closed it.
+  private let isClosed = Guarded(false)
+
+  private init(address: NodeAddress, channel: any Channel) { (self.address, self.channel) = (address, channel) }
+
+  /// Whether a node that is silent is to be given up.
+  typealias SilenceCheck = @Sendable (NodeAddress) async -> Bool
+
+  /// How long a node may be silent before it is checked.
+  static let silence = Duration.milliseconds(500)
+
+  deinit { channel.close(promise: nil) }
+
+  /// Connects, and announces the protocol's version. Throws ``NodeFailure`` if that fails, or takes too long, and
+  /// `CancellationError`.
+  ///
+  /// A node that is stopped keeps its connections. So `isGivenUp` is asked about one that has been silent for a while,
+  /// again and again, and may end the wait for it.
+  static func open(
+    to address: NodeAddress, before deadline: ContinuousClock.Instant,
+    isGivenUp: @escaping SilenceCheck = { _ in false }
+  ) async throws -> NodeConnection {
+    let left = deadline - .now
+    guard left > .zero else {
+      throw NodeFailure(address: address, reason: "no time was left to connect", wasSent: false, isLate: true)
+    }
+    do {
+      let connecting = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        .connectTimeout(min(TimeAmount(left), .seconds(2)))
+        .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+        // Where packets vanish, the kernel would wait for a quarter of an hour.
+        .channelOption(.socketOption(.so_keepalive), value: 1)
+        .channelOption(.tcpOption(.init(rawValue: TCP_KEEPIDLE)), value: 2)
+        .channelOption(.tcpOption(.init(rawValue: TCP_KEEPINTVL)), value: 1)
+        .channelOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: 3_000)
+        .channelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(WireHandler(address: address, isGivenUp: isGivenUp))
+          }
+        }
+        .connect(host: address.host, port: Int(address.port))
+      let promise = connecting.eventLoop.makePromise(of: (any Channel).self)
+      connecting.cascade(to: promise)
+      let channel = try await withTaskCancellationHandler {
+        try await promise.futureResult.get()
+      } onCancel: {
+        promise.fail(CancellationError())
+        connecting.whenSuccess { $0.close(promise: nil) }
+      }
+      return NodeConnection(address: address, channel: channel)
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      // A connection that the deadline cut short says nothing of the node.
+      throw NodeFailure(address: address, reason: "can't connect", wasSent: false, isLate: deadline <= .now)
+    }
+  }
+
+  var isOpen: Bool { !isClosed.withLock { $0 } && channel.isActive }
+
+  func close() {
+    isClosed.withLock { $0 = true }
+    channel.close(promise: nil)
+  }
+
+  /// Sends a request, and returns the response, also a `.failure`.
+  ///
+  /// Throws ``NodeFailure`` if the connection was lost or the deadline passed, and `CancellationError` if the task was
+  /// cancelled. Then the connection is closed, and the node may have run the request; otherwise it was not sent.
+  ///
+  /// - Parameter inParts: Whether to return the first part of the rows alone. Until ``nextPart(before:)`` has returned
+  ///   the last one nothing else may be sent.
+  func send(
+    _ request: WireRequest, inParts: Bool = false, before deadline: ContinuousClock.Instant
+  ) async throws -> WireResponse {
+    var message = channel.allocator.buffer(capacity: 256)
+    try request.write(to: &message)
+    return try await call(.request(message, inParts: inParts), before: deadline)
+  }
+
+  /// Returns the next part of the rows. The node sends no more than what the buffers of the network take meanwhile.
+  func nextPart(before deadline: ContinuousClock.Instant) async throws -> WireResponse {
+    try await call(.nextPart, before: deadline)
+  }
+
+  /// Sends a request, and calls `take` with the response, or with ``NodeFailure``, on the connection's event loop.
+  func send(
+    _ request: WireRequest, before deadline: ContinuousClock.Instant,
+    take: @escaping @Sendable (Result<WireResponse, any Error>) -> Void
+  ) {
+    var message = channel.allocator.buffer(capacity: 64)
+    do { try request.write(to: &message) } catch { return take(.failure(error)) }
+    start(.request(message, inParts: false), before: deadline).futureResult.whenComplete(take)
+  }
+
+  /// Sends requests without waiting for responses in between: the node runs one after the other. Returns what became of
+  /// each, in their order. Cancelling the task closes the connection.
+  func send(
+    _ requests: [WireMessage], before deadline: ContinuousClock.Instant
+  ) async -> [Result<WireResponse, any Error>] {
+    let calls = requests.map { request in
+      let promise = channel.eventLoop.makePromise(of: WireResponse.self)
+      return WireCall(content: .request(request.bytes, inParts: false), promise: promise, deadline: deadline)
+    }
+    channel.eventLoop.execute { [self] in
+      for call in calls { channel.write(call, promise: unwritten(call.promise)) }
+      channel.flush()
+    }
+    return await withTaskCancellationHandler {
+      let all = EventLoopFuture.whenAllComplete(calls.map(\.promise.futureResult), on: channel.eventLoop)
+      do { return try await all.get() } catch { return calls.map { _ in .failure(error) } }
+    } onCancel: {
+      for call in calls { call.promise.fail(CancellationError()) }
+      close()
+    }
+  }
+
+  private func call(
+    _ content: WireCall.Content, before deadline: ContinuousClock.Instant
+  ) async throws -> WireResponse {
+    try Task.checkCancellation()
+    guard deadline > .now else {
+      throw NodeFailure(address: address, reason: WireCall.late, wasSent: false, isLate: true)
+    }
+    let promise = start(content, before: deadline)
+    return try await withTaskCancellationHandler {
+      try await promise.futureResult.get()
+    } onCancel: {
+      promise.fail(CancellationError())
+      close()
+    }
+  }
+
+  private func start(
+    _ content: WireCall.Content, before deadline: ContinuousClock.Instant
+  ) -> EventLoopPromise<WireResponse> {
+    let promise = channel.eventLoop.makePromise(of: WireResponse.self)
+    let call = WireCall(content: content, promise: promise, deadline: deadline)
+    channel.writeAndFlush(call, promise: unwritten(promise))
+    return promise
+  }
+
+  /// A promise whose failure ends a call.
+  private func unwritten(_ promise: EventLoopPromise<WireResponse>) -> EventLoopPromise<Void> {
+    // A channel that has been closed has no handler any more, and only its own promise says so.
+    let written = channel.eventLoop.makePromise(of: Void.self)
+    written.futureResult.whenFailure { [address] _ in
+      promise.fail(NodeFailure(address: address, reason: "the connection was lost"))
+    }
+    return written
+  }
+}
+
+/// A request as it is sent.
+struct WireMessage: Sendable {
+  fileprivate let bytes: ByteBuffer
+
+  /// Throws for a value that the protocol can't carry.
+  init(_ request: WireRequest) throws {
+    var bytes = ByteBufferAllocator().buffer(capacity: 256)
+    try request.write(to: &bytes)
+    self.bytes = bytes
+  }
+}
+
+/// A node was not reached, or its answer did not come.
+struct NodeFailure: Error, CustomStringConvertible {
+  let address: NodeAddress
+  let reason: String
+  /// Whether a request may have reached it.
+  var wasSent = true
+  /// Whether the call's own time is over, which says nothing of the node.
+  var isLate = false
+  /// Whether it has gone silent while it ran the request: one that takes very long would silence the next node, too.
+  var isSilent = false
+
+  var description: String { "\(address): \(reason)" }
+}
+
+extension TimeAmount {
+  fileprivate init(_ duration: Duration) { self = .nanoseconds(Int64(clamping: duration.nanoseconds)) }
+}
+
+extension Duration {
+  /// At most the 292 years that fit.
+  fileprivate var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return overflows ? .max : product.addingReportingOverflow(attoseconds / 1_000_000_000).partialValue
+  }
+}
+
+/// A request that waits for its response.
+private struct WireCall: Sendable {
+  enum Content: Sendable {
+    case request(ByteBuffer, inParts: Bool)
+    /// What follows of the oldest request, which is read in parts.
+    case nextPart
+  }
+
+  let content: Content
+  let promise: EventLoopPromise<WireResponse>
+  let deadline: ContinuousClock.Instant
+
+  static let late = "it did not answer in time"
+
+  /// Waits for the response; closes the connection at the deadline, or when the node is given up.
+  func watch(on channel: any Channel, of address: NodeAddress, _ isGivenUp: @escaping NodeConnection.SilenceCheck) {
+    let ended = Guarded(false)
+    promise.futureResult.whenComplete { _ in ended.withLock { $0 = true } }
+    Task {
+      while !ended.withLock({ $0 }) {
+        if deadline <= .now {
+          end(NodeFailure(address: address, reason: WireCall.late, isLate: true), channel)
+        } else if await isGivenUp(address) {
+          // It may have answered meanwhile, and the next call be under way.
+          guard !ended.withLock({ $0 }) else { return }
+          let reason = "it has gone silent, and another node leads"
+          end(NodeFailure(address: address, reason: reason, isSilent: true), channel)
+        } else {
+          try? await Task.sleep(until: min(deadline, .now + NodeConnection.silence), clock: .continuous)
+        }
+      }
+    }
+  }
+
+  private func end(_ failure: NodeFailure, _ channel: any Channel) {
+    promise.fail(failure)
+    channel.close(promise: nil)
+  }
+}
+
+/// Divides what a node sends into responses, and gives each to the oldest call that waits.
+private final class WireHandler: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundIn = WireCall
+  typealias OutboundOut = ByteBuffer
+
+  private struct Waiting {
+    var promise: EventLoopPromise<WireResponse>
+    var timer: Scheduled<Void>
+    var deadline: ContinuousClock.Instant
+    let isInParts: Bool
+    /// The rows that have come of a result.
+    var rows: [[DatabaseValue]] = []
+  }
+
+  private let address: NodeAddress
+  private let isGivenUp: NodeConnection.SilenceCheck
+  private var waiting = CircularBuffer<Waiting>()
+  private var received = ByteBuffer()
+  /// Whether a part was handed over, and the next one is not asked for yet.
+  private var isPaused = false
+  /// Whether the channel wanted to read meanwhile.
+  private var isReadDue = false
+  /// Why the connection was closed by this side.
+  private var failure: (any Error)?
+
+  init(address: NodeAddress, isGivenUp: @escaping NodeConnection.SilenceCheck) {
+    (self.address, self.isGivenUp) = (address, isGivenUp)
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    var greeting = context.channel.allocator.buffer(capacity: 8)
+    greeting.writeWord(1)
+    context.writeAndFlush(wrapOutboundOut(greeting), promise: nil)
+    context.fireChannelActive()
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    let call = unwrapOutboundIn(data)
+    guard context.channel.isActive, failure == nil else {
+      call.promise.fail(failure ?? lost)
+      promise?.fail(failure ?? lost)
+      return
+    }
+    let channel = context.channel
+    let pause = min(TimeAmount(call.deadline - .now), TimeAmount(NodeConnection.silence))
+    let timer = context.eventLoop.scheduleTask(in: pause) { [address, isGivenUp] in
+      call.watch(on: channel, of: address, isGivenUp)
+    }
+    switch call.content {
+    case .request(let message, let inParts):
+      waiting.append(Waiting(promise: call.promise, timer: timer, deadline: call.deadline, isInParts: inParts))
+      context.write(wrapOutboundOut(message), promise: promise)
+    case .nextPart:
+      promise?.succeed(())
+      resume(context, call, timer)
+    }
+  }
+
+  /// Hands over the next part, at once if it was received together with the last one.
+  private func resume(_ context: ChannelHandlerContext, _ call: WireCall, _ timer: Scheduled<Void>) {
+    guard isPaused, !waiting.isEmpty else {
+      timer.cancel()
+      return call.promise.fail(lost)
+    }
+    waiting.modify(waiting.startIndex) { waiting in
+      (waiting.promise, waiting.timer, waiting.deadline) = (call.promise, timer, call.deadline)
+    }
+    isPaused = false
+    takeResponses(context)
+    guard !isPaused, isReadDue else { return }
+    isReadDue = false
+    context.read()
+  }
+
+  /// Leaves what is not asked for to the node: it sends no further part before the last one is on its way.
+  func read(context: ChannelHandlerContext) {
+    if isPaused { isReadDue = true } else { context.read() }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    var bytes = unwrapInboundIn(data)
+    received.writeBuffer(&bytes)
+    takeResponses(context)
+    guard !waiting.isEmpty else { return }
+    // A node sends the next response when this one is acknowledged, which the kernel would put off for 40 ms.
+    _ = context.channel.setOption(.tcpOption(.init(rawValue: TCP_QUICKACK)), value: 1)
+  }
+
+  private func takeResponses(_ context: ChannelHandlerContext) {
+    do {
+      while !isPaused, let response = try nextResponse() { take(response) }
+      received.discardReadBytes()
+    } catch {
+      // Nothing that follows can be understood.
+      failure = error
+      context.close(promise: nil)
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    // What can't be understood was the answer to the first.
+    var error = failure
+    while let call = waiting.popFirst() {
+      call.timer.cancel()
+      // The first whose time is over closes the connection, also for others of the same call.
+      let isLate = call.deadline <= .now
+      call.promise.fail(error ?? (isLate ? NodeFailure(address: address, reason: WireCall.late, isLate: true) : lost))
+      error = nil
+    }
+    context.fireChannelInactive()
+  }
+
+  private var lost: NodeFailure { NodeFailure(address: address, reason: "the connection was lost") }
+
+  private func nextResponse() throws -> WireResponse? {
+    guard let words = received.getInteger(at: received.readerIndex, endianness: .little, as: UInt32.self),
+      let type = received.getInteger(at: received.readerIndex + 4, as: UInt8.self),
+      received.readableBytes >= WireResponse.headerLength + Int(words) * 8
+    else { return nil }
+    received.moveReaderIndex(forwardBy: WireResponse.headerLength)
+    guard let body = received.readSlice(length: Int(words) * 8) else { return nil }
+    return try WireResponse(type: type, body)
+  }
+
+  private func take(_ response: WireResponse) {
+    guard !waiting.isEmpty else { return }
+    guard case .rows(let columns, let rows, let isLast) = response else { return end(with: response) }
+    if waiting[waiting.startIndex].isInParts { return isLast ? end(with: response) : pause(with: response) }
+    // The subscript would copy all rows that have come, for each part.
+    waiting.modify(waiting.startIndex) { $0.rows += rows }
+    guard isLast, let call = waiting.first else { return }
+    end(with: .rows(columns: columns, rows: call.rows, isLast: true))
+  }
+
+  /// Hands over a part that is not the last one.
+  private func pause(with part: WireResponse) {
+    isPaused = true
+    waiting[waiting.startIndex].timer.cancel()
+    waiting[waiting.startIndex].promise.succeed(part)
+  }
+
+  private func end(with response: WireResponse) {
+    guard let call = waiting.popFirst() else { return }
+    call.timer.cancel()
+    call.promise.succeed(response)
+  }
+}
+#endif

@@ -1,0 +1,184 @@
+#if Cluster
+import SqlableCore
+import SqlableQueries
+import SqlableSchema
+import SqlableDocuments
+import SqlablePool
+import SqlableBackup
+import Foundation
+import NIOCore
+
+/// A response of dqlite's wire protocol, version 1.
+enum WireResponse: Sendable {
+  case failure(code: Int, message: String)
+  /// The leader's id and address; 0 and an empty text while there is none, or the node knows of none.
+  case node(id: UInt64, address: String)
+  case nodes([ClusterMember])
+  case database
+  case statement(id: UInt32, parameters: Int)
+  case result(lastInsertedId: Int64, changes: Int)
+  /// A batch of rows. More follow if it is not the last.
+  case rows(columns: [String], rows: [[DatabaseValue]], isLast: Bool)
+  case files([WireFile])
+  case metadata(failureDomain: UInt64, weight: UInt64)
+  case empty
+
+  /// The words of a message's header: its length, its type, its schema.
+  static let headerLength = 8
+
+  /// Reads the body of a message of this type.
+  init(type: UInt8, _ body: ByteBuffer) throws {
+    var body = body
+    switch type {
+    case 0: self = try WireResponse.failure(&body)
+    case 1: self = .node(id: try body.word(), address: try body.text())
+    case 3:
+      let count = try body.word()
+      var nodes: [ClusterMember] = []
+      for _ in 0..<count {
+        let (id, address) = (try body.word(), try body.text())
+        let role = ClusterRole(code: try body.word())
+        nodes.append(ClusterMember(id: id, address: address, role: role))
+      }
+      self = .nodes(nodes)
+    case 4: self = .database
+    case 5:
+      let word = try body.word()
+      self = .statement(
+        id: UInt32(truncatingIfNeeded: word >> 32), parameters: Int(truncatingIfNeeded: try body.word()))
+    case 6:
+      let id = Int64(bitPattern: try body.word())
+      self = .result(lastInsertedId: id, changes: Int(truncatingIfNeeded: try body.word()))
+    case 7: self = try WireResponse.rows(&body)
+    case 8: self = .empty
+    case 9:
+      let count = try body.word()
+      var files: [WireFile] = []
+      for _ in 0..<count { files.append(WireFile(name: try body.text(), bytes: try body.bytes())) }
+      self = .files(files)
+    case 10: self = .metadata(failureDomain: try body.word(), weight: try body.word())
+    default: throw SqlError.wire("a response of type \(type)")
+    }
+  }
+
+  /// Reads the code and the message, which stand at the end: where a query fails as it runs, dqlite leaves the columns
+  /// and rows that it has written before them.
+  ///
+  /// Of the words of a text only the last one has a NUL byte, and a code is so small that it has one.
+  private static func failure(_ body: inout ByteBuffer) throws -> WireResponse {
+    var code = body.writerIndex - 16
+    while code > body.readerIndex, body.getBytes(at: code, length: 8)?.contains(0) == false { code -= 8 }
+    guard code >= body.readerIndex else { throw SqlError.wire("a short message") }
+    body.moveReaderIndex(to: code)
+    return .failure(code: Int(truncatingIfNeeded: try body.word()), message: try body.text())
+  }
+
+  private static func rows(_ body: inout ByteBuffer) throws -> WireResponse {
+    let count = Int(truncatingIfNeeded: try body.word())
+    // SQLite's own limit.
+    guard 1...32_767 ~= count else { throw SqlError.wire("a result of \(count) columns") }
+    let columns = try (0..<count).map { _ in try body.text() }
+    let headerWords = (count + 15) / 16
+    var rows: [[DatabaseValue]] = []
+    while true {
+      let first = try body.word()
+      if first == .max { return .rows(columns: columns, rows: rows, isLast: true) }
+      if first == 0xEEEE_EEEE_EEEE_EEEE { return .rows(columns: columns, rows: rows, isLast: false) }
+      var header = [first]
+      for _ in 1..<headerWords { header.append(try body.word()) }
+      rows.append(
+        try (0..<count).map { column in
+          try body.value(WireType(header[column / 16] >> (UInt64(column % 16) * 4) & 15), of: columns[column])
+        })
+    }
+  }
+}
+
+/// A file of a database.
+struct WireFile: Sendable {
+  let name: String
+  let bytes: ByteBuffer
+}
+
+/// The type of a value in a row.
+private enum WireType: UInt64 {
+  case integer = 1
+  case real = 2
+  case text = 3
+  case blob = 4
+  case null = 5
+  /// An integer in a column that is declared as DATE, DATETIME or TIMESTAMP.
+  case unixTime = 9
+  /// A text or NULL in such a column.
+  case dateText = 10
+  /// An integer or NULL in a column that is declared as BOOLEAN.
+  case boolean = 11
+
+  init(_ code: UInt64) throws {
+    guard let type = WireType(rawValue: code) else { throw SqlError.wire("a value of type \(code)") }
+    self = type
+  }
+}
+
+extension ByteBuffer {
+  fileprivate mutating func word() throws -> UInt64 {
+    guard let word = readInteger(endianness: .little, as: UInt64.self) else { throw SqlError.wire("a short message") }
+    return word
+  }
+
+  /// Reads a text and what aligns the next value.
+  fileprivate mutating func text() throws -> String {
+    guard let length = readableBytesView.firstIndex(of: 0).map({ $0 - readerIndex }) else {
+      throw SqlError.wire("a text without an end")
+    }
+    guard let text = try? readUTF8ValidatedString(length: length) else {
+      throw SqlError.decoding(expected: "TEXT", found: "TEXT that is not UTF-8")
+    }
+    moveReaderIndex(forwardBy: min(8 - length & 7, readableBytes))
+    return text
+  }
+
+  /// Reads a length, as many bytes, and what aligns the next value.
+  fileprivate mutating func bytes() throws -> ByteBuffer {
+    let length = Int(truncatingIfNeeded: try word())
+    guard 0...readableBytes ~= length, let bytes = readSlice(length: length) else {
+      throw SqlError.wire("a short message")
+    }
+    moveReaderIndex(forwardBy: min((8 - length & 7) & 7, readableBytes))
+    return bytes
+  }
+
+  fileprivate mutating func value(_ type: WireType, of column: String) throws -> DatabaseValue {
+    switch type {
+    case .integer, .unixTime: return .integer(Int64(bitPattern: try word()))
+    case .real: return .real(Double(bitPattern: try word()))
+    case .text: return .text(try text())
+    case .null:
+      _ = try word()
+      return .null
+    case .blob: return .blob(Data(try bytes().readableBytesView))
+    case .boolean:
+      let integer = Int64(bitPattern: try word())
+      guard integer != 0 else { throw SqlError.ambiguous("0 or NULL", "BOOLEAN", column) }
+      return .integer(integer)
+    case .dateText:
+      let text = try text()
+      guard !text.isEmpty else { throw SqlError.ambiguous("'' or NULL", "DATETIME", column) }
+      return .text(text)
+    }
+  }
+}
+
+extension SqlError {
+  /// The error for what is not a response of the protocol.
+  static func wire(_ found: String) -> SqlError { SqlError(.io, message: "the node does not speak dqlite: \(found)") }
+
+  /// The error for what dqlite reports alike.
+  fileprivate static func ambiguous(_ values: String, _ type: String, _ column: String) -> SqlError {
+    SqlError(
+      .decoding(.init(expected: "a value", found: values)),
+      message: "dqlite does not tell \(values) apart in a column declared as \(type); select +\(column.quotedName)",
+      column: column)
+  }
+}
+#endif

@@ -1,0 +1,64 @@
+import Glibc
+
+/// What the pool that has had its turn to write for long says of itself in the gate file, for other processes.
+package struct GateRecord {
+  static let maximumLength = 2_048
+
+  let process: Int
+  let label: String?
+  let callSite: String
+  /// By the clock of the machine that goes on while it sleeps, in nanoseconds.
+  let since: Int64
+  let sql: String?
+
+  /// The path of the gate file of the database at a path.
+  package static func path(besideFileAt path: String) -> String { path + "-gate" }
+
+  package init(label: String?, callSite: String, age: Duration, sql: String?) {
+    process = Int(getpid())
+    since = GateRecord.now - Int64(age / .nanoseconds(1))
+    (self.label, self.callSite, self.sql) = (label, callSite, sql)
+  }
+
+  /// Reads the record of the database at a path; nil without one.
+  init?(besideFileAt path: String) {
+    guard let text = KernelLocks.text(ofFileAt: GateRecord.path(besideFileAt: path), upTo: GateRecord.maximumLength)
+    else { return nil }
+    // Other users who may write to the database may write anything here, and it goes into errors and logs.
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { GateRecord.line(String($0)) }
+    guard lines.count >= 6, lines[0] == GateRecord.title, let process = Int(lines[1]), let since = Int64(lines[2])
+    else { return nil }
+    (self.process, self.since, callSite) = (process, since, lines[4])
+    label = lines[3].isEmpty ? nil : lines[3]
+    sql = lines[5].isEmpty ? nil : lines[5]
+  }
+
+  private static let title = "sqlable 1"
+
+  private static var now: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_BOOTTIME, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+
+  /// The text of the file, which is a line for each part.
+  package var bytes: [UInt8] {
+    let texts = [GateRecord.title, "\(process)", "\(since)", label ?? "", callSite, sql ?? ""]
+    return Array(texts.map { GateRecord.line($0) + "\n" }.joined().utf8)
+  }
+
+  /// A text on one line, without control characters.
+  private static func line(_ text: String) -> String {
+    String(decoding: text.utf8.map { $0 < 32 || $0 == 127 ? 32 : $0 }.prefix(maximumLength / 4), as: UTF8.self)
+  }
+
+  /// The holder of the lock; nil if that is another process than the one that wrote this, or a later one that has got
+  /// the number of one that was killed.
+  func holder(in process: Int) -> WriteLockHolder? {
+    guard self.process == process, ProcessStart.time(of: process).map({ $0 <= since }) ?? true else { return nil }
+    // The file may say anything, and the kernel does not know each process of another container.
+    let age = max(0, GateRecord.now - max(0, since))
+    return WriteLockHolder(
+      process: process, label: label, handle: nil, callSite: callSite, age: .nanoseconds(age), sql: sql)
+  }
+}

@@ -1,0 +1,28 @@
+extension SqliteDatabase {
+  /// The error for a call on this handle that can't work.
+  package func misuse(_ message: String) -> SqlError {
+    let error = SqlError.misuse(message).labelled(configuration.label)
+    return isForked || isLentElsewhere ? error : error.inTransaction(transactionLevel > 0)
+  }
+
+  /// The error for a call on a handle that was closed.
+  package var closed: SqlError { SqlError(.closed, message: "the handle is closed", label: configuration.label) }
+
+  var notLentHere: SqlError {
+    SqlError.misuse("a pool's handle is valid only inside the closure that it was passed to, and on its thread")
+      .labelled(configuration.label)
+  }
+
+  package static let closedHere =
+    "withClosed has closed the file; a call on its handles or pool must wait until the closure has returned"
+
+  /// The error for a call inside the closure that has the file for itself.
+  var closedHere: SqlError {
+    misuse(SqliteDatabase.closedHere)
+  }
+
+  /// Calls `body`, and adds the handle's label to its errors.
+  package func labelling<Value>(_ body: () throws -> Value) throws -> Value {
+    do { return try body() } catch let error as SqlError { throw error.labelled(configuration.label) }
+  }
+}

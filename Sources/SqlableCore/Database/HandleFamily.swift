@@ -1,0 +1,178 @@
+import Glibc
+import Synchronization
+
+/// The handles that were created from one another, the key of their file, and the call that closes it.
+package final class HandleFamily: Sendable {
+  private struct Member: Sendable {
+    weak var handle: SqliteDatabase?
+  }
+
+  /// A call that closes the file.
+  package struct Closing: Sendable {
+    let callSite: String
+    let thread = pthread_self()
+    let begin = ContinuousClock.now
+
+    package init(callSite: String) {
+      self.callSite = callSite
+    }
+  }
+
+  private struct State: Sendable {
+    var members: [Member] = []
+    /// How many members there may be before those that are gone are removed.
+    var limit = 16
+    var closing: Closing?
+    /// Nil until it is needed, or SQLite has resolved it.
+    var path: String?
+    var key: EncryptionKey?
+  }
+
+  private struct Weak: Sendable {
+    weak var family: HandleFamily?
+  }
+
+  /// Whether the file is damaged.
+  package let corruption = CorruptionMark()
+  private let location: Location
+  private let state: Guarded<State>
+  /// The number of members that have a connection.
+  private let connections = Atomic(0)
+  /// All families of the process.
+  private static let all = Guarded<[Weak]>([])
+
+  /// - Parameter opensLazily: Whether the file is opened later, when another directory may be the working directory.
+  init(_ location: Location, _ key: EncryptionKey?, opensLazily: Bool) {
+    self.location = location
+    state = Guarded(State(path: opensLazily ? location.absolutePath : nil, key: key))
+    HandleFamily.all.withLock { all in
+      all.removeAll { $0.family == nil }
+      all.append(Weak(family: self))
+    }
+  }
+
+  /// The path of the file, as SQLite resolved it when it was opened first; empty in memory.
+  package var path: String {
+    state.withLock { state in
+      let path = state.path ?? location.absolutePath
+      state.path = path
+      return path
+    }
+  }
+
+  /// The key that the file has now, which the configuration of a handle may not name.
+  package var key: EncryptionKey? { state.withLock { $0.key } }
+
+  /// A configuration with the key that the file has now. Attached files keep theirs.
+  func withKey(_ configuration: Configuration) -> Configuration {
+    let key = key
+    guard key != configuration.key else { return configuration }
+    var new = configuration
+    for name in configuration.attached.keys where new.attachedKeys[name] == nil {
+      new.attachedKeys[name] = configuration.key ?? .unencrypted
+    }
+    new.key = key
+    return new
+  }
+
+  /// To be called when the file got another key, with all members closed.
+  func keyDidChange(to key: EncryptionKey) { state.withLock { $0.key = key } }
+
+  func add(_ handle: SqliteDatabase) {
+    state.withLock { state in
+      if state.members.count >= state.limit {
+        state.members.removeAll { $0.handle == nil }
+        state.limit = 2 * state.members.count + 16
+      }
+      state.members.append(Member(handle: handle))
+    }
+  }
+
+  /// To be called when a member has opened a connection.
+  func didOpen(_ connection: Connection) {
+    guard connections.add(1, ordering: .relaxed).oldValue == 0 else { return }
+    let path = connection.absolutePath
+    if !path.isEmpty { state.withLock { $0.path = path } }
+  }
+
+  /// To be called when a member closes its connection.
+  func didClose() { connections.subtract(1, ordering: .relaxed) }
+
+  private var members: [SqliteDatabase] { state.withLock { $0.members.compactMap(\.handle) } }
+
+  /// Whether another family of this process has the file open.
+  var isOpenElsewhere: Bool {
+    guard let own = FileIdentity(path) else { return false }
+    return HandleFamily.all.withLock { $0.compactMap(\.family) }.contains { family in
+      family !== self && family.connections.load(ordering: .relaxed) > 0 && FileIdentity(family.path) == own
+    }
+  }
+
+  /// All handles of the process.
+  static var allHandles: [SqliteDatabase] {
+    all.withLock { $0.compactMap(\.family) }.flatMap(\.members)
+  }
+
+  // MARK: Closing the file
+
+  /// Whether this thread has closed the file, and is inside the closure that has it.
+  var isClosedHere: Bool { state.withLock { $0.closing?.thread == pthread_self() } }
+
+  /// Reserves the closing for one call at a time; waits for another call until `end`.
+  package func begin(_ closing: Closing, until end: ContinuousClock.Instant) throws {
+    while true {
+      let other = state.withLock { state in
+        defer { state.closing = state.closing ?? closing }
+        return state.closing
+      }
+      guard let other else { return }
+      guard other.thread != closing.thread else {
+        throw SqlError.misuse("the file is already closed, by the call at \(other.callSite)")
+      }
+      guard ContinuousClock.now < end else {
+        throw SqlError(
+          .busy,
+          message: "the call at \(other.callSite) has closed the file for \(other.begin.duration(to: .now).seconds) s")
+      }
+      usleep(1_000)
+    }
+  }
+
+  package func endClosing() { state.withLock { $0.closing = nil } }
+
+  /// How long the locks of other handles are kept while one handle is in use.
+  private static let patience = Duration.milliseconds(100)
+
+  /// Takes the locks of all members, outside of every run and transaction; the caller releases them.
+  ///
+  /// A thread that runs a statement may wait for another handle of the family, whose lock this one has. So if a handle
+  /// is in use for longer than `patience`, all locks are released, and that one's is taken first.
+  func lockAll(for caller: SqliteDatabase, until end: ContinuousClock.Instant) throws -> [SqliteDatabase] {
+    var first: SqliteDatabase?
+    var held: [SqliteDatabase] = []
+    var isDone = false
+    defer { if !isDone { for handle in held { handle.lock.unlock() } } }
+    while true {
+      // A child that another thread was just creating is a member by the time that its parent's lock is taken.
+      var rest = members.filter { handle in !held.contains { $0 === handle } }
+      if held.isEmpty, let place = rest.firstIndex(where: { $0 === first }) { rest.swapAt(0, place) }
+      guard !rest.isEmpty else {
+        isDone = true
+        return held
+      }
+      for handle in rest {
+        let patience = held.isEmpty ? end : min(end, .now + HandleFamily.patience)
+        if let use = try handle.waitToClose(for: caller, until: patience) {
+          for handle in held { handle.lock.unlock() }
+          (held, first) = ([], handle)
+          guard ContinuousClock.now < end else {
+            throw SqlError(
+              .busy, message: "the file can't be closed: \(use) of it", label: handle.configuration.label)
+          }
+          break
+        }
+        held.append(handle)
+      }
+    }
+  }
+}

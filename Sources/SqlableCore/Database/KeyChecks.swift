@@ -1,0 +1,42 @@
+import FoundationEssentials
+import Glibc
+
+extension Configuration {
+  /// Throws `.misuse` for keys that can't be used, or that no file has.
+  func validateKeys() throws {
+    try cipher.validate()
+    if let name = attachedKeys.keys.sorted().first(where: { attached[$0] == nil }) {
+      throw SqlError.misuse("there is a key for \(name), which is no attached database")
+    }
+    let keys = [key].compactMap(\.self) + attachedKeys.values
+    guard keys.contains(where: { $0.secret != nil }) else { return }
+    try Cipher.check()
+    if cipher.plaintextHeaderSize > 0, key?.hasSalt != true {
+      throw SqlError.misuse(
+        "a file with a plaintext header has no room for the salt: its key must be a raw one with it")
+    }
+  }
+
+  #if SQLCipher && KEY_OF_TESTS
+  /// The key of every configuration that names none, for the tests: the 64 hexadecimal digits of `SQLABLE_KEY`.
+  static let keyOfTests: EncryptionKey? = {
+    guard let text = getenv("SQLABLE_KEY").map({ Array(String(cString: $0).utf8) }) else { return nil }
+    let bytes = stride(from: 0, to: text.count - 1, by: 2).compactMap { place in
+      UInt8(String(decoding: text[place...place + 1], as: UTF8.self), radix: 16)
+    }
+    return try? .raw(bytes)
+  }()
+  #else
+  static var keyOfTests: EncryptionKey? { nil }
+  #endif
+}
+
+extension SqliteDatabase {
+  /// How the file is encrypted; nil if it is not.
+  package var cipher: Cipher? { isInMemory ? nil : Cipher(family.key, configuration.cipher) }
+
+  /// The files of the database at a path, with its key.
+  func files(at path: String) -> DatabaseFiles {
+    DatabaseFiles(of: path, key: family.key, cipher: configuration.cipher)
+  }
+}

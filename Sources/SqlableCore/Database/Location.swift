@@ -1,0 +1,261 @@
+import CSqlableSQLite
+import FoundationEssentials
+import Glibc
+
+/// Where a database is, and how to open a connection to it.
+package enum Location: Sendable {
+  case file(String)
+  /// In memory: ``MemoryFileSystem`` keeps it under this name while a connection is open.
+  case memory(name: String)
+
+  static func newMemory() -> Location { .memory(name: MemoryFileSystem.newDatabaseName()) }
+
+  var filepath: String {
+    switch self {
+    case .file(let path): path
+    case .memory: ""
+    }
+  }
+
+  /// The path as it is found from the present working directory, without symbolic links; empty in memory.
+  var absolutePath: String {
+    guard case .file(let path) = self else { return "" }
+    return Location.absolutePath(path, links: 0)
+  }
+
+  private static func absolutePath(_ path: String, links: Int) -> String {
+    let absolute = path.begins(with: "/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    if let resolved = resolved(absolute) { return resolved }
+    // The file, or its directory, may not be there yet.
+    let end = absolute.utf8.lastIndex(of: UInt8(ascii: "/")) ?? absolute.startIndex
+    let directory = resolved(String(absolute[..<end])) ?? String(absolute[..<end])
+    if links < 40, let target = try? FileManager.default.destinationOfSymbolicLink(atPath: absolute) {
+      return absolutePath(target.begins(with: "/") ? target : directory + "/" + target, links: links + 1)
+    }
+    return (directory == "/" ? "" : directory) + String(absolute[end...])
+  }
+
+  private static func resolved(_ path: String) -> String? {
+    FileIdentity.resolved(path.isEmpty ? "/" : path)
+  }
+
+  /// Opens the database.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file, if that is not the location's own.
+  ///   - creates: Whether it may create files.
+  func open(_ configuration: Configuration, at path: String?, creates: Bool) throws -> Connection {
+    let connection: Connection
+    switch self {
+    case .file(let given):
+      let path = path ?? given
+      try Location.prepareDirectory(for: path, configuration)
+      let flags = creates ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE
+      connection = try Location.connect(to: path, flags, configuration)
+    case .memory(let name):
+      guard !configuration.isReadOnly else { throw SqlError.misuse("an in-memory database can't be opened read-only") }
+      let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      if Library.sharesMemory {
+        guard let system = MemoryFileSystem.name else {
+          throw SqlError(
+            .cannotOpen, message: "this SQLite was built without memdb, which in-memory databases need")
+        }
+        connection = try Connection(
+          path: name, flags: flags, fileSystem: system, label: configuration.label,
+          cacheCapacity: configuration.statementCacheBytes)
+      } else {
+        connection = try Connection(
+          path: ":memory:", flags: flags, label: configuration.label, cacheCapacity: configuration.statementCacheBytes)
+      }
+    }
+    for path in configuration.attached.values { try Location.prepareDirectory(for: path, configuration) }
+    try connection.prepare(configuration, isInMemory: filepath.isEmpty)
+    return connection
+  }
+
+  func open(_ configuration: Configuration) throws -> Connection {
+    try open(configuration, at: nil, creates: true)
+  }
+
+  /// Opens another connection to the database of `parent`. Throws `.io` if its file is no longer the one at its path.
+  func openChild(of parent: Connection, _ configuration: Configuration) throws -> Connection {
+    guard case .file = self else {
+      guard Library.sharesMemory else {
+        throw SqlError.misuse(Library.needed(for: "a child of an in-memory database", since: 36))
+      }
+      return try open(configuration)
+    }
+    // Checked again once the child is open: another file may take the path in between.
+    try Location.check(parent)
+    // By the path that SQLite resolved, since the working directory may have changed; and without the right to create
+    // the file.
+    let connection = try Location.connect(to: parent.absolutePath, SQLITE_OPEN_READWRITE, configuration)
+    try Location.check(connection)
+    try Location.check(parent)
+    try connection.prepare(configuration, isInMemory: false)
+    return connection
+  }
+
+  /// Opens a file, with these flags unless it is only read.
+  private static func connect(to path: String, _ flags: Int32, _ configuration: Configuration) throws -> Connection {
+    let isImmutable = configuration.isReadOnly && configuration.isImmutable
+    return try Connection(
+      path: isImmutable ? immutable(path) : path,
+      flags: isImmutable
+        ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : configuration.isReadOnly ? SQLITE_OPEN_READONLY : flags,
+      label: configuration.label, cacheCapacity: configuration.statementCacheBytes,
+      cipher: Cipher(configuration.key, configuration.cipher))
+  }
+
+  /// The URI that tells SQLite that a file does not change.
+  private static func immutable(_ path: String) -> String {
+    let isPlain = { (byte: UInt8) in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"),
+        UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+        true
+      default: false
+      }
+    }
+    let digits = Array("0123456789ABCDEF".utf8)
+    let encoded = path.utf8.flatMap { byte -> [UInt8] in
+      isPlain(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+    // Two slashes begin the name of a host, which is empty.
+    return (path.begins(with: "/") ? "file://" : "file:") + String(decoding: encoded, as: UTF8.self) + "?immutable=1"
+  }
+
+  private static func check(_ connection: Connection) throws {
+    guard !connection.fileHasMoved else {
+      throw SqlError(.io, message: "the database file was moved or deleted; its handle can't create children")
+    }
+  }
+
+  /// The size of a file in bytes; 0 if there is none. The file is not opened: closing it would drop SQLite's locks.
+  package static func size(ofFileAt path: String) -> Int {
+    var info = stat()
+    return stat(path, &info) == 0 ? Int(info.st_size) : 0
+  }
+
+  private static func prepareDirectory(for path: String, _ configuration: Configuration) throws {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw SqlError.misuse("the path of a database can't be empty or contain a NUL byte")
+    }
+    var info = stat()
+    // SQLite opens a directory for reading, and reports the first read from it as a disk I/O error. Opening a pipe
+    // would wait for a program that writes into it.
+    if stat(path, &info) == 0 {
+      guard info.st_mode & S_IFMT != S_IFREG else { return }
+      let kind = info.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is no regular file"
+      throw SqlError(.cannotOpen, message: "the path of the database \(kind): \(path)")
+    }
+    let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+    let directory = end.map { String(decoding: path.utf8[..<$0], as: UTF8.self) } ?? ""
+    guard configuration.createsDirectories, !configuration.isReadOnly, !directory.isEmpty,
+      !FileManager.default.fileExists(atPath: directory)
+    else { return }
+    do {
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    } catch {
+      throw SqlError(.cannotOpen, message: "can't create the directory of the database: \(directory)")
+    }
+  }
+}
+
+extension Connection {
+  /// Makes the connection what the configuration says.
+  fileprivate func prepare(_ configuration: Configuration, isInMemory: Bool) throws {
+    try apply(configuration, isInMemory: isInMemory)
+    isKeyProven = true
+    // Before the other files, which may need them.
+    for item in configuration.extensions { try load(item) }
+    try attach(configuration)
+  }
+
+  /// Applies the settings of the connection; SQLite's defaults date from 2004 and are kept for compatibility.
+  private func apply(_ configuration: Configuration, isInMemory: Bool) throws {
+    if !isInMemory { busyWait.touchedFile = GateRecord.path(besideFileAt: absolutePath) }
+    setBusyTimeout(milliseconds: Int32(configuration.busyTimeout * 1000))
+    try setFlag(SQLITE_DBCONFIG_DQS_DML, false)  // "nosuch" is a missing column, not a string
+    try setFlag(SQLITE_DBCONFIG_DQS_DDL, false)
+    try setFlag(SQLITE_DBCONFIG_TRUSTED_SCHEMA, configuration.trustsSchema)
+    if !configuration.trustsSchema { try FullTextModule.prepareForDistrust(self) }
+    try setFlag(SQLITE_DBCONFIG_DEFENSIVE, true)
+    try setFlag(SQLITE_DBCONFIG_ENABLE_FKEY, configuration.foreignKeys)
+    try pragma("PRAGMA recursive_triggers = \(configuration.recursiveTriggers ? "ON" : "OFF")")
+    firesDeleteTriggersOnReplace = configuration.recursiveTriggers
+    try pragma("PRAGMA secure_delete = \(configuration.secureDelete.rawValue)")
+    try pragma("PRAGMA synchronous = \(configuration.synchronous.rawValue)")
+    try pragma("PRAGMA cache_size = -\(configuration.cacheSize)")
+    if let pages = configuration.maximumPageCount { try pragma("PRAGMA max_page_count = \(pages)") }
+    guard !isInMemory else { return }
+    setAutocheckpoint(pages: configuration.walAutocheckpoint)
+    // Reads the file for the first time, so that a file of another format is rejected now.
+    guard configuration.isReadOnly else {
+      // SQLite opens a file that it can't write to as read-only, and would report that at the first write.
+      guard !isReadOnly else {
+        throw SqlError(.readOnly, message: "the database file can't be written to")
+      }
+      let mode = try setJournalMode("journal_mode", configuration)
+      guard mode == configuration.journalMode.rawValue else {
+        throw SqlError(
+          .cannotOpen, message: "can't change the database to journal mode \(configuration.journalMode.rawValue)")
+      }
+      return
+    }
+    try pragma("PRAGMA schema_version")
+  }
+
+  /// Attaches the other databases, in the order of their names, and applies the settings of a file to each.
+  private func attach(_ configuration: Configuration) throws {
+    for (name, path) in configuration.attached.sorted(by: { $0.key < $1.key }) {
+      do {
+        try attach(path, as: name, configuration.attachedKeys[name] ?? configuration.key)
+        try checkLastAttached()
+        let setting = { (setting: String) in setting.quotedName(inDatabase: name) }
+        try pragma("PRAGMA \(setting("secure_delete")) = \(configuration.secureDelete.rawValue)")
+        try pragma("PRAGMA \(setting("synchronous")) = \(configuration.synchronous.rawValue)")
+        try pragma("PRAGMA \(setting("cache_size")) = -\(configuration.cacheSize)")
+        if configuration.isReadOnly {
+          try pragma("PRAGMA \(setting("schema_version"))")
+        } else if try setJournalMode(setting("journal_mode"), configuration) != configuration.journalMode.rawValue {
+          throw SqlError(.cannotOpen, message: "can't change it to journal mode \(configuration.journalMode.rawValue)")
+        }
+      } catch var error as SqlError {
+        error.message = "the attached database \(name): \(error.message)"
+        throw error
+      }
+    }
+  }
+
+  /// Throws `.misuse` if the file of the database that was attached last is that of another one of the connection: a
+  /// transaction that writes to one of them would wait for the lock of the other. Then it is detached.
+  func checkLastAttached() throws {
+    var files: [(name: String, file: FileIdentity?)] = []
+    try eachRow("PRAGMA database_list") { row in files.append((row[1], row[2].isEmpty ? nil : FileIdentity(row[2]))) }
+    guard let last = files.popLast(), let file = last.file, let other = files.first(where: { $0.file == file })
+    else { return }
+    _ = try? pragma("DETACH \(last.name.quotedName)")
+    throw SqlError.misuse(
+      "its file is that of the database \(other.name), and a file can't be attached to itself; leave it out")
+  }
+
+  /// Sets the journal mode and returns the resulting one.
+  ///
+  /// Changing it takes exclusive access to the file. SQLite does not wait for that as it waits for a lock, so
+  /// connections that open a new file at the same time would find it busy.
+  private func setJournalMode(_ name: String, _ configuration: Configuration) throws -> String? {
+    let end = ContinuousClock.now + .seconds(configuration.busyTimeout)
+    var pause: UInt32 = 500
+    while true {
+      do {
+        return try pragma("PRAGMA \(name) = \(configuration.journalMode.rawValue)")
+      } catch let error as SqlError where error.kind == .busy && ContinuousClock.now < end {
+        // Random, so that waiting connections do not retry in step.
+        usleep(UInt32.random(in: pause / 2...pause))
+        pause = min(pause * 2, 50_000)
+      }
+    }
+  }
+}

@@ -1,0 +1,23 @@
+/// What the events of a statement have only if a receiver asks for it.
+package struct RunDetails: TraceDetails {
+  package let run: MeasuredRun
+  package let db: SqliteDatabase
+
+  /// The steps of a plan, indented by their depth; none if it can't be had.
+  package func plan() -> [String] {
+    var steps: [(id: String, depth: Int, text: String)] = []
+    try? db.locked {
+      try db.openConnection().withoutTracing { connection in
+        try connection.eachRow("EXPLAIN QUERY PLAN " + run.sql) { row in
+          let depth = steps.last { $0.id == row[1] }.map { $0.depth + 1 } ?? 0
+          steps.append((row[0], depth, row[3]))
+        }
+      }
+    }
+    return steps.map { String(repeating: "  ", count: $0.depth) + $0.text }
+  }
+
+  package func values(of columns: [TracedColumns]) -> [TracedValue] {
+    columns.isEmpty ? [] : columns.values(in: run.sql, expanded: run.expandedSql)
+  }
+}

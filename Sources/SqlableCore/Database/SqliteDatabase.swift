@@ -1,0 +1,395 @@
+import CSqlableSQLite
+import FoundationEssentials
+import Glibc
+import Synchronization
+
+/// A connection to an SQLite database file, on which statements run.
+///
+/// ```swift
+/// let db = try SqliteDatabase(filepath: "/var/lib/bikes/bikes.sqlite")
+/// try db.createTable(Bicycle.self)
+/// try bike.insert().run(db)
+/// ```
+///
+/// Use one handle per thread, made with ``createChild()``: a transaction belongs to its handle. Sharing a handle is
+/// slow, but safe: it locks for every statement and for the whole of a `transaction` closure, so a second thread waits.
+///
+/// Sound as `Sendable`, though the compiler can't check it:
+/// 1. `open` and `transactions` are accessed with `lock` held, or by the pool or filter that alone has the handle.
+/// 2. `registry`, `order`, `abandoned`, `family` and the function registry have their own locks.
+/// 3. `borrower` and `isConnected` are atomic.
+/// 4. Everything else is immutable.
+public final class SqliteDatabase: @unchecked Sendable {
+  /// The path with which the handle, or the parent of a child, was opened; empty for an in-memory database.
+  public let filepath: String
+  /// The configuration with which the handle was opened.
+  public let configuration: Configuration
+
+  /// The version of the SQLite library that this process uses, such as `3.40.1`.
+  public static var sqliteVersion: String { Library.version }
+
+  @usableFromInline let lock = HandleLock()
+  @exclusivity(unchecked) private var open = Open()
+  package let registry: ObserverRegistry
+  let transactions = TransactionStack()
+  private let location: Location
+  private let order: HandleObservation.CommitOrder
+  private let forkGeneration: Int
+  /// The thread to which a pool has lent the handle; 0 for none, and `notLent` for a handle that no pool owns.
+  private let borrower = Atomic<pthread_t>(SqliteDatabase.notLent)
+  private static let notLent = pthread_t.max
+  /// Whether `open` has a connection, for those that do not wait for the lock.
+  private let isConnected = Atomic(true)
+  /// The statements of cursors that were released while another thread had the lock.
+  let abandoned = AbandonedStatements()
+
+  /// The handles that were created from one another.
+  package let family: HandleFamily
+  /// Whether it is a child, which must not create the file.
+  private let isChild: Bool
+  /// The number of the handle in this process.
+  let number = SqliteDatabase.newNumber()
+  private static let count = Atomic(0)
+
+  /// A number that no other handle, or client of a cluster, of this process has.
+  static func newNumber() -> Int { count.add(1, ordering: .relaxed).newValue }
+
+  /// The state of a handle that is not closed. One that has functions and no connection opens that when it is used.
+  private struct Open {
+    var connection: Connection?
+    var observation: HandleObservation?
+    /// What the next connection takes over from the last one.
+    var kept: [KeptStatement] = []
+    var interruption: Interruption?
+    var functions: FunctionRegistry? {
+      didSet { unretainedFunctions = functions.map(Unmanaged.passUnretained) }
+    }
+    /// The same, checked by every statement: reference counting would make all threads contend for one address.
+    private(set) var unretainedFunctions: Unmanaged<FunctionRegistry>?
+  }
+
+  package var connection: Connection? { open.connection }
+  package var observation: HandleObservation? { open.observation }
+  package var functions: FunctionRegistry? { open.functions }
+
+  // MARK: Opening
+
+  /// Enables SQLite's memory statistics for the whole process.
+  ///
+  /// ```swift
+  /// try SqliteDatabase.keepMemoryStatistics()     // before the first handle
+  /// ```
+  ///
+  /// They are off unless this is called, or another library has used SQLite before: each of SQLite's allocations takes
+  /// a lock that all threads share to count them. Without them SQLite reports that it uses no memory, and limits on its
+  /// heap have no effect. Throws `.misuse` if a handle was opened before.
+  public static func keepMemoryStatistics() throws { try MemoryStatistics.keep() }
+
+  /// Opens the database at a path. Creates the file and the directories above it if they are missing.
+  ///
+  /// Throws `.cannotOpen` for a directory or an unreachable path, `.notADatabase` for a file of another format,
+  /// `.readOnly` if the file can't be written to, and `.misuse` for an invalid configuration.
+  public convenience init(filepath: String, configuration: Configuration = Configuration()) throws {
+    let location: Location = filepath == ":memory:" ? .newMemory() : .file(filepath)
+    try self.init(
+      location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), functions: .init(),
+      location.open)
+  }
+
+  /// Opens a database in memory, which lives until its last handle is closed. Its children share it.
+  public static func inMemory(configuration: Configuration = Configuration()) throws -> SqliteDatabase {
+    try inMemory(configuration, functions: nil)
+  }
+
+  /// An empty in-memory database with the functions and collations of this handle.
+  package func scratch() throws -> SqliteDatabase {
+    try .inMemory(
+      Configuration(label: configuration.label, trustsSchema: configuration.trustsSchema), functions: functions)
+  }
+
+  /// An empty in-memory database with functions and collations.
+  package static func inMemory(
+    _ configuration: Configuration = Configuration(), functions: FunctionRegistry?
+  ) throws -> SqliteDatabase {
+    let location = Location.newMemory()
+    return try SqliteDatabase(
+      location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), functions: functions ?? .init(),
+      location.open)
+  }
+
+  /// Opens another connection to the same database, for use on another thread.
+  ///
+  /// The observers of this handle also receive the child's commits, on this handle's ``queue``; the child's observers
+  /// do not receive this handle's. A child can have children. It stays open when its parent is closed.
+  ///
+  /// Throws `.io` if the file was moved, deleted or replaced since this handle was opened. A relative path keeps the
+  /// meaning it had then, even if the working directory changes.
+  public func createChild() throws -> SqliteDatabase { try createChild(isReadOnly: configuration.isReadOnly) }
+
+  /// Opens another connection to the same database. No SQL can make a read-only one writable.
+  ///
+  /// - Parameter attached: The other databases that it attaches; nil for those of the configuration.
+  package func createChild(isReadOnly: Bool, attached: [String: String]? = nil) throws -> SqliteDatabase {
+    try locked {
+      let connection = try openConnection()
+      var configuration = configuration
+      configuration.isReadOnly = isReadOnly
+      configuration.opensLazily = false
+      configuration.attached = attached ?? configuration.attached
+      configuration.attachedKeys = configuration.attachedKeys.filter { configuration.attached[$0.key] != nil }
+      return try SqliteDatabase(
+        location, configuration, registry: ObserverRegistry(parent: registry), order: order,
+        functions: functions ?? .init(), family: family
+      ) { try location.openChild(of: connection, $0) }
+    }
+  }
+
+  /// Opens another file with its own configuration.
+  package static func openOther(
+    at path: String, _ configuration: Configuration, _ functions: FunctionRegistry?
+  ) throws -> SqliteDatabase {
+    let location = Location.file(path)
+    return try SqliteDatabase(
+      location, configuration, registry: ObserverRegistry(parent: nil), order: .init(),
+      functions: functions ?? .init(), location.open)
+  }
+
+  /// Opens a read-only connection to the same file, whatever another thread does with this handle: without its
+  /// functions, which only its lock gives.
+  package func openApart() throws -> SqliteDatabase {
+    var configuration = family.withKey(configuration)
+    (configuration.isReadOnly, configuration.opensLazily) = (true, false)
+    return try SqliteDatabase(
+      location, configuration, registry: ObserverRegistry(parent: nil), order: .init(), functions: .init(),
+      location.open)
+  }
+
+  /// Whether the database is in memory.
+  package var isInMemory: Bool { if case .memory = location { true } else { false } }
+
+  private init(
+    _ location: Location, _ configuration: Configuration, registry: ObserverRegistry,
+    order: HandleObservation.CommitOrder, functions: FunctionRegistry, family: HandleFamily? = nil,
+    _ open: (Configuration) throws -> Connection
+  ) throws {
+    let configuration = configuration.withAbsolutePaths
+    self.location = location
+    self.configuration = configuration
+    self.registry = registry
+    self.order = order
+    self.family = family ?? HandleFamily(location, configuration.key, opensLazily: configuration.opensLazily)
+    isChild = family != nil
+    filepath = location.filepath
+    forkGeneration = ForkGuard.generation
+    self.open.functions = functions
+    do { try configuration.validate() } catch let error as SqlError { throw error.labelled(configuration.label) }
+    if !configuration.opensLazily { do { try connect(open) } catch { throw reportedWithoutLock(error) } }
+    self.family.add(self)
+  }
+
+  /// Opens the connection. Call with the lock held, unless no other thread has the handle yet.
+  private func connect(_ connect: (Configuration) throws -> Connection) throws {
+    guard let functions else { return }
+    let (connection, observation): (Connection, HandleObservation)
+    do {
+      connection = try connect(family.withKey(configuration))
+      observation = HandleObservation(
+        connection: connection, registry: registry, order: order, traces: functions.traces, number: number,
+        usesPreupdate: configuration.usesPreupdateHook)
+      connection.didFindDamage = family.corruption.receive
+      try functions.apply(to: connection, observation)
+    } catch {
+      if let error = error as? SqlError { family.corruption.receive(error) }
+      throw (error as? SqlError)?.labelled(configuration.label) ?? error
+    }
+    connection.keep(open.kept)
+    if let interruption = open.interruption { connection.use(interruption) }
+    (open.connection, open.observation, open.kept) = (connection, observation, [])
+    family.didOpen(connection)
+    guard !configuration.openActions.isEmpty else { return }
+    do { try runOpenActions() } catch {
+      disconnect()
+      throw error
+    }
+  }
+
+  /// Closes the connection until the handle is used again. Call with the lock held, outside of every run.
+  func disconnect() {
+    guard let connection else { return }
+    finishAbandoned()
+    (open.kept, open.interruption) = (connection.takeKept(), connection.interruption)
+    observation?.close()
+    transactions.levels = []
+    (open.connection, open.observation) = (nil, nil)
+    family.didClose()
+  }
+
+  deinit {
+    // A forked child process must not even close the connection: closing drops the parent's file locks.
+    if isForked, let connection { _ = Unmanaged.passRetained(connection) }
+    finishAbandoned()
+    observation?.close()
+    if connection != nil { family.didClose() }
+  }
+
+  // MARK: Closing
+
+  /// Closes the connection. Every later call on this handle throws `.closed`; closing again does nothing.
+  ///
+  /// Throws `.misuse`, and closes nothing, while a transaction is open or rows of this handle are being read, and for
+  /// the handle of a pool, which closes its handles itself. A lost handle (`.handleLost`) can be closed, which rolls
+  /// its transaction back.
+  public func close() throws {
+    guard !isLentElsewhere else { throw notLentHere }
+    guard !belongsToPool else { throw misuse("a pool closes its handles itself") }
+    try closeByOwner()
+  }
+
+  /// Whether a pool owns the handle.
+  package var belongsToPool: Bool { borrower.load(ordering: .relaxed) != SqliteDatabase.notLent }
+
+  /// Marks the handle as owned by a pool and lends it to this thread.
+  package func belongToPool() { lend(to: pthread_self()) }
+
+  /// Whether a pool owns the handle and has not lent it to this thread. Takes no lock: the thread that has the handle
+  /// may hold it while it waits for this one.
+  @inline(__always)
+  var isLentElsewhere: Bool {
+    let thread = borrower.load(ordering: .relaxed)
+    return thread != SqliteDatabase.notLent && thread != pthread_self()
+  }
+
+  /// Lets a thread use a pool's handle, and no other; nil for none. A handle that a closure has kept would join the
+  /// transaction of the next call.
+  package func lend(to thread: pthread_t?) { borrower.store(thread ?? 0, ordering: .relaxed) }
+
+  /// Closes the connection, also that of a pool's handle.
+  package func closeByOwner() throws {
+    try lockedAnyway {
+      guard let connection else { return try closeUnopened() }
+      try checkFork()
+      finishAbandoned()
+      guard connection.isLost || (connection.transactionLevel == 0 && connection.isAutocommit) else {
+        throw misuse("can't close a handle while its transaction is open")
+      }
+      guard lock.depth == 1, connection.openCursors == 0 else {
+        throw misuse("can't close a handle while its rows are being read")
+      }
+      observation?.close()
+      transactions.levels = []
+      open = Open()
+      family.didClose()
+      isConnected.store(false, ordering: .releasing)
+    }
+  }
+
+  /// Closes a handle that has no connection, or is closed.
+  private func closeUnopened() throws {
+    guard !family.isClosedHere else { throw closedHere }
+    open = Open()
+    isConnected.store(false, ordering: .releasing)
+  }
+
+  /// Whether the handle is open. Never waits, whatever another thread does with the handle.
+  ///
+  /// True also for a handle that opens its file when it is used next; see ``Configuration/opensLazily``.
+  public var isOpen: Bool { isConnected.load(ordering: .acquiring) }
+
+  // MARK: Use
+
+  /// Calls `body` with the handle's lock held and the handle usable.
+  @inlinable
+  package func locked<Result>(_ body: () throws -> Result) throws -> Result {
+    try enter()
+    defer { unlockAndDeliver() }
+    do { return try body() } catch { throw reported(error) }
+  }
+
+  /// Takes the lock of a usable handle; `unlockAndDeliver()` releases it.
+  ///
+  /// Delivery calls observers, which may close the handle: the caller must hold nothing of the connection by then.
+  @usableFromInline
+  func enter() throws {
+    // Before the lock: in a child process, a thread that does not exist there may hold it forever.
+    try checkFork()
+    guard !isLentElsewhere else { throw notLentHere }
+    lock.lock()
+    finishAbandoned()
+    guard let connection else { return try connectLate() }
+    if let functions = open.unretainedFunctions,
+      functions._withUnsafeGuaranteedRef({ $0.version }) != connection.functionsVersion
+    {
+      try refresh(connection)
+    }
+  }
+
+  /// Opens the connection of a handle that has none. Call with the lock held; a failure releases it.
+  @inline(never)
+  private func connectLate() throws {
+    do {
+      guard isOpen else { throw closed }
+      guard !family.isClosedHere else { throw closedHere }
+      try connect { try location.open($0, at: family.path, creates: !isChild) }
+    } catch {
+      lock.unlock()
+      throw reportedWithoutLock(error)
+    }
+  }
+
+  /// Applies the registrations of other handles. Call with the lock held; a failure releases it. A lost connection
+  /// comes here with every call, and is refused.
+  private func refresh(_ connection: Connection) throws {
+    do {
+      if let lost = connection.lost {
+        connection.undoLostTransaction()
+        throw lost
+      }
+      try functions?.apply(to: connection, observation)
+    } catch {
+      lock.unlock()
+      throw error
+    }
+  }
+
+  /// Calls `body` with the lock held, in any state of the handle.
+  package func lockedAnyway<Result>(_ body: () throws -> Result) rethrows -> Result {
+    // In a child process nothing changes, and the lock may be held forever.
+    if isForked { return try body() }
+    lock.lock()
+    defer { lock.unlock() }
+    return try body()
+  }
+
+  /// Releases the lock. The last release delivers what was committed, because observers may call anything.
+  @usableFromInline
+  func unlockAndDeliver() {
+    let observation = lock.depth == 1 ? self.observation : nil
+    lock.unlock()
+    // After the lock: one that is abandoned from here on finds the lock free.
+    finishAbandoned()
+    if let observation, observation.hasPending { deliver(observation) }
+  }
+
+  private func deliver(_ observation: HandleObservation) {
+    observation.deliverPending()
+    if let runs = observation.takeTraced() { deliver(runs, of: observation.number, to: observation.traces) }
+  }
+
+  /// Whether the process has forked since the handle was opened. This process must not touch the connection then.
+  package var isForked: Bool { ForkGuard.generation != forkGeneration }
+
+  @usableFromInline
+  func checkFork() throws {
+    guard !isForked else {
+      throw misuse("the handle was opened before fork(); a child process must open its own")
+    }
+  }
+
+  /// The connection of a usable handle, which `locked` has ensured.
+  package func openConnection() throws -> Connection {
+    guard let connection else {
+      throw closed
+    }
+    return connection
+  }
+}

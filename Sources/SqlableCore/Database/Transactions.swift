@@ -1,0 +1,388 @@
+/// How a transaction takes SQLite's locks.
+public enum TransactionKind: Sendable, Hashable {
+  /// `BEGIN IMMEDIATE`: takes the write lock at the start, so no statement inside can find it taken.
+  case immediate
+  /// `BEGIN DEFERRED`: a snapshot for reading. A write inside it can throw `.busy` at once, regardless of the busy
+  /// timeout.
+  case deferred
+  /// `BEGIN EXCLUSIVE`: like immediate; outside WAL mode it also locks readers out.
+  case exclusive
+}
+
+/// How a transaction's closure wants the transaction to end.
+public enum TransactionResult: Sendable, Hashable {
+  case commit, rollback
+}
+
+/// The open transactions of a handle, outermost first.
+final class TransactionStack {
+  struct Level {
+    /// Whether a closure opened it, which alone may end it.
+    let isScoped: Bool
+    /// How many changes were recorded when it began.
+    let mark: Int
+    /// What had been done to the tables that live results read; nil if none reads any, and for the outermost.
+    let summarized: ChangeBuffer.Summarized?
+  }
+
+  var levels: [Level] = [] {
+    didSet {
+      counts.levels = levels.count
+      if levels.isEmpty, isMarked { mark(nil) }
+    }
+  }
+
+  /// The counts that every statement checks.
+  struct Counts {
+    fileprivate(set) var levels = 0
+    /// How many levels were open when the running statement began; its code must not end them.
+    var protectedLevels = 0
+  }
+
+  @exclusivity(unchecked) var counts = Counts()
+  /// How many transactions have ended with a commit, and how many otherwise.
+  @exclusivity(unchecked) var (committed, rolledBack) = (0, 0)
+
+  /// The open transaction that has the write lock, for other threads to see.
+  let writeMark = Guarded<WriteMark?>(nil)
+  /// Whether there is one.
+  @exclusivity(unchecked) private(set) var isMarked = false
+
+  func mark(_ mark: WriteMark?) {
+    isMarked = mark != nil
+    writeMark.withLock { $0 = mark }
+  }
+}
+
+extension SqliteDatabase {
+  /// The number of open transactions: 0 is none, 1 a transaction, more are savepoints inside it.
+  ///
+  /// 0 for a pool's handle outside of its closure, and on another thread.
+  public var transactionLevel: Int { isLentElsewhere ? 0 : lockedAnyway { transactions.levels.count } }
+
+  // MARK: With a closure
+
+  /// Runs `body` in a transaction, which commits when it returns and rolls back when it throws.
+  ///
+  /// ```swift
+  /// let id = try db.transaction { db in try bike.insert().run(db) }     // BEGIN IMMEDIATE … COMMIT
+  /// ```
+  ///
+  /// Inside another transaction it is a savepoint, whatever `kind` is. Rethrows the closure's error. Throws `.busy` if
+  /// another connection holds the write lock for longer than the busy timeout. After any error nothing of the
+  /// transaction is stored. Other threads that use this handle wait until the closure returns.
+  @discardableResult
+  public func transaction<Value>(
+    _ kind: TransactionKind = .immediate, file: StaticString = #fileID, line: UInt = #line,
+    _ body: (SqliteDatabase) throws -> Value
+  ) throws -> Value {
+    let isTraced = try beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    return try scoped(kind, at: CallSite(file: file, line: line), body)
+  }
+
+  /// Runs `body` in a transaction, which commits or rolls back as `body` returns.
+  ///
+  /// ```swift
+  /// try db.transaction { db in
+  ///   let changed = try Bicycle.delete(Bicycle.color == "red").run(db)
+  ///   return changed > 10 ? .rollback : .commit
+  /// }
+  /// ```
+  // Disfavored: otherwise a closure without a return would be taken for one that forgot it.
+  @_disfavoredOverload
+  @discardableResult
+  public func transaction(
+    _ kind: TransactionKind = .immediate, file: StaticString = #fileID, line: UInt = #line,
+    _ body: (SqliteDatabase) throws -> TransactionResult
+  ) throws -> TransactionResult {
+    let isTraced = try beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    return try scoped(kind, at: CallSite(file: file, line: line), body)
+  }
+
+  // MARK: Shared by several callers
+
+  /// Begins a transaction that several callers share, each with a savepoint in it; none of them can end it.
+  package func beginShared(at site: CallSite) throws {
+    try locked { _ = try begin(.immediate, isScoped: true, at: site) }
+  }
+
+  /// Whether the shared transaction is open, with nothing open inside it.
+  package var isSharedTransactionWhole: Bool {
+    guard let connection else { return false }
+    return transactions.levels.count == 1 && !connection.isAutocommit && !connection.hasLostTransaction
+  }
+
+  /// Throws unless the shared transaction is open, with nothing open inside it.
+  package func checkShared() throws {
+    try locked {
+      try checkTransactionIsAlive(openConnection())
+      guard isSharedTransactionWhole else { throw misuse("a transaction begun inside the closure was left open") }
+    }
+  }
+
+  /// Commits the shared transaction. If that fails it throws, and leaves the transaction open.
+  package func commitShared() throws {
+    try locked {
+      try checkShared()
+      try commitInnermost()
+    }
+  }
+
+  /// Rolls back the shared transaction and everything inside it.
+  package func rollBackShared() { lockedAnyway { _ = rollBack(from: 1) } }
+
+  func scoped<Value>(
+    _ kind: TransactionKind, at site: CallSite? = nil, _ body: (SqliteDatabase) throws -> Value
+  ) throws -> Value {
+    try locked {
+      let level = try begin(kind, isScoped: true, at: site)
+      let value: Value
+      do {
+        value = try body(self)
+        try checkIsInnermost(level)
+      } catch { throw rolledBack(level, because: error) }
+      // Decided by the value: the compiler chooses between the two overloads above, not the user.
+      switch value as? TransactionResult ?? .commit {
+      case .rollback: if let failure = rollBack(from: level) { throw failure }
+      case .commit: try commitOrRollBack(level)
+      }
+      return value
+    }
+  }
+
+  // MARK: Without a closure
+
+  /// Begins a transaction, or a savepoint inside the open one, and returns its level; 1 is the outermost.
+  ///
+  /// Prefer ``transaction(_:file:line:_:)-(_,_,_,(SqliteDatabase)->Value)``: between these calls other threads that use
+  /// this handle do not wait, and what they run belongs to the transaction.
+  @discardableResult
+  public func beginTransaction(
+    _ kind: TransactionKind = .immediate, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Int {
+    let isTraced = try beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    return try locked { try begin(kind, isScoped: false, at: CallSite(file: file, line: line)) }
+  }
+
+  /// Commits the innermost transaction.
+  ///
+  /// Throws `.misuse` without a transaction, if it belongs to a closure, and inside code that a running statement
+  /// calls, such as a struct's `write(to:)` and `init(row:)`. If the commit itself fails with
+  /// `.constraint(.foreignKey)` or `.busy`, the transaction stays open.
+  public func commitTransaction(file: StaticString = #fileID, line: UInt = #line) throws {
+    let isTraced = try beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    try locked {
+      try checkIsNotInFunction(openConnection())
+      guard let innermost = transactions.levels.last else { throw misuse("there is no transaction to commit") }
+      guard !innermost.isScoped else { throw misuse("a closure's transaction commits when the closure returns") }
+      try checkIsNotCountedOn(transactions.levels.count)
+      try commitInnermost()
+    }
+  }
+
+  /// Rolls back the innermost transaction, or the one at `level` with all that are inside it.
+  ///
+  /// ```swift
+  /// let outer = try db.beginTransaction()      // 1
+  /// try db.beginTransaction()                  // 2
+  /// try db.rollbackTransaction(outer)          // ends both
+  /// ```
+  ///
+  /// Throws `.misuse` if there is no such transaction, if one of them belongs to a closure, and inside code that a
+  /// running statement calls, such as a struct's `write(to:)` and `init(row:)`. If SQLite fails to roll back a
+  /// savepoint, the whole transaction is lost; if it fails to roll back the transaction, the handle is lost
+  /// (`.handleLost`). Nothing is stored either way.
+  public func rollbackTransaction(
+    _ level: Int? = nil, file: StaticString = #fileID, line: UInt = #line
+  ) throws {
+    let isTraced = try beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    try locked {
+      try checkIsNotInFunction(openConnection())
+      let level = level ?? transactions.levels.count
+      guard level >= 1, level <= transactions.levels.count else {
+        throw misuse("there is no transaction at that level to roll back")
+      }
+      guard !transactions.levels[(level - 1)...].contains(where: \.isScoped) else {
+        throw misuse("a closure's transaction rolls back when the closure returns .rollback or throws")
+      }
+      try checkIsNotCountedOn(level)
+      if let failure = rollBack(from: level) { throw failure }
+    }
+  }
+}
+
+// MARK: - Steps with the lock held
+
+extension SqliteDatabase {
+  /// Throws if a transaction begun after the level is still open.
+  func checkIsInnermost(_ level: Int) throws {
+    guard transactions.levels.count == level else {
+      throw misuse("a transaction begun inside the closure was left open")
+    }
+  }
+
+  /// Rolls back the level, and returns the error with the fate of the transaction.
+  func rolledBack(_ level: Int, because error: any Error) -> any Error {
+    let isLost = rollBack(from: level) != nil
+    // The error's fate was true where it was thrown; here the transaction ends.
+    guard level == 1 || isLost, var error = error as? SqlError, error.transaction == .untouched else { return error }
+    error.transaction = .rolledBack
+    return error
+  }
+
+  /// Commits the level, which is the innermost, and rolls it back if that fails: what a failed commit leaves open
+  /// (because of a broken foreign key, say) would stay open forever.
+  func commitOrRollBack(_ level: Int) throws {
+    do { try commitInnermost() } catch var error as SqlError {
+      let isLost = rollBack(from: level) != nil
+      if level == 1 || isLost { error.transaction = .rolledBack }
+      throw error
+    }
+  }
+
+  func begin(_ kind: TransactionKind, isScoped: Bool, at site: CallSite? = nil) throws -> Int {
+    // Code of a struct or value may have forked, or lost the handle, since the run began.
+    try checkFork()
+    let connection = try openConnection()
+    if let lost = connection.lost { throw lost }
+    try checkIsNotInFunction(connection)
+    try checkTransactionIsAlive(connection)
+    if transactions.levels.isEmpty {
+      if kind != .deferred {
+        try checkMayWrite()
+        try checkFile(connection)
+      }
+      observation?.refresh()
+      if kind == .deferred { try observation?.refreshKeys(isBeginning: true) }
+      do { try connection.run(.begin(kind)) } catch {
+        // It may have begun despite the error, and nothing would end it.
+        connection.undoTransaction()
+        throw namingHolder(error)
+      }
+      if kind != .deferred { noteWriteLock(at: site) }
+      // Until it reads, other connections can still change the schema.
+      if kind == .deferred { observation?.schemaDidChange() }
+    } else {
+      try connection.run(.savepoint)
+    }
+    transactions.levels.append(
+      .init(
+        isScoped: isScoped, mark: observation?.mark ?? 0,
+        summarized: transactions.levels.isEmpty ? nil : observation?.summarized))
+    let level = transactions.levels.count
+    connection.transactionLevel = level
+    if level == 1, kind != .deferred {
+      do { try observation?.refreshKeys(isBeginning: true) } catch {
+        _ = rollBack(from: 1)
+        throw error
+      }
+    }
+    return level
+  }
+
+  /// Commits the innermost level. If that fails it throws, and leaves the level open.
+  private func commitInnermost() throws {
+    // The closure may have forked: the transaction belongs to the parent process.
+    try checkFork()
+    let connection = try openConnection()
+    try checkTransactionIsAlive(connection)
+    if transactions.levels.count > 1 {
+      try connection.run(.release)
+      pop(connection)
+    } else if let observation {
+      // Checked again: a deferred transaction was not checked, and the file may have been deleted since.
+      if connection.isWriting { try checkFile(connection) }
+      try observation.commit {
+        try connection.run(.commit)
+        transactions.committed += 1
+        pop(connection)
+      }
+    }
+  }
+
+  /// Rolls back the level and everything inside it. A transaction that SQLite has already rolled back is only popped.
+  ///
+  /// Returns an error if SQLite could not roll back: then the whole transaction is lost, or the handle.
+  private func rollBack(from level: Int) -> SqlError? {
+    guard let connection, !isForked else { return nil }
+    var failure: SqlError?
+    while transactions.levels.count >= level, let innermost = transactions.levels.last {
+      if transactions.levels.count == 1 {
+        failure = connection.undoTransaction()
+      } else if !connection.isAutocommit {
+        failure = connection.undoSavepoint()
+      }
+      observation?.undo(after: innermost.mark, to: innermost.summarized)
+      if transactions.levels.count == 1 {
+        observation?.forgetAll()
+        transactions.rolledBack += 1
+      }
+      pop(connection)
+    }
+    return failure
+  }
+
+  private func pop(_ connection: Connection) {
+    transactions.levels.removeLast()
+    connection.transactionLevel = transactions.levels.count
+    if transactions.levels.isEmpty { connection.lostTransaction = nil }
+  }
+
+  /// Call before a running statement calls code of its caller, which must not end the transactions open now. Returns
+  /// the argument for `endRun`.
+  @usableFromInline
+  func beginRun() -> Int {
+    let protectedLevels = transactions.counts.protectedLevels
+    transactions.counts.protectedLevels = transactions.counts.levels
+    return protectedLevels
+  }
+
+  /// How many levels the running code must leave open.
+  var protectedLevels: Int { transactions.counts.protectedLevels }
+
+  @usableFromInline
+  func endRun(_ protectedLevels: Int) { transactions.counts.protectedLevels = protectedLevels }
+
+  private func checkIsNotCountedOn(_ level: Int) throws {
+    guard level > transactions.counts.protectedLevels else {
+      throw misuse("can't commit or roll back inside write(to:) or init(row:)")
+    }
+  }
+
+  /// Throws if an earlier error has rolled back the open transaction as a whole.
+  ///
+  /// SQLite is then outside a transaction, and would store the next write at once.
+  func checkTransactionIsAlive(_ connection: Connection) throws {
+    guard connection.hasLostTransaction, let lost = connection.lostTransaction else { return }
+    var error = lost
+    error.message = "an earlier error rolled back the whole transaction: " + lost.message
+    throw error
+  }
+
+  /// Throws if a write would go to a file that is no longer at its path, or a read would come from one.
+  package func checkFile(_ connection: Connection, isRead: Bool = false) throws {
+    guard !connection.fileHasMoved else {
+      throw SqlError(
+        .io,
+        message: isRead
+          ? "the database file was moved, deleted or replaced; a read would not see the file at its path"
+          : "the database file was moved or deleted; a write would be lost",
+        transaction: transactions.levels.isEmpty ? .none : .untouched, label: configuration.label)
+    }
+  }
+}
+
+extension Connection.Control {
+  fileprivate static func begin(_ kind: TransactionKind) -> Self {
+    switch kind {
+    case .immediate: .beginImmediate
+    case .deferred: .beginDeferred
+    case .exclusive: .beginExclusive
+    }
+  }
+}

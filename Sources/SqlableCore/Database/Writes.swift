@@ -1,0 +1,144 @@
+// What a write does beyond its statement: transactions of its own, and recording changes for observers.
+
+extension SqliteDatabase {
+  /// A write in progress.
+  struct Write {
+    /// How many changes were recorded before it; nil outside a transaction, where nothing is observed.
+    fileprivate var mark: Int?
+    /// The count of rollbacks before it, which tells whether its failure was rolled back; nil if every failure is.
+    fileprivate var watched: Int?
+    /// The level of its own transaction; 0 if it needs none.
+    fileprivate var level = 0
+    /// Whether it is a single statement.
+    fileprivate var isAtomic = true
+  }
+
+  /// Calls `body` as one write of the current run. It gets a transaction of its own if there are observers, so that its
+  /// changes come with a commit, or if it has several parts, none of which must stay if another fails.
+  ///
+  /// - Parameter mayKeep: Whether the statement's own text can make it keep what it did before it failed.
+  @inline(__always)
+  package func writing<Value>(
+    on connection: Connection, atomically isAtomic: Bool = true, mayKeep: Bool = false, _ body: () throws -> Value
+  ) throws -> Value {
+    let write = try beginWrite(connection, atomically: isAtomic, mayKeep: mayKeep)
+    let value: Value
+    do { value = try body() } catch { throw failed(error, write) }
+    // A deferred transaction gets the lock with its first write.
+    if transactions.counts.levels > 0, !transactions.isMarked { noteWriteLock(at: nil) }
+    if write.level > 0 { try commit(write) }
+    return value
+  }
+
+  private func beginWrite(_ connection: Connection, atomically isAtomic: Bool, mayKeep: Bool) throws -> Write {
+    try checkIsNotInFunction(connection)
+    try checkMayWrite()
+    // Checked again: code of a struct or value may have caused a rollback.
+    try checkTransactionIsAlive(connection)
+    guard let observation else { return Write() }
+    observation.refresh()
+    if isAtomic {
+      if transactions.counts.levels > 0 { return try beginRecording(connection, observation, mayKeep: mayKeep) }
+      // A write that can be interrupted needs a transaction: SQLite calls the progress handler once more after storing
+      // it, and would report it as interrupted.
+      if !observation.isActive && connection.interruption == nil {
+        try checkFile(connection)
+        return Write()
+      }
+    }
+    let before = transactions.levels.count
+    do {
+      let level = try begin(.immediate, isScoped: true)
+      do {
+        var write = try beginRecording(connection, observation, mayKeep: mayKeep)
+        (write.level, write.isAtomic) = (level, isAtomic)
+        return write
+      } catch { throw rolledBack(level, because: error) }
+    } catch { throw ofOwn(error, levels: before) }
+  }
+
+  private func beginRecording(
+    _ connection: Connection, _ observation: HandleObservation, mayKeep: Bool
+  ) throws -> Write {
+    if observation.isSchemaUncertain {
+      try takeRightToWrite(connection)
+      try observation.refreshKeys(isBeginning: false)
+    }
+    return Write(mark: observation.mark, watched: try observation.watch(mayKeep: mayKeep))
+  }
+
+  private func commit(_ write: Write) throws {
+    do {
+      do { try checkIsInnermost(write.level) } catch { throw rolledBack(write.level, because: error) }
+      try commitOrRollBack(write.level)
+    } catch { throw ofOwn(error, levels: write.level - 1) }
+  }
+
+  /// Call after a write has failed. Drops the recorded changes if the write was rolled back.
+  private func failed(_ error: any Error, _ write: Write) -> any Error {
+    let isKept = keepsChanges(write)
+    if !isKept, let mark = write.mark { observation?.forget(after: mark) }
+    guard write.level > 0 else { return error }
+    guard isKept, write.isAtomic else {
+      return ofOwn(rolledBack(write.level, because: error), levels: write.level - 1)
+    }
+    // Commits what a failed statement keeps, as SQLite does without a transaction.
+    do { try commit(write) } catch { return error }
+    return ofOwn(error, levels: write.level - 1)
+  }
+
+  /// Whether a failed write keeps what it did before it failed.
+  private func keepsChanges(_ write: Write) -> Bool {
+    guard let mark = write.mark, let observation else { return false }
+    return observation.keeps(write.watched, after: mark)
+  }
+
+  /// The error of a statement in a transaction of its own, inside `levels` others: without others there is none whose
+  /// fate it could report.
+  package func ofOwn(_ error: any Error, levels: Int) -> any Error {
+    guard levels == 0, var error = error as? SqlError else { return error }
+    error.transaction = .none
+    return error
+  }
+
+  /// Restarts a deferred transaction that has done nothing yet as an immediate one.
+  ///
+  /// Needed before its first write if the schema must be read first: while another connection writes, a transaction
+  /// that has read is refused the write lock at once, regardless of the busy timeout.
+  private func takeRightToWrite(_ connection: Connection) throws {
+    guard connection.isIdle, !connection.isReadOnly else { return }
+    let levels = transactions.levels.count
+    func begin(_ kind: Connection.Control) throws {
+      try connection.run(kind)
+      for _ in 1..<levels { try connection.run(.savepoint) }
+    }
+    // Meanwhile there is no transaction whose fate an error could report.
+    connection.transactionLevel = 0
+    defer { connection.transactionLevel = levels }
+    do {
+      try connection.run(.rollback)
+      try begin(.beginImmediate)
+    } catch {
+      guard var error = error as? SqlError else { throw error }
+      error.transaction = .untouched
+      // Restores the deferred transaction, or marks it as lost: without one the next statement would be stored on its
+      // own.
+      do {
+        if let lost = connection.undoTransaction() { throw lost }
+        try begin(.beginDeferred)
+      } catch let second {
+        error.transaction = .rolledBack
+        connection.loseTransaction(because: error)
+        if (second as? SqlError)?.kind == .handleLost { throw second }
+        connection.undoTransaction()
+      }
+      throw error
+    }
+  }
+
+  /// Picks up observers that were added during a write.
+  package func refreshObservation() throws {
+    observation?.refresh()
+    try observation?.refreshKeys(isBeginning: false)
+  }
+}

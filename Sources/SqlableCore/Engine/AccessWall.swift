@@ -1,0 +1,189 @@
+import CSqlableSQLite
+
+/// What statements may touch: SQLite's authorizer asks it while it compiles them.
+package struct AccessWall: Sendable, Hashable {
+  /// SQLite's code of the error for what a wall does not allow.
+  package static let errorCode = Int(SQLITE_AUTH)
+
+  let rights: AccessRights
+  /// Names of queries, which SQLite reports as if they were tables.
+  package var queries: Set<[UInt8]> = []
+  /// Further functions that may be called.
+  package var functions: Set<[UInt8]> = []
+  /// Whether rows may be changed. Then any table may be read and changed: triggers and foreign keys do.
+  package var allowsChanges = false
+
+  package init(
+    rights: AccessRights, queries: Set<[UInt8]> = [], functions: Set<[UInt8]> = [], allowsChanges: Bool = false
+  ) {
+    (self.rights, self.queries, self.functions, self.allowsChanges) = (rights, queries, functions, allowsChanges)
+  }
+
+  /// Whether SQLite may compile an action. The meaning of the names depends on the action.
+  fileprivate func allows(_ action: Int32, _ first: String?, _ second: String?, within outer: String?) -> Bool {
+    switch action {
+    case SQLITE_SELECT, SQLITE_RECURSIVE, SQLITE_TRANSACTION, SQLITE_SAVEPOINT: return true
+    case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE: return allowsChanges
+    case SQLITE_READ:
+      if allowsChanges { return true }
+      // What a view reads belongs to the view. A query with a name is reported as one.
+      if let outer, !isQuery(outer.foldedName) {
+        let name = outer.foldedName
+        return rights.names.columns[name] != nil || rights.names.tables.contains(name)
+      }
+      return allowsReading((first ?? "").foldedName, (second ?? "").foldedName)
+    case SQLITE_FUNCTION:
+      let name = (second ?? "").foldedName
+      return rights.names.functions.contains(name) || functions.contains(name)
+    // FTS5 checks for commits of other connections.
+    case SQLITE_PRAGMA: return first?.isSameName(as: "data_version") == true && second == nil
+    default: return false
+    }
+  }
+
+  private func isQuery(_ name: [UInt8]) -> Bool { queries.contains(name) || rights.names.queries.contains(name) }
+
+  /// An empty column name means that only the number of rows matters.
+  private func allowsReading(_ table: [UInt8], _ column: [UInt8]) -> Bool {
+    if let columns = rights.names.columns[table] { return column.isEmpty || columns.contains(column) }
+    return rights.names.tables.contains(table) || (column.isEmpty && isQuery(table))
+  }
+}
+
+/// What may be read, and the functions that may be called. Made once for many statements, so it knows its hash.
+package final class AccessRights: Sendable, Hashable {
+  package struct Names: Sendable, Hashable {
+    /// The columns that may be read, by table, with folded names.
+    package var columns: [[UInt8]: Set<[UInt8]>] = [:]
+    /// The tables of which all columns may be read.
+    package var tables: Set<[UInt8]> = []
+    /// SQLite's functions and those of the program that may be called, with folded names.
+    package var functions: Set<[UInt8]> = []
+    /// Names of queries of the policy's own.
+    package var queries: Set<[UInt8]> = []
+
+    package init(
+      columns: [[UInt8]: Set<[UInt8]>] = [:], tables: Set<[UInt8]> = [], functions: Set<[UInt8]> = [], queries: Set<[UInt8]> = []
+    ) {
+      (self.columns, self.tables, self.functions, self.queries) = (columns, tables, functions, queries)
+    }
+  }
+
+  let names: Names
+  private let hash: Int
+
+  package init(_ names: Names) {
+    self.names = names
+    hash = names.hashValue
+  }
+
+  package static func == (left: AccessRights, right: AccessRights) -> Bool {
+    left === right || (left.hash == right.hash && left.names == right.names)
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+}
+
+/// The walls of a connection. Its authorizer stays installed: installing one makes SQLite compile all statements again.
+package final class AccessWalls {
+  /// Those that hold, of limited runs within each other: each must allow an action.
+  @exclusivity(unchecked) fileprivate var current: [AccessWall] = []
+  fileprivate var isInstalled = false
+  /// Whether the table of long lists is connected.
+  fileprivate var knowsLists = false
+  /// The statements that were compiled within each wall: those that were compiled without it, it has not seen.
+  private var caches: [[AccessWall]: StatementCache] = [:]
+  private static let maximumCaches = 8
+  /// The statements of the handle outside of all walls; set within one.
+  fileprivate var own: StatementCache?
+
+  fileprivate func cache(for walls: [AccessWall], capacity: Int) -> StatementCache {
+    if let cache = caches[walls] { return cache }
+    if caches.count >= AccessWalls.maximumCaches { caches.removeAll() }
+    let cache = StatementCache(capacity: capacity / AccessWalls.maximumCaches)
+    caches[walls] = cache
+    return cache
+  }
+
+  /// Removes every statement.
+  func removeAll() {
+    caches.removeAll()
+    own?.removeAll()
+  }
+
+  /// Call when another authorizer has replaced the walls'.
+  func noteRemoval() { isInstalled = false }
+}
+
+extension Connection {
+  /// Calls `body`, whose statements can't make, bind or read a text, blob or row of more bytes, nor match a pattern of
+  /// more.
+  package func withValues<Value>(
+    upTo bytes: Int?, patternsUpTo patternBytes: Int?, _ body: () throws -> Value
+  ) rethrows -> Value {
+    let outer = lower(SQLITE_LIMIT_LENGTH, to: bytes)
+    let outerPattern = lower(SQLITE_LIMIT_LIKE_PATTERN_LENGTH, to: patternBytes)
+    defer {
+      sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, outer)
+      sqlite3_limit(handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, outerPattern)
+    }
+    return try body()
+  }
+
+  /// Lowers one of SQLite's limits, to 1 at least; returns what it was.
+  private func lower(_ limit: Int32, to value: Int?) -> Int32 {
+    let outer = sqlite3_limit(handle, limit, -1)
+    if let value { sqlite3_limit(handle, limit, min(outer, Int32(clamping: max(value, 1)))) }
+    return outer
+  }
+
+  /// Calls `body`, whose statements are compiled within a wall, if there is one: they throw SQLite's error 23 for what
+  /// it does not allow.
+  package func within<Value>(_ wall: AccessWall?, _ body: () throws -> Value) throws -> Value {
+    guard let wall else { return try body() }
+    // SQLite connects the table when it is first used, which no wall allows.
+    if !walls.knowsLists { try connectLists() }
+    try installWalls()
+    let (outerWalls, outerCache) = (walls.current, cache)
+    walls.current.append(wall)
+    let own = walls.own ?? outerCache
+    walls.own = own
+    cache = walls.cache(for: walls.current, capacity: own.capacity)
+    defer {
+      (walls.current, cache) = (outerWalls, outerCache)
+      if outerWalls.isEmpty { walls.own = nil }
+    }
+    return try body()
+  }
+
+  private func connectLists() throws {
+    try outsideWalls { try eachRow("SELECT 1 FROM \(ValueListModule.name)(NULL) LIMIT 0") { _ in } }
+    walls.knowsLists = true
+  }
+
+  /// Calls `body`, whose statements are the library's own, outside of all walls.
+  package func outsideWalls<Value>(_ body: () throws -> Value) rethrows -> Value {
+    guard let own = walls.own else { return try body() }
+    let (outerWalls, outerCache) = (walls.current, cache)
+    (walls.current, walls.own, cache) = ([], nil, own)
+    defer { (walls.current, walls.own, cache) = (outerWalls, own, outerCache) }
+    return try body()
+  }
+
+  private func installWalls() throws {
+    guard !walls.isInstalled else { return }
+    let code = sqlite3_set_authorizer(
+      handle,
+      { context, action, first, second, _, outer in
+        guard let context else { return SQLITE_DENY }
+        let walls = Unmanaged<AccessWalls>.fromOpaque(context).takeUnretainedValue()
+        if walls.current.isEmpty { return SQLITE_OK }
+        let (first, second) = (first.map { String(cString: $0) }, second.map { String(cString: $0) })
+        let outer = outer.map { String(cString: $0) }
+        let isAllowed = walls.current.allSatisfy { $0.allows(action, first, second, within: outer) }
+        return isAllowed ? SQLITE_OK : SQLITE_DENY
+      }, Unmanaged.passUnretained(walls).toOpaque())
+    guard code == SQLITE_OK else { throw error(code, sql: nil) }
+    walls.isInstalled = true
+  }
+}

@@ -1,0 +1,321 @@
+import CSqlableSQLite
+import FoundationEssentials
+import Glibc
+import Synchronization
+
+/// Memory for a row's values, reused by the writers of one connection.
+final class ParameterSlots {
+  let memory: UnsafeMutableBufferPointer<BoundValue>
+  /// Whether the writer was used after write(to:) returned, or while another statement ran inside it.
+  @exclusivity(unchecked) var isStale = false
+  #if DEBUG
+  /// The positions of the columns that the writer left out on purpose.
+  var skipped: Set<Int> = []
+  #endif
+
+  init(count: Int) {
+    memory = .allocate(capacity: count)
+    memory.initialize(repeating: .unset)
+  }
+
+  deinit {
+    memory.deallocate()
+  }
+}
+
+/// The bytes of texts and blobs to bind, at stable addresses until their statement is done.
+///
+/// The structure is recycled, never freed, so that a cell kept too long finds another scope in valid memory. It may
+/// check the scope on any thread, while another connection owns the memory. So the scope is atomic, and checked before
+/// anything else.
+@usableFromInline
+struct ParameterBytes: ~Copyable {
+  /// The number of the innermost scope; numbers are never reused. A value added in another statement's scope is gone
+  /// when that statement is done.
+  @usableFromInline let scope = Atomic<UInt64>(0)
+  fileprivate var scopes: UInt64 = 0
+  fileprivate var next: UnsafeMutablePointer<UInt8>?
+  fileprivate var end: UnsafeMutablePointer<UInt8>?
+  /// All chunks; the last one is being filled.
+  fileprivate var chunks: [UnsafeMutableBufferPointer<UInt8>] = []
+
+  fileprivate init() {}
+
+  @inlinable
+  @inline(__always)
+  func isCurrent(_ scope: UInt64) -> Bool { self.scope.load(ordering: .relaxed) == scope }
+
+  @usableFromInline
+  var current: UInt64 { scope.load(ordering: .relaxed) }
+
+  fileprivate mutating func beginScope() {
+    scopes += 1
+    scope.store(scopes, ordering: .relaxed)
+  }
+
+  /// Copies a text here, including NUL bytes.
+  @usableFromInline
+  mutating func text(_ text: String) -> BoundValue {
+    if let parameter = text.utf8.withContiguousStorageIfAvailable({ BoundValue.text(copy($0), $0.count) }) {
+      return parameter
+    }
+    var text = text
+    return text.withUTF8 { .text(copy($0), $0.count) }
+  }
+
+  /// Copies a blob here.
+  @usableFromInline
+  mutating func blob(_ data: Data) -> BoundValue {
+    data.withUnsafeBytes { .blob(copy($0.bindMemory(to: UInt8.self)), $0.count) }
+  }
+
+  /// Copies the bytes to an address that stays valid until the mark before it is released.
+  ///
+  /// The address is never null: SQLite would store NULL for an empty text or blob.
+  @usableFromInline
+  mutating func copy(_ source: UnsafeBufferPointer<UInt8>) -> UnsafePointer<UInt8> {
+    var target = next.unsafelyUnwrapped
+    if source.count > end.unsafelyUnwrapped - target { target = addChunk(for: source.count) }
+    if let start = source.baseAddress { target.update(from: start, count: source.count) }
+    next = target + source.count
+    return UnsafePointer(target)
+  }
+
+  private mutating func addChunk(for count: Int) -> UnsafeMutablePointer<UInt8> {
+    chunks.append(.allocate(capacity: max(64 << 10, count)))
+    fill(from: 0)
+    return next.unsafelyUnwrapped
+  }
+
+  /// Continues at an offset of the last chunk.
+  fileprivate mutating func fill(from used: Int) {
+    let chunk = chunks[chunks.count - 1]
+    next = chunk.baseAddress.unsafelyUnwrapped + used
+    end = chunk.baseAddress.unsafelyUnwrapped + chunk.count
+  }
+
+  fileprivate var used: Int { next.unsafelyUnwrapped - chunks[chunks.count - 1].baseAddress.unsafelyUnwrapped }
+
+  /// The unused instances, shared by all connections.
+  private static let free = Guarded<[UnsafeMutablePointer<ParameterBytes>]>([])
+
+  fileprivate static func take(capacity: Int) -> UnsafeMutablePointer<ParameterBytes> {
+    let bytes: UnsafeMutablePointer<ParameterBytes>
+    if let recycled = free.withLock({ $0.popLast() }) {
+      bytes = recycled
+    } else {
+      bytes = .allocate(capacity: 1)
+      bytes.initialize(to: ParameterBytes())
+    }
+    bytes.pointee.chunks.append(.allocate(capacity: capacity))
+    bytes.pointee.fill(from: 0)
+    return bytes
+  }
+
+  fileprivate static func give(back bytes: UnsafeMutablePointer<ParameterBytes>) {
+    bytes.pointee.beginScope()
+    while let chunk = bytes.pointee.chunks.popLast() { chunk.deallocate() }
+    free.withLock { $0.append(bytes) }
+  }
+}
+
+/// The values that a statement binds, and the bytes of their texts and blobs.
+///
+/// Bytes are copied once, to addresses that stay stable until the statement is done, so SQLite gets them as
+/// SQLITE_STATIC and copies nothing. Statements nest (one runs while the rows of another are read) but never
+/// interleave: a statement takes a `Mark` before it appends, and releases it when it is done.
+@usableFromInline
+package final class ParameterBuffer {
+  @usableFromInline
+  package struct Mark {
+    var count: Int
+    var chunk: Int
+    var used: Int
+    var lists: Int
+    var placeholders: Int
+    var scope: UInt64
+  }
+
+  private struct State {
+    var parameters: UnsafeMutableBufferPointer<BoundValue>
+    var count = 0
+    var lists: [ValueList] = []
+    /// The placeholders of values supplied later, with the positions of their parameters.
+    var placeholders: [(position: Int, placeholder: Placeholder)] = []
+    var spareSlots: ParameterSlots?
+  }
+
+  @exclusivity(unchecked) private var state: State
+  let bytes: UnsafeMutablePointer<ParameterBytes>
+  let lists: Lists
+
+  /// How lists are bound.
+  package enum Lists {
+    /// Long ones as a pointer; short ones with their last value repeated, so that lists of similar lengths share a
+    /// compiled statement.
+    case pointers
+    /// Long ones with one `?` per value, for a remote database, which can't take a pointer.
+    case expanded
+    /// All with one `?` per value, in whose place a literal is written.
+    case literal
+  }
+
+  /// With room for so many values, and for so many bytes of theirs; both grow.
+  package init(lists: Lists = .pointers, count: Int = 64, bytes: Int = 16 << 10) {
+    state = State(parameters: .allocate(capacity: max(1, count)))
+    self.bytes = ParameterBytes.take(capacity: max(1, bytes))
+    self.lists = lists
+  }
+
+  deinit {
+    ParameterBytes.give(back: bytes)
+    state.parameters.deallocate()
+  }
+
+  /// How many values are to be bound.
+  var count: Int { state.count }
+
+  /// All values to be bound, oldest first.
+  var parameters: UnsafeBufferPointer<BoundValue> {
+    UnsafeBufferPointer(rebasing: state.parameters[..<state.count])
+  }
+
+  /// The position where the next statement's values begin. Reading it begins a scope, which ends when the mark is
+  /// released.
+  package var mark: Mark {
+    let mark = Mark(
+      count: state.count, chunk: bytes.pointee.chunks.count, used: bytes.pointee.used,
+      lists: state.lists.count, placeholders: state.placeholders.count, scope: bytes.pointee.current)
+    bytes.pointee.beginScope()
+    return mark
+  }
+
+  /// Ends the scope that began with the mark, and drops the values since then.
+  package func release(to mark: Mark) {
+    drop(since: mark)
+    bytes.pointee.scope.store(mark.scope, ordering: .relaxed)
+  }
+
+  /// Ends the scope that began with the mark, and keeps the values since then.
+  func keep(since mark: Mark) { bytes.pointee.scope.store(mark.scope, ordering: .relaxed) }
+
+  /// Whether bytes since the mark had to go into further memory.
+  func hasGrown(since mark: Mark) -> Bool { bytes.pointee.chunks.count > mark.chunk }
+
+  /// Drops the values since the mark, for others in the same scope.
+  func drop(since mark: Mark) {
+    state.count = mark.count
+    if state.lists.count > mark.lists {
+      state.lists.removeLast(state.lists.count - mark.lists)
+    }
+    if state.placeholders.count > mark.placeholders {
+      state.placeholders.removeLast(state.placeholders.count - mark.placeholders)
+    }
+    while bytes.pointee.chunks.count > mark.chunk { bytes.pointee.chunks.removeLast().deallocate() }
+    bytes.pointee.fill(from: mark.used)
+  }
+
+  /// Drops the values from `first` on: writing the statement's text has added them again after writing its key. Throws
+  /// if they differ from those since the mark, since a value would then be bound in the place of another.
+  func dropCopies(from first: Int, of mark: Mark) throws {
+    let (values, copies) = (state.parameters[mark.count..<first], state.parameters[first..<state.count])
+    guard values.count == copies.count, zip(values, copies).allSatisfy({ $0.isSame(as: $1) }) else {
+      throw SqlError.misuse("a statement's text and its cache key bind different values, which is a bug of the library")
+    }
+    state.count = first
+  }
+
+  /// Whether the values since the mark include lists, to which SQLite holds references.
+  func hasLists(since mark: Mark) -> Bool { state.lists.count > mark.lists }
+
+  /// Memory for a row with this many columns.
+  func takeSlots(count: Int) -> ParameterSlots {
+    guard let spare = state.spareSlots, spare.memory.count >= count else {
+      return ParameterSlots(count: max(count, 32))
+    }
+    state.spareSlots = nil
+    return spare
+  }
+
+  func giveBack(_ slots: ParameterSlots) { state.spareSlots = slots }
+
+  func append(_ parameter: BoundValue) {
+    if state.count == state.parameters.count { grow() }
+    state.parameters.initializeElement(at: state.count, to: parameter)
+    state.count += 1
+  }
+
+  private func grow() {
+    let larger = UnsafeMutableBufferPointer<BoundValue>.allocate(capacity: state.count * 2)
+    _ = larger.initialize(from: parameters)
+    state.parameters.deallocate()
+    state.parameters = larger
+  }
+
+  package func append(_ value: DatabaseValue) { append(bytes.pointee.parameter(for: value)) }
+
+  func append(_ list: ValueList) {
+    state.lists.append(list)
+    append(.list(Unmanaged.passUnretained(list)) as BoundValue)
+  }
+
+  /// Adds the value that is given for a parameter, or room for one that is supplied later.
+  func append(_ placeholder: Placeholder) throws {
+    if let given = GivenParameters.current, let value = try given.value(for: placeholder, in: self) {
+      return append(value)
+    }
+    state.placeholders.append((state.count, placeholder))
+    append(.unset as BoundValue)
+  }
+
+  /// The placeholders since the mark, with the positions of their parameters counted from 1; nil if there are none.
+  func placeholders(since mark: Mark) -> [(index: Int32, placeholder: Placeholder)]? {
+    guard state.placeholders.count > mark.placeholders else { return nil }
+    return state.placeholders[mark.placeholders...].map { (Int32($0.position - mark.count + 1), $0.placeholder) }
+  }
+
+  /// The first placeholder of all.
+  package var firstPlaceholder: Placeholder? { state.placeholders.first?.placeholder }
+
+  /// Binds the values from `first` on to the statement's parameters 1, 2, 3 …
+  func bind(from first: Int, to handle: OpaquePointer) -> Int32 { bind(first..<state.count, to: handle) }
+
+  /// Binds these values to the statement's parameters 1, 2, 3 …
+  func bind(_ values: Range<Int>, to handle: OpaquePointer) -> Int32 {
+    for position in values {
+      let index = Int32(truncatingIfNeeded: position - values.lowerBound + 1)
+      let code = state.parameters[position].give(to: ParameterTarget(statement: handle, index: index))
+      if code != SQLITE_OK { return code }
+    }
+    return SQLITE_OK
+  }
+}
+
+extension ParameterBytes {
+  mutating func parameter(for value: DatabaseValue) -> BoundValue {
+    switch value {
+    case .null: .null
+    case .integer(let integer): .integer(integer)
+    case .real(let real): .real(real)
+    case .text(let text): self.text(text)
+    case .blob(let data): blob(data)
+    }
+  }
+}
+
+extension BoundValue {
+  /// Whether both are the same value. Lists compare by count alone, since each writing makes its own list.
+  fileprivate func isSame(as other: BoundValue) -> Bool {
+    switch (self, other) {
+    case (.unset, .unset), (.null, .null): true
+    case (.integer(let own), .integer(let other)): own == other
+    case (.real(let own), .real(let other)): own.bitPattern == other.bitPattern
+    case (.text(let own, let count), .text(let other, let otherCount)),
+      (.blob(let own, let count), .blob(let other, let otherCount)):
+      count == otherCount && memcmp(own, other, count) == 0
+    case (.list(let own), .list(let other)):
+      own.takeUnretainedValue().parameters.count == other.takeUnretainedValue().parameters.count
+    default: false
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/// A parameter of a prepared statement, and the column that decides the form of its value.
+package struct Placeholder: Sendable {
+  let name: String
+  /// The definition of the column that the value is compared with or stored in; nil if there is none.
+  let column: (any AnyObject & Sendable)?
+  let isStored: Bool
+  /// How the value is compared with the column; nil if it is not.
+  let side: ComparedSide?
+
+  init(name: String, beside column: (any AnyObject & Sendable)? = nil, _ side: ComparedSide? = nil) {
+    self.name = name
+    self.column = column
+    self.side = side
+    isStored = false
+  }
+
+  init(name: String, storedIn column: any AnyObject & Sendable) {
+    self.name = name
+    self.column = column
+    isStored = true
+    side = nil
+  }
+}
+
+/// Values for the parameters of statements that are not prepared.
+protocol ParameterValues: Sendable {
+  /// Returns the value for a parameter; nil if there is none. It stays valid as long as the buffer's scope.
+  func value(for placeholder: Placeholder, in parameters: ParameterBuffer) throws -> BoundValue?
+}
+
+/// The values for the statements that the task runs.
+enum GivenParameters {
+  @TaskLocal static var current: (any ParameterValues)?
+}

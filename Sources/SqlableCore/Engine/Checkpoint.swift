@@ -1,0 +1,56 @@
+import CSqlableSQLite
+
+/// The extent of a checkpoint, which copies pages from the write-ahead log (WAL) into the database file.
+public enum CheckpointMode: Sendable, Hashable {
+  /// Copies what no reader's snapshot needs in the WAL, and waits for nothing.
+  case passive
+  /// Waits for writers, and for readers of older snapshots, and copies all pages.
+  case full
+  /// Like full, and waits for all readers, so that the next commit writes the WAL from its beginning.
+  case restart
+  /// Like restart, and cuts the WAL to zero bytes.
+  case truncate
+
+  fileprivate var code: Int32 {
+    switch self {
+    case .passive: SQLITE_CHECKPOINT_PASSIVE
+    case .full: SQLITE_CHECKPOINT_FULL
+    case .restart: SQLITE_CHECKPOINT_RESTART
+    case .truncate: SQLITE_CHECKPOINT_TRUNCATE
+    }
+  }
+}
+
+/// The result of a checkpoint.
+public struct Checkpoint: Sendable, Hashable {
+  /// The pages in the WAL; 0 after a complete ``CheckpointMode/truncate``, and without a WAL.
+  public let pages: Int
+  /// The number of them that are in the database file.
+  public let copiedPages: Int
+  /// Whether all pages are in the database file, and the mode has done what it does. If not, another connection reads
+  /// or writes.
+  public let isComplete: Bool
+}
+
+extension Connection {
+  /// Runs a checkpoint of the main database. Waits for other connections as long as the busy handler does.
+  package func checkpoint(_ mode: CheckpointMode) throws -> Checkpoint {
+    var (pages, copied): (Int32, Int32) = (0, 0)
+    let code = sqlite3_wal_checkpoint_v2(handle, "main", mode.code, &pages, &copied)
+    guard code & 0xFF == SQLITE_OK || code & 0xFF == SQLITE_BUSY else { throw error(code, sql: nil) }
+    // Both are -1 without a WAL.
+    return Checkpoint(
+      pages: max(0, Int(pages)), copiedPages: max(0, Int(copied)), isComplete: code == SQLITE_OK && pages == copied)
+  }
+
+  /// Calls `body` with a busy timeout, and restores the connection's.
+  package func withBusyTimeout<Value>(_ timeout: Duration, _ body: () throws -> Value) rethrows -> Value {
+    let (before, interruption) = (busyTimeout, interruption)
+    setBusyTimeout(milliseconds: Int32(min(max(timeout, .zero) / .milliseconds(1), Double(Int32.max))))
+    defer {
+      setBusyTimeout(milliseconds: Int32(before * 1_000))
+      if let interruption { use(interruption) }
+    }
+    return try body()
+  }
+}

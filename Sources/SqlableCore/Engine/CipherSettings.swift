@@ -1,0 +1,99 @@
+/// How an encrypted file is encrypted. The defaults are those of SQLCipher 4.
+///
+/// ```swift
+/// let configuration = Configuration(key: key, cipher: CipherSettings(pageSize: 8_192))
+/// // PRAGMA cipher_page_size = 8192
+/// ```
+///
+/// The file does not record them: open it with those with which it was created. With others, or another key, opening
+/// throws `.wrongKey`.
+public struct CipherSettings: Sendable, Hashable {
+  /// The major version of SQLCipher whose files they are.
+  public enum Compatibility: Int, Sendable, Hashable {
+    case version3 = 3
+    case version4 = 4
+  }
+
+  public enum Digest: String, Sendable, Hashable {
+    case sha1, sha256, sha512
+  }
+
+  /// The version whose settings the others change. Default: SQLCipher 4.
+  public var compatibility: Compatibility
+  /// The size of a page in bytes: a power of two from 1,024 to 65,536. Default: nil, 4,096, and 1,024 in version 3.
+  public var pageSize: Int?
+  /// How often PBKDF2 runs to derive a key from a passphrase. Default: nil, 256,000, and 64,000 in version 3. Every
+  /// connection that opens takes as long.
+  public var kdfIterations: Int?
+  /// The digest by which a key is derived. Default: nil, SHA-512, and SHA-1 in version 3.
+  public var kdfDigest: Digest?
+  /// The digest by which each page is authenticated. Default: nil, SHA-512, and SHA-1 in version 3.
+  public var hmacDigest: Digest?
+  /// How many bytes at the beginning of the file are not encrypted, for systems that look for SQLite's header: a
+  /// multiple of 16, up to 96. Default: 0. More takes the place of the salt, so the key must have one:
+  /// `.raw(_:salt:)`.
+  public var plaintextHeaderSize: Int
+  /// Overwrites and locks all memory of SQLite, of every handle of the process from then on. Default: false. It makes
+  /// every statement slower.
+  public var memorySecurity: Bool
+
+  public init(
+    compatibility: Compatibility = .version4, pageSize: Int? = nil, kdfIterations: Int? = nil, kdfDigest: Digest? = nil,
+    hmacDigest: Digest? = nil, plaintextHeaderSize: Int = 0, memorySecurity: Bool = false
+  ) {
+    self.compatibility = compatibility
+    self.pageSize = pageSize
+    self.kdfIterations = kdfIterations
+    self.kdfDigest = kdfDigest
+    self.hmacDigest = hmacDigest
+    self.plaintextHeaderSize = plaintextHeaderSize
+    self.memorySecurity = memorySecurity
+  }
+
+  /// Throws `.misuse` for values that SQLCipher would ignore, or change.
+  package func validate() throws {
+    // SQLCipher reserves up to 80 bytes of a page, and SQLite needs 480: a page of 512 is written and not read again.
+    if let pageSize, !(1_024...65_536).contains(pageSize) || pageSize & (pageSize - 1) != 0 {
+      throw SqlError.misuse("the page size of an encrypted file must be a power of two from 1,024 to 65,536")
+    }
+    if let kdfIterations, !(1...Int(Int32.max)).contains(kdfIterations) {
+      throw SqlError.misuse("the iterations of the key derivation must be from 1 to 2^31 - 1")
+    }
+    guard (0...96).contains(plaintextHeaderSize), plaintextHeaderSize.isMultiple(of: 16) else {
+      throw SqlError.misuse("the plaintext header must be a multiple of 16 bytes, up to 96")
+    }
+  }
+
+  /// Whether a file has what SQLCipher 4 gives it.
+  package var areUsual: Bool {
+    var settings = self
+    settings.memorySecurity = false
+    return settings == CipherSettings()
+  }
+
+  /// The settings of one database of a connection, as names and values of pragmas.
+  package var pragmas: [(name: String, value: String)] {
+    let digest = { (digest: Digest) in digest.rawValue.uppercased() }
+    return [
+      compatibility == .version3 ? ("cipher_compatibility", "3") : nil,
+      pageSize.map { ("cipher_page_size", "\($0)") },
+      kdfIterations.map { ("kdf_iter", "\($0)") },
+      kdfDigest.map { ("cipher_kdf_algorithm", "PBKDF2_HMAC_\(digest($0))") },
+      hmacDigest.map { ("cipher_hmac_algorithm", "HMAC_\(digest($0))") },
+      plaintextHeaderSize > 0 ? ("cipher_plaintext_header_size", "\(plaintextHeaderSize)") : nil,
+      memorySecurity ? ("cipher_memory_security", "ON") : nil,
+    ].compactMap { $0 }
+  }
+}
+
+/// How a connection reads an encrypted file.
+package struct Cipher: Sendable, Hashable {
+  package let key: EncryptionKey
+  package let settings: CipherSettings
+
+  /// Nil for a file that is not encrypted.
+  package init?(_ key: EncryptionKey?, _ settings: CipherSettings) {
+    guard let key, key.secret != nil else { return nil }
+    (self.key, self.settings) = (key, settings)
+  }
+}

@@ -1,0 +1,355 @@
+import CSqlableSQLite
+import FoundationEssentials
+import Glibc
+
+/// One SQLite connection: opening, compiling and errors. Not thread-safe; its owner holds a lock.
+@usableFromInline
+package final class Connection {
+  let handle: OpaquePointer
+  package let label: String?
+  /// Whether it may create files: the database, and those that it attaches.
+  let canCreateFiles: Bool
+  /// Within a wall, that of the wall.
+  @exclusivity(unchecked) package var cache: StatementCache
+  let walls = AccessWalls()
+  package let plans = KnownPlans()
+  /// The buffer in which statements are written.
+  let sql = SqlBuffer()
+  /// The values of these statements, to be bound.
+  @usableFromInline let parameters = ParameterBuffer()
+  /// The user code that it is running.
+  package let userCode = UserCode()
+  /// The registry version this connection has applied.
+  @exclusivity(unchecked) var functionsVersion = 0
+  /// The number of open transactions: 0 is none, 1 a transaction, more are savepoints inside it.
+  package var transactionLevel = 0
+  /// The error that rolled back the open transaction as a whole; set until the owner ends the transaction.
+  var lostTransaction: SqlError? {
+    didSet { hasLostTransaction = lostTransaction != nil }
+  }
+  /// Whether `lostTransaction` is set; every statement checks this, without a copy of the error.
+  private(set) var hasLostTransaction = false
+  /// The error that every call throws once the connection is lost: its transaction is over for its owner, but SQLite
+  /// could not end it.
+  var lost: SqlError?
+  package var isLost: Bool { lost != nil }
+  /// The state of a pool's connection when it was opened; nil for one that no pool lends to one caller after another.
+  var shared: SharedState?
+  private static let maximumCachedParameters = 4096
+  private var kept: [KeptStatement] = []
+  /// Interrupts its statements, if set.
+  var interruption: Interruption? {
+    didSet { unretainedInterruption = interruption.map(Unmanaged.passUnretained) }
+  }
+  /// The same, checked by every statement without reference counting.
+  private(set) var unretainedInterruption: Unmanaged<Interruption>?
+  let busyWait = BusyWait()
+  /// Receives every error of SQLite's that may show a damaged file.
+  var didFindDamage: ((SqlError) -> Void)?
+  /// What measures its statements, while they are traced.
+  @exclusivity(unchecked) var tracer: StatementTracer?
+  /// Whether delete triggers fire for rows that REPLACE deletes.
+  var firesDeleteTriggersOnReplace = false
+  /// How it reads an encrypted file; nil for one that is not encrypted.
+  var cipher: Cipher?
+  /// Whether something was read with the key, and whether it is finding out what an error means.
+  var (isKeyProven, isProbing) = (false, false)
+  /// How many cursors have not reached their end.
+  package var openCursors = 0
+  /// Whether triggers of an untrusted schema can write to FTS5's tables.
+  var allowsFullTextInTriggers = false
+  /// The user-defined collations, by their folded names.
+  var collations: [[UInt8]: UserCollation] = [:]
+  private(set) var schemaVersionStatement: PreparedStatement?
+  private(set) var dataVersionStatement: PreparedStatement?
+  /// Those of the statements that begin and end transactions that were compiled, by ``Control``.
+  @exclusivity(unchecked) var control: [PreparedStatement?] = []
+
+  /// Opens the file at `path` with the named VFS, or the default one. A path that starts with `file:` is a URI only
+  /// with `SQLITE_OPEN_URI`.
+  package init(
+    path: String, flags: Int32, fileSystem: String? = nil, label: String?, cacheCapacity: Int, cipher: Cipher? = nil
+  ) throws {
+    self.label = label
+    try Library.check()
+    canCreateFiles = flags & SQLITE_OPEN_CREATE != 0
+    var handle: OpaquePointer?
+    let name = path.begins(with: "file:") && flags & SQLITE_OPEN_URI == 0 ? "./" + path : path
+    MemoryStatistics.settle()
+    let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, fileSystem)
+    guard code == SQLITE_OK, let handle else {
+      let failure = Connection.failure(code, handle: handle)
+      let error = Connection.error(code, extendedCode: failure.extendedCode, message: failure.message, label: label)
+      sqlite3_close_v2(handle)
+      throw error
+    }
+    self.handle = handle
+    cache = StatementCache(capacity: cacheCapacity)
+    sqlite3_extended_result_codes(handle, 1)
+    if let cipher { try use(cipher) }
+    let registered = ValueListModule.register(on: handle)
+    guard registered == SQLITE_OK else { throw error(registered, sql: nil) }
+  }
+
+  deinit {
+    finalizeStatements()
+    // _v2: while a statement is still alive, SQLite delays the close until it is finalized.
+    sqlite3_close_v2(handle)
+  }
+
+  package func finalizeStatements() {
+    dropStatements()
+    schemaVersionStatement = nil
+    dataVersionStatement = nil
+    control = []
+  }
+
+  // MARK: Statements
+
+  /// Drops all compiled statements that could run again; one in use is finalized when its run ends.
+  func dropStatements() {
+    cache.removeAll()
+    walls.removeAll()
+    for statement in kept { statement.statement = nil }
+  }
+
+  /// Keeps a statement that stays compiled until its owner abandons it.
+  func keep(_ statement: KeptStatement) {
+    // Finalized here: an owner on another thread may release its reference after this, and must not be the one to
+    // finalize.
+    for statement in kept where statement.isAbandoned { statement.statement = nil }
+    kept.removeAll { $0.statement == nil && $0.isAbandoned }
+    kept.append(statement)
+  }
+
+  /// The statements outside the cache, dropped, for the connection that takes the place of this one.
+  func takeKept() -> [KeptStatement] {
+    dropStatements()
+    defer { kept = [] }
+    return kept.filter { !$0.isAbandoned }
+  }
+
+  /// Keeps the statements of the connection whose place it takes.
+  func keep(_ statements: [KeptStatement]) { kept += statements }
+
+  /// The compiled statement whose key `sql` holds, from the cache if it ran before.
+  ///
+  /// Without `write` the key is the text. A shorter key saves writing the text, which `write` puts into `sql` if the
+  /// statement must be compiled.
+  func prepareBuffered(orElse write: () throws -> Void = {}) throws -> PreparedStatement {
+    try checkInterruption()
+    let hash = sql.hash
+    if let statement = cache.take(sql, hash: hash) { return statement }
+    let key = [UInt8](sql.buffer)
+    try write()
+    let statement = try compile(sql.buffer)
+    // A list of a hundred thousand values compiles to megabytes, and its length rarely recurs.
+    if statement.parameterCount <= Connection.maximumCachedParameters { cache.insert(statement, key: key, hash: hash) }
+    return statement
+  }
+
+  /// Compiles a text that holds exactly one statement.
+  func compile(_ text: UnsafeBufferPointer<UInt8>, isOwn: Bool = false) throws -> PreparedStatement {
+    let (statement, rest) = try compileFirst(text, isOwn: isOwn)
+    guard let statement else {
+      throw SqlError.invalidStatement("the SQL text contains no statement").labelled(label)
+    }
+    // Checked in the text: compiling the rest would already run some pragmas.
+    guard !rest.holdsStatement else {
+      throw SqlError.invalidStatement("the SQL text contains more than one statement; execute(_:) runs several")
+        .labelled(label)
+    }
+    return statement
+  }
+
+  /// Compiles the first statement of a text; returns none if it holds only blanks and comments.
+  ///
+  /// - Parameters:
+  ///   - isOwn: Whether the text is the library's own, which changes no settings.
+  ///   - isTerminated: Whether its only NUL byte is the one behind it. SQLite copies any other text as a whole, which
+  ///     for each statement of a long one takes quadratic time.
+  func compileFirst(
+    _ text: UnsafeBufferPointer<UInt8>, isOwn: Bool = false, isTerminated: Bool = false
+  ) throws -> (statement: PreparedStatement?, rest: UnsafeBufferPointer<UInt8>) {
+    guard let start = text.baseAddress, !text.isEmpty else { return (nil, text) }
+    if !isTerminated { try checkHasNoNul(text) }
+    guard let count = Int32(exactly: text.count + (isTerminated ? 1 : 0)) else {
+      throw error(SQLITE_TOOBIG, sql: nil)
+    }
+    if !isOwn {
+      try checkPragma(text)
+      shared?.note(text)
+    }
+    let begin = tracer == nil ? nil : ContinuousClock.now
+    var handle: OpaquePointer?
+    var used = text.count
+    let code = prepare(start, count, &handle, &used)
+    guard code == SQLITE_OK else {
+      let error = compileError(code, text)
+      let thrown = thrown(insteadOf: error)
+      guard let begin, let tracer else { throw thrown }
+      tracer.didFailToCompile(String(decoding: text, as: UTF8.self), since: begin, error)
+      throw thrown.traced
+    }
+    if let begin, let handle { tracer?.didCompile(handle, since: begin) }
+    let rest = UnsafeBufferPointer(rebasing: text[used...])
+    guard let handle else { return (nil, UnsafeBufferPointer(rebasing: text[text.count...])) }
+    return (PreparedStatement(handle: handle, connection: self), rest)
+  }
+
+  /// The statement that `compile` returns, with the values bound that are in `parameters` since `mark`. It keeps them
+  /// until it is finished.
+  ///
+  /// `check` sees it before anything is bound.
+  @inline(__always)
+  func prepared(
+    since mark: ParameterBuffer.Mark, _ compile: () throws -> PreparedStatement,
+    check: (PreparedStatement) throws -> Void = { _ in }
+  ) throws -> PreparedStatement {
+    do {
+      let statement = try compile()
+      do {
+        try check(statement)
+        try bind(statement, since: mark)
+      } catch {
+        finish(statement)
+        throw error
+      }
+      statement.mark = mark
+      return statement
+    } catch {
+      parameters.release(to: mark)
+      throw error
+    }
+  }
+
+  /// Binds the values since the mark.
+  @inline(__always)
+  func bind(_ statement: PreparedStatement, since mark: ParameterBuffer.Mark) throws {
+    try bind(statement, parameters, since: mark)
+  }
+
+  @inline(__always)
+  func bind(_ statement: PreparedStatement, _ parameters: ParameterBuffer, since mark: ParameterBuffer.Mark) throws {
+    if let (_, placeholder) = parameters.placeholders(since: mark)?.first {
+      throw SqlError.unprepared(placeholder.name)
+    }
+    let code = parameters.bind(from: mark.count, to: statement.handle)
+    guard code == SQLITE_OK else { throw error(code, sql: statement.sql) }
+  }
+
+  /// Ends a run: resets the statement, releases its values, and makes it available to the next run.
+  @usableFromInline
+  func finish(_ statement: PreparedStatement) {
+    statement.reset()
+    if let mark = statement.mark {
+      if parameters.hasLists(since: mark) { statement.clearBindings() }
+      parameters.release(to: mark)
+    }
+    statement.mark = nil
+    statement.isInUse = false
+  }
+
+  /// A number that changes whenever any connection changes the schema.
+  package func schemaVersion() throws -> Int64 {
+    let statement = try schemaVersionStatement ?? compile("PRAGMA main.schema_version")
+    schemaVersionStatement = statement
+    return try number(statement)
+  }
+
+  /// A number that changes when another connection commits.
+  package func dataVersion() throws -> Int64 {
+    let statement = try dataVersionStatement ?? compile("PRAGMA main.data_version")
+    dataVersionStatement = statement
+    return try number(statement)
+  }
+
+  /// The number that SQLite keeps in the file for the program.
+  func userVersion() throws -> Int64 { try number(compile("PRAGMA main.user_version")) }
+
+  private func number(_ statement: PreparedStatement) throws -> Int64 {
+    defer { statement.reset() }
+    return try statement.step() ? sqlite3_column_int64(statement.handle, 0) : 0
+  }
+
+  /// Compiles one of the library's own statements.
+  func compile(_ text: StaticString) throws -> PreparedStatement {
+    try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), isOwn: true)
+  }
+
+  /// Runs one of the library's own statements without values, such as a pragma, and returns the first column of its
+  /// first row as text.
+  @discardableResult
+  package func pragma(_ text: String) throws -> String? {
+    var result: String?
+    try eachRow(text) { row in result = result ?? row.first }
+    return result
+  }
+
+  /// Runs one of the library's own statements and calls `body` with each row as texts, an empty one for NULL. Binds the
+  /// values in `parameters`; placeholders are NULL.
+  package func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
+    var sql = sql
+    try sql.withUTF8 { text in
+      guard let statement = try compileFirst(text, isOwn: true).statement else { return }
+      defer { statement.reset() }
+      let code = parameters?.bind(from: 0, to: statement.handle) ?? SQLITE_OK
+      guard code == SQLITE_OK else { throw error(code, sql: statement.sql) }
+      while try statement.step() {
+        body(
+          (0..<sqlite3_column_count(statement.handle)).map { index in
+            sqlite3_column_text(statement.handle, index).map { String(cString: $0) } ?? ""
+          })
+      }
+    }
+  }
+
+  // MARK: State
+
+  /// Whether SQLite is outside every transaction.
+  package var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
+
+  /// Whether the open transaction may have written something.
+  var isWriting: Bool { transactionState("main") == SQLITE_TXN_WRITE }
+
+  /// Whether the open transaction has neither read nor written yet, in any attached database.
+  var isIdle: Bool { !isAutocommit && transactionState(nil) == SQLITE_TXN_NONE }
+
+  private func transactionState(_ database: String?) -> Int32 {
+    Library.transactionState?(handle, database) ?? SQLITE_TXN_WRITE
+  }
+
+  /// Whether SQLite opened the file read-only, requested or not.
+  package var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
+
+  var lastInsertedId: Int64 {
+    get { sqlite3_last_insert_rowid(handle) }
+    set { sqlite3_set_last_insert_rowid(handle, newValue) }
+  }
+
+  /// The number of rows that the latest INSERT, UPDATE or DELETE changed itself, without triggers and cascades.
+  package var changes: Int { Int(Library.changes(handle)) }
+
+  /// The number of rows changed since the connection was opened, including triggers and cascades; it may overflow.
+  package var totalChanges: Int32 { sqlite3_total_changes(handle) }
+
+  /// The path of the file, as SQLite resolved it when opening.
+  package var absolutePath: String { sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "" }
+
+  /// Whether the file of this connection is no longer the one at its path.
+  package var fileHasMoved: Bool {
+    var moved: Int32 = 0
+    return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0
+  }
+
+  package func setFlag(_ option: Int32, _ on: Bool) throws {
+    let code = sqlable_db_config_flag(handle, option, on ? 1 : 0)
+    guard code == SQLITE_OK else { throw error(code, sql: nil) }
+  }
+
+  /// Frees what SQLite can rebuild: cached pages and compiled statements.
+  package func releaseMemory() {
+    dropStatements()
+    sqlite3_db_release_memory(handle)
+  }
+}

@@ -1,0 +1,138 @@
+import CSqlableSQLite
+
+// The calls of SQLCipher. Keys are never part of an SQL text, which traces and errors would show.
+
+extension Cipher {
+  /// What a key needs that this build, or this process, does not have; nil if nothing is missing.
+  static var missing: String? {
+    #if SQLCipher
+    guard let version = Library.cipherVersion else {
+      return "the key needs SQLCipher; this is SQLite \(Library.version)"
+    }
+    let parts = version.split(separator: ".").compactMap { Int($0.prefix { $0.isNumber }) }
+    guard parts.count > 1, (parts[0], parts[1]) >= (4, 5) else {
+      return "the key needs SQLCipher 4.5 or later; this is \(version)"
+    }
+    return nil
+    #else
+    return "the key needs the package trait SQLCipher, with which the library was not built"
+    #endif
+  }
+
+  /// Throws `.misuse` if keys can't be used.
+  package static func check() throws { if let missing { throw SqlError.misuse(missing) } }
+}
+
+extension Connection {
+  /// Gives SQLite the key of the file; to be called before anything is read.
+  func use(_ cipher: Cipher) throws {
+    try Cipher.check()
+    #if SQLCipher
+    self.cipher = cipher
+    try give(cipher.key) { sqlite3_key_v2(handle, "main", $0, $1) }
+    // It writes errors to the standard error output.
+    try pragma("PRAGMA cipher_log_level = NONE")
+    for (name, value) in cipher.settings.pragmas { try pragma("PRAGMA \(name) = \(value)") }
+    #endif
+  }
+
+  /// Attaches a file with the key that it has, or nil for none.
+  package func attach(_ path: String, as name: String, _ key: EncryptionKey?) throws {
+    guard Cipher.missing == nil else {
+      _ = try pragma("ATTACH \(path.quotedText) AS \(name.quotedName)")
+      return
+    }
+    // Without KEY SQLCipher would take that of the main database.
+    let sql = "ATTACH \(path.quotedText) AS \(name.quotedName) KEY "
+    guard let key, key.secret != nil else {
+      _ = try pragma(sql + "''")
+      return
+    }
+    let statement = try prepareText(sql + "?")
+    defer {
+      statement.reset()
+      statement.clearBindings()
+    }
+    // The bytes are not copied, so they must live until the statement has run.
+    try withExtendedLifetime(key) {
+      // As a blob: SQLite may convert a text, in a UTF-16 database.
+      try give(key) { sqlite3_bind_blob(statement.handle, 1, $0, $1, nil) }
+      do { _ = try statement.step() } catch var error as SqlError {
+        if error.kind == .notADatabase { (error.kind, error.message) = (.wrongKey, Connection.wrongKeyMessage) }
+        throw error
+      }
+    }
+  }
+
+  /// Calls a function with the bytes of a key and their number.
+  private func give(_ key: EncryptionKey, to function: (UnsafePointer<CChar>?, Int32) -> Int32) throws {
+    let code = key.secret?.withBytes { bytes in
+      function(bytes.bindMemory(to: CChar.self).baseAddress, Int32(clamping: bytes.count))
+    }
+    guard let code, code == SQLITE_OK else { throw error(code ?? SQLITE_MISUSE, sql: nil) }
+  }
+
+  #if SQLCipher
+  /// Encrypts all pages with another key, in a transaction of its own. SQLCipher reports no error: whether it could
+  /// shows when the file is opened next.
+  func changeKey(to key: EncryptionKey) throws {
+    try give(key) { sqlite3_rekey_v2(handle, "main", $0, $1) }
+  }
+  #endif
+
+  /// The same error, or what it means on an encrypted file: a wrong key, or a damaged page.
+  ///
+  /// SQLite calls a file that its key does not open no database. Once a page could be decrypted the key is the right
+  /// one, and a page that can't is damaged, unless another process has changed the key. SQLCipher reports such a page
+  /// as damage, or by a code that says nothing.
+  func meaning(ofEncrypted error: SqlError) -> SqlError {
+    guard !isProbing, let cipher else { return error }
+    let isUnclear = error.code == Int(SQLITE_ERROR) && error.message == "SQL logic error" && !readsPages
+    guard error.code == Int(SQLITE_NOTADB) || error.code == Int(SQLITE_CORRUPT) || isUnclear else { return error }
+    var meant = error
+    if isKeyProven ? !stillFits(cipher) : error.code == Int(SQLITE_NOTADB) {
+      meant.kind = .wrongKey
+      meant.message =
+        cipher.settings.plaintextHeaderSize == 0 && hasPlainHeader
+        ? "the file is not encrypted, and the handle has a key; export(to:key:) makes an encrypted copy"
+        : Connection.wrongKeyMessage
+    } else if isUnclear {
+      (meant.kind, meant.message) = (.corrupt, "a page of the encrypted file is damaged")
+    }
+    return meant
+  }
+
+  /// Whether it can read a page: after one that can't be decrypted SQLCipher reads none until the statement has ended.
+  private var readsPages: Bool {
+    isProbing = true
+    defer { isProbing = false }
+    return (try? pragma("SELECT count(*) FROM main.sqlite_schema")) != nil
+  }
+
+  private static let wrongKeyMessage = "the key, or the cipher settings, are not those of the file"
+
+  /// Whether a new connection can read the file with the key.
+  private func stillFits(_ cipher: Cipher) -> Bool {
+    do {
+      let probe = try Connection(
+        path: absolutePath, flags: SQLITE_OPEN_READONLY, label: label, cacheCapacity: 0, cipher: cipher)
+      try probe.pragma("PRAGMA main.schema_version")
+      return true
+    } catch let error as SqlError {
+      return error.kind != .wrongKey
+    } catch {
+      return true
+    }
+  }
+
+  /// Whether the file begins as one that is not encrypted.
+  private var hasPlainHeader: Bool {
+    let magic = Array("SQLite format 3\0".utf8)
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
+      let read = file.pointee.pMethods?.pointee.xRead
+    else { return false }
+    var bytes = [UInt8](repeating: 0, count: magic.count)
+    return read(file, &bytes, Int32(bytes.count), 0) == SQLITE_OK && bytes == magic
+  }
+}

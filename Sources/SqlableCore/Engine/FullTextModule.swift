@@ -1,0 +1,127 @@
+import CSqlableSQLite
+
+/// What FTS5 needs so that triggers of an untrusted schema can use it.
+///
+/// The triggers that keep a full-text index up to date write to a virtual table. In an untrusted schema SQLite allows
+/// that only if the table is marked innocuous. Newer versions of FTS5 mark theirs, 3.40 does not. Trusting the whole
+/// schema would allow everything else too. So FTS5's tables are marked here: while FTS5 connects a table it creates the
+/// tokenizer, and SQLite then accepts the mark for the table being connected.
+enum FullTextModule {
+  /// Whether this SQLite has FTS5 and FTS5 does not mark its tables innocuous; nil until there was enough memory to
+  /// find out.
+  private static let isToBeAllowed = Library.Probe<Bool> {
+    Library.ask { handle in
+      guard sqlable_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0) == SQLITE_OK else { return nil }
+      for sql in [
+        "CREATE TABLE a (b); CREATE VIRTUAL TABLE c USING fts5(b)",
+        "CREATE TRIGGER d AFTER INSERT ON a BEGIN INSERT INTO c VALUES (new.b); END",
+      ] {
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { return code == SQLITE_NOMEM ? nil : false }
+      }
+      let code = sqlite3_exec(handle, "INSERT INTO a VALUES ('')", nil, nil, nil)
+      return code == SQLITE_NOMEM ? nil : code != SQLITE_OK
+    }
+  }
+
+  /// The tokenizers that FTS5 has built in.
+  static let tokenizers = ["unicode61", "ascii", "porter", "trigram"]
+
+  /// Lets the triggers of a connection that may have used the tables already write to them when its schema is no longer
+  /// trusted.
+  static func allowInTriggers(of connection: Connection) throws {
+    guard !connection.allowsFullTextInTriggers else { return }
+    try connection.outsideWalls { try prepareForDistrust(connection) }
+    // The tables are marked when they are connected, and this connects them again. Not in a transaction: what they have
+    // not written yet is kept in memory.
+    guard connection.isAutocommit, connection.openCursors == 0, !connection.userCode.isRunning else { return }
+    try connection.outsideWalls {
+      try connection.withoutTracing { _ = try $0.pragma("PRAGMA writable_schema = RESET") }
+    }
+  }
+
+  /// Replaces FTS5's built-in tokenizers with ones that mark the table innocuous and then call the original.
+  static func prepareForDistrust(_ connection: Connection) throws {
+    // Without them the connection would refuse the triggers later, and not say why.
+    guard let isToBeAllowed = isToBeAllowed.answer else { throw connection.error(SQLITE_NOMEM, sql: nil) }
+    guard isToBeAllowed else {
+      connection.allowsFullTextInTriggers = true
+      return
+    }
+    guard let api = connection.fullTextAPI, let find = api.pointee.xFindTokenizer,
+      let create = api.pointee.xCreateTokenizer
+    else { throw connection.error(SQLITE_NOMEM, sql: nil) }
+    for name in tokenizers {
+      var (data, methods): (UnsafeMutableRawPointer?, _) = (nil, fts5_tokenizer())
+      // An older FTS5 has no trigram.
+      guard find(api, name, &data, &methods) == SQLITE_OK else { continue }
+      let own = Unmanaged.passRetained(BuiltInTokenizer(connection.handle, create: methods.xCreate, data))
+      methods.xCreate = { context, arguments, count, tokenizer in
+        guard let context else { return SQLITE_MISUSE }
+        return Unmanaged<BuiltInTokenizer>.fromOpaque(context).takeUnretainedValue()
+          .make(arguments, count, tokenizer)
+      }
+      let code = create(api, name, own.toOpaque(), &methods) { context in
+        if let context { Unmanaged<BuiltInTokenizer>.fromOpaque(context).release() }
+      }
+      // FTS5 does not destroy the context when it refuses the tokenizer.
+      guard code == SQLITE_OK else {
+        own.release()
+        throw connection.error(code, sql: nil)
+      }
+    }
+    connection.allowsFullTextInTriggers = true
+  }
+
+  /// Marks the table being connected as one that triggers may use. Call while its tokenizer is created.
+  static func allowInTriggers(_ handle: OpaquePointer) {
+    if isToBeAllowed.answer == true { _ = sqlable_vtab_innocuous(handle) }
+  }
+}
+
+/// One of FTS5's built-in tokenizers, on one connection.
+private final class BuiltInTokenizer {
+  typealias Create =
+    @convention(c) (
+      UnsafeMutableRawPointer?, UnsafeMutablePointer<UnsafePointer<CChar>?>?, Int32,
+      UnsafeMutablePointer<OpaquePointer?>?
+    ) -> Int32
+
+  private let handle: OpaquePointer
+  private let create: Create?
+  private let data: UnsafeMutableRawPointer?
+
+  init(_ handle: OpaquePointer, create: Create?, _ data: UnsafeMutableRawPointer?) {
+    self.handle = handle
+    self.create = create
+    self.data = data
+  }
+
+  func make(
+    _ arguments: UnsafeMutablePointer<UnsafePointer<CChar>?>?, _ count: Int32,
+    _ tokenizer: UnsafeMutablePointer<OpaquePointer?>?
+  ) -> Int32 {
+    FullTextModule.allowInTriggers(handle)
+    return create?(data, arguments, count, tokenizer) ?? SQLITE_MISUSE
+  }
+}
+
+extension Connection {
+  /// FTS5's extension API; nil if this SQLite was built without FTS5.
+  package var fullTextAPI: UnsafeMutablePointer<fts5_api>? {
+    var statement: OpaquePointer?
+    defer { sqlite3_finalize(statement) }
+    guard sqlite3_prepare_v2(handle, "SELECT fts5(?1)", -1, &statement, nil) == SQLITE_OK else { return nil }
+    var api: UnsafeMutablePointer<fts5_api>?
+    let type: StaticString = "fts5_api_ptr"
+    withUnsafeMutablePointer(to: &api) { api in
+      // SQLite keeps the address of the name; a String's address would be valid only during the call.
+      type.utf8Start.withMemoryRebound(to: CChar.self, capacity: type.utf8CodeUnitCount + 1) { type in
+        _ = sqlite3_bind_pointer(statement, 1, api, type, nil)
+      }
+      // FTS5 writes through the pointer during the step.
+      sqlite3_step(statement)
+    }
+    return api
+  }
+}

@@ -1,0 +1,23 @@
+import CSqlableSQLite
+
+/// A column as SQLite compares it: its name, declared type and collation.
+package struct ComparedColumn: Sendable, Hashable {
+  package let name: String
+  package let type: String
+  package let collation: String
+}
+
+extension Connection {
+  /// The columns of a table of the `main` database, in order.
+  package func comparedColumns(ofTable name: String) throws -> [ComparedColumn] {
+    var names: [String] = []
+    try eachRow("PRAGMA main.table_xinfo(\(name.quotedName))") { names.append($0[1]) }
+    return names.map { column in
+      var (type, collation): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
+      sqlite3_table_column_metadata(handle, "main", name, column, &type, &collation, nil, nil, nil)
+      return ComparedColumn(
+        name: column, type: type.map { String(cString: $0) } ?? "",
+        collation: collation.map { String(cString: $0) } ?? "BINARY")
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import CSqlableSQLite
+
+/// The tables and columns that statements read.
+package struct ReadColumns: Sendable, Equatable {
+  /// The columns by table, with folded names.
+  package var tables: [[UInt8]: Set<[UInt8]>] = [:]
+  /// Whether they read tables that can't be observed: virtual tables, the shadow tables of FTS5, SQLite's own tables,
+  /// and those of databases other than `main`.
+  package var readsUnobserved = false
+
+  package init(tables: [[UInt8]: Set<[UInt8]>] = [:], readsUnobserved: Bool = false) {
+    (self.tables, self.readsUnobserved) = (tables, readsUnobserved)
+  }
+
+  package mutating func formUnion(_ other: ReadColumns) {
+    tables.merge(other.tables) { $0.union($1) }
+    readsUnobserved = readsUnobserved || other.readsUnobserved
+  }
+}
+
+extension Connection {
+  /// What a statement reads, as SQLite's authorizer reports it during compilation, including what views and subqueries
+  /// read.
+  package func columnsRead(by sql: String) throws -> ReadColumns {
+    final class Notes {
+      var read = ReadColumns()
+    }
+    let notes = Notes()
+    // First: running a statement makes SQLite reload a changed schema. Compiling alone does not, and would report a
+    // view as it was before.
+    let observed = Set(try tableNames().map(\.foldedName))
+    var unobserved: Set<[UInt8]> = []
+    try eachRow("SELECT name FROM main.sqlite_master WHERE type = 'table'") { unobserved.insert($0[0].foldedName) }
+    unobserved.subtract(observed)
+    let code = sqlite3_set_authorizer(
+      handle,
+      { context, action, table, column, database, _ in
+        guard action == SQLITE_READ, let context, let table else { return SQLITE_OK }
+        let notes = Unmanaged<Notes>.fromOpaque(context).takeUnretainedValue()
+        let name = String(cString: table).foldedName
+        // Views and common table expressions have no database; SQLite reports their tables too.
+        if let database, String(cString: database) != "main" { notes.read.readsUnobserved = true }
+        // An empty column name means that only the number of rows matters.
+        let columns = column.map { String(cString: $0).foldedName }
+        notes.read.tables[name, default: []].formUnion(columns.map { $0.isEmpty ? [] : [$0] } ?? [])
+        return SQLITE_OK
+      }, Unmanaged.passUnretained(notes).toOpaque())
+    guard code == SQLITE_OK else { throw error(code, sql: nil) }
+    defer { sqlite3_set_authorizer(handle, nil, nil) }
+    walls.noteRemoval()
+    var sql = sql
+    _ = try sql.withUTF8 { try compileFirst($0) }
+    var read = notes.read
+    if !unobserved.isDisjoint(with: read.tables.keys) { read.readsUnobserved = true }
+    return read
+  }
+}

@@ -1,0 +1,224 @@
+import CSqlableSQLite
+import Glibc
+import Synchronization
+
+/// Interrupts a connection's statements and lock waits from another thread, from `request()` until `reset()`.
+///
+/// `sqlite3_interrupt` stops whatever runs when it arrives, which may be the next caller's statement, or nothing.
+///
+/// Sound as `Sendable`:
+/// 1. The flag is atomic.
+/// 2. `longStatement` has its own lock.
+/// 3. Only the thread that runs the statement touches the rest.
+package final class Interruption: @unchecked Sendable {
+  private let flag = Atomic(false)
+  /// How long a statement waits for another connection's lock.
+  package let busyTimeout: Duration
+
+  package init(busyTimeout: Double) { self.busyTimeout = .seconds(busyTimeout) }
+
+  package var isRequested: Bool { flag.load(ordering: .acquiring) }
+
+  package func request() { flag.store(true, ordering: .releasing) }
+
+  package func reset() {
+    flag.store(false, ordering: .releasing)
+    let wasLong = steps >= Interruption.stepsBeforeReporting
+    steps = 0
+    if wasLong { longStatement.withLock { $0 = nil } }
+  }
+
+  /// The SQL of the running statement once it has run for long, for other threads to read.
+  package let longStatement = Guarded<String?>(nil)
+  /// How many thousand steps the statements of the call have taken.
+  @exclusivity(unchecked) fileprivate var steps = 0
+  /// A statement that takes this many thousand steps is reported; that is one or two milliseconds.
+  fileprivate static let stepsBeforeReporting = 64
+
+  /// Publishes the SQL of the running statement. Call on the thread that runs it.
+  fileprivate func report(_ connection: OpaquePointer) {
+    var statement = sqlite3_next_stmt(connection, nil)
+    while let candidate = statement, sqlite3_stmt_busy(candidate) == 0 {
+      statement = sqlite3_next_stmt(connection, candidate)
+    }
+    guard let statement, let sql = sqlite3_sql(statement) else { return }
+    let text = String(cString: sql)
+    longStatement.withLock { $0 = text }
+  }
+
+  /// How many more progress callbacks are allowed; nil for no limit.
+  @exclusivity(unchecked) fileprivate var budget: Int?
+
+  /// Calls `body` on the connection's thread. Stops its statements if together they take more than `thousands` thousand
+  /// steps, or if one must wait for a lock. Returns whether it stopped them.
+  package func withBudget(_ thousands: Int, _ body: () throws -> Void) rethrows -> Bool {
+    budget = thousands
+    defer { budget = nil }
+    do {
+      try body()
+      return false
+    } catch {
+      if isBudgetSpent { return true }
+      throw error
+    }
+  }
+
+  /// Whether `withBudget` has stopped a statement, and will say so.
+  var isBudgetSpent: Bool { budget.map { $0 < 0 } ?? false }
+
+  /// What the statements of a limited run may still take; nil for any other.
+  @exclusivity(unchecked) var allowance: RunAllowance?
+
+  /// Whether running statements ignore a request; waiting for a lock still stops.
+  @exclusivity(unchecked) var isOff = false
+
+  /// Whether a statement that has taken another thousand steps must stop.
+  fileprivate var stops: Bool {
+    if isOff { return false }
+    steps += 1
+    if steps % Interruption.stepsBeforeReporting == 0, let connection { report(connection) }
+    if allowance != nil, allowance?.takeThousand() == false { return true }
+    guard let left = budget else { return isRequested }
+    budget = left - 1
+    return left < 1 || isRequested
+  }
+
+  /// When the connection began to wait for a lock.
+  @exclusivity(unchecked) fileprivate var waitingSince: ContinuousClock.Instant?
+
+  /// How long the connection has waited for locks, in total.
+  @exclusivity(unchecked) private(set) var waited = Duration.zero
+
+  /// How much of the busy timeout passed before SQLite was called; the next wait for a lock counts it.
+  @exclusivity(unchecked) package var spent = Duration.zero
+
+  /// The connection that it interrupts.
+  fileprivate var connection: OpaquePointer?
+
+  /// Waits a little longer for a lock; returns false if the busy timeout has passed or the statement must stop.
+  fileprivate func waits(_ attempts: Int32) -> Bool {
+    if budget != nil {
+      budget = -1
+      return false
+    }
+    if attempts == 0 {
+      waitingSince = .now - spent
+      spent = .zero
+    }
+    if allowance != nil, allowance?.checkTime() == false { return false }
+    guard !isRequested, let since = waitingSince, ContinuousClock.now - since < busyTimeout else { return false }
+    let start = ContinuousClock.now
+    BusyWait.pause(attempts)
+    waited += start.duration(to: .now)
+    return true
+  }
+}
+
+/// How much a limited run may still take.
+package struct RunAllowance {
+  /// Which limit has stopped it.
+  package enum Excess {
+    case time, steps
+  }
+
+  /// Thousands of steps of SQLite's virtual machine.
+  private var steps: Int?
+  /// Thousands of steps so far.
+  private var taken = 0
+  private var end: ContinuousClock.Instant?
+  private(set) var excess: Excess?
+
+  package init(steps: Int?, time: Duration?) {
+    self.steps = steps.map { max(1, $0 / 1_000 + ($0 % 1_000 > 0 ? 1 : 0)) }
+    end = time.map { .now + $0 }
+  }
+
+  /// The least of this one and what is left of another.
+  fileprivate func atMost(_ other: RunAllowance?) -> RunAllowance {
+    guard let other else { return self }
+    var least = self
+    least.steps = [steps, other.steps].compactMap(\.self).min()
+    least.end = [end, other.end].compactMap(\.self).min()
+    return least
+  }
+
+  /// What is left after a run within this one.
+  fileprivate func without(_ inner: RunAllowance?) -> RunAllowance {
+    guard let inner else { return self }
+    var rest = self
+    rest.taken += inner.taken
+    rest.steps = steps.map { $0 - inner.taken }
+    return rest
+  }
+
+  /// Takes a thousand steps; returns false if that is more than it may.
+  fileprivate mutating func takeThousand() -> Bool {
+    taken += 1
+    if let left = steps {
+      steps = left - 1
+      if left < 1 { excess = excess ?? .steps }
+    }
+    return checkTime() && excess == nil
+  }
+
+  fileprivate mutating func checkTime() -> Bool {
+    if let end, ContinuousClock.now >= end { excess = excess ?? .time }
+    return excess == nil
+  }
+}
+
+extension Connection {
+  /// Throws if an interruption is requested; every statement begins with it. SQLite checks every thousand steps of one
+  /// statement, which many small statements never reach.
+  @inline(__always)
+  package func checkInterruption() throws {
+    guard let interruption = unretainedInterruption, interruption._withUnsafeGuaranteedRef({ $0.isRequested }) else {
+      return
+    }
+    throw error(SQLITE_INTERRUPT, sql: nil)
+  }
+
+  /// Calls `body`, whose statements stop when they take more than the allowance; returns which limit stopped them.
+  package func limited<Value>(
+    to allowance: RunAllowance, busyTimeout: Double, _ body: () throws -> Value
+  ) -> (result: Result<Value, any Error>, excess: RunAllowance.Excess?) {
+    let own = interruption
+    let used = own ?? Interruption(busyTimeout: busyTimeout)
+    if own == nil { use(used) }
+    // A limited run within another may take no more than both.
+    let outer = used.allowance
+    used.allowance = allowance.atMost(outer)
+    let result = Result { try body() }
+    let excess = used.allowance?.excess
+    used.allowance = outer?.without(used.allowance)
+    if own == nil { stopUsingInterruption(busyTimeout: busyTimeout) }
+    return (result, excess)
+  }
+
+  func stopUsingInterruption(busyTimeout: Double) {
+    interruption = nil
+    sqlite3_progress_handler(handle, 0, nil, nil)
+    setBusyTimeout(milliseconds: Int32(busyTimeout * 1_000))
+  }
+
+  /// Makes the interruption stop this connection's statements, while they run and while they wait for another
+  /// connection's lock.
+  package func use(_ interruption: Interruption) {
+    self.interruption = interruption
+    interruption.connection = handle
+    let context = Unmanaged.passUnretained(interruption).toOpaque()
+    // SQLite counts the steps of a statement over all its runs.
+    sqlite3_progress_handler(
+      handle, 1_000,
+      { context in
+        guard let context else { return 0 }
+        return Unmanaged<Interruption>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.stops } ? 1 : 0
+      }, context)
+    sqlite3_busy_handler(
+      handle,
+      { context, attempts in
+        guard let context else { return 0 }
+        return Unmanaged<Interruption>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.waits(attempts) } ? 1 : 0
+      }, context)
+  }
+}

@@ -1,0 +1,182 @@
+import CSqlableSQLite
+import FoundationEssentials
+import Glibc
+
+/// A compiled statement and its current row.
+@usableFromInline
+package final class PreparedStatement {
+  @usableFromInline let handle: OpaquePointer
+  @usableFromInline let row: UnsafeMutablePointer<RowState>
+  unowned let connection: Connection
+  /// Whether it can't change the database.
+  let isReadOnly: Bool
+  /// The layout of its rows; nil if they are rows of one model.
+  private(set) var layout: ResultLayout?
+
+  /// Whether a run uses it. Then no other run may reset it, and the cache does not evict it.
+  @exclusivity(unchecked) var isInUse = true
+
+  /// The mark of its bound values in the parameter buffer.
+  @exclusivity(unchecked) var mark: ParameterBuffer.Mark?
+
+  init(handle: OpaquePointer, connection: Connection) {
+    self.handle = handle
+    self.connection = connection
+    row = RowState.take()
+    isReadOnly = sqlite3_stmt_readonly(handle) != 0
+  }
+
+  deinit {
+    RowState.give(back: row)
+    sqlite3_finalize(handle)
+  }
+
+  /// The memory it uses, in bytes.
+  var memoryUsed: Int { Int(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_MEMUSED, 0)) }
+
+  var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
+
+  /// The statement's first word, upper-cased. Cached, because running raw SQL checks it several times.
+  private(set) lazy var firstKeyword = firstKeywords(1).first
+
+  /// The statement's first words, upper-cased, without comments.
+  func firstKeywords(_ count: Int) -> [String] { withBytes { $0[...].firstKeywords(count) } }
+
+  /// The names of the columns, and how often the statement had been recompiled when they were read.
+  private var names: (list: [String], recompiled: Int32)?
+
+  /// Whether its text contains FAIL, and so perhaps OR FAIL.
+  private(set) lazy var mayKeepFailedRows = withBytes { $0.containsFail }
+
+  /// Calls `body` with the statement's text in SQLite's memory.
+  func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    guard let text = sqlite3_sql(handle) else { return body(UnsafeBufferPointer(start: nil, count: 0)) }
+    let count = strlen(text)
+    return text.withMemoryRebound(to: UInt8.self, capacity: count) {
+      body(UnsafeBufferPointer(start: $0, count: count))
+    }
+  }
+
+  /// Sets the columns of the rows, by position, terminated by ``RowState/noColumn``; the memory must outlive the
+  /// statement's run.
+  @usableFromInline
+  func expectColumns(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
+    row.pointee.expect(columns, count: count)
+    row.pointee.handle = handle
+    row.pointee.statement = Unmanaged.passUnretained(self)
+  }
+
+  /// Sets columns of which only the number is known.
+  func expectAnyColumns() { expectColumns(RowState.noColumns, count: columnCount) }
+
+  /// Sets the layout of the rows, and keeps it.
+  func expect(_ layout: ResultLayout) {
+    if self.layout !== layout { self.layout = layout }
+    expectColumns(layout.identities, count: layout.count)
+  }
+
+  /// Returns the names of the result's columns; valid only after the first step, which may recompile the statement.
+  func readColumnNames() -> [String] {
+    (0..<sqlite3_column_count(handle)).map { index in
+      sqlite3_column_name(handle, index).map { String(cString: $0) } ?? ""
+    }
+  }
+
+  /// The names of the result's columns, shared by its rows; valid only after the first step, as `readColumnNames()`.
+  var columnNames: [String] {
+    let recompiled = sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0)
+    if let names, names.recompiled == recompiled { return names.list }
+    let list = readColumnNames()
+    names = (list, recompiled)
+    return list
+  }
+
+  /// Advances to the next row; returns false if there is none.
+  @inlinable
+  package func step() throws -> Bool {
+    let code = sqlite3_step(handle)
+    if code == SQLITE_ROW {
+      try row.pointee.begin()
+      return true
+    }
+    // The last row is gone, although the statement has not been reset.
+    row.pointee.nextGeneration()
+    if code == SQLITE_DONE { return false }
+    throw failure(code)
+  }
+
+  @usableFromInline
+  func failure(_ code: Int32) -> any Error {
+    let error = connection.error(code, sql: sql, running: self)
+    let thrown = connection.thrown(insteadOf: error)
+    guard let tracer = connection.tracer else { return thrown }
+    tracer.didFail(error)
+    return thrown.traced
+  }
+
+  // MARK: Without a model
+
+  var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
+  /// Whether a parameter has a name or a number, instead of being a plain `?`.
+  var namesParameters: Bool {
+    (0..<sqlite3_bind_parameter_count(handle)).contains { sqlite3_bind_parameter_name(handle, $0 + 1) != nil }
+  }
+  var columnCount: Int { Int(sqlite3_column_count(handle)) }
+
+  /// The value at a position of the row, converted to an integer by SQLite.
+  package func integer(at position: Int32) -> Int64 { sqlite3_column_int64(handle, position) }
+
+  /// Binds a value at a position counted from 1. Texts and blobs are not copied, and must outlive the run.
+  package func bind(_ parameter: BoundValue, at index: Int32) throws {
+    let code = parameter.give(to: ParameterTarget(statement: handle, index: index))
+    guard code == SQLITE_OK else { throw failure(code) }
+  }
+
+  /// Binds values that lie in a buffer, and must outlive the run.
+  func bind(_ buffer: ParameterBuffer, _ values: Range<Int>) throws {
+    let code = buffer.bind(values, to: handle)
+    guard code == SQLITE_OK else { throw failure(code) }
+  }
+
+  /// Binds a copy of a value, which SQLite keeps, at a position counted from 1.
+  package func bindCopy(_ value: DatabaseValue, at index: Int32) throws {
+    let code = value.give(to: ParameterTarget(statement: handle, index: index))
+    guard code == SQLITE_OK else { throw failure(code) }
+  }
+
+  /// Binds a text in one of SQLite's encodings, by its number in the header of a database, at a position counted from
+  /// 1. The bytes are not copied, and must outlive the run.
+  package func bind(text bytes: UnsafePointer<UInt8>, count: Int, encoding: UInt8, at index: Int32) throws {
+    let code = bytes.withMemoryRebound(to: CChar.self, capacity: count) {
+      sqlite3_bind_text64(handle, index, $0, UInt64(count), nil, encoding)
+    }
+    guard code == SQLITE_OK else { throw failure(code) }
+  }
+
+  /// Resets the statement for another run with other values.
+  package func rewind() { sqlite3_reset(handle) }
+
+  /// Ends the run and releases its locks, even after an error. Values stay bound until replaced, but are not read.
+  package func reset() {
+    sqlite3_reset(handle)
+    row.pointee.end()
+  }
+
+  /// Clears the bound values, and with them SQLite's references to lists.
+  func clearBindings() { sqlite3_clear_bindings(handle) }
+}
+
+extension Connection {
+  /// Compiles one statement of the library's own, whose text was built.
+  package func prepareText(_ text: String) throws -> PreparedStatement {
+    var text = text
+    return try text.withUTF8 { try compile($0, isOwn: true) }
+  }
+}
+
+extension PreparedStatement {
+  /// A copy of a value of the current row. Throws for text that is not UTF-8, and if memory runs out.
+  package func value(at column: Int) throws -> DatabaseValue {
+    try SqliteValue(sqlite3_column_value(handle, Int32(column))).storage()
+  }
+}

@@ -1,0 +1,73 @@
+import CSqlableSQLite
+import FoundationEssentials
+
+/// A file read as bytes, without locks.
+///
+/// SQLite opens it: closing a descriptor of one's own would release the locks that other connections of the process
+/// have on the file.
+package final class RawFile {
+  private let handle: OpaquePointer
+  private let file: UnsafeMutablePointer<sqlite3_file>
+  /// The size in bytes when it was opened.
+  package let size: Int
+
+  /// Throws `.cannotOpen` for a file that can't be read.
+  package init(path: String) throws {
+    // Opening a pipe would wait for a writer.
+    if let info = FileIdentity.info(path), !info.isRegular {
+      throw SqlError(.cannotOpen, message: "the path of the file is that of a directory, or of no file", label: path)
+    }
+    var handle: OpaquePointer?
+    let name = path.begins(with: "file:") ? "./" + path : path
+    let code = sqlite3_open_v2(name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
+    guard code == SQLITE_OK, let handle else {
+      let failure = Connection.failure(code, handle: handle)
+      sqlite3_close_v2(handle)
+      throw Connection.error(code, extendedCode: failure.extendedCode, message: failure.message, label: path)
+    }
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    var size: sqlite3_int64 = 0
+    guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
+      let methods = file.pointee.pMethods, methods.pointee.xFileSize?(file, &size) == SQLITE_OK
+    else {
+      sqlite3_close_v2(handle)
+      throw SqlError(.cannotOpen, message: "the file can't be read", label: path)
+    }
+    (self.handle, self.file, self.size) = (handle, file, Int(size))
+  }
+
+  deinit { sqlite3_close_v2(handle) }
+
+  /// The file at a path, or nil if there is none.
+  package static func ifThere(_ path: String) throws -> RawFile? {
+    FileManager.default.fileExists(atPath: path) ? try RawFile(path: path) : nil
+  }
+
+  /// Whether it begins as a database, and is not encrypted behind a plaintext header.
+  package var isPlain: Bool { bytes(at: 0, count: 16) == Array("SQLite format 3\0".utf8) && !looksEncrypted }
+
+  /// Whether its bytes are as even as those of a cipher or a compressed file, in all of some places.
+  package var looksEncrypted: Bool {
+    // Behind a plaintext header. Of 1,024 random bytes chi-squared exceeds 450 once in a trillion files.
+    let step = max((size - 128) / 16, 4_096)
+    return size >= 1_152
+      && stride(from: 128, through: size - 1_024, by: step).allSatisfy { offset in
+        let bytes = bytes(at: offset, count: 4_096)
+        var counts = [Int](repeating: 0, count: 256)
+        for byte in bytes { counts[Int(byte)] += 1 }
+        let expected = Double(bytes.count) / 256
+        return counts.reduce(0.0) { $0 + (Double($1) - expected) * (Double($1) - expected) / expected } < 450
+      }
+  }
+
+  /// The bytes from `offset` on; fewer than `count` at the end of the file, and none where the disk can't be read.
+  package func bytes(at offset: Int, count: Int) -> [UInt8] {
+    let count = min(count, size - offset)
+    guard offset >= 0, count > 0, let read = file.pointee.pMethods?.pointee.xRead, let length = Int32(exactly: count)
+    else { return [] }
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+      let code = read(file, buffer.baseAddress, length, sqlite3_int64(offset))
+      initialized = code == SQLITE_OK ? count : 0
+    }
+  }
+}

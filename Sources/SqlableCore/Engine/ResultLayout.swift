@@ -1,0 +1,76 @@
+/// What is known about a column of a result.
+package struct ResultColumn {
+  /// The identity by which the column is read.
+  package let identity: UnsafeRawPointer
+  /// How its values are stored, if known.
+  package let type: ColumnType?
+}
+
+/// The columns of a result, at stable addresses.
+///
+/// Sound as `Sendable`: the memory is written once, in `init`.
+@usableFromInline
+package final class ResultLayout: @unchecked Sendable {
+  /// The identities of the columns, by position, terminated by ``RowState/noColumn``.
+  let identities: UnsafePointer<UnsafeRawPointer>
+  /// How the values of the columns are stored, by position; nil if unknown.
+  @usableFromInline package let types: UnsafePointer<ColumnType?>
+  let count: Int
+
+  /// Whether a result may have more columns.
+  let takesRest: Bool
+
+  package init(_ columns: [ResultColumn], takesRest: Bool = false) {
+    self.takesRest = takesRest
+    count = columns.count
+    let identities = UnsafeMutablePointer<UnsafeRawPointer>.allocate(capacity: count + 1)
+    let types = UnsafeMutablePointer<ColumnType?>.allocate(capacity: count + 1)
+    for (position, column) in columns.enumerated() {
+      (identities + position).initialize(to: column.identity)
+      (types + position).initialize(to: column.type)
+    }
+    (identities + count).initialize(to: RowState.noColumn)
+    (types + count).initialize(to: nil)
+    (self.identities, self.types) = (UnsafePointer(identities), UnsafePointer(types))
+  }
+
+  deinit {
+    identities.deallocate()
+    types.deallocate()
+  }
+}
+
+extension ResultLayout {
+  /// The layout of a result with `count` columns, of which this one describes the first.
+  func extended(to count: Int, by column: ResultColumn) -> ResultLayout {
+    guard count > self.count else { return self }
+    let described = (0..<self.count).map { ResultColumn(identity: identities[$0], type: types[$0]) }
+    return ResultLayout(described + Array(repeating: column, count: count - self.count), takesRest: takesRest)
+  }
+
+  static func mismatch(_ found: Int, _ read: Int) -> SqlError {
+    .misuse("the result has \(found) columns, but \(read) \(read == 1 ? "is" : "are") read")
+  }
+
+  /// Throws if a result has fewer or more columns than will be read.
+  func checkExactly(_ found: Int) throws {
+    guard found == count || (takesRest && found > count) else { throw ResultLayout.mismatch(found, count) }
+  }
+}
+
+extension PreparedStatement {
+  /// Throws if the result has fewer columns than will be read.
+  func check(_ layout: ResultLayout) throws {
+    try checkColumns { count in
+      guard count >= layout.count else { throw ResultLayout.mismatch(count, layout.count) }
+    }
+  }
+
+  /// Checks the number of columns; adds the SQL to the error.
+  func checkColumns(_ check: (Int) throws -> Void) throws {
+    do { try check(columnCount) } catch var error as SqlError {
+      error.sql = sql
+      throw error
+    }
+  }
+}

@@ -1,0 +1,157 @@
+/// A statement being written: its text, or the key that finds its compiled form.
+///
+/// The same calls write both. A key holds what the text holds, only shorter: a constant piece of SQL is its address in
+/// the program, a table or column the address of its declaration, and the rest is written out. So two statements with
+/// the same key have the same text, and a statement that ran before is found without writing its text.
+package final class SqlBuffer {
+
+  package init() {}
+  private struct State {
+    var bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: 1024)
+    var count = 0
+    var capacity = 1024
+    var isKey = false
+    var hasKey = true
+    var qualifiesColumns = false
+  }
+
+  @exclusivity(unchecked) private var state = State()
+
+  deinit {
+    state.bytes.deallocate()
+  }
+
+  var bytes: UnsafePointer<UInt8> { UnsafePointer(state.bytes) }
+  var count: Int { state.count }
+  var buffer: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: bytes, count: count) }
+
+  /// The text written so far.
+  package var text: String { String(decoding: buffer, as: UTF8.self) }
+
+  /// Whether a key is being written, not a text.
+  var isKey: Bool { state.isKey }
+
+  /// Whether the statement can be found by its key: every part of it has a form there.
+  var hasKey: Bool { state.hasKey }
+
+  /// Whether a column is always written with its table. Where another machine's SQLite takes `"nosuch"` for a text, it
+  /// takes `"bicycle"."nosuch"` for a missing column.
+  var qualifiesColumns: Bool {
+    get { state.qualifiesColumns }
+    set { state.qualifiesColumns = newValue }
+  }
+
+  /// Begins a text.
+  func begin() {
+    state.count = 0
+    state.isKey = false
+  }
+
+  /// Begins the key of a statement of this kind.
+  func begin(key kind: KeyKind) {
+    state.count = 0
+    state.isKey = true
+    state.hasKey = true
+    // No text begins with a NUL byte, so no text is a key.
+    append(word: UInt64(kind.rawValue) << 8)
+  }
+
+  /// What a key stands for.
+  enum KeyKind: UInt8 {
+    case statement = 1
+    case row = 2
+    case query = 3
+  }
+
+  /// Marks the statement as one without a key, to be found by its text, if at all.
+  func refuseKey() { state.hasKey = false }
+
+  /// Drops everything after the first `count` bytes.
+  func truncate(to count: Int) {
+    state.count = count
+  }
+
+  // MARK: Texts and keys
+
+  /// Writes a piece of SQL that is constant in the program.
+  @inline(__always)
+  package func append(_ piece: StaticString) {
+    if state.isKey { return append(word: UInt64(UInt(bitPattern: piece.utf8Start))) }
+    append(piece.utf8Start, count: piece.utf8CodeUnitCount)
+  }
+
+  /// Writes a piece of SQL that was made for this statement.
+  package func append(text: String) {
+    var text = text
+    text.withUTF8 { append($0) }
+  }
+
+  func append(_ text: [UInt8]) { text.withUnsafeBufferPointer { append($0) } }
+
+  func append(_ text: UnsafeBufferPointer<UInt8>) {
+    // The flag exceeds every address; the rest is the length of what follows.
+    if state.isKey { append(word: 1 << 62 | UInt64(truncatingIfNeeded: text.count)) }
+    if let start = text.baseAddress { append(start, count: text.count) }
+  }
+
+  /// Writes the name of a declaration; in a key, its address, which never changes.
+  @inline(__always)
+  func append(_ name: [UInt8], of declaration: AnyObject) {
+    if state.isKey { return append(address: declaration) }
+    name.withUnsafeBufferPointer { append($0) }
+  }
+
+  // MARK: Keys
+
+  /// Writes the address of an object that is never deallocated.
+  @inline(__always)
+  func append(address object: AnyObject) { append(word: UInt64(UInt(bitPattern: ObjectIdentifier(object)))) }
+
+  @inline(__always)
+  func append(word: UInt64) {
+    let needed = state.count + 8
+    if needed > state.capacity { grow(to: needed) }
+    UnsafeMutableRawPointer(state.bytes + state.count).storeBytes(of: word, as: UInt64.self)
+    state.count = needed
+  }
+
+  private func append(_ start: UnsafePointer<UInt8>, count added: Int) {
+    let needed = state.count + added
+    if needed > state.capacity { grow(to: needed) }
+    (state.bytes + state.count).update(from: start, count: added)
+    state.count = needed
+  }
+
+  private func grow(to needed: Int) {
+    let capacity = max(state.capacity * 2, needed)
+    let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+    larger.update(from: state.bytes, count: state.count)
+    state.bytes.deallocate()
+    state.bytes = larger
+    state.capacity = capacity
+  }
+
+  /// A hash of the bytes, eight at a time. They hold identifiers, never values, so input from outside can't force
+  /// collisions.
+  var hash: UInt64 {
+    let (bytes, count) = (bytes, count)
+    var hash = 0x9E37_79B9_7F4A_7C15 ^ UInt64(truncatingIfNeeded: count)
+    let raw = UnsafeRawPointer(bytes)
+    var offset = 0
+    while offset + 8 <= count {
+      hash = SqlBuffer.mix(hash ^ raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      offset += 8
+    }
+    var tail: UInt64 = 0
+    while offset < count {
+      tail = tail << 8 | UInt64(bytes[offset])
+      offset += 1
+    }
+    return SqlBuffer.mix(hash ^ tail)
+  }
+
+  private static func mix(_ word: UInt64) -> UInt64 {
+    let product = word.multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
+    return product.high ^ product.low
+  }
+}

@@ -1,0 +1,36 @@
+import Synchronization
+
+/// What a task has that receivers of its statements' events need on other threads, such as the parent of its spans.
+package struct TaskValues: Sendable {
+  /// Calls a closure that has these values, as the current task has them.
+  let restore: @Sendable (() -> Void) -> Void
+
+  private struct Capturing: Sendable {
+    let capture: @Sendable () -> TaskValues?
+  }
+
+  private static let capturing = Guarded<Capturing?>(nil)
+  private static let isCapturing = Atomic(false)
+
+  /// Has `current` call `capture` from now on.
+  static func capture(by capture: @escaping @Sendable () -> TaskValues?) {
+    capturing.withLock { $0 = Capturing(capture: capture) }
+    isCapturing.store(true, ordering: .releasing)
+  }
+
+  /// The values of the current task; nil if there are none, or nothing asks for them.
+  package static var current: TaskValues? {
+    guard isCapturing.load(ordering: .acquiring) else { return nil }
+    return capturing.withLock { $0 }?.capture()
+  }
+}
+
+extension TaskValues? {
+  /// Calls `body`, which has these values.
+  package func restoring<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+    guard let self else { return try body() }
+    var result: Result<Value, Failure>?
+    self.restore { result = Result { () throws(Failure) in try body() } }
+    return if let result { try result.get() } else { try body() }
+  }
+}

@@ -1,0 +1,62 @@
+import CSqlableSQLite
+
+extension Connection {
+  /// The statements that begin and end transactions.
+  package enum Control: Int, CaseIterable {
+    case beginDeferred, beginImmediate, beginExclusive, commit, rollback, savepoint, release, rollbackTo
+
+    // SQLite resolves a savepoint's name to the innermost one, so all levels can share it.
+    var sql: StaticString {
+      switch self {
+      case .beginDeferred: "BEGIN DEFERRED"
+      case .beginImmediate: "BEGIN IMMEDIATE"
+      case .beginExclusive: "BEGIN EXCLUSIVE"
+      case .commit: "COMMIT"
+      case .rollback: "ROLLBACK"
+      case .savepoint: "SAVEPOINT sqlable"
+      case .release: "RELEASE sqlable"
+      case .rollbackTo: "ROLLBACK TO sqlable"
+      }
+    }
+
+    /// Those that end what it begins.
+    fileprivate var ends: [Control] {
+      switch self {
+      case .beginDeferred, .beginImmediate, .beginExclusive: [.commit, .rollback]
+      case .savepoint: [.release, .rollbackTo]
+      case .commit, .rollback, .release, .rollbackTo: []
+      }
+    }
+  }
+
+  package func run(_ kind: Control) throws {
+    // SQLite calls the progress handler even after a statement has taken effect: one that began or ended a transaction
+    // would be reported as failed.
+    interruption?.isOff = true
+    defer { interruption?.isOff = false }
+    let statement = try statement(of: kind)
+    defer { statement.reset() }
+    _ = try statement.step()
+  }
+
+  /// The compiled statement. What ends a transaction or savepoint is compiled before what begins it: compiling a
+  /// ROLLBACK when it is needed could fail for lack of memory.
+  private func statement(of kind: Control) throws -> PreparedStatement {
+    if !control.isEmpty, let statement = control[kind.rawValue] { return statement }
+    if control.isEmpty { control = Array(repeating: nil, count: Control.allCases.count) }
+    for end in kind.ends where control[end.rawValue] == nil { control[end.rawValue] = try compile(end) }
+    let statement = try compile(kind)
+    control[kind.rawValue] = statement
+    return statement
+  }
+
+  /// None of them reads the schema, so none meets a lock or a damaged file. Nor is it traced: it is compiled once, for
+  /// all transactions.
+  private func compile(_ kind: Control) throws -> PreparedStatement {
+    var statement: OpaquePointer?
+    var used = 0
+    let code = prepare(kind.sql.utf8Start, Int32(kind.sql.utf8CodeUnitCount), &statement, &used)
+    guard code == SQLITE_OK, let statement else { throw error(code, sql: "\(kind.sql)") }
+    return PreparedStatement(handle: statement, connection: self)
+  }
+}

@@ -1,0 +1,114 @@
+import CSqlableSQLite
+
+extension SqlError.Kind {
+  /// The kind for a result code of SQLite.
+  ///
+  /// SQLITE_ERROR covers missing tables, missing columns and syntax errors; only the message tells them apart. `.other`
+  /// covers the codes that no call of this library can meet (EMPTY, AUTH, NOTICE, WARNING, ROW, DONE), and those of a
+  /// bug in SQLite (INTERNAL, NOTFOUND).
+  init(code: Int32, extendedCode: Int32, message: String) {
+    switch code {
+    // PROTOCOL: other connections held the locks of the write-ahead log during all of SQLite's own retries, some ten
+    // seconds.
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: self = .busy
+    // READONLY_DBMOVED: the file was deleted or renamed; it is not about write permission.
+    case SQLITE_READONLY: self = extendedCode == SQLITE_READONLY | 4 << 8 ? .io : .readOnly
+    case SQLITE_PERM: self = .readOnly
+    case SQLITE_FULL: self = .full
+    // NOLFS: the file has outgrown what the system calls can address.
+    case SQLITE_IOERR, SQLITE_NOLFS: self = .io
+    case SQLITE_CANTOPEN: self = .cannotOpen
+    // SQLite can call a sound schema malformed if it uses what the handle refuses.
+    case SQLITE_CORRUPT, SQLITE_ERROR:
+      if SqlError.unsafePart(ofMessage: message) != nil {
+        self = .schema(.mismatch(message))
+      } else {
+        self = code == SQLITE_CORRUPT ? .corrupt : SqlError.Kind(message: message)
+      }
+    case SQLITE_NOTADB, SQLITE_FORMAT: self = .notADatabase
+    case SQLITE_INTERRUPT, SQLITE_ABORT: self = .interrupted
+    case SQLITE_TOOBIG: self = .tooBig
+    case SQLITE_NOMEM: self = .outOfMemory
+    case SQLITE_MISUSE, SQLITE_RANGE: self = .misuse(message)
+    case SQLITE_SCHEMA: self = .schema(.mismatch(message))
+    case SQLITE_MISMATCH: self = .constraint(.dataType)
+    // SQLite reports RESTRICT as a trigger; only the message says that it is a foreign key.
+    case SQLITE_CONSTRAINT where message == "FOREIGN KEY constraint failed": self = .constraint(.foreignKey)
+    case SQLITE_CONSTRAINT: self = .constraint(SqlError.Constraint(extendedCode: extendedCode))
+    default: self = .other
+    }
+  }
+
+  /// The kind for the message of a plain SQLITE_ERROR.
+  private init(message: String) {
+    if let table = message.suffix(after: "no such table: ") {
+      // SQLite names the table that a foreign key refers to with its schema.
+      self = .schema(.missingTable(table.begins(with: "main.") ? table.suffix(after: ".") ?? table : table))
+    } else if let column = message.suffix(after: "no such column: ") {
+      self = .schema(.missingColumn(column))
+    } else if let column = message.suffix(after: "has no column named ") {
+      self = .schema(.missingColumn(column))
+    } else if message.begins(with: "no such index: ") {
+      self = .schema(.mismatch(message))
+    } else if ["syntax error", "incomplete input", "unrecognized token"].contains(where: {
+      message.suffix(after: $0) != nil
+    }) {
+      self = .syntax
+    } else if message == "unsupported file format" {
+      // The header has a future version.
+      self = .notADatabase
+    } else {
+      self = .other
+    }
+  }
+}
+
+extension SqlError {
+  /// The error when SQLite has no memory for reading a text or blob.
+  @usableFromInline
+  static var withoutMemory: any Error {
+    SqlError(.outOfMemory, message: "out of memory", code: Int(SQLITE_NOMEM), extendedCode: Int(SQLITE_NOMEM))
+  }
+}
+
+extension SqlError {
+  /// The part that a view, a trigger or a table's definition may not use, according to the message; nil for any other
+  /// message.
+  static func unsafePart(ofMessage message: String) -> String? {
+    let beginning = "unsafe use of "
+    if message.begins(with: beginning) { return message.suffix(after: beginning) }
+    guard message.begins(with: "malformed database schema (") else { return nil }
+    return message.suffix(after: ") - " + beginning)
+  }
+}
+
+extension SqlError.Constraint {
+  // The extended codes are macros of the form (SQLITE_CONSTRAINT | (n << 8)), which Swift does not import.
+  init(extendedCode: Int32) {
+    switch extendedCode >> 8 {
+    case 1: self = .check
+    case 3: self = .foreignKey
+    case 5: self = .notNull
+    case 6: self = .primaryKey
+    case 7: self = .trigger
+    case 8: self = .unique
+    case 10: self = .rowId
+    case 12: self = .dataType
+    default: self = .other
+    }
+  }
+}
+
+extension String {
+  /// The text after the first occurrence of `marker`; nil if there is none.
+  package func suffix(after marker: String) -> String? {
+    guard let first = marker.utf8.first else { return self }
+    var rest = utf8[...]
+    while let start = rest.firstIndex(of: first) {
+      rest = rest[start...]
+      if rest.starts(with: marker.utf8) { return String(self[rest.index(start, offsetBy: marker.utf8.count)...]) }
+      rest = rest.dropFirst()
+    }
+    return nil
+  }
+}

@@ -1,0 +1,140 @@
+/// The rows of a statement or query, one at a time: only the rows asked for are read and decoded.
+///
+/// ```swift
+/// let bikes = try Bicycle.read().orderBy(Bicycle.name).cursor(db)
+/// while let bike = try bikes.next() {
+///   if bike.color == "red" { break }
+/// }
+/// ```
+///
+/// The handle can be used meanwhile, by other threads too: its lock is held only during each step. Rows changed
+/// meanwhile may or may not be seen. Until it reaches its end or is deallocated, a cursor keeps its snapshot: the
+/// write-ahead log can't shrink, and the handle can't be closed. It is not `Sendable`: use it on one thread. Releasing
+/// it never waits; while another thread has the handle's lock, the snapshot ends with that thread's statement. Its
+/// traced event has the file and line where it was made.
+public final class Cursor<Element> {
+  private let core: CursorCore
+  private let element: (PreparedStatement) throws -> Element
+
+  init(_ core: CursorCore, _ element: @escaping (PreparedStatement) throws -> Element) {
+    self.core = core
+    self.element = element
+  }
+
+  /// Returns the next row, or nil after the last.
+  ///
+  /// An error while decoding a row, such as `.decoding`, skips the row. After any other error there are no more rows.
+  public func next() throws -> Element? { try core.next(element) }
+}
+
+extension Statement where Output == [Model] {
+  /// Returns a cursor that reads row after row. Throws `.invalidStatement` for a change that returns its rows.
+  public func cursor(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Cursor<Model> {
+    let table = try tree.table
+    guard case .select(let query) = tree else {
+      throw SqlError.invalidStatement("a change that returns its rows has no cursor; run it").at(table: table.name)
+    }
+    let core = try CursorCore(db, table: table, at: CallSite(file: file, line: line)) { sql, parameters in
+      try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
+    } expect: {
+      $0.expectColumns(table.identities, count: table.count)
+    }
+    return Cursor(core) { try ReadRow($0).model() }
+  }
+}
+
+extension Select {
+  /// Returns a cursor that reads row after row.
+  public func cursor(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Cursor<Row> {
+    let layout = ResultLayout(query.clauses.columns)
+    let core = try CursorCore(db, table: nil, at: CallSite(file: file, line: line)) { sql, parameters in
+      try SelectWriter(sql: sql, parameters: parameters).write(statement: query)
+    } expect: {
+      $0.expect(layout)
+    }
+    return Cursor(core) { [read] statement in
+      var row = ResultRow(ReadRow(statement), types: layout.types)
+      return try read(&row)
+    }
+  }
+}
+
+/// The compiled statement of a cursor, which it owns to the end; it changes only with the handle's lock held.
+package final class CursorCore {
+  private let db: SqliteDatabase
+  private let table: TableInfo?
+  /// The bound values, at stable addresses.
+  private let parameters = ParameterBuffer()
+  private var statement: PreparedStatement?
+
+  init(
+    _ db: SqliteDatabase, table: TableInfo?, at site: CallSite, write: (SqlBuffer, ParameterBuffer) throws -> Void,
+    expect: (PreparedStatement) -> Void
+  ) throws {
+    self.db = db
+    self.table = table
+    try db.running(of: table) { connection in
+      let mark = parameters.mark
+      connection.sql.begin()
+      try write(connection.sql, parameters)
+      let statement = try connection.prepareBuffered()
+      do { try connection.bind(statement, parameters, since: mark) } catch {
+        connection.finish(statement)
+        throw error
+      }
+      expect(statement)
+      connection.tracer?.place(statement.handle, at: site)
+      connection.openCursors += 1
+      self.statement = statement
+    }
+  }
+
+  /// Reads the rows of SQL of the library's own.
+  package convenience init(_ db: SqliteDatabase, text: String) throws {
+    try self.init(db, table: nil, at: CallSite(file: #fileID, line: #line)) { sql, _ in
+      sql.append(text: text)
+    } expect: {
+      $0.expectAnyColumns()
+    }
+  }
+
+  deinit {
+    guard let owned = statement.map(Unmanaged.passRetained) else { return }
+    // From here on the statement may be in use by another thread, which also finalizes it.
+    statement = nil
+    // Waiting for the lock could be a deadlock: a pool's closure has it to its end, and may wait for this thread.
+    db.abandon(owned, with: parameters)
+  }
+
+  package func next<Element>(_ element: (PreparedStatement) throws -> Element) throws -> Element? {
+    guard statement != nil else { return nil }
+    return try db.locked {
+      let isAtRow: Bool
+      do {
+        isAtRow = try db.running(of: table) { connection in
+          try connection.checkInterruption()
+          return try statement?.step() ?? false
+        }
+      } catch {
+        finish()
+        throw error
+      }
+      guard isAtRow, let statement else {
+        finish()
+        return nil
+      }
+      let run = db.beginRun()
+      defer { db.endRun(run) }
+      return try element(statement)
+    }
+  }
+
+  private func finish() {
+    statement?.finishCursor()
+    statement = nil
+  }
+}

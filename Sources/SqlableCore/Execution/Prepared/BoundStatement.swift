@@ -1,0 +1,105 @@
+/// A statement whose parameters have values. It runs wherever the statement itself could: on handles, pools, transports
+/// and clusters.
+///
+/// ```swift
+/// let byColor = Bicycle.read().filter(Bicycle.color == Parameter("color"))
+/// let reds = try await byColor.binding(["color": "red"]).run(pool)     // … WHERE "color" = ?
+/// ```
+///
+/// Values are checked against the columns that they are compared with or stored in: one that does not fit throws
+/// `.encoding`. An optional that is nil binds NULL, for which no comparison is true. A missing, unknown or duplicate
+/// name throws `.misuse`, and nothing is changed. The compiled statement is found by its shape, as that of any other.
+public struct BoundStatement<Base: Runnable>: Runnable {
+  package let base: Base
+  let values: KeyValuePairs<String, any SqlValue>
+
+  public var sql: String { base.sql }
+
+  public var isReadOnly: Bool { base.isReadOnly }
+
+  public func requests() throws -> [SqlRequest] {
+    try checked { try base.requests() }
+  }
+
+  @_disfavoredOverload
+  @discardableResult
+  public func run(_ db: SqliteDatabase) throws -> Base.Output {
+    // What a change does can't be taken back because of a name.
+    if !isReadOnly { _ = try requests() }
+    return try checked { try base.run(db) }
+  }
+
+  public func run(over transport: some SqlTransport) async throws -> Base.Output {
+    if !isReadOnly { _ = try requests() }
+    let given = try GivenValues(values)
+    let output = try await GivenParameters.$current.withValue(given) { try await base.run(over: transport) }
+    try given.checkUse()
+    return output
+  }
+
+  /// Calls `body` with the values. Throws if the statement has none of a name.
+  package func checked<Value>(_ body: () throws -> Value) throws -> Value {
+    let given = try GivenValues(values)
+    let value = try GivenParameters.$current.withValue(given, operation: body)
+    try given.checkUse()
+    return value
+  }
+}
+
+extension BoundStatement: StatementTrees where Base: StatementTrees {
+  package func statements() throws -> [TreeStatement] {
+    // At once: each value must belong to one of the statements, not to every one.
+    try checked {
+      try base.statements().map { statement in
+        let written = try statement.withValues()
+        return TreeStatement(tree: statement.tree) { written }
+      }
+    }
+  }
+}
+
+extension Runnable {
+  /// Gives the statement's parameters values, by their names.
+  ///
+  /// ```swift
+  /// let paint = Bicycle.update(Bicycle.color.set(to: Parameter("to"))).filter(Bicycle.color == Parameter("from"))
+  /// try await paint.binding(["from": "red", "to": "black"]).run(cluster)
+  /// // UPDATE "bicycle" SET "color" = ? WHERE "color" = ?
+  /// ```
+  ///
+  /// Nothing is checked before it runs; see ``BoundStatement``.
+  public func binding(_ values: KeyValuePairs<String, any SqlValue>) -> BoundStatement<Self> {
+    BoundStatement(base: self, values: values)
+  }
+}
+
+/// The values of one run, and which of them the statement has.
+private final class GivenValues: ParameterValues {
+  private let values: [String: any SqlValue]
+  private let used = Guarded<Set<String>>([])
+
+  init(_ values: KeyValuePairs<String, any SqlValue>) throws {
+    var found: [String: any SqlValue] = [:]
+    for (name, value) in values {
+      guard found.updateValue(value, forKey: name) == nil else {
+        throw SqlError.misuse("the parameter \(name) is given twice")
+      }
+    }
+    self.values = found
+  }
+
+  func value(for placeholder: Placeholder, in parameters: ParameterBuffer) throws -> BoundValue? {
+    guard let value = values[placeholder.name] else {
+      throw SqlError.misuse("the parameter \(placeholder.name) is not given")
+    }
+    _ = used.withLock { $0.insert(placeholder.name) }
+    return try parameters.value(
+      value, for: placeholder.column as? ColumnDefinition, isStored: placeholder.isStored, placeholder.side)
+  }
+
+  func checkUse() throws {
+    let used = used.withLock { $0 }
+    guard let unknown = values.keys.sorted().first(where: { !used.contains($0) }) else { return }
+    throw SqlError.misuse("the statement has no parameter \(unknown)")
+  }
+}

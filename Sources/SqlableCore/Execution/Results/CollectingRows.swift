@@ -1,0 +1,166 @@
+// Rows as dictionaries, groups, sets and single rows.
+
+extension Runnable {
+  /// Collects the rows into a dictionary by a key of each.
+  ///
+  /// ```swift
+  /// let cars = try Car.read().asDictionary(by: \.id).run(db)                                  // [Int: Car]
+  /// let owned = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).asDictionary(by: \.0.name)
+  /// ```
+  ///
+  /// Running it throws `.notUnique` if two rows have the same key; ``grouped(by:)`` keeps both.
+  public func asDictionary<Row, Key: Hashable & SendableMetatype>(
+    by key: KeyPath<Row, Key> & Sendable
+  ) -> Collected<Self, [Key: Row]> where Output == [Row] {
+    Collected(source: self, shape: .init(form: .dictionary, key: key)) { rows in
+      try .init(unique: rows.lazy.map { ($0[keyPath: key], $0) })
+    }
+  }
+
+  /// Collects the rows into a dictionary by an optional key of each, such as an id that the database assigns.
+  ///
+  /// Running it throws `.notFound` if a row's key is nil, and `.notUnique` if two rows have the same key.
+  public func asDictionary<Row, Key: Hashable & SendableMetatype>(
+    by key: KeyPath<Row, Key?> & Sendable
+  ) -> Collected<Self, [Key: Row]> where Output == [Row] {
+    Collected(source: self, shape: .init(form: .dictionary, key: key)) { rows in
+      try .init(unique: rows.lazy.map { (try SqlError.present($0[keyPath: key]), $0) })
+    }
+  }
+
+  /// Collects rows of two values into a dictionary from the first to the second.
+  ///
+  /// ```swift
+  /// let prices = try Car.select(Car.name, Car.price).asDictionary().run(db)                   // [String: Double]
+  /// ```
+  ///
+  /// Running it throws `.notUnique` if two rows have the same first value; ``grouped()`` keeps both.
+  public func asDictionary<Key: Hashable & SendableMetatype, Value>() -> Collected<Self, [Key: Value]>
+  where Output == [(Key, Value)] {
+    Collected(source: self, shape: .init(form: .dictionary)) { try .init(unique: $0) }
+  }
+
+  /// Collects rows of an optional and another value into a dictionary from the first to the second.
+  ///
+  /// Running it throws `.notFound` if a row's first value is nil, and `.notUnique` if two rows have the same.
+  public func asDictionary<Key: Hashable & SendableMetatype, Value>() -> Collected<Self, [Key: Value]>
+  where Output == [(Key?, Value)] {
+    Collected(source: self, shape: .init(form: .dictionary)) { rows in
+      try .init(unique: rows.lazy.map { (try SqlError.present($0), $1) })
+    }
+  }
+
+  /// Collects the rows into groups of those with the same key, each in the order of the rows.
+  ///
+  /// ```swift
+  /// let byColor = try Bicycle.read().orderBy(Bicycle.name).grouped(by: \.color).run(db)       // [String: [Bicycle]]
+  /// ```
+  ///
+  /// The rows with the key nil are one group. To count or sum groups, let SQLite do it: `groupBy` reads one row each.
+  public func grouped<Row, Key: Hashable & SendableMetatype>(
+    by key: KeyPath<Row, Key> & Sendable
+  ) -> Collected<Self, [Key: [Row]]> where Output == [Row] {
+    Collected(source: self, shape: .init(form: .groups, key: key)) { Dictionary(grouping: $0) { $0[keyPath: key] } }
+  }
+
+  /// Collects the second values of rows of two into groups of those with the same first value.
+  ///
+  /// ```swift
+  /// let names = try Bicycle.select(Bicycle.color.typed(as: String.self), Bicycle.name.typed(as: String.self))
+  ///   .grouped().run(db)                                                                      // [String: [String]]
+  /// ```
+  public func grouped<Key: Hashable & SendableMetatype, Value>() -> Collected<Self, [Key: [Value]]>
+  where Output == [(Key, Value)] {
+    Collected(source: self, shape: .init(form: .groups)) { rows in
+      rows.reduce(into: [:]) { groups, row in groups[row.0, default: []].append(row.1) }
+    }
+  }
+
+  /// Collects the rows into a set; of equal rows it has one.
+  ///
+  /// ```swift
+  /// let colors = try Car.select(Car.name).asSet().run(db)                                      // Set<String>
+  /// ```
+  public func asSet<Row: Hashable & SendableMetatype>() -> Collected<Self, Set<Row>> where Output == [Row] {
+    Collected(source: self, shape: .init(form: .set)) { Set($0) }
+  }
+
+  /// Returns the only row. Running it throws `.notFound` if there is none, and `.notUnique` if there are several; then
+  /// a change is rolled back.
+  public func only<Row>() -> Collected<Self, Row> where Output == [Row] {
+    Collected(source: self, shape: .init(form: .only)) { try $0.only() }
+  }
+}
+
+extension Statement where Output == [Model] {
+  /// Returns the only row. Running it throws `.notFound` if there is none, and `.notUnique` if there are several; then
+  /// a change is rolled back.
+  ///
+  /// ```swift
+  /// let norco = try Bicycle.read().filter(Bicycle.name == "Norco").only().run(db)              // … LIMIT ?
+  /// ```
+  ///
+  /// A read asks for two rows at most.
+  public consuming func only() -> Collected<Statement, Model> {
+    if case .select(var query) = tree {
+      query.restrictLimit(to: 2)
+      tree = .select(query)
+    }
+    return Collected(source: self, shape: .init(form: .only)) { try $0.only() }
+  }
+}
+
+extension Select {
+  /// Returns the only row. Running it throws `.notFound` if there is none, and `.notUnique` if there are several. It
+  /// asks for two rows at most.
+  public consuming func only() -> Collected<Select, Row> {
+    query.restrictLimit(to: 2)
+    return Collected(source: self, shape: .init(form: .only)) { try $0.only() }
+  }
+
+  /// Returns only the first row, or nil if there is none.
+  ///
+  /// ```swift
+  /// let cheapest = Car.select(Car.name, Car.price).orderBy(Car.price).first()                  // (String, Double)?
+  /// ```
+  @_disfavoredOverload
+  public consuming func first() -> Collected<Select, Row?> {
+    query.takeFirst()
+    return Collected(source: self, shape: .init(form: .first)) { $0.first }
+  }
+
+  /// Returns only the first row's value, or nil if it is NULL or there is no row.
+  public consuming func first<Wrapped>() -> Collected<Select, Wrapped?> where Row == Wrapped? {
+    query.takeFirst()
+    return Collected(source: self, shape: .init(form: .first)) { $0.first ?? nil }
+  }
+}
+
+extension Array {
+  package func only() throws -> Element {
+    guard count <= 1 else {
+      throw SqlError(.notUnique, message: "the result has several rows, of which there can be only one")
+    }
+    guard let row = first else { throw SqlError(.notFound, message: "the result has no row") }
+    return row
+  }
+}
+
+extension Dictionary {
+  /// Throws if two pairs have the same key.
+  fileprivate init(unique pairs: some Sequence<(Key, Value)>) throws {
+    self.init(minimumCapacity: pairs.underestimatedCount)
+    for (key, value) in pairs {
+      guard updateValue(value, forKey: key) == nil else {
+        throw SqlError(.notUnique, message: "two rows of the result have the same key; grouped keeps both")
+      }
+    }
+  }
+}
+
+extension SqlError {
+  fileprivate static func present<Key>(_ key: Key?) throws -> Key {
+    guard let key else { throw SqlError(.notFound, message: "the key of a row of the result is NULL") }
+    return key
+  }
+}

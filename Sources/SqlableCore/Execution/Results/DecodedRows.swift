@@ -1,0 +1,147 @@
+// Rows decoded into `Decodable` types that are no models.
+
+/// A query whose rows are decoded into a `Decodable` type.
+///
+/// ```swift
+/// struct Offer: Decodable { let name: String; let price: Double; let soldAt: Date? }
+/// let offers = try Car.select(Car.name, Car.price, Car.soldAt).decoded(as: Offer.self).run(db)      // [Offer]
+/// ```
+public struct DecodedRows<Value: Decodable & SendableMetatype>: Runnable, Hashable {
+  package let query: SelectQuery
+  /// The names of the columns; if there are none, those of the columns that the query selects.
+  let names: [String]
+
+  public var sql: String {
+    do { return try query.withValues().sql } catch { return SqlError.comment(error) }
+  }
+
+  public var isReadOnly: Bool { true }
+
+  public func requests() throws -> [SqlRequest] {
+    _ = try namedColumns
+    return [SqlRequest(try query.withValues(isRemote: true), isReadOnly: true)]
+  }
+
+  /// Reads the rows.
+  ///
+  /// Throws `.schema` if a key that is not optional has no column, `.decoding` if a value does not fit, `.misuse` if
+  /// the number of names is not that of the columns, and what reading throws.
+  @_disfavoredOverload
+  @discardableResult
+  public func run(_ db: SqliteDatabase) throws -> [Value] {
+    let columns = try namedColumns
+    let reading = try db.beginReading(query)
+    defer { db.endReading(reading.rows) }
+    var values: [Value] = []
+    while try reading.rows.step() { values.append(try reading.rows.row.decode(Value.self, from: columns)) }
+    return values
+  }
+
+  public func run(over transport: some SqlTransport) async throws -> [Value] {
+    let request = try sentRequests()[0]
+    let answer = try await transport.answer(to: request)
+    let (columns, layout) = (try namedColumns, ResultLayout(query.clauses.columns))
+    return try ReceivedRows(answer: answer, sql: request.sql).map(.positioned(layout)) { row in
+      try row.decode(Value.self, from: columns)
+    }
+  }
+
+  private var namedColumns: NamedColumns {
+    get throws {
+      let clauses = query.clauses
+      guard names.isEmpty || names.count == clauses.columnCount else {
+        throw SqlError.misuse("columns of the query: \(clauses.columnCount); names for them: \(names.count)")
+      }
+      return NamedColumns(names.isEmpty ? clauses.columnNames : names, types: clauses.columns.map(\.type))
+    }
+  }
+}
+
+extension DecodedRows: StatementTrees {
+  package func statements() -> [TreeStatement] { [TreeStatement(query)] }
+}
+
+extension SelectStatement {
+  /// Returns the rows decoded by the `init(from:)` of a type that is no model.
+  ///
+  /// ```swift
+  /// struct Stock: Decodable { let color: String; let count: Int; let newestId: Int? }
+  /// let stock = Bicycle.select(Bicycle.color, Bicycle.id.count(), Bicycle.id.max()).groupBy(Bicycle.color)
+  ///   .decoded(as: Stock.self, columns: "color", "count", "newest_id")                          // [Stock]
+  /// ```
+  ///
+  /// A key takes the column of its name, or else of its name in snake_case. Without `columns` the names are those of
+  /// the columns that are selected; terms have none. A ``SqlValue`` is read in the form of its column, any other type
+  /// from the single value that its `init(from:)` asks for, or else from JSON. NULL is nil; a column that is not there
+  /// is nil, too. A type that decodes itself as a single value takes the only column.
+  ///
+  /// - Parameters:
+  ///   - type: The type, whose `init(from:)` decodes each row.
+  ///   - columns: The names of the query's columns, in order; all or none.
+  public func decoded<Value: Decodable & SendableMetatype>(
+    as type: Value.Type, columns: String...
+  ) -> DecodedRows<Value> {
+    DecodedRows(query: asSelect().query, names: columns)
+  }
+}
+
+extension SQL {
+  /// Returns the rows decoded by the `init(from:)` of a type that is no model. A key takes the column of its name, or
+  /// else of its name in snake_case.
+  @_disfavoredOverload
+  public func rows<Value: Decodable & SendableMetatype>(as type: Value.Type) -> SqlRows<Value> {
+    SqlRows(text: self) { sql, db in
+      try db.query(sql, as: type)
+    } received: {
+      { rows in
+        let columns = NamedColumns(rows.answer.columns)
+        return try rows.map(.unknown) { try $0.decode(type, from: columns) }
+      }
+    }
+  }
+}
+
+extension SqliteDatabase {
+  /// Returns the rows of a query decoded by the `init(from:)` of a type that is no model.
+  ///
+  /// ```swift
+  /// struct Stock: Decodable { let color: String; let count: Int; let newestId: Int? }
+  /// let stock = try db.query(
+  ///   "SELECT color, count(*) AS count, max(id) AS newest_id FROM bicycle GROUP BY color", as: Stock.self)
+  /// ```
+  ///
+  /// A key takes the column of its name, or else of its name in snake_case; other columns are ignored. Throws `.schema`
+  /// if a key that is not optional has no column, and `.decoding` if a value does not fit; then nothing is changed.
+  @_disfavoredOverload
+  public func query<Value: Decodable & SendableMetatype>(
+    _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [Value] {
+    let isTraced = try beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    var values: [Value] = []
+    var columns = NamedColumns([])
+    func note(_ names: [String]) { columns = NamedColumns(names) }
+    try eachRow(of: sql, .unknown, names: note) { values.append(try $0.decode(type, from: columns)) }
+    return values
+  }
+}
+
+extension SqlExecutor {
+  /// Returns the rows of a query decoded by the `init(from:)` of a type that is no model.
+  @_disfavoredOverload
+  public func query<Value: Decodable & SendableMetatype>(
+    _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [Value] {
+    try run(sql.rows(as: type), file: file, line: line)
+  }
+}
+
+extension AsyncSqlExecutor {
+  /// Returns the rows of a query decoded by the `init(from:)` of a type that is no model.
+  @_disfavoredOverload
+  public func query<Value: Decodable & Sendable>(
+    _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> [Value] {
+    try await run(sql.rows(as: type), file: file, line: line)
+  }
+}

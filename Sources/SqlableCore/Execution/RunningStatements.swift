@@ -1,0 +1,378 @@
+// Running statements. The loops over rows are inlinable: in the module of the model they specialize to one loop without
+// dynamic calls.
+
+extension Statement where Output == [Model] {
+  /// Reads one row after another without keeping them, until `body` returns ``Iteration/stop``.
+  ///
+  /// ```swift
+  /// try Bicycle.read().forEach(db) { bike in
+  ///   print(bike.name)
+  ///   return bike.id == 100 ? .stop : .continue
+  /// }
+  /// ```
+  ///
+  /// Other statements, this one included, may run on the handle meanwhile. Rows changed meanwhile may or may not be
+  /// seen. Other threads that use this handle wait.
+  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
+  @_disfavoredOverload
+  @inlinable
+  public func forEach(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line, _ body: (Model) throws -> Iteration
+  ) throws {
+    let isTraced = try db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
+    let reading = try db.beginReading(tree, isLoop: true)
+    defer { db.endReading(reading) }
+    while try reading.step() {
+      if try body(reading.row.model()) == .stop { return }
+    }
+  }
+
+  /// Reads one row after another without keeping them. What `body` returns is ignored, unless it is ``Iteration/stop``.
+  @inlinable
+  public func forEach<Outcome>(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line, _ body: (Model) throws -> Outcome
+  ) throws {
+    let isTraced = try db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
+    let reading = try db.beginReading(tree, isLoop: true)
+    defer { db.endReading(reading) }
+    while try reading.step() {
+      // Decided by the value: the compiler chooses between the two overloads, not the user.
+      if try body(reading.row.model()) as? Iteration == .stop { return }
+    }
+  }
+}
+
+extension Statement {
+  /// The insert of structs that it is; throws for any other statement.
+  @usableFromInline
+  var insertQuery: InsertQuery {
+    get throws {
+      let table = try tree.table
+      if case .insert(let query) = tree { return query }
+      throw SqlError.invalidStatement("only an insert takes many structs").at(table: table.name)
+    }
+  }
+}
+
+/// Whether a loop over rows continues.
+public enum Iteration: Sendable {
+  case `continue`, stop
+}
+
+extension Statement: Runnable {
+  /// Runs it, for the call of an executor: a read gives its rows, a count their number, an insert the row's id, one of
+  /// several rows their ids in order, an update or delete the number of rows changed.
+  ///
+  /// Several rows are inserted in one transaction, or in a savepoint inside the open one: if one of them fails, none is
+  /// stored.
+  @_disfavoredOverload
+  @discardableResult
+  @inlinable
+  public func run(_ db: SqliteDatabase) throws -> Output {
+    // Where the statement's type is known, the compiler leaves one of these.
+    if Output.self == [Model].self { return try identical(models(db)) }
+    if Output.self == Model?.self { return try identical(firstModel(db)) }
+    if Output.self == Int.self { return try identical(number(db)) }
+    if Output.self == [Int].self { return try identical(insertedIds(db)) }
+    return try identical(db.runWithoutRow(tree) != 0)
+  }
+
+  @inlinable
+  func models(_ db: SqliteDatabase) throws -> [Model] {
+    guard !tree.changesRows else { return try returned(db, tree.table) }
+    let reading = try db.beginReading(tree)
+    defer { db.endReading(reading) }
+    var models: [Model] = []
+    while try reading.step() { models.append(try reading.row.model()) }
+    return models
+  }
+
+  @inlinable
+  func firstModel(_ db: SqliteDatabase) throws -> Model? {
+    guard !tree.changesRows else { return try returned(db, tree.table).first }
+    let reading = try db.beginReading(tree)
+    defer { db.endReading(reading) }
+    return try reading.step() ? try reading.row.model() : nil
+  }
+
+  @inlinable
+  func number(_ db: SqliteDatabase) throws -> Int {
+    guard tree.takesRows else { return try db.runWithoutRow(tree) }
+    return try db.runRow(tree) { writer in try rows.take(0, into: &writer) }
+  }
+
+  @inlinable
+  func insertedIds(_ db: SqliteDatabase) throws -> [Int] {
+    let (query, count) = (try insertQuery, rows.count)
+    // A closed handle throws nevertheless.
+    if count == 0 { return try db.locked { [] } }
+    var ids: [Int] = []
+    ids.reserveCapacity(count)
+    var index = 0
+    if case .models(let models) = rows {
+      try models.withUnsafeBufferPointer { models in
+        try db.insert(query, count: count) {
+          ids.append($0)
+        } take: { writer in
+          guard index < models.count else { return false }
+          try writer.take(models[index])
+          index += 1
+          return true
+        }
+      }
+    } else {
+      try db.insert(query, count: count) {
+        ids.append($0)
+      } take: { writer in
+        index += 1
+        return try rows.take(index - 1, into: &writer)
+      }
+    }
+    return ids
+  }
+}
+
+/// Returns a value as the type that code for several types has found it to have.
+@inlinable
+func identical<Value, Output>(_ value: Value, as type: Output.Type = Output.self) throws -> Output {
+  guard Value.self == Output.self else { throw SqlError.withoutResult(of: Output.self) }
+  return unsafeBitCast(value, to: Output.self)
+}
+
+extension SqlError {
+  @usableFromInline
+  static func withoutResult(of type: Any.Type) -> SqlError { .invalidStatement("no statement returns a \(type)") }
+}
+
+// MARK: - Steps shared by all models
+
+// Their closures are inlined: passing one on would copy the statement.
+
+extension SqliteDatabase {
+  /// Begins a read: the statement is compiled, bound and ready for its first step. With `isLoop` the caller's code may
+  /// end any transaction meanwhile.
+  @usableFromInline
+  func beginReading(_ tree: StatementTree, isLoop: Bool = false) throws -> StatementRun {
+    guard case .select(let query) = tree else {
+      throw SqlError.invalidStatement("can't loop over a change that returns its rows; run it").at(
+        table: tree.tableInfo.name)
+    }
+    return try beginReading(modelsOf: query, isLoop: isLoop)
+  }
+
+  package func beginReading(modelsOf query: SelectQuery, isLoop: Bool = false) throws -> StatementRun {
+    let table = query.table
+    if let defect = table.defect { throw defect }
+    return try reading(of: table, isLoop: isLoop) { connection in
+      let statement = try connection.prepared(query, of: .statement).statement
+      statement.expectColumns(table.identities, count: table.count)
+      return statement
+    }
+  }
+
+  /// Returns the integer that a read gives.
+  package func integer(of query: SelectQuery) throws -> Int {
+    let reading = try beginReading(modelsOf: query)
+    defer { endReading(reading) }
+    return try reading.integer()
+  }
+
+  /// Runs a count, or an update or delete by a condition.
+  @usableFromInline
+  func runWithoutRow(_ tree: StatementTree) throws -> Int {
+    if case .select(let query) = tree { return try integer(of: query) }
+    let table = try tree.table
+    return try running(of: table) { connection in
+      try writing(on: connection) { try connection.change(tree, of: table) }
+    }
+  }
+
+  /// Runs a statement about one struct, whose values `take` writes: an insert returns the row's id, an update or delete
+  /// the number of rows changed.
+  @usableFromInline
+  func runRow(_ tree: StatementTree, take: (inout RowWriter) throws -> Bool) throws -> Int {
+    let table = try tree.table
+    return try running(of: table) { connection in
+      var writer = RowWriter(table: table, buffer: connection.parameters, written: tree.writtenColumns)
+      defer { writer.finish(connection.parameters) }
+      // Taken before the write begins: code of the struct may write and observe too, and that is not part of the
+      // statement.
+      return try writer.withRow(in: connection.parameters, take) { row in
+        // Without RETURNING, the id of an updated row is read after the statement.
+        try writing(on: connection, atomically: Library.hasReturning || !tree.isUpsert) {
+          try connection.change(tree, of: table, row)
+        }
+      } ?? 0
+    }
+  }
+
+  /// Inserts the structs whose values `take` writes, until it returns false. Passes each id to `note`, and returns how
+  /// many rows were inserted.
+  @discardableResult
+  @usableFromInline
+  func insert(
+    _ query: InsertQuery, note: (Int) -> Void, take: (inout RowWriter) throws -> Bool
+  ) throws -> Int {
+    try running(of: query.table) { connection in
+      var batch = InsertBatch(query: query, table: query.table, connection: connection)
+      defer { batch.finish() }
+      var count = 0
+      try writeEachRow(of: .insert(query), on: connection, take) { row in
+        note(try batch.insert(row))
+        count += connection.changes
+      }
+      return count
+    }
+  }
+
+  /// Inserts so many structs, whose values `take` writes until it returns false, and passes each id to `note`. Where it
+  /// comes to the same, several are inserted by one statement.
+  @usableFromInline
+  func insert(
+    _ query: InsertQuery, count: Int, note: (Int) -> Void, take: (inout RowWriter) throws -> Bool
+  ) throws {
+    guard count >= RowGroup.minimumBatch else {
+      _ = try insert(query, note: note, take: take)
+      return
+    }
+    try running(of: query.table) { connection in
+      var batch = InsertBatch(query: query, table: query.table, connection: connection)
+      defer { batch.finish() }
+      try writing(on: connection, atomically: false) {
+        guard var group = try RowGroup(query, on: connection) else {
+          return try eachRow(of: .insert(query), on: connection, take) { row in note(try batch.insert(row)) }
+        }
+        defer { group.finish() }
+        try insert(query, &group, &batch, on: connection, note: note, take: take)
+      }
+    }
+  }
+
+  private func insert(
+    _ query: InsertQuery, _ group: inout RowGroup, _ batch: inout InsertBatch, on connection: Connection,
+    note: (Int) -> Void, take: (inout RowWriter) throws -> Bool
+  ) throws {
+    let parameters = connection.parameters
+    var writer = RowWriter(table: query.table, buffer: parameters)
+    defer { writer.finish(parameters) }
+    // The next row in the batch.
+    var index = 0
+    func insertThoseThatWait() throws {
+      try checkTransactionIsAlive(connection)
+      try refreshObservation()
+      try group.insert(with: &batch, from: index - group.count, note: note)
+    }
+    defer { group.clear() }
+    while true {
+      group.begin()
+      let mark = parameters.mark
+      do { guard try take(&writer) else { break } } catch { throw error.inBatch(index) }
+      if try group.add(writer.values) {
+        parameters.keep(since: mark)
+        index += 1
+        guard group.isFull || parameters.hasGrown(since: mark) else { continue }
+        try insertThoseThatWait()
+      } else {
+        try insertThoseThatWait()
+        do { note(try batch.insert(writer.values)) } catch { throw error.inBatch(index) }
+        index += 1
+      }
+      group.clear()
+    }
+    try insertThoseThatWait()
+  }
+
+  /// Calls `write` with the values of each struct that `take` writes, until it returns false; all of it is one write.
+  func writeEachRow(
+    of tree: StatementTree, on connection: Connection, isBatch: Bool = true, _ take: (inout RowWriter) throws -> Bool,
+    _ write: (RowValues) throws -> Void
+  ) throws {
+    try writing(on: connection, atomically: false) {
+      try eachRow(of: tree, on: connection, isBatch: isBatch, take, write)
+    }
+  }
+
+  private func eachRow(
+    of tree: StatementTree, on connection: Connection, isBatch: Bool = true, _ take: (inout RowWriter) throws -> Bool,
+    _ write: (RowValues) throws -> Void
+  ) throws {
+    var writer = RowWriter(
+      table: try tree.table, buffer: connection.parameters, written: tree.writtenColumns)
+    defer { writer.finish(connection.parameters) }
+    var index = 0
+    while true {
+      do {
+        let isWritten: Void? = try writer.withRow(in: connection.parameters, take) { row in
+          try checkTransactionIsAlive(connection)
+          try refreshObservation()
+          try write(row)
+        }
+        if isWritten == nil { return }
+      } catch { throw isBatch ? error.inBatch(index) : error }
+      index += 1
+    }
+  }
+}
+
+extension RowWriter {
+  /// Calls `body` with the values that `take` writes, and drops them afterwards; returns nil if `take` returns false.
+  @inline(__always)
+  fileprivate mutating func withRow<Value>(
+    in parameters: ParameterBuffer, _ take: (inout RowWriter) throws -> Bool, _ body: (RowValues) throws -> Value
+  ) throws -> Value? {
+    let mark = parameters.mark
+    defer { parameters.release(to: mark) }
+    return try take(&self) ? try body(values) : nil
+  }
+}
+
+extension Statement where Output == [Int] {
+  /// Inserts structs as a sequence produces them, in constant memory, and returns the number of rows inserted.
+  ///
+  /// ```swift
+  /// try Bicycle.insert().run(db, streaming: lines.lazy.map(Bicycle.init))
+  /// ```
+  ///
+  /// All inserts are one transaction, or a savepoint inside the open one: if one fails, none is stored. Rows that the
+  /// statement itself holds go first. The handle's lock is held to the end, so a slow sequence blocks other threads
+  /// that use the handle, and other writers of the file.
+  @discardableResult
+  @inlinable
+  public func run(
+    _ db: SqliteDatabase, streaming rows: some Sequence<Model>, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Int {
+    var rows = rows.makeIterator()
+    return try run(db, file: file, line: line) { rows.next() }
+  }
+
+  /// Inserts structs as `next` returns them, until it returns nil, in constant memory; returns the number of rows
+  /// inserted.
+  ///
+  /// ```swift
+  /// try Bicycle.insert().run(db) { try reader.next() }
+  /// ```
+  ///
+  /// Rethrows the errors of `next`; then nothing is stored. See ``run(_:streaming:file:line:)`` for the rest.
+  @discardableResult
+  @inlinable
+  public func run(
+    _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line, next: () throws -> Model?
+  ) throws -> Int {
+    let isTraced = try db.beginCall(file, line)
+    defer { if isTraced { db.endCall() } }
+    let (query, count) = (try insertQuery, rows.count)
+    var index = 0
+    return try db.insert(query) { _ in
+    } take: { writer in
+      if index < count {
+        index += 1
+        return try rows.take(index - 1, into: &writer)
+      }
+      guard let model = try next() else { return false }
+      try writer.take(model)
+      return true
+    }
+  }
+}

@@ -1,0 +1,116 @@
+/// SQL text whose rows are read, as a value that runs like any statement.
+///
+/// ```swift
+/// let names = SQL("SELECT name FROM bicycle WHERE color = \(color)").rows(as: String.self)
+/// try names.run(db)                // [String]
+/// try await names.run(pool)
+/// ```
+public struct SqlRows<Row>: Runnable {
+  package let text: SQL
+  /// Reads all rows on a handle.
+  let all: @Sendable (SQL, SqliteDatabase) throws -> [Row]
+  /// Returns what decodes rows received from a remote database. Throws, before anything is sent, if no rows can be.
+  let received: @Sendable () throws -> (ReceivedRows) throws -> [Row]
+
+  public var sql: String { text.text }
+
+  /// Whether the text is a query that changes nothing, judging by its words.
+  public var isReadOnly: Bool { text.isRead }
+
+  public func requests() throws -> [SqlRequest] { [try text.request()] }
+
+  /// Reads the rows. Throws what `query(_:as:)` of the handle throws.
+  @_disfavoredOverload
+  @discardableResult
+  public func run(_ db: SqliteDatabase) throws -> [Row] { try all(text, db) }
+
+  public func run(over transport: some SqlTransport) async throws -> [Row] {
+    let (request, read) = (try text.request(), try received())
+    let received = received
+    let answers = try await transport.answers(to: [request], of: self) { answers in
+      for answer in answers { _ = try received()(ReceivedRows(answer: answer, sql: request.sql)) }
+    }
+    guard let answer = answers.first else { throw SqlError.withoutAnswer }
+    return try read(ReceivedRows(answer: answer, sql: request.sql))
+  }
+}
+
+extension SQL {
+  /// Returns the rows as structs. Columns are found by name, in any order; others are ignored.
+  public func rows<Model: Sqlable>(as model: Model.Type) -> SqlRows<Model> {
+    SqlRows(text: self) { sql, db in
+      try db.query(sql, as: model)
+    } received: {
+      let table = try TableInfo.of(model)
+      return { try $0.map(.named(table)) { try $0.model() } }
+    }
+  }
+
+  /// Returns the values of the rows' single column.
+  public func rows<Value: SqlValue>(as type: Value.Type) -> SqlRows<Value> {
+    SqlRows(text: self) { sql, db in
+      try db.query(sql, as: type)
+    } received: {
+      { try $0.map(.single) { try $0.get(at: 0) } }
+    }
+  }
+
+  /// Returns the rows with all their columns.
+  public func rows(as type: DynamicRow.Type) -> SqlRows<DynamicRow> {
+    SqlRows(text: self) { sql, db in
+      try db.query(sql, as: type)
+    } received: {
+      { rows in rows.answer.rows.map { DynamicRow(columns: rows.answer.columns, values: $0) } }
+    }
+  }
+
+  /// Returns the rows as tuples of values and models.
+  public func rows<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
+    as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type
+  ) -> SqlRows<(First, Second, repeat each Output)> {
+    SqlRows(text: self) { sql, db in
+      try db.query(sql, as: First.self, Second.self, repeat (each Output).self)
+    } received: {
+      let layout = try ResultLayout(of: First.self, Second.self, repeat (each Output).self)
+      return { rows in
+        try rows.map(.positioned(layout)) { row in
+          var row = ResultRow(row, types: layout.types)
+          return (try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row))
+        }
+      }
+    }
+  }
+
+  fileprivate func request() throws -> SqlRequest {
+    if let failure { throw failure }
+    guard arguments.count == bindings.count else {
+      throw SqlError.invalidStatement("SQL text with a long list or a parameter can't be sent to a remote database")
+    }
+    return SqlRequest(sql: text, values: bindings, isReadOnly: isRead)
+  }
+
+  /// Whether it is a query that changes nothing, judging by its words. If uncertain, it goes to the writer.
+  package var isRead: Bool {
+    var text = text
+    return switch text.withUTF8(\.verb) {
+    case nil: !text.withUTF8(\.holdsStatement)
+    case "SELECT", "VALUES", "EXPLAIN": true
+    default: false
+    }
+  }
+}
+
+extension SQL: Runnable {
+  /// Always false: what the statements of a text do is not analyzed.
+  public var isReadOnly: Bool { false }
+
+  public var sql: String { text }
+
+  public func requests() throws -> [SqlRequest] { [try request()] }
+
+  /// Runs the text, one statement or several, and ignores rows.
+  @_disfavoredOverload
+  public func run(_ db: SqliteDatabase) throws { try db.execute(self) }
+
+  public func run(over transport: some SqlTransport) async throws { _ = try await transport.answer(to: request()) }
+}

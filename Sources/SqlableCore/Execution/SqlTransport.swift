@@ -1,0 +1,148 @@
+/// A transport to a remote database: one on another machine, or behind a socket or a pipe. It takes SQL with values,
+/// and returns rows.
+///
+/// ```swift
+/// struct Cluster: SqlTransport {
+///   func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] { … }
+/// }
+/// let bikes = try await Bicycle.read().run(cluster)
+/// ```
+///
+/// Everything that can be run runs on it, through this one method.
+public protocol SqlTransport: AsyncSqlExecutor {
+  /// Runs the requests in order, and returns an answer for each. Several are one transaction: if one fails, none takes
+  /// effect.
+  func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer]
+}
+
+extension SqlTransport {
+  @discardableResult
+  public func run<Work: Runnable>(
+    _ work: Work, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Work.Output where Work.Output: Sendable {
+    try await work.run(over: self)
+  }
+
+  /// Returns the answer to one request.
+  package func answer(to request: SqlRequest) async throws -> SqlAnswer {
+    guard let answer = try await answers(to: [request]).first else { throw SqlError.withoutAnswer }
+    return answer
+  }
+}
+
+/// A transport that stores nothing of changes whose answers can't be used.
+protocol CheckingTransport: SqlTransport {
+  /// Runs the requests, and undoes them if `check` throws.
+  func answers(
+    to requests: [SqlRequest], check: (@Sendable ([SqlAnswer]) throws -> Void)?
+  ) async throws -> [SqlAnswer]
+}
+
+extension SqlTransport {
+  /// Runs requests for a change, whose answers `check` reads. Where the transport can, it undoes what `check` refuses.
+  func answers(
+    to requests: [SqlRequest], of change: some Runnable, check: @escaping @Sendable ([SqlAnswer]) throws -> Void
+  ) async throws -> [SqlAnswer] {
+    guard !change.isReadOnly, let transport = self as? any CheckingTransport else {
+      return try await answers(to: requests)
+    }
+    return try await transport.answers(to: requests, check: check)
+  }
+}
+
+/// An SQL statement with its values, as sent to a remote database.
+public struct SqlRequest: Sendable, Hashable, Codable {
+  /// One statement, with `?` for every value.
+  public var sql: String
+  /// The values, in the order of the `?`.
+  public var values: [DatabaseValue]
+  /// Whether it changes nothing.
+  public var isReadOnly: Bool
+  /// A ``Parameter`` of the statement, for which there is no value.
+  package private(set) var parameter: String?
+  /// Whether the rows that it inserts have row ids.
+  var hasRowId = true
+  /// The part of the key that it leaves to the table, which must not store NULL in it.
+  var omittedKey: OmittedKey?
+
+  private enum CodingKeys: String, CodingKey { case sql, values, isReadOnly, omittedKey }
+
+  public init(sql: String, values: [DatabaseValue], isReadOnly: Bool) {
+    (self.sql, self.values, self.isReadOnly) = (sql, values, isReadOnly)
+  }
+}
+
+/// The answer of a remote database.
+public struct SqlAnswer: Sendable, Hashable, Codable {
+  /// The names of the result's columns; empty for a statement without a result.
+  public var columns: [String]
+  /// The rows of the result.
+  public var rows: [[DatabaseValue]]
+  /// The number of rows inserted, updated or deleted.
+  public var changes: Int
+  /// The id of the last inserted row.
+  public var lastInsertedId: Int
+
+  public init(columns: [String] = [], rows: [[DatabaseValue]] = [], changes: Int = 0, lastInsertedId: Int = 0) {
+    (self.columns, self.rows) = (columns, rows)
+    (self.changes, self.lastInsertedId) = (changes, lastInsertedId)
+  }
+}
+
+extension SqlError {
+  package static var withoutAnswer: SqlError { .misuse("the transport did not return one answer per request") }
+}
+
+extension SqlRequest {
+  package init(_ statement: StatementWithValues, isReadOnly: Bool) {
+    self.init(sql: statement.sql, values: statement.bindings, isReadOnly: isReadOnly)
+    parameter = statement.parameters.firstPlaceholder?.name
+    omittedKey = statement.omittedKey
+  }
+}
+
+extension Runnable {
+  /// The requests to send. Throws for a statement with a parameter, which has no value for every `?`.
+  package func sentRequests() throws -> [SqlRequest] {
+    let requests = try requests()
+    for case let parameter? in requests.map(\.parameter) { throw SqlError.unprepared(parameter) }
+    return requests
+  }
+}
+
+extension SqliteDatabase {
+  /// Runs a request from another process, and returns the answer to send back: the counterpart of a ``SqlTransport``.
+  ///
+  /// The SQL runs as it is. Accept requests only from clients that may do anything with the database.
+  public func answer(to request: SqlRequest) throws -> SqlAnswer {
+    try locked {
+      let connection = try openConnection()
+      _ = try connection.isKeyAssigned(request.omittedKey)
+      var sql = SQL(verbatim: request.sql)
+      sql.arguments = request.values.map { .value($0) }
+      // A statement that inserts nothing leaves the id of an earlier one.
+      connection.lastInsertedId = 0
+      let before = connection.totalChanges
+      var answer = SqlAnswer()
+      try eachRow(of: sql, .unknown) {
+        answer.columns = $0
+      } _: { row in
+        answer.rows.append(try (0..<row.count).map { try row.databaseValue(at: $0) })
+      }
+      guard connection.totalChanges != before else { return answer }
+      answer.changes = connection.changes
+      answer.lastInsertedId = Int(connection.lastInsertedId)
+      return answer
+    }
+  }
+
+  /// Runs several requests, all or none of them.
+  public func answers(to requests: [SqlRequest]) throws -> [SqlAnswer] {
+    if requests.count == 1 { return [try answer(to: requests[0])] }
+    return try transaction(requests.allSatisfy(\.isReadOnly) ? .deferred : .immediate) { db in
+      try requests.enumerated().map { index, request in
+        do { return try db.answer(to: request) } catch { throw error.inBatch(index) }
+      }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+/// A table or query under another name, needed when a query contains the same table twice.
+///
+/// ```swift
+/// let boss = Alias(Person.self, "boss")
+/// let pairs = Person.join(boss, on: Person.bossId == boss[Person.id])     // [(Person, Person)]
+/// // SELECT … FROM "person" JOIN "person" AS "boss" ON "person"."boss_id" = "boss"."id"
+/// ```
+public struct Alias<Model: Sqlable>: Sendable, Hashable {
+  public let name: String
+  @usableFromInline package let source: SelectQuery.Source
+
+  /// The same table or query under another name, for a query that contains it twice: `"team" AS "other"`.
+  public func alias(_ name: String) -> Alias { Alias(name, source.alias(name)) }
+
+  func hinted(_ hint: IndexHint) -> Alias {
+    var source = source
+    source.indexHint = hint
+    return Alias(name, source)
+  }
+
+  /// Names the rows of SQLite's table-valued function that has the name of the model's table.
+  package init(_ name: String, calling argument: SqlExpression, _ database: String?) {
+    var source = Model.source()
+    source.alias = name
+    let arguments = [argument] + [database.map { SqlExpression($0) }].compactMap(\.self)
+    source.kind = .call(SqlExpression(.call(.init(function: .named(Model.tableName), arguments: arguments))))
+    self.init(name, source)
+  }
+
+  private init(_ name: String, _ source: SelectQuery.Source) { (self.name, self.source) = (name, source) }
+
+  /// Names the table of a model, or another table with its layout.
+  ///
+  /// ```swift
+  /// let old = Alias(Bicycle.self, "old", in: "archive")     // "archive" AS "old"
+  /// let other = Alias(Bicycle.self, "other", database: "b") // "b"."bicycle" AS "other", of an attached database
+  /// ```
+  public init(_ model: Model.Type, _ name: String, in table: String? = nil, database: String? = nil) {
+    self.init(name, .table, in: table, database: database)
+  }
+
+  /// Names a query with the columns of a model: a common table expression.
+  ///
+  /// ```swift
+  /// let team = Alias(Worker.self, "team") { team in
+  ///   Worker.read().filter(Worker.id == 1)
+  ///     .unionAll(Worker.read().joining(team, on: Worker.bossId == team[Worker.id]))
+  /// }
+  /// try team.read().run(db)     // [Worker]
+  /// // WITH RECURSIVE "team" ("id", "name", …) AS (
+  /// //   SELECT … WHERE "id" = ? UNION ALL SELECT … JOIN "team" ON …)
+  /// // SELECT "team"."id", "team"."name", … FROM "team"
+  /// ```
+  ///
+  /// The closure receives the alias itself, for recursive queries. If its query has a different number of columns than
+  /// the model, running the statement throws `.invalidStatement`. With `materialized: true` SQLite computes the rows
+  /// once, `MATERIALIZED`; with `false`, `NOT MATERIALIZED`, it need not, even if the name is used more than once. Both
+  /// need SQLite 3.35.
+  public init<Query: SelectStatement>(
+    _ model: Model.Type, _ name: String, materialized: Bool? = nil, as query: (Alias) -> Query
+  ) {
+    self.init(name, .named, defining: query(Alias(name, .named)).asSelect().query, materialized)
+  }
+
+  private init(
+    _ name: String, _ kind: SelectQuery.Source.Kind, in table: String? = nil, database: String? = nil,
+    defining query: SelectQuery? = nil, _ materialized: Bool? = nil
+  ) {
+    self.name = name
+    var source = Model.source()
+    source.table = source.table.named(table ?? source.table.name, in: database)
+    source.alias = name
+    source.kind = kind
+    if let query {
+      source.define(query)
+      source.materialization = materialized.map { .init($0) }
+    }
+    self.source = source
+  }
+
+  /// A typed column of the table under this name.
+  public subscript<Value: SqlValue>(_ column: TypedColumn<Model, Value>) -> TypedExpression<Value> {
+    TypedExpression(expression: self[column.column])
+  }
+
+  /// An untyped column of the table under this name.
+  public subscript(_ column: Column) -> SqlExpression {
+    SqlExpression(.qualified(alias: name, ColumnReference(column)))
+  }
+
+  /// Reads all rows, as a query that can be joined, grouped and combined.
+  public func read() -> Select<Model> { Select(SelectQuery(source, results: [.model(0)])) }
+}

@@ -1,0 +1,201 @@
+/// A query of columns, terms and models from one or several tables: a value that does nothing until it is run.
+///
+/// ```swift
+/// let prices = Car.select(Car.name, Car.price).filter(Car.price < 20_000)     // [(String, Double)]
+/// let owned = Bicycle.leftJoin(Person.self, on: Bicycle.ownerId == Person.id)     // [(Bicycle, Person?)]
+/// ```
+///
+/// ```sql
+/// SELECT "name", "price" FROM "car" WHERE "price" < ?
+/// SELECT "bicycle"."id", …, "person"."id", "person"."name" FROM "bicycle" LEFT JOIN "person"
+///   ON "bicycle"."owner_id" = "person"."id"
+/// ```
+///
+/// It is immutable, `Sendable` and `Hashable`. Columns of several tables are distinguished by their declarations, so
+/// names never clash; a table used twice needs an ``Alias``. Running it throws `.schema` for a column of a table that
+/// the query does not contain.
+public struct Select<Row>: Sendable, Hashable {
+  @usableFromInline package var query: SelectQuery
+  /// Reads a row from a result's columns. It depends only on the type of the query.
+  @usableFromInline package let read: @Sendable (inout ResultRow) throws -> Row
+
+  public static func == (left: Select, right: Select) -> Bool { left.query == right.query }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(query) }
+}
+
+extension Select {
+  @inlinable
+  package init(_ query: consuming SelectQuery) where Row: SelectOutput {
+    self.query = query
+    read = { try Row.next(of: &$0) }
+  }
+
+  @inlinable
+  package init<each Output: SelectOutput>(tuples query: consuming SelectQuery) where Row == (repeat each Output) {
+    self.query = query
+    read = { (repeat try (each Output).next(of: &$0)) }
+  }
+}
+
+extension SelectStatement {
+  /// The same query with rows read as ``DynamicRow``, for a list of queries of different types.
+  public var untyped: Select<DynamicRow> {
+    var query = asSelect().query
+    if !query.isPlain { query.clauses.requiredResults = SelectQuery.RequiredResults() }
+    return .init(query)
+  }
+}
+
+// MARK: - Modifiers
+
+extension Select {
+  /// Keeps the rows that match a condition. Several filters are combined with AND. A row for which the condition is
+  /// NULL does not match.
+  public consuming func filter(_ condition: some SqlCondition) -> Self {
+    query.refuseIfCombined("a filter")
+    query.clauses.filter.and(condition.expression)
+    return self
+  }
+
+  /// Orders the rows. A further call orders the rows that compare as equal so far.
+  public consuming func orderBy(_ term: some AnyTerm, _ order: Order = .asc) -> Self {
+    query.clauses.order.append(OrderTerm(expression: term.expression, order: order))
+    return self
+  }
+
+  /// Orders the rows by several terms: `ORDER BY "color", "id" DESC`.
+  public consuming func orderBy(_ orderings: Ordering...) -> Self {
+    query.clauses.order += orderings.map(\.term)
+    return self
+  }
+
+  /// Limits the result to `limit` rows. Running it with a negative limit throws `.invalidStatement`.
+  public consuming func limit(_ limit: Int) -> Self {
+    query.clauses.limit = .number(limit)
+    return self
+  }
+
+  /// Limits the result to `limit` rows after skipping `offset` rows.
+  public consuming func limit(_ limit: Int, offset: Int) -> Self {
+    query.clauses.limit = .number(limit)
+    query.clauses.offset = .number(offset)
+    return self
+  }
+
+  /// Skips `offset` rows. Running it with a negative offset throws `.invalidStatement`.
+  public consuming func offset(_ offset: Int) -> Self {
+    query.clauses.offset = .number(offset)
+    return self
+  }
+
+  /// Limits the result to a number of rows that is a term without columns, such as a parameter: `LIMIT max(?, 0)`.
+  ///
+  /// ```swift
+  /// let page = try db.prepare(
+  ///   Bicycle.read().orderBy(Bicycle.id).limit(Parameter("count"), offset: Parameter("skipped")))
+  /// let bikes = try page.run(["count": 10, "skipped": 20])
+  /// ```
+  ///
+  /// Less than 0 is 0, and NULL throws. A column of the query throws `.invalidStatement` when it runs.
+  public consuming func limit(_ limit: some TypedTerm<Int>) -> Self {
+    query.clauses.limit = SelectQuery.RowCount(limit.expression)
+    return self
+  }
+
+  /// Limits the result to a number of rows after skipping others, by terms without columns.
+  public consuming func limit(_ limit: some TypedTerm<Int>, offset: some TypedTerm<Int>) -> Self {
+    query.clauses.limit = SelectQuery.RowCount(limit.expression)
+    query.clauses.offset = SelectQuery.RowCount(offset.expression)
+    return self
+  }
+
+  /// Skips a number of rows that is a term without columns.
+  public consuming func offset(_ offset: some TypedTerm<Int>) -> Self {
+    query.clauses.offset = SelectQuery.RowCount(offset.expression)
+    return self
+  }
+
+  /// Reads from another table with the layout of the first one: `SELECT … FROM "archive"`.
+  public consuming func `in`(_ table: String) -> Self {
+    query.refuseIfCombined("in")
+    query.clauses.read(from: table)
+    return self
+  }
+
+  /// Reads the first table from an attached database: `SELECT … FROM "archive"."bicycle"`.
+  public consuming func `in`(database: String) -> Self {
+    query.refuseIfCombined("in")
+    query.clauses.read(fromDatabase: database)
+    return self
+  }
+}
+
+// MARK: - Modifiers of all reads
+
+extension SelectStatement {
+  /// Groups the rows with the same values of these terms: `GROUP BY "color"`.
+  // A parameter pack: the compiler can't convert an element of a named query's columns to `any AnyTerm`.
+  public consuming func groupBy<each Term: AnyTerm>(_ term: repeat each Term) -> Select<Row> {
+    var select = asSelect()
+    select.query.refuseIfCombined("groupBy")
+    for term in repeat each term { select.query.clauses.groups.append(term.expression) }
+    return select
+  }
+
+  /// Keeps the groups that match a condition: `HAVING`. It requires ``groupBy(_:)``.
+  public consuming func having(_ condition: some SqlCondition) -> Select<Row> {
+    var select = asSelect()
+    select.query.refuseIfCombined("having")
+    select.query.clauses.having.and(condition.expression)
+    return select
+  }
+
+  /// Removes duplicate rows: `SELECT DISTINCT`.
+  public consuming func distinct() -> Select<Row> {
+    var select = asSelect()
+    select.query.refuseIfCombined("distinct")
+    select.query.clauses.isDistinct = true
+    return select
+  }
+
+  // MARK: Combining
+
+  /// Combines the rows of both queries without duplicates: `SELECT … UNION SELECT …`.
+  ///
+  /// The order and limit of the first query apply to the combined result, and come last in the SQL. Other modifiers
+  /// after the combination would apply only to the first query, so running those throws `.invalidStatement`. Filter
+  /// each query, or name the combination and filter that:
+  ///
+  /// ```swift
+  /// let either = cheap.union(electric).named("either")
+  /// either.read().filter(either.column.like("A%"))
+  /// ```
+  ///
+  /// Another query that is combined, ordered or limited itself stays one:
+  ///
+  /// ```swift
+  /// cheap.except(electric.union(old).limit(10))
+  /// // SELECT … EXCEPT SELECT * FROM (SELECT … UNION SELECT … LIMIT ?)
+  /// ```
+  public consuming func union(_ other: some SelectStatement<Row>) -> Select<Row> { combined(.union, with: other) }
+
+  /// Combines all rows of both queries: `SELECT … UNION ALL SELECT …`.
+  public consuming func unionAll(_ other: some SelectStatement<Row>) -> Select<Row> { combined(.unionAll, with: other) }
+
+  /// Keeps the rows that are in both queries: `SELECT … INTERSECT SELECT …`.
+  public consuming func intersect(_ other: some SelectStatement<Row>) -> Select<Row> {
+    combined(.intersect, with: other)
+  }
+
+  /// Keeps the rows that are not in the other query: `SELECT … EXCEPT SELECT …`.
+  public consuming func except(_ other: some SelectStatement<Row>) -> Select<Row> { combined(.except, with: other) }
+
+  private consuming func combined(
+    _ operation: SelectQuery.Compound.Operator, with other: some SelectStatement<Row>
+  ) -> Select<Row> {
+    var select = asSelect()
+    select.query.combine(operation, with: other.asSelect().query)
+    return select
+  }
+}

@@ -1,0 +1,141 @@
+// Changes that return columns and terms of the rows that they changed.
+
+/// A change that returns columns and terms of each row that it changed; see `returning(_:)`.
+public struct Returning<Model: Sqlable, Row>: Sendable, Hashable {
+  package let change: Statement<Model, [Model]>
+  let read: @Sendable (inout ResultRow) throws -> Row
+
+  public static func == (left: Returning, right: Returning) -> Bool { left.change == right.change }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(change) }
+}
+
+extension Returning {
+  /// The terms returned for each row.
+  var terms: [SqlExpression] { if case .terms(let terms) = change.tree.returned { terms } else { [] } }
+
+  /// Makes the change return these terms.
+  private init<Output>(
+    _ change: consuming Statement<Model, Output>, _ terms: [SqlExpression],
+    _ read: @escaping @Sendable (inout ResultRow) throws -> Row
+  ) {
+    change.tree.give(.terms(terms))
+    self.change = Statement<Model, [Model]>(change.tree, rows: change.rows)
+    self.read = read
+  }
+
+  package init(decoded change: Statement<Model, [Model]>, _ read: @escaping @Sendable (inout ResultRow) throws -> Row) {
+    self.change = change
+    self.read = read
+  }
+
+  fileprivate init<Output>(_ change: consuming Statement<Model, Output>, _ terms: [SqlExpression])
+  where Row: SelectOutput {
+    self.init(change, terms) { try Row.next(of: &$0) }
+  }
+
+  @usableFromInline
+  init<Output, each Value: SelectOutput>(tuples change: consuming Statement<Model, Output>, _ terms: [SqlExpression])
+  where Row == (repeat each Value) {
+    self.init(change, terms) { (repeat try (each Value).next(of: &$0)) }
+  }
+}
+
+extension Statement {
+  /// Returns a typed column or term of the rows that an insert, update or delete changed.
+  public consuming func returning<Term: TypedTerm>(_ term: Term) -> Returning<Model, Term.Value> {
+    Returning(self, [term.expression])
+  }
+
+  /// Returns untyped columns and terms of the rows that an insert, update or delete changed.
+  public consuming func returning(_ first: any SqlTerm, _ others: any SqlTerm...) -> Returning<Model, DynamicRow> {
+    Returning(self, [first.expression] + others.map(\.expression))
+  }
+}
+
+extension Statement {
+  /// Returns typed columns and terms of the rows that an insert, update or delete changed, instead of an id or a count.
+  ///
+  /// ```swift
+  /// let gone = try Car.delete(Car.price > 50_000).returning(Car.id, Car.name).run(db)     // [(Int?, String)]
+  /// // DELETE FROM "car" WHERE "price" > ? RETURNING "id", "name"
+  /// ```
+  ///
+  /// The values are those stored by the change, or those before a delete. The order of the rows is up to SQLite.
+  /// Running it on a read throws `.invalidStatement`.
+  @inlinable
+  public consuming func returning<A: TypedTerm, B: TypedTerm>(_ a: A, _ b: B) -> Returning<Model, (A.Value, B.Value)> {
+    Returning(tuples: self, [a.expression, b.expression])
+  }
+
+  /// Returns three typed columns and terms of the changed rows.
+  @inlinable
+  public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm>(
+    _ a: A, _ b: B, _ c: C
+  ) -> Returning<Model, (A.Value, B.Value, C.Value)> {
+    Returning(tuples: self, [a.expression, b.expression, c.expression])
+  }
+
+  /// Returns four typed columns and terms of the changed rows.
+  @inlinable
+  public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm>(
+    _ a: A, _ b: B, _ c: C, _ d: D
+  ) -> Returning<Model, (A.Value, B.Value, C.Value, D.Value)> {
+    Returning(tuples: self, [a.expression, b.expression, c.expression, d.expression])
+  }
+
+  /// Returns five typed columns and terms of the changed rows.
+  @inlinable
+  public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm, E: TypedTerm>(
+    _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
+  ) -> Returning<Model, (A.Value, B.Value, C.Value, D.Value, E.Value)> {
+    Returning(tuples: self, [a.expression, b.expression, c.expression, d.expression, e.expression])
+  }
+
+  /// Returns six typed columns and terms of the changed rows.
+  @inlinable
+  public consuming func returning<A: TypedTerm, B: TypedTerm, C: TypedTerm, D: TypedTerm, E: TypedTerm, F: TypedTerm>(
+    _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
+  ) -> Returning<Model, (A.Value, B.Value, C.Value, D.Value, E.Value, F.Value)> {
+    Returning(tuples: self, [a.expression, b.expression, c.expression, d.expression, e.expression, f.expression])
+  }
+
+  /// Returns any number of typed columns and terms of the changed rows.
+  @_disfavoredOverload
+  @inlinable
+  public consuming func returning<First: TypedTerm, Second: TypedTerm, each Term: TypedTerm>(
+    _ first: First, _ second: Second, _ term: repeat each Term
+  ) -> Returning<Model, (First.Value, Second.Value, repeat (each Term).Value)> {
+    var terms = [first.expression, second.expression]
+    for term in repeat each term { terms.append(term.expression) }
+    return Returning(tuples: self, terms)
+  }
+}
+
+extension Statement where Output == Int {
+  /// Returns the rows that an insert, update or delete changed, instead of an id or a count.
+  ///
+  /// ```swift
+  /// let stored = try bike.insert().returning().first().run(db)                   // Bicycle?
+  /// let gone = try Bicycle.delete(Bicycle.color == "red").returning().run(db)    // [Bicycle]
+  /// // DELETE FROM "bicycle" WHERE "color" = ? RETURNING "id", "name", "color"
+  /// ```
+  ///
+  /// The rows are those stored by the change, including defaults and generated columns, or those before a delete. They
+  /// do not include later changes by triggers, or rows skipped by a conflict. Their order is up to SQLite. If a row
+  /// can't be decoded, nothing is changed. Running it on a count throws `.invalidStatement`.
+  @inlinable
+  public consuming func returning() -> Statement<Model, [Model]> {
+    tree.giveRows()
+    return Statement<Model, [Model]>(tree, rows: rows)
+  }
+}
+
+extension Statement where Output == [Int] {
+  /// Returns the inserted rows as they are stored, instead of their ids.
+  @inlinable
+  public consuming func returning() -> Statement<Model, [Model]> {
+    tree.giveRows()
+    return Statement<Model, [Model]>(tree, rows: rows)
+  }
+}

@@ -1,0 +1,231 @@
+/// A read or change of the table of `Model`: a value that does nothing until it is run.
+///
+/// ```swift
+/// let reds = Bicycle.read().filter(Bicycle.color == "red").orderBy(Bicycle.name).limit(10)
+/// reds.sql
+/// // SELECT "id", "name", "color" FROM "bicycle" WHERE "color" = ? ORDER BY "name" LIMIT ?
+/// let bikes = try reds.run(db)   // [Bicycle]
+/// ```
+///
+/// It is immutable: every modifier returns a new statement. It is `Sendable`, `Hashable` and `Codable`; decoding checks
+/// the table and columns against the model.
+public struct Statement<Model: Sqlable, Output>: Sendable {
+  @usableFromInline package var tree: StatementTree
+  /// The structs to insert, update or delete.
+  @usableFromInline package var rows: StatementRows<Model>
+
+  @inlinable
+  package init(_ tree: consuming StatementTree, rows: consuming StatementRows<Model> = .none) {
+    self.tree = tree
+    self.rows = rows
+  }
+}
+
+// MARK: - Modifiers
+
+extension Statement {
+  /// Keeps the rows that match a condition. Several filters are combined with AND.
+  ///
+  /// ```swift
+  /// Bicycle.read().filter(Bicycle.color == "red").filter(Bicycle.id > 3)     // … WHERE "color" = ? AND "id" > ?
+  /// Car.read().filter(Car.isElectric)                                        // … WHERE "is_electric"
+  /// ```
+  ///
+  /// It applies to reads, counts, updates and deletes. A row for which the condition is NULL does not match.
+  @inlinable
+  public consuming func filter(_ condition: some SqlCondition) -> Statement {
+    tree.filter(condition.expression)
+    return self
+  }
+
+  /// Orders the rows. A further call orders the rows that compare as equal so far.
+  ///
+  /// ```swift
+  /// Bicycle.read().orderBy(Bicycle.color).orderBy(Bicycle.id, .desc)     // … ORDER BY "color", "id" DESC
+  /// ```
+  @inlinable
+  public consuming func orderBy(_ term: some SqlTerm, _ order: Order = .asc) -> Statement {
+    tree.order(by: [OrderTerm(expression: term.expression, order: order)])
+    return self
+  }
+
+  /// Orders the rows by a typed column or expression.
+  @inlinable
+  public consuming func orderBy(_ term: some TypedTerm, _ order: Order = .asc) -> Statement {
+    tree.order(by: [OrderTerm(expression: term.expression, order: order)])
+    return self
+  }
+
+  /// Orders the rows by several terms: `ORDER BY "color", "id" DESC`.
+  public consuming func orderBy(_ orderings: Ordering...) -> Statement {
+    tree.order(by: orderings.map(\.term))
+    return self
+  }
+
+  /// Limits the statement to `limit` rows. Running it with a negative limit throws `.invalidStatement`.
+  ///
+  /// ```swift
+  /// Bicycle.read().limit(10, offset: 20)                             // … LIMIT ? OFFSET ?
+  /// Bicycle.delete().orderBy(Bicycle.id).limit(100)
+  /// // DELETE … WHERE "id" IN (SELECT "id" … LIMIT ?)
+  /// ```
+  @inlinable
+  public consuming func limit(_ limit: Int) -> Statement {
+    tree.limit(to: limit)
+    return self
+  }
+
+  /// Limits the statement to `limit` rows after skipping `offset` rows.
+  @inlinable
+  public consuming func limit(_ limit: Int, offset: Int) -> Statement {
+    tree.limit(to: limit)
+    tree.skip(offset)
+    return self
+  }
+
+  /// Skips `offset` rows. Running it with a negative offset throws `.invalidStatement`.
+  @inlinable
+  public consuming func offset(_ offset: Int) -> Statement {
+    tree.skip(offset)
+    return self
+  }
+
+  /// Limits the statement to a number of rows that is a term without columns, such as a parameter: `LIMIT max(?, 0)`.
+  ///
+  /// ```swift
+  /// let page = try db.prepare(
+  ///   Bicycle.read().orderBy(Bicycle.id).limit(Parameter("count"), offset: Parameter("skipped")))
+  /// let bikes = try page.run(["count": 10, "skipped": 20])
+  /// let purge = try db.prepare(Bicycle.delete().orderBy(Bicycle.id).limit(Parameter("count")))
+  /// // DELETE … WHERE "id" IN (SELECT "id" … LIMIT max(?, 0))
+  /// ```
+  ///
+  /// Less than 0 is 0, and NULL throws. A column of the query throws `.invalidStatement` when it runs.
+  public consuming func limit(_ limit: some TypedTerm<Int>) -> Statement {
+    tree.limit(to: limit.expression, skipping: nil)
+    return self
+  }
+
+  /// Limits the statement to a number of rows after skipping others, by terms without columns.
+  public consuming func limit(_ limit: some TypedTerm<Int>, offset: some TypedTerm<Int>) -> Statement {
+    tree.limit(to: limit.expression, skipping: offset.expression)
+    return self
+  }
+
+  /// Skips a number of rows that is a term without columns.
+  public consuming func offset(_ offset: some TypedTerm<Int>) -> Statement {
+    tree.limit(to: nil, skipping: offset.expression)
+    return self
+  }
+
+  /// Sets the policy for rows that violate a uniqueness or NOT NULL constraint: `INSERT OR IGNORE`,
+  /// `UPDATE OR REPLACE`.
+  @inlinable
+  public consuming func onConflict(_ policy: ConflictPolicy) -> Statement {
+    tree.onConflict(policy)
+    return self
+  }
+
+  /// Skips rows that violate a uniqueness or NOT NULL constraint; a skipped insert returns the id 0.
+  @inlinable
+  public consuming func ignoreOnConflict() -> Statement { onConflict(.ignore) }
+
+  /// Deletes existing rows that conflict with a new one; observers are notified of these deletions.
+  @inlinable
+  public consuming func replaceOnConflict() -> Statement { onConflict(.replace) }
+
+  /// Updates the existing row with the same value in a unique column instead of inserting a new one.
+  ///
+  /// ```swift
+  /// bike.insert().onConflict(Bicycle.name, update: Bicycle.color)
+  /// // INSERT … ON CONFLICT ("name") DO UPDATE SET "color" = excluded."color"
+  /// ```
+  ///
+  /// Several are tried in their order: the first whose columns conflict applies. Without columns it must be the last,
+  /// and skips a row that conflicts in any others; several need SQLite 3.35, and running them throws `.misuse` before:
+  ///
+  /// ```swift
+  /// user.insert().onConflict(User.id, update: User.name).onConflict(User.email).onConflict()
+  /// // INSERT … ON CONFLICT ("id") DO UPDATE SET "name" = excluded."name"
+  /// //   ON CONFLICT ("email") DO NOTHING ON CONFLICT DO NOTHING
+  /// ```
+  ///
+  /// Without columns to update, the existing row is left unchanged. With a condition, the row is updated only if that
+  /// is true; the condition may name columns of the existing row, and by `excluded` those of the new one.
+  public consuming func onConflict(
+    _ target: any ColumnConvertible..., update columns: any ColumnConvertible...,
+    where condition: (any SqlCondition)? = nil
+  ) -> Statement {
+    tree.onConflict(
+      Upsert(
+        target: target.map { ColumnReference($0.column) }, columns: columns.map { ColumnReference($0.column) },
+        condition: condition?.expression))
+    return self
+  }
+
+  /// Sets columns of the existing row with the same value in a unique column instead of inserting a new one.
+  ///
+  /// ```swift
+  /// visit.insert().onConflict(Visit.page, set: Visit.count.set(to: Visit.count + Visit.count.excluded))
+  /// // INSERT … ON CONFLICT ("page") DO UPDATE SET "count" = "visit"."count" + "excluded"."count"
+  /// ```
+  public consuming func onConflict(
+    _ target: any ColumnConvertible..., set assignment: Assignment, _ others: Assignment...,
+    where condition: (any SqlCondition)? = nil
+  ) -> Statement {
+    tree.onConflict(
+      Upsert(
+        target: target.map { ColumnReference($0.column) }, columns: [], assignments: [assignment] + others,
+        condition: condition?.expression))
+    return self
+  }
+}
+
+extension Statement {
+  /// Applies the statement to another table with the same layout instead of the model's own.
+  ///
+  /// ```swift
+  /// try db.createTable(Bicycle.self, named: "archive")
+  /// try bike.insert().in("archive").run(db)                  // INSERT INTO "archive" (…) VALUES (…)
+  /// try Bicycle.read().in("archive").run(db)                 // SELECT … FROM "archive"
+  /// ```
+  ///
+  /// Never take the name from untrusted input: it is quoted and can't inject SQL, but it could name any table.
+  @inlinable
+  public consuming func `in`(_ table: String) -> Statement {
+    tree.name(table)
+    return self
+  }
+
+  /// Applies the statement to the table of an attached database.
+  ///
+  /// ```swift
+  /// let db = try SqliteDatabase(filepath: path, configuration: .init(attached: ["archive": old]))
+  /// try Bicycle.read().in(database: "archive").run(db)       // SELECT … FROM "archive"."bicycle"
+  /// try Bicycle.insert(from: Bicycle.read()).in(database: "archive").run(db)
+  /// // INSERT INTO "archive"."bicycle" (…) SELECT … FROM "bicycle"
+  /// ```
+  ///
+  /// Without it SQLite takes the first database that has a table of this name, the handle's own before those attached;
+  /// `in(database: "main")` takes no other. Changes of an attached database fire no observer, and a statement on one
+  /// has no form as data: which databases are attached is the program's own matter. Running it throws
+  /// `.schema(.missingTable)` if no database of this name has such a table.
+  @inlinable
+  public consuming func `in`(database: String) -> Statement {
+    tree.name(inDatabase: database)
+    return self
+  }
+}
+
+extension Statement where Output == [Model] {
+  /// Returns only the first row, or nil if there is none.
+  ///
+  /// ```swift
+  /// Bicycle.read().orderBy(Bicycle.id, .desc).first()     // … ORDER BY "id" DESC LIMIT ?
+  /// ```
+  @inlinable
+  public consuming func first() -> Statement<Model, Model?> {
+    tree.takeFirst()
+    return Statement<Model, Model?>(tree, rows: rows)
+  }
+}

@@ -1,0 +1,191 @@
+/// A table without a model: its columns have names, and hold any value.
+///
+/// ```swift
+/// let people = Table("person", "id", "full_name", "born_at")
+/// let old = try people.read(people["born_at"] < Date.distantPast).run(db)      // [TableRow]
+/// // SELECT "id", "full_name", "born_at" FROM "person" WHERE "born_at" < ?
+/// try people.update(people["full_name"].set(to: "unknown")).filter(people["id"] == 5).run(db)
+/// // UPDATE "person" SET "full_name" = ? WHERE "id" = ?
+/// ```
+///
+/// For migrations, which meet tables as they were, and for tables that are known only at run time. It is a value that
+/// touches nothing; `db.table("person")` makes one with all columns that a database has. Only the columns that are
+/// named can be used; others throw `.schema` when the statement runs, as does a table that is not there.
+///
+/// Values are stored and compared as they are, without a column's type to convert them: a date as seconds since 1970.
+/// Never take names from untrusted input: they are quoted and can't inject SQL, but could name any table. The names
+/// that a program has used are kept until it ends; after 20,000 tables statements throw `.misuse`.
+public struct Table: Sendable {
+  unowned(unsafe) let info: TableInfo
+
+  package init(_ table: UntypedTable) { info = table.info }
+
+  /// A table with these columns. It needs none for `count()`, `exists()` and `deleteAll()`.
+  public init(_ name: String, _ columns: String...) { self.init(name, columns: columns) }
+
+  /// A table with these columns.
+  public init(_ name: String, columns: [String]) {
+    self.init(UntypedTable(name: name, columns: columns.map { UntypedColumn(name: $0) }))
+  }
+
+  public var name: String { info.name }
+
+  /// The names of its columns.
+  public var columns: [String] { info.columns.map(\.name) }
+
+  /// A column, for conditions, terms and assignments. Using one that the table does not have throws `.schema` when the
+  /// statement runs.
+  public subscript(_ column: String) -> Column {
+    if let position = info.position(named: column) { return info.columns[position] }
+    return Column(column, .any)
+  }
+}
+
+extension Table {
+  /// Reads all rows: `SELECT "id", "full_name" FROM "person"`.
+  public func read() -> Statement<TableRow, [TableRow]> {
+    var query = SelectQuery(of: info)
+    if info.columns.isEmpty {
+      query.clauses.defect = .misuse("table \(name) is read without the names of its columns: Table(\"…\", \"column\")")
+        .at(table: name)
+    }
+    return Statement(.select(query))
+  }
+
+  /// Reads the rows that match a condition: `read().filter(condition)`.
+  public func read(_ condition: some SqlCondition) -> Statement<TableRow, [TableRow]> { read().filter(condition) }
+
+  /// Reads the row with this primary key, or nil. Running it throws `.misuse` if the table has no key of one column, or
+  /// was not made by `db.table(_:)`, which knows the key.
+  public func byId(_ key: some SqlValue) -> Statement<TableRow, TableRow?> {
+    read().filter(SqlExpression(key: key) { info }).first()
+  }
+
+  /// Selects columns and terms, with a ``DynamicRow`` for each row.
+  ///
+  /// ```swift
+  /// people.select(people["full_name"], people["id"].count()).groupBy(people["full_name"])
+  /// // SELECT "full_name", count("id") FROM "person" GROUP BY "full_name"
+  /// ```
+  public func select(_ terms: any SqlTerm...) -> Select<DynamicRow> {
+    var query = SelectQuery(SelectQuery.Source(table: info), results: [])
+    query.give(terms.map { Selected($0.expression) })
+    return Select(query)
+  }
+
+  /// Selects a term with a type: `people.select(people["id"].typed(as: Int.self))`.
+  public func select<A: Selectable>(_ a: A) -> Select<A.Value> {
+    var query = SelectQuery(SelectQuery.Source(table: info), results: [])
+    query.give([a.selected])
+    return Select(query)
+  }
+
+  /// Counts the rows: `SELECT count(*) FROM "person"`.
+  public func count() -> Statement<TableRow, Int> { Statement(.select(SelectQuery(.count, of: info))) }
+
+  /// Counts the rows that match a condition: `count().filter(condition)`.
+  public func count(_ condition: some SqlCondition) -> Statement<TableRow, Int> { count().filter(condition) }
+
+  /// Tests whether there is a row: `SELECT EXISTS (SELECT 1 FROM "person")`.
+  public func exists() -> Statement<TableRow, Bool> { Statement(.select(SelectQuery(.exists, of: info))) }
+
+  /// Tests whether there is a row that matches a condition: `exists().filter(condition)`.
+  public func exists(_ condition: some SqlCondition) -> Statement<TableRow, Bool> { exists().filter(condition) }
+}
+
+extension Table {
+  /// Inserts a row and returns its id, which is 0 in a table without integer ids.
+  ///
+  /// ```swift
+  /// people.insert(["full_name": "Ann Smith"])     // INSERT INTO "person" ("full_name") VALUES (?)
+  /// ```
+  ///
+  /// Columns that are left out get their defaults.
+  public func insert(_ row: TableRow) -> Statement<TableRow, Int> {
+    Statement(.insert(InsertQuery(.row, into: info)), rows: .model(row))
+  }
+
+  /// Inserts a row with the default of every column, and returns its id: `INSERT INTO "person" DEFAULT VALUES`.
+  public func insertDefaults() -> Statement<TableRow, Int> {
+    Statement(.insert(InsertQuery(.row, into: info)), rows: .stored([StoredRow()]))
+  }
+
+  /// Inserts rows in one transaction and returns their ids in order. If one fails, none is stored.
+  public func insert(_ rows: [TableRow]) -> Statement<TableRow, [Int]> {
+    Statement(.insert(InsertQuery(.rows, into: info)), rows: .models(rows))
+  }
+
+  /// Inserts rows that are passed when the statement runs: `people.insert().run(db, streaming: rows)`.
+  public func insert() -> Statement<TableRow, [Int]> {
+    Statement(.insert(InsertQuery(.rows, into: info)), rows: .models([]))
+  }
+
+  /// Inserts the rows of a query into these columns, and returns the number of rows inserted.
+  ///
+  /// ```swift
+  /// people.insert(people["full_name"], from: Customer.select(Customer.name))
+  /// // INSERT INTO "person" ("full_name") SELECT "name" FROM "customer"
+  /// ```
+  public func insert(
+    _ first: Column, _ others: Column..., from query: some SelectStatement
+  ) -> Statement<TableRow, Int> {
+    Statement(
+      .insert(InsertQuery(.query, into: info, writing: [first] + others, of: query.asSelect().query)))
+  }
+
+  /// Inserts the row, or updates the one with its primary key; see ``Sqlable/save()``. Running it throws `.misuse` for
+  /// a table that was not made by `db.table(_:)`, which knows the key.
+  public func save(_ row: TableRow) -> Statement<TableRow, Int> {
+    Statement(.insert(InsertQuery(.save, into: info)), rows: .model(row))
+  }
+
+  /// Updates the row with the primary key of this one, and returns the number of rows changed (0 or 1). Running it
+  /// throws `.misuse` for a table that was not made by `db.table(_:)`, which knows the key.
+  public func update(_ row: TableRow) -> Statement<TableRow, Int> {
+    Statement(.update(UpdateQuery(ofRowIn: info, writing: [])), rows: .model(row))
+  }
+
+  /// Deletes the row with the primary key of this one, and returns the number of rows deleted (0 or 1). Running it
+  /// throws `.misuse` for a table that was not made by `db.table(_:)`, which knows the key.
+  public func delete(_ row: TableRow) -> Statement<TableRow, Int> {
+    Statement(.delete(DeleteQuery(info, .row)), rows: .model(row))
+  }
+
+  /// Updates columns of the rows that a filter or limit selects, and returns the number of rows changed. Running it
+  /// without a filter or limit throws `.misuse`.
+  public func update(_ assignments: Assignment...) -> Statement<TableRow, Int> {
+    Statement(.update(UpdateQuery(info, assignments)))
+  }
+
+  /// Updates columns of every row: `UPDATE "person" SET "full_name" = ?`.
+  public func updateAll(_ assignments: Assignment...) -> Statement<TableRow, Int> {
+    Statement(.update(UpdateQuery(info, assignments, .all)))
+  }
+
+  /// Deletes the rows that a filter or limit selects, and returns the number of rows deleted. Running it without a
+  /// filter or limit throws `.misuse`.
+  public func delete() -> Statement<TableRow, Int> { Statement(.delete(DeleteQuery(info, .selected))) }
+
+  /// Deletes the rows that match a condition: `DELETE FROM "person" WHERE "id" = ?`.
+  public func delete(_ condition: some SqlCondition) -> Statement<TableRow, Int> { delete().filter(condition) }
+
+  /// Deletes every row and returns their number: `DELETE FROM "person"`.
+  public func deleteAll() -> Statement<TableRow, Int> { Statement(.delete(DeleteQuery(info, .all))) }
+}
+
+extension SelectStatement {
+  /// Joins a table without a model, whose columns conditions and terms may then use.
+  ///
+  /// ```swift
+  /// Bicycle.read().joining(people, on: people["id"] == Bicycle.ownerId).filter(people["full_name"] == "Ann Smith")
+  /// ```
+  public consuming func joining(_ other: Table, on condition: any SqlCondition) -> Select<Row> {
+    joined(SelectQuery.Source(table: other.info), .inner, on: condition)
+  }
+}
+
+/// Two tables are equal when they have the same name and the same columns.
+extension Table: Hashable {
+  public static func == (left: Table, right: Table) -> Bool { left.info === right.info }
+  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}

@@ -1,0 +1,151 @@
+// Aggregates: one value for all rows of a group. They ignore NULL; each comment states the result for no rows.
+
+/// The number of rows in each group, or of all rows: `count(*)`.
+public func countAll(where condition: (any SqlCondition)? = nil) -> TypedExpression<Int> {
+  TypedExpression(
+    expression: SqlExpression(.call(.init(function: .countRows, arguments: [], filter: condition?.expression))))
+}
+
+extension SqlExpression {
+  package func aggregate(
+    _ function: Call.BuiltIn, _ others: [SqlExpression] = [], isDistinct: Bool = false,
+    orderBy orderings: [Ordering] = [], where condition: (any SqlCondition)?
+  ) -> SqlExpression {
+    if let defect = function.defect(in: [self]) { return SqlExpression(invalid: defect) }
+    return SqlExpression(
+      .call(
+        .init(
+          function: .builtIn(function), arguments: [self] + others, isDistinct: isDistinct,
+          order: orderings.map(\.term), filter: condition?.expression)))
+  }
+}
+
+extension TypedTerm {
+  /// The number of values that are not NULL, `count("a")`, or of distinct ones, `count(DISTINCT "a")`.
+  ///
+  /// ```swift
+  /// Bicycle.ownerId.count(distinct: true, where: Bicycle.color == "red")
+  /// // count(DISTINCT "owner_id") FILTER (WHERE "color" = ?)
+  /// ```
+  public func count(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> TypedExpression<Int> {
+    TypedExpression(expression: expression.aggregate(.count, isDistinct: distinct, where: condition))
+  }
+
+  /// The least value: `min("a")`. NULL for no rows.
+  // Disfavored: for a nullable term another overload returns a single optional.
+  @_disfavoredOverload
+  public func min(where condition: (any SqlCondition)? = nil) -> TypedExpression<Value?> {
+    TypedExpression(expression: expression.aggregate(.min, where: condition))
+  }
+
+  /// The least value: `min("a")`. NULL for no rows.
+  public func min<Wrapped>(where condition: (any SqlCondition)? = nil) -> TypedExpression<Wrapped?>
+  where Value == Wrapped? {
+    TypedExpression(expression: expression.aggregate(.min, where: condition))
+  }
+
+  /// The greatest value: `max("a")`. NULL for no rows.
+  // Disfavored: for a nullable term another overload returns a single optional.
+  @_disfavoredOverload
+  public func max(where condition: (any SqlCondition)? = nil) -> TypedExpression<Value?> {
+    TypedExpression(expression: expression.aggregate(.max, where: condition))
+  }
+
+  /// The greatest value: `max("a")`. NULL for no rows.
+  public func max<Wrapped>(where condition: (any SqlCondition)? = nil) -> TypedExpression<Wrapped?>
+  where Value == Wrapped? {
+    TypedExpression(expression: expression.aggregate(.max, where: condition))
+  }
+
+  /// All values as one text: `group_concat("a", ?)`. NULL for no rows.
+  ///
+  /// ```swift
+  /// Car.name.groupConcat(", ", orderBy: Car.price.desc)     // group_concat("name", ? ORDER BY "price" DESC)
+  /// ```
+  ///
+  /// Without an order the values are in an undefined one. An order needs SQLite 3.44; running it with an earlier one
+  /// throws `.misuse`. With an order it can't be a window function: that throws `.invalidStatement`.
+  public func groupConcat(
+    _ separator: String = ",", orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+  ) -> TypedExpression<String?> {
+    TypedExpression(
+      expression: expression.aggregate(
+        .groupConcat, [SqlExpression(separator)], orderBy: orderings, where: condition))
+  }
+
+  /// All distinct values as one text: `group_concat(DISTINCT "a")`. SQLite allows only a comma as their separator. NULL
+  /// for no rows. An order needs SQLite 3.44.
+  public func groupConcat(
+    distinct: Bool, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+  ) -> TypedExpression<String?> {
+    TypedExpression(
+      expression: expression.aggregate(.groupConcat, isDistinct: distinct, orderBy: orderings, where: condition))
+  }
+}
+
+extension TypedTerm where Value: SqlNumber {
+  /// The sum: `sum("a")`, an `Int` for integers of any size, a `Double` for `Float`. NULL for no rows.
+  ///
+  /// Running it throws on overflow of 64 bits.
+  public func sum(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> TypedExpression<Value.Sum?> {
+    TypedExpression(expression: expression.aggregate(.sum, isDistinct: distinct, where: condition))
+  }
+
+  /// The sum as a `Double`: `total("a")`. 0 for no rows.
+  public func total(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> TypedExpression<Double> {
+    TypedExpression(expression: expression.aggregate(.total, isDistinct: distinct, where: condition))
+  }
+
+  /// The average: `avg("a")`. NULL for no rows.
+  public func average(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> TypedExpression<Double?> {
+    TypedExpression(expression: expression.aggregate(.avg, isDistinct: distinct, where: condition))
+  }
+}
+
+extension SqlTerm {
+  /// The number of values that are not NULL, `count("a")`, or of distinct ones, `count(DISTINCT "a")`.
+  public func count(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> SqlExpression {
+    expression.aggregate(.count, isDistinct: distinct, where: condition)
+  }
+
+  /// The sum: `sum("a")`. NULL for no rows. Running it throws on integer overflow.
+  public func sum(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> SqlExpression {
+    expression.aggregate(.sum, isDistinct: distinct, where: condition)
+  }
+
+  /// The sum as a `Double`: `total("a")`. 0 for no rows.
+  public func total(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> SqlExpression {
+    expression.aggregate(.total, isDistinct: distinct, where: condition)
+  }
+
+  /// The average: `avg("a")`. NULL for no rows.
+  public func average(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> SqlExpression {
+    expression.aggregate(.avg, isDistinct: distinct, where: condition)
+  }
+
+  /// The least value: `min("a")`. NULL for no rows.
+  public func min(where condition: (any SqlCondition)? = nil) -> SqlExpression {
+    expression.aggregate(.min, where: condition)
+  }
+
+  /// The greatest value: `max("a")`. NULL for no rows.
+  public func max(where condition: (any SqlCondition)? = nil) -> SqlExpression {
+    expression.aggregate(.max, where: condition)
+  }
+
+  /// All values as one text: `group_concat("a", ?)`. NULL for no rows. Without an order the values are in an undefined
+  /// one; an order needs SQLite 3.44.
+  public func groupConcat(
+    _ separator: String = ",", orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+  ) -> SqlExpression {
+    expression.aggregate(.groupConcat, [SqlExpression(separator)], orderBy: orderings, where: condition)
+  }
+
+  /// All distinct values as one text: `group_concat(DISTINCT "a")`. SQLite allows only a comma as their separator. NULL
+  /// for no rows. An order needs SQLite 3.44.
+  public func groupConcat(
+    distinct: Bool, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+  ) -> SqlExpression {
+    expression.aggregate(.groupConcat, isDistinct: distinct, orderBy: orderings, where: condition)
+  }
+}

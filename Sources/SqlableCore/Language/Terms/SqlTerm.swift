@@ -1,0 +1,205 @@
+import FoundationEssentials
+
+/// A typed or untyped term.
+public protocol AnyTerm: Sendable {
+  var expression: SqlExpression { get }
+}
+
+/// An untyped ``Column`` or ``SqlExpression``. Its operators take values of any type.
+public protocol SqlTerm: AnyTerm {}
+
+/// A ``TypedColumn`` or ``TypedExpression``. Its operators take values of its type.
+public protocol TypedTerm<Value>: AnyTerm, Selectable where Value: SqlValue {}
+
+extension SqlExpression: SqlTerm {
+  @inlinable
+  public var expression: SqlExpression { self }
+}
+
+extension Column: SqlTerm {
+  public var expression: SqlExpression {
+    SqlExpression(.column(ColumnReference(self)), size: SqlExpression.Size())
+  }
+}
+
+extension TypedExpression: TypedTerm {}
+
+extension TypedColumn: TypedTerm {
+  public var expression: SqlExpression { column.expression }
+}
+
+extension TypedTerm {
+  /// The same term as a nullable one, for a column of a left-joined table that is selected without its model.
+  ///
+  /// ```swift
+  /// Car.leftJoin(Garage.self, on: Car.garageId == Garage.id).select(Car.name, Garage.city.typed(as: String?.self))
+  /// // SELECT "car"."name", "garage"."city" FROM "car" LEFT JOIN "garage" ON …
+  /// ```
+  public func typed(as type: Value?.Type) -> TypedExpression<Value?> { TypedExpression(expression: expression) }
+}
+
+extension SqlTerm {
+  /// The same term with a type, so that its values are read as that type. The SQL does not change.
+  public func typed<Value: SqlValue>(as type: Value.Type) -> TypedExpression<Value> {
+    TypedExpression(expression: expression)
+  }
+}
+
+extension SqlExpression {
+  /// A value to combine with this term. If the term is a column, the value takes the form that the column stores.
+  ///
+  /// - Parameter side: How it is compared; without one it must be a value that the column could hold.
+  package func value(_ value: any SqlValue, _ side: ComparedSide? = nil) -> SqlExpression {
+    guard let columnDefinition else { return SqlExpression(value) }
+    return SqlExpression(value, for: Column(columnDefinition), side)
+  }
+
+  @usableFromInline
+  func compared(_ comparison: BinaryOperator, with value: (any SqlValue)?) -> SqlExpression {
+    let right = value.map { self.value($0, comparison.side) } ?? SqlExpression(DatabaseValue.null)
+    if case .value(.null) = right.node {
+      // nil on the right means IS NULL: "= NULL" is never true.
+      switch comparison {
+      case .equal: return SqlExpression(.isNull(self))
+      case .notEqual: return SqlExpression(.isNotNull(self))
+      default: break
+      }
+    }
+    // A value compared with a column has been converted to its form, or rejected, already.
+    guard columnDefinition == nil else { return SqlExpression(.binary(comparison, self, right)) }
+    return combined(comparison, with: right)
+  }
+
+  /// The same for a value of a known type, without boxing it: most conditions compare a column with a value.
+  @inlinable
+  consuming func compared<Value: SqlValue>(_ comparison: BinaryOperator, with value: Value) -> SqlExpression {
+    guard let type = typeOfValues else { return compared(comparison, with: value as any SqlValue) }
+    do { return compared(comparison, in: try value.databaseValue(in: type)) } catch {
+      return SqlExpression(invalid: error, of: self)
+    }
+  }
+
+  /// The type of the column that the term is, if it compares values in the form in which it stores them.
+  @usableFromInline
+  var typeOfValues: ColumnType? {
+    switch node {
+    case .column(let reference), .qualified(_, let reference):
+      guard let type = reference.definition?.type, !type.comparesInAnotherForm else { return nil }
+      return type
+    default: return nil
+    }
+  }
+
+  /// Compares the column with a value in the form it stores; `=` and `<>` with NULL become `IS NULL` and `IS NOT NULL`.
+  @usableFromInline
+  consuming func compared(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
+    if case .null = storage, comparison == .equal { return SqlExpression(.isNull(self)) }
+    if case .null = storage, comparison == .notEqual { return SqlExpression(.isNotNull(self)) }
+    return combined(comparison, in: storage)
+  }
+
+  /// Combines the column with a value in the form it stores, also with NULL.
+  @usableFromInline
+  consuming func combined(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
+    if let defect = defect(ofComparing: storage) { return SqlExpression(invalid: defect, of: self) }
+    return SqlExpression(.binary(comparison, self, SqlExpression(storage)), size: .ofTwo)
+  }
+
+  /// The error if the column can't be compared with the value.
+  private func defect(ofComparing storage: DatabaseValue) -> (any Error)? {
+    do { _ = try storage.checked() } catch { return error }
+    guard let type = typeOfValues, !type.compares(with: storage.storageClass) else { return nil }
+    return type.mismatch(storage.storageClass)
+  }
+
+  /// An invalid comparison with a column; running it throws the error.
+  @usableFromInline
+  init(invalid error: any Error, of term: SqlExpression) {
+    self.init(invalid: error, column: term.columnDefinition.map(Column.init(_:)))
+  }
+
+  package func combined(_ operation: BinaryOperator, with value: any SqlValue) -> SqlExpression {
+    combined(operation, with: operand(value, operation))
+  }
+
+  /// A value that stands beside this term in an operation. Beside a decimal it takes its scale, or is a whole factor.
+  func operand(_ value: any SqlValue, _ operation: BinaryOperator) -> SqlExpression {
+    guard columnDefinition?.type.scale != nil, operation.takesDecimals else { return SqlExpression(value) }
+    guard operation == .times else { return self.value(value) }
+    let term = SqlExpression(value)
+    guard case .value(.text(let text)) = term.node, let factor = try? Decimal(databaseValue: .text(text)),
+      case .exact(let whole)? = try? DecimalUnits(factor, scale: 0)
+    else { return term }
+    return SqlExpression(DatabaseValue.integer(whole))
+  }
+
+  /// A quotient or remainder that is not optional, so a divisor that would make it NULL is an error.
+  func divided(_ operation: BinaryOperator, by value: any SqlValue) -> SqlExpression {
+    let divisor = operand(value, operation)
+    switch divisor.node {
+    case .value(.integer(0)), .value(.real(0)):
+      return SqlExpression(invalid: SqlError.invalidStatement("division by 0 gives NULL"))
+    // % converts both sides to integers, so a divisor below 1 becomes 0.
+    case .value(.real(let real)) where operation == .remainder && real.magnitude < 1:
+      return SqlExpression(invalid: SqlError.invalidStatement("the remainder of a division by less than 1 gives NULL"))
+    default: return combined(operation, with: divisor)
+    }
+  }
+
+  package func combined(_ operation: BinaryOperator, with other: SqlExpression) -> SqlExpression {
+    if let defect = SqlExpression.defect(of: operation, self, other) { return SqlExpression(invalid: defect) }
+    return SqlExpression(.binary(operation, self, other))
+  }
+
+  @inlinable
+  func isIn<Value: SqlValue>(_ values: some Sequence<Value>) -> SqlExpression {
+    guard let type = typeOfValues else { return isIn(values.map { $0 as any SqlValue }) }
+    var stored: [DatabaseValue] = []
+    stored.reserveCapacity(values.underestimatedCount)
+    for value in values {
+      do { stored.append(try value.databaseValue(in: type)) } catch { return SqlExpression(invalid: error, of: self) }
+    }
+    return isIn(stored)
+  }
+
+  /// Tests whether the column is one of these values, which are in the form it stores.
+  @usableFromInline
+  func isIn(_ values: [DatabaseValue]) -> SqlExpression {
+    for value in values {
+      if let defect = defect(ofComparing: value) { return SqlExpression(invalid: defect, of: self) }
+    }
+    return SqlExpression(.isIn(self, values))
+  }
+
+  @usableFromInline
+  func isIn(_ values: [any SqlValue]) -> SqlExpression {
+    var stored: [DatabaseValue] = []
+    stored.reserveCapacity(values.count)
+    for value in values {
+      let term = self.value(value, .equal)
+      guard case .value(let storage) = term.node else { return term }
+      stored.append(storage)
+    }
+    return SqlExpression(.isIn(self, stored))
+  }
+
+  func isBetween(_ low: any SqlValue, _ high: any SqlValue) -> SqlExpression {
+    SqlExpression(.between(self, value(low, .above), value(high, .below)))
+  }
+
+  /// Bounds that are terms.
+  func isBetween(_ low: SqlExpression, _ high: SqlExpression) -> SqlExpression {
+    for (comparison, bound) in [(BinaryOperator.greaterOrEqual, low), (.lessOrEqual, high)] {
+      if let defect = SqlExpression.defect(of: comparison, self, bound) { return SqlExpression(invalid: defect) }
+    }
+    return SqlExpression(.between(self, low, high))
+  }
+
+  package func isLike(_ pattern: SqlExpression, escape: Character?) -> SqlExpression {
+    SqlExpression(.like(self, pattern, escape: escape.map(String.init) ?? ""))
+  }
+
+  package func isLike(_ pattern: String, escape: Character?) -> SqlExpression {
+    isLike(SqlExpression(pattern), escape: escape)
+  }
+}

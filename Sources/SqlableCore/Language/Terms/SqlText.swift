@@ -1,0 +1,14 @@
+import FoundationEssentials
+
+/// Text or optional text, to which the text functions apply. Enums with text raw values and other custom types that are
+/// stored as text may conform.
+public protocol SqlText: SqlValue {
+  associatedtype Count: SqlValue = Int
+}
+
+extension String: SqlText {}
+extension URL: SqlText {}
+
+extension Optional: SqlText where Wrapped: SqlText {
+  public typealias Count = Int?
+}

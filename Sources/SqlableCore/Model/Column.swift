@@ -1,0 +1,170 @@
+import Synchronization
+
+/// An untyped column of a table: values are checked against its type when they are written, read or compared.
+///
+/// ```swift
+/// static let color = Column("color", .text, Default("black"))     // "color" TEXT NOT NULL DEFAULT 'black'
+/// ```
+///
+/// Declare columns as `static let`. A column is identified by its name and by where it is declared, so a filter on
+/// another table's column is an error even when the names match.
+public struct Column: Sendable {
+  @usableFromInline package let definition: ColumnDefinition
+
+  /// Declares a column. The name may be any text, including SQL keywords and quotes.
+  public init(
+    _ name: String, _ type: ColumnType, _ options: any ColumnOption...,
+    file: StaticString = #fileID, line: UInt = #line
+  ) {
+    self.init(name, type, options: options, file: file, line: line)
+  }
+
+  init(_ name: String, _ type: ColumnType, options: [any ColumnOption], file: StaticString, line: UInt) {
+    definition = ColumnDefinition(name: name, type: type, options: options, file: file, line: line)
+  }
+
+  public var name: String { definition.name }
+  public var type: ColumnType { definition.type }
+
+  /// Placeholder for a result column that belongs to no model.
+  static let unknown = Column("", .blob)
+
+  /// The address of the definition: the same for all copies, and unique once ``ColumnDefinition/keep()`` was called.
+  @usableFromInline
+  var identity: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(definition).toOpaque()) }
+}
+
+/// The declaration of a column: one object shared by all copies of the column, so that two are compared by address.
+@usableFromInline
+package final class ColumnDefinition: Sendable {
+  package let name: String
+  @usableFromInline package let type: ColumnType
+  package let options: ColumnOptions
+  /// The quoted name, as UTF-8.
+  let quotedName: [UInt8]
+  /// A hash of the name, compared before the names themselves.
+  @usableFromInline let nameHash: UInt32
+  /// Whether a `TableInfo`, which is never freed, holds the definition, so that its address is never reused.
+  private let keeping = Atomic<Bool>(false)
+  private let file: StaticString
+  private let line: UInt
+
+  /// The file and line of its declaration.
+  var declaration: String { "\(file):\(line)" }
+
+  init(name: String, type: ColumnType, options: [any ColumnOption], file: StaticString, line: UInt) {
+    self.name = name
+    self.type = type
+    self.options = options.reduce(into: ColumnOptions()) { $1.apply(to: &$0) }
+    self.file = file
+    self.line = line
+    quotedName = name.quotedBytes()
+    nameHash = ColumnDefinition.hash(of: name)
+  }
+
+  /// The column of an embedded struct's field, under its prefixed name.
+  init(embedding field: ColumnDefinition, name: String, isOptional: Bool, file: StaticString, line: UInt) {
+    self.name = name
+    type = isOptional ? .nullable(field.type) : field.type
+    options = field.options
+    self.file = file
+    self.line = line
+    quotedName = name.quotedBytes()
+    nameHash = ColumnDefinition.hash(of: name)
+  }
+
+  private static func hash(of name: String) -> UInt32 {
+    name.utf8.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
+  }
+
+  var isKept: Bool { keeping.load(ordering: .relaxed) }
+  func keep() { keeping.store(true, ordering: .relaxed) }
+
+  /// Whether both are the same declaration, whether evaluated once (`static let`) or repeatedly (`static var`, or in a
+  /// generic type).
+  func isSame(as other: ColumnDefinition) -> Bool {
+    self === other
+      || (line == other.line && name.isExactly(other.name) && type == other.type
+        && (file.utf8Start == other.file.utf8Start || file.description == other.file.description))
+  }
+}
+
+extension Column {
+  init(_ definition: ColumnDefinition) { self.definition = definition }
+}
+
+extension Column: Hashable {
+  /// Whether both come from the same declaration.
+  ///
+  /// Where the context also accepts an expression, `==` makes that: `filter(Bicycle.name == Bicycle.color)`.
+  @_disfavoredOverload
+  public static func == (left: Column, right: Column) -> Bool { left.definition.isSame(as: right.definition) }
+
+  /// Lets `switch column { case Bicycle.id: … }` compare columns.
+  @inlinable
+  public static func ~= (pattern: Column, column: Column) -> Bool {
+    // valueForColumn(_:) calls this for every case of its switch, for every column of every row, and most columns
+    // differ.
+    pattern.definition === column.definition
+      || (pattern.definition.nameHash == column.definition.nameHash && pattern.isSame(as: column))
+  }
+
+  @usableFromInline
+  func isSame(as other: Column) -> Bool { definition.isSame(as: other.definition) }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+/// A column whose values have a Swift type: values and terms of another type do not compile.
+///
+/// ```swift
+/// extension Car: Sqlable {
+///   static let price = column("price", Double.self)              // "price" REAL NOT NULL
+///   static let owner = column("owner_id", Int?.self)             // "owner_id" INTEGER
+/// }
+/// Car.read().filter(Car.price > 10_000)
+/// ```
+public struct TypedColumn<Model: Sqlable, Value: SqlValue>: Sendable, Hashable {
+  /// The untyped column, for `tableLayout`.
+  public let column: Column
+
+  init(_ column: Column) {
+    self.column = column
+  }
+
+  public var name: String { column.name }
+
+  /// Lets `switch column { case Car.id: … }` compare columns.
+  @inlinable
+  public static func ~= (pattern: TypedColumn, column: Column) -> Bool { pattern.column ~= column }
+}
+
+extension Sqlable {
+  /// Declares a typed column. Its SQL type follows from `Value`; an optional makes the column nullable.
+  public static func column<Value: SqlValue>(
+    _ name: String, _ type: Value.Type, _ options: any ColumnOption...,
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> TypedColumn<Self, Value> {
+    TypedColumn(Column(name, Value.columnType, options: options, file: file, line: line))
+  }
+
+  /// Declares a typed column with an explicit column type, such as `.date(.iso8601)`.
+  public static func column<Value: SqlValue>(
+    _ name: String, _ type: Value.Type, as columnType: ColumnType, _ options: any ColumnOption...,
+    file: StaticString = #fileID, line: UInt = #line
+  ) -> TypedColumn<Self, Value> {
+    let type = Value.columnType.isNullable ? .nullable(columnType) : columnType
+    return TypedColumn(Column(name, type, options: options, file: file, line: line))
+  }
+}
+
+/// A ``Column`` or a ``TypedColumn``.
+public protocol ColumnConvertible: Sendable {
+  var column: Column { get }
+}
+
+extension TypedColumn: ColumnConvertible {}
+
+extension Column: ColumnConvertible {
+  public var column: Column { self }
+}

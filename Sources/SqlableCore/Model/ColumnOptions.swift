@@ -1,0 +1,320 @@
+/// An option of a column: ``PrimaryKey``, ``NotNull``, ``Default``, ``Unique``, ``Check``, ``Collate``, ``Generated``,
+/// ``ForeignKey``, ``Unindexed`` or ``DeclaredType``.
+public protocol ColumnOption: Sendable {
+  func apply(to options: inout ColumnOptions)
+}
+
+/// The combined options of a column.
+public struct ColumnOptions: Sendable {
+  package var primaryKey: PrimaryKey?
+  package var notNull: ConstraintClauses?
+  package var unique: ConstraintClauses?
+  package var defaultValue: Default?
+  package var collation: Collate?
+  package var checks: [Check] = []
+  package var generated: Generated?
+  package var foreignKeys: [ForeignKeyReference] = []
+  package var isUnindexed = false
+  package var declaredType: DeclaredType?
+  /// What is wrong with the options: `two options Default`.
+  var defect: String?
+
+  package var isUnique: Bool { unique != nil }
+
+  /// Whether a column of a view may have them.
+  var standInView: Bool { standInFullText && !isUnindexed && declaredType == nil }
+
+  /// Whether a column of a full-text table may have them.
+  var standInFullText: Bool {
+    let isConstrained = notNull != nil || unique != nil || !checks.isEmpty || !foreignKeys.isEmpty
+    return !isConstrained && defaultValue == nil && collation == nil && generated == nil
+      && primaryKey?.autoincrement != true
+  }
+
+  /// Sets an option that a column can have once.
+  mutating func set<Option>(_ option: WritableKeyPath<ColumnOptions, Option?>, to value: Option, _ name: String) {
+    if self[keyPath: option] != nil { defect = "two options \(name)" }
+    self[keyPath: option] = value
+  }
+}
+
+/// Makes the column the table's primary key.
+///
+/// ```swift
+/// Column("id", .integer, PrimaryKey(autoincrement: true))     // "id" INTEGER PRIMARY KEY AUTOINCREMENT
+/// ```
+///
+/// An integer key that an insert leaves out gets the next free number; with `autoincrement`, one that was never used.
+/// Any other key is NOT NULL, even if the column's type is optional: an insert that leaves it out throws
+/// `.constraint(.notNull)` unless the column has a default. In a table that was created without NOT NULL it throws
+/// `.misuse`.
+public struct PrimaryKey: ColumnOption, Hashable {
+  package let autoincrement: Bool
+  package let isDescending: Bool
+  package let clauses: ConstraintClauses
+
+  /// - Parameters:
+  ///   - autoincrement: Whether SQLite never uses a number again; for an ascending integer key.
+  ///   - descending: Whether the key is in descending order. Such an integer key is not the rowid.
+  ///   - onConflict: What an insert or update with a key that exists does, unless the statement says it:
+  ///     `PRIMARY KEY ON CONFLICT REPLACE`. An insert that is ignored returns 0.
+  ///   - name: The constraint's name: `CONSTRAINT "name" PRIMARY KEY`.
+  public init(
+    autoincrement: Bool = false, descending: Bool = false, onConflict: ConflictPolicy? = nil, name: String? = nil
+  ) {
+    self.autoincrement = autoincrement
+    isDescending = descending
+    clauses = ConstraintClauses(name: name, onConflict: onConflict)
+  }
+
+  public func apply(to options: inout ColumnOptions) { options.set(\.primaryKey, to: self, "PrimaryKey") }
+}
+
+/// Says what a NULL in the column does, or names the constraint; that the column is NOT NULL follows from its type.
+///
+/// ```swift
+/// Column("color", .text, Default("black"), NotNull(onConflict: .replace))
+/// // "color" TEXT NOT NULL ON CONFLICT REPLACE DEFAULT 'black'
+/// ```
+///
+/// With `.replace` a NULL becomes the column's default, if it has one, and `.ignore` skips the row; otherwise the
+/// statement throws `.constraint(.notNull)`. A statement's own policy takes precedence. A nullable column can't have
+/// this option.
+public struct NotNull: ColumnOption, Hashable {
+  private let clauses: ConstraintClauses
+
+  public init(onConflict: ConflictPolicy? = nil, name: String? = nil) {
+    clauses = ConstraintClauses(name: name, onConflict: onConflict)
+  }
+
+  public func apply(to options: inout ColumnOptions) { options.set(\.notNull, to: clauses, "NotNull") }
+}
+
+/// The value stored when an insert leaves the column out, in the form that the column's type stores.
+///
+/// ```swift
+/// Column("color", .text, Default("black"))     // "color" TEXT NOT NULL DEFAULT 'black'
+/// ```
+///
+/// A value that the column does not store throws `.encoding` when the model is first used. It is a constant: SQL
+/// expressions such as the time of the insert can't be defaults.
+public struct Default: ColumnOption {
+  /// The value in every form. The value itself can't be kept: it need not be `Sendable`.
+  private var forms: [ColumnType.Base: Result<DatabaseValue, SqlError>]
+
+  public init(_ value: any SqlValue) {
+    func form(_ base: ColumnType.Base) -> Result<DatabaseValue, SqlError> {
+      Result { try value.databaseValue(in: ColumnType(base)).checked() }.mapError {
+        ($0 as? SqlError) ?? .misuse("the default can't be stored")
+      }
+    }
+    forms = ColumnType.Base.unscaled.reduce(into: [:]) { $0[$1] = form($1) }
+    for scale in ColumnType.scales {
+      let own = form(.decimal(scale: scale))
+      forms[.decimal(scale: scale)] = own
+      // What is no decimal is the same for any scale.
+      if case .success(let value) = own, value.storageClass != .integer { break }
+    }
+  }
+
+  package func value(in type: ColumnType) throws -> DatabaseValue {
+    // A value that is no decimal has the same form for any scale.
+    let other: ColumnType.Base = type.scale == nil ? type.base : .decimal(scale: 0)
+    guard let form = forms[type.base] ?? forms[other] else {
+      throw SqlError.misuse("a \(type.name) column can't have a default")
+    }
+    let value = try form.get()
+    guard type.stores(value) else { throw type.mismatch(value.storageClass) }
+    return value
+  }
+
+  /// An error about the default, with its place.
+  package static func located(_ error: any Error, table: String, column: Column) -> SqlError {
+    var error = ((error as? SqlError) ?? .misuse("the default can't be stored")).at(table: table, column: column.name)
+    if case .encoding(let mismatch) = error.kind {
+      error.message = "the default of \(table).\(column.name) should be \(mismatch.expected), but is \(mismatch.found)"
+    }
+    return error
+  }
+
+  public func apply(to options: inout ColumnOptions) { options.set(\.defaultValue, to: self, "Default") }
+}
+
+/// The collation by which text in the column is compared and ordered, unless a statement names another one.
+public enum Collate: ColumnOption, Hashable {
+  /// Byte by byte: SQLite's default.
+  case binary
+  /// Ignores the case of the letters A to Z.
+  case nocase
+  /// Ignores trailing spaces.
+  case rtrim
+  /// A ``Collation`` registered on the handle, by name.
+  case named(String)
+
+  public func apply(to options: inout ColumnOptions) { options.set(\.collation, to: self, "Collate") }
+}
+
+extension Collate {
+  // By bytes: Swift's == equates different encodings of a character, SQLite does not.
+  public static func == (left: Collate, right: Collate) -> Bool { left.sql == right.sql }
+  public func hash(into hasher: inout Hasher) { hasher.combine(sql) }
+}
+
+extension Collate: RawRepresentable {
+  /// The name of the collation.
+  public var rawValue: String {
+    switch self {
+    case .binary: "BINARY"
+    case .nocase: "NOCASE"
+    case .rtrim: "RTRIM"
+    case .named(let name): name
+    }
+  }
+
+  public init(rawValue: String) {
+    switch rawValue {
+    case "BINARY": self = .binary
+    case "NOCASE": self = .nocase
+    case "RTRIM": self = .rtrim
+    default: self = .named(rawValue)
+    }
+  }
+
+  /// The name in SQL, quoted unless it is built in.
+  package var sql: [UInt8] {
+    if case .named(let name) = self { name.quotedBytes() } else { [UInt8](rawValue.utf8) }
+  }
+}
+
+/// Sets the column's collation. Register it on every handle that uses the column.
+extension Collation: ColumnOption {
+  public func apply(to options: inout ColumnOptions) { options.set(\.collation, to: .named(name), "Collate") }
+}
+
+/// A condition that every row must satisfy, as an option of a column or a constraint of the table.
+///
+/// ```swift
+/// Column("price", .real, Check("price >= 0"))                                           // CHECK (price >= 0)
+/// static let tableConstraints: [TableConstraint] = [Check(Product.price >= 0)]          // CHECK ("price" >= 0.0)
+/// ```
+///
+/// A row that violates it throws `.constraint(.check)`. A condition that is NULL passes. A column or table can have
+/// several.
+public struct Check: ColumnOption, TableConstraint, Hashable {
+  package let expression: DeclaredExpression
+  package let clauses: ConstraintClauses
+
+  /// A condition in SQL.
+  ///
+  /// - Parameters:
+  ///   - sql: The condition, which is inserted unchanged: it must come from the program, never from user input.
+  ///   - name: The constraint's name, which the message of a violation has: `CONSTRAINT "name" CHECK (…)`.
+  public init(_ sql: String, name: String? = nil) { self.init(expression: .sql(sql), name: name) }
+
+  init(expression: DeclaredExpression, name: String?) {
+    self.expression = expression
+    clauses = ConstraintClauses(name: name)
+  }
+
+  public func apply(to options: inout ColumnOptions) { options.checks.append(self) }
+  public func write(to table: inout TableConstraints) { table.checks.append(self) }
+}
+
+/// Makes SQLite compute the column from others. It can be read and filtered on, but is never written.
+///
+/// ```swift
+/// Column("total", .real, Generated("price * amount", stored: true))
+/// // … GENERATED ALWAYS AS (price * amount) STORED
+/// ```
+public struct Generated: ColumnOption, Hashable {
+  package let expression: DeclaredExpression
+  package let isStored: Bool
+
+  /// An expression in SQL, which is inserted unchanged: it must come from the program, never from user input.
+  public init(_ sql: String, stored: Bool = false) { self.init(expression: .sql(sql), isStored: stored) }
+
+  init(expression: DeclaredExpression, isStored: Bool) {
+    self.expression = expression
+    self.isStored = isStored
+  }
+
+  public func apply(to options: inout ColumnOptions) { options.set(\.generated, to: self, "Generated") }
+}
+
+/// The action on a row when the row that it references is deleted or its key changes.
+public enum ForeignKeyAction: String, Sendable, Hashable, Codable {
+  case noAction = "NO ACTION"
+  case restrict = "RESTRICT"
+  case setNull = "SET NULL"
+  case setDefault = "SET DEFAULT"
+  case cascade = "CASCADE"
+}
+
+/// Makes the column reference a row of another table.
+///
+/// ```swift
+/// Column("owner_id", .nullable(.integer), ForeignKey<Person>(onDelete: .setNull))
+/// // "owner_id" INTEGER REFERENCES "person" ("id") ON DELETE SET NULL
+/// ```
+///
+/// Without a column it references the other table's primary key. A violation throws `.constraint(.foreignKey)`. A
+/// reference to a column that is neither the key nor unique, or not the other model's, throws `.misuse` when either
+/// model is first used by a statement of this one. A column can have several.
+public struct ForeignKey<Target: Sqlable>: ColumnOption {
+  private let reference: ForeignKeyReference
+
+  /// References the primary key. `name` is the constraint's: `CONSTRAINT "name" REFERENCES …`.
+  public init(
+    onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false,
+    name: String? = nil
+  ) {
+    reference = ForeignKeyReference(
+      to: Target.self, columns: { nil }, onDelete: onDelete, onUpdate: onUpdate, isDeferred: deferred, name: name)
+  }
+
+  /// References a column of your choice, which must be unique.
+  ///
+  /// The closure runs when the model is first used, so tables may reference one another and themselves.
+  public init(
+    column: @autoclosure @escaping @Sendable () -> any ColumnConvertible, onDelete: ForeignKeyAction = .noAction,
+    onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false, name: String? = nil
+  ) {
+    reference = ForeignKeyReference(
+      to: Target.self, columns: { [column().column.name] }, onDelete: onDelete, onUpdate: onUpdate,
+      isDeferred: deferred, name: name)
+  }
+
+  public func apply(to options: inout ColumnOptions) { options.foreignKeys.append(reference) }
+}
+
+/// A reference to another table. It reads the other model's properties when they are needed, not when it is declared:
+/// two models that reference each other would otherwise deadlock initializing their static properties.
+package struct ForeignKeyReference: Sendable {
+  /// The other table as its own declarations say, whether or not they agree with those of further models.
+  let target: @Sendable () -> TableInfo
+  package let table: @Sendable () -> String
+  /// The columns that it names; nil for the primary key.
+  let named: @Sendable () -> [String]?
+  package let onDelete: ForeignKeyAction
+  package let onUpdate: ForeignKeyAction
+  package let isDeferred: Bool
+  package let clauses: ConstraintClauses
+
+  init<Target: Sqlable>(
+    to model: Target.Type, columns: @escaping @Sendable () -> [String]?, onDelete: ForeignKeyAction,
+    onUpdate: ForeignKeyAction, isDeferred: Bool, name: String?
+  ) {
+    target = { TableInfo.declared(Target.self) }
+    table = { Target.tableName }
+    named = columns
+    (self.onDelete, self.onUpdate, self.isDeferred) = (onDelete, onUpdate, isDeferred)
+    clauses = ConstraintClauses(name: name)
+  }
+
+  /// The columns to which it refers; none if the other model has no key.
+  package var columns: [String] {
+    if let named = named() { return named }
+    let target = target()
+    return target.key.map { target.columns[$0].name }
+  }
+}

@@ -1,0 +1,38 @@
+/// The policy for rows that violate a uniqueness or NOT NULL constraint.
+///
+/// SQLite's FAIL and ROLLBACK are not supported: the former keeps a statement's partial changes, the latter rolls back
+/// a transaction without the code that opened it.
+public enum ConflictPolicy: String, Sendable, Hashable, Codable {
+  /// Rolls back the statement and throws.
+  case abort
+  /// Skips the row.
+  case ignore
+  /// Deletes the conflicting rows first.
+  case replace
+
+  /// What a statement says.
+  var sql: StaticString {
+    switch self {
+    case .abort: "OR ABORT "
+    case .ignore: "OR IGNORE "
+    case .replace: "OR REPLACE "
+    }
+  }
+}
+
+/// What a constraint says besides its rule.
+package struct ConstraintClauses: Sendable, Hashable {
+  @ByBytes var name: String?
+  var onConflict: ConflictPolicy?
+
+  init(name: String? = nil, onConflict: ConflictPolicy? = nil) {
+    self.onConflict = onConflict
+    self.name = name
+  }
+
+  /// `CONSTRAINT "name" UNIQUE ON CONFLICT REPLACE` for the rule `UNIQUE`.
+  package func around(_ rule: String) -> String {
+    (name.map { "CONSTRAINT \($0.quotedName) " } ?? "") + rule
+      + (onConflict.map { " ON CONFLICT \($0.rawValue.uppercased())" } ?? "")
+  }
+}

@@ -1,0 +1,208 @@
+// A model's declarations for full-text search.
+
+/// Whether a full-text table stores its text besides the index.
+public enum FullTextContent: Sendable, Hashable {
+  /// The text is stored: rows read back as they were written.
+  case stored
+  /// The text is not stored: all columns read as NULL, and rows can be inserted and found, but not updated or deleted.
+  case none
+}
+
+/// Excludes a column of a full-text table from the index: it is stored and can be read and filtered on, but not
+/// searched.
+///
+/// ```swift
+/// Column("url", .text, Unindexed())     // "url" UNINDEXED
+/// ```
+public struct Unindexed: ColumnOption, Hashable {
+  public init() {}
+
+  public func apply(to options: inout ColumnOptions) { options.isUnindexed = true }
+}
+
+/// A full-text index of some of a table's columns, kept up to date by triggers.
+///
+/// ```swift
+/// static let tableFullText = FullTextIndex(title, body, tokenizer: .porter)
+/// // CREATE VIRTUAL TABLE "article_fulltext" USING fts5("title", "body", content = 'article', content_rowid = 'id', …)
+/// ```
+///
+/// The text is stored once, in the table. The table needs an integer primary key, and the columns must be `TEXT`.
+public struct FullTextIndex: Sendable, Hashable {
+  let columns: [Column]
+  let tokenizer: Tokenizer
+  let prefixes: [Int]
+  let name: String?
+
+  /// - Parameters:
+  ///   - columns: The columns to index. Without any there is no index.
+  ///   - tokenizer: The tokenizer that splits text into words.
+  ///   - prefixes: The prefix lengths to index for fast prefix queries, in characters, 1 to 999.
+  ///   - name: The name of the index's table; the table's name and `_fulltext` by default.
+  public init(
+    _ columns: any ColumnConvertible..., tokenizer: Tokenizer = .unicode61, prefixes: [Int] = [], name: String? = nil
+  ) {
+    self.init(columns: columns.map(\.column), tokenizer: tokenizer, prefixes: prefixes, name: name)
+  }
+
+  package init(columns: [Column], tokenizer: Tokenizer = .unicode61, prefixes: [Int] = [], name: String? = nil) {
+    self.columns = columns
+    self.tokenizer = tokenizer
+    self.prefixes = prefixes
+    self.name = name
+  }
+}
+
+/// The full-text table of a model: the model's own table, or the index beside it.
+package struct FullTextTable: Sendable {
+  package enum Content: Sendable, Hashable {
+    case stored, none
+    /// The text is in the model's table, found by its key.
+    case external(table: String, key: String)
+  }
+
+  package let name: String
+  /// The attached database that it is in; nil for that of the statement's first such table.
+  let database: String?
+  /// The columns without the rowid.
+  package let columns: [Column]
+  package let tokenizer: Tokenizer
+  package let prefixes: [Int]
+  package let content: Content
+
+  init?(_ model: (some Sqlable).Type, columns: [Column]) {
+    for case .fullText(let tokenizer, let prefixes, let content) in model.tableOptions {
+      (name, database) = (model.tableName, nil)
+      self.columns = columns.filter { !$0.name.isSameName(as: FullTextTable.rowid) }
+      (self.tokenizer, self.prefixes) = (tokenizer, prefixes)
+      self.content = content == .none ? .none : .stored
+      return
+    }
+    let index = model.tableFullText
+    guard !index.columns.isEmpty else { return nil }
+    (name, database) = (index.name ?? model.tableName + "_fulltext", nil)
+    (self.columns, tokenizer, prefixes) = (index.columns, index.tokenizer, index.prefixes)
+    let key = columns.first { $0.definition.options.primaryKey != nil }
+    content = .external(
+      table: model.tableName, key: key?.name ?? model.tableConstraints.singleKey ?? FullTextTable.rowid)
+  }
+
+  /// The full-text table for another table with the same layout.
+  init(_ own: FullTextTable, besideTable table: String, in database: String?) {
+    (columns, tokenizer, prefixes) = (own.columns, own.tokenizer, own.prefixes)
+    self.database = database
+    switch own.content {
+    case .stored, .none: (name, content) = (table, own.content)
+    case .external(let former, _) where former.isExactly(table): (name, content) = (own.name, own.content)
+    case .external(_, let key): (name, content) = (table + "_fulltext", .external(table: table, key: key))
+    }
+  }
+
+  static let rowid = "rowid"
+
+  /// Whether it is an index beside the model's table.
+  package var isExternal: Bool {
+    if case .external = content { true } else { false }
+  }
+
+  /// The column of the model's table that holds a row's id.
+  var rowid: String {
+    if case .external(_, let key) = content { key } else { FullTextTable.rowid }
+  }
+
+  /// `"note"`, or `"archive"."note"`, where a table is named; a column's table is the name alone.
+  package var quotedName: String { name.quotedName(inDatabase: database) }
+
+  /// The position of an indexed column. Throws for a column that is not indexed.
+  package func position(of column: Column) throws -> Int {
+    guard let position = columns.position(of: column.definition), !column.definition.options.isUnindexed else {
+      throw SqlError.invalidStatement("column \(column.name) is not in the full-text index \(name)")
+        .at(table: name, column: column.name)
+    }
+    return position
+  }
+}
+
+extension [TableConstraint] {
+  /// The column that a constraint makes the whole primary key.
+  fileprivate var singleKey: String? {
+    let key = reduce(into: TableConstraints()) { $1.write(to: &$0) }.primaryKeys.first?.columns
+    return key?.count == 1 ? key?[0].name : nil
+  }
+}
+
+extension FullTextTable {
+  /// The error in the declaration, if any; every statement of the model throws it.
+  ///
+  /// - Parameter key: The primary key, if it is the rowid.
+  func defect(of model: (some Sqlable).Type, key: Column?, hasKey: Bool) -> SqlError? {
+    let message = (isExternal ? defect(besideTable: model, key) : defect(asTable: model, key, hasKey)) ?? defectOfIndex
+    return message.map { .misuse("the model of table \(model.tableName) \($0)").at(table: model.tableName) }
+  }
+
+  private var defectOfIndex: String? {
+    if name.isEmpty || name.utf8.contains(0) { return "has a full-text index with an empty name or a NUL byte in it" }
+    if tokenizer.arguments.contains(where: { $0.utf8.contains(0) }) || tokenizer.arguments[0].isEmpty {
+      return "has a tokenizer with an empty name or a NUL byte in it"
+    }
+    if prefixes.count > 31 || !prefixes.allSatisfy((1...999).contains) {
+      return "has invalid prefixes: FTS5 allows up to 31, of 1 to 999 characters"
+    }
+    if Set(columns.map(\.name.foldedName)).count < columns.count { return "has a column twice in its full-text index" }
+    for column in columns {
+      let options = column.definition.options
+      if column.name.isSameName(as: FullTextTable.rowid) || column.name.isSameName(as: "rank")
+        || column.name.isSameName(as: name)
+      {
+        return "has a full-text column named \(column.name), a name that FTS5 reserves"
+      }
+      if !options.isUnindexed, column.type.storageClass != .text {
+        return "indexes column \(column.name), which is not TEXT, for full-text search; Unindexed() excludes it"
+      }
+    }
+    if columns.allSatisfy(\.definition.options.isUnindexed) { return "has a full-text index without indexed columns" }
+    return nil
+  }
+
+  private func defect(asTable model: (some Sqlable).Type, _ key: Column?, _ hasKey: Bool) -> String? {
+    if model.tableOptions.count > 1 { return "is a full-text table, which can't have other table options" }
+    if !model.tableFullText.columns.isEmpty { return "is a full-text table, which can't have another full-text index" }
+    if !model.tableConstraints.isEmpty || !model.tableIndexes.isEmpty {
+      return "is a full-text table, which can't have constraints or indexes"
+    }
+    if hasKey, key?.name != FullTextTable.rowid {
+      return "is a full-text table, whose only possible key is an integer column named rowid"
+    }
+    if key == nil, model.tableLayout.contains(where: { $0.name.isSameName(as: FullTextTable.rowid) }) {
+      return "is a full-text table, whose column rowid must be an integer and PrimaryKey()"
+    }
+    for column in model.tableLayout {
+      let options = column.definition.options
+      if options.primaryKey?.autoincrement == true { return "is a full-text table, whose key can't be autoincrement" }
+      if !options.standInFullText {
+        return "is a full-text table, whose column \(column.name) can have no option except Unindexed()"
+      }
+    }
+    return nil
+  }
+
+  private func defect(besideTable model: (some Sqlable).Type, _ key: Column?) -> String? {
+    if name.isSameName(as: model.tableName) { return "has a full-text index with the table's own name" }
+    if key == nil {
+      let declared = model.tableLayout.first { $0.definition.options.primaryKey != nil }
+      guard let declared, declared.type.storageClass == .integer,
+        declared.definition.options.primaryKey?.isDescending == true
+      else {
+        return "has a full-text index but no integer primary key"
+      }
+      return "has a full-text index, but its descending key \(declared.name) is not the rowid, which the index needs"
+    }
+    for column in columns {
+      if model.tableLayout.position(of: column.definition) == nil {
+        return "has column \(column.name) in its full-text index but not in its layout"
+      }
+      if column.definition.options.isUnindexed { return "has Unindexed() on \(column.name), outside a full-text table" }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,223 @@
+/// The current row of a statement, passed to `init(row:)`.
+///
+/// It is valid only during that call; reading it later throws `.misuse`. Reading the columns in the order of the
+/// table's layout is fastest; any order works.
+public struct ReadRow {
+  @usableFromInline let state: UnsafeMutablePointer<RowState>
+  @usableFromInline let generation: UInt64
+
+  /// The statement's current row.
+  @inlinable
+  package init(_ statement: PreparedStatement) {
+    state = statement.row
+    generation = state.pointee.current
+  }
+
+  /// Returns the value of a column. A value that does not fit `Value` throws `.decoding`; NULL fits only an optional.
+  @inlinable
+  @inline(__always)
+  public func get<Value: SqlValue>(_ column: Column) throws -> Value {
+    let position = try position(of: column)
+    do {
+      return try Value.read(
+        from: ReadCell(
+          value: state.pointee.value(at: position), state: state, generation: generation,
+          type: column.definition.type))
+    } catch {
+      throw located(error, column: column.definition, position: position)
+    }
+  }
+
+  /// Returns the value of a typed column.
+  @inlinable
+  @inline(__always)
+  public func get<Model, Value>(_ column: TypedColumn<Model, Value>) throws -> Value {
+    try get(column.column)
+  }
+
+  /// Returns the value at a position of the result, counted from 0.
+  @inlinable
+  public func get<Value: SqlValue>(at position: Int, as type: Value.Type = Value.self) throws -> Value {
+    guard state.pointee.isCurrent(generation), position >= 0, position < state.pointee.count else {
+      throw missing(position)
+    }
+    #if DEBUG
+    state.pointee.noteRead(position)
+    #endif
+    return try value(at: position, type: Value.columnType)
+  }
+
+  @usableFromInline
+  func missing(_ position: Int) -> any Error {
+    do { try checkCurrent() } catch { return error }
+    return labelled(.misuse("the result has no column at position \(position)"))
+  }
+
+  /// Returns the value of the result column with this name. A model that is a part of a row, such as one of a join,
+  /// finds only its own columns. Throws `.misuse` if several columns have the name.
+  public func get<Value: SqlValue>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
+    try checkCurrent()
+    let columns = state.pointee.named
+    func isNamed(_ position: Int) -> Bool { state.pointee.columnName(at: position).map(name.isExactly) ?? false }
+    guard let position = columns.first(where: isNamed) else {
+      throw labelled(SqlError(.schema(.missingColumn(name)), message: "the result has no column \(name)", column: name))
+    }
+    guard !((position + 1)..<columns.upperBound).contains(where: isNamed) else {
+      throw labelled(.severalColumns(named: name))
+    }
+    return try get(at: position)
+  }
+
+  /// The names of the result's columns, those of other models of the row included.
+  public var columnNames: [String] {
+    get throws {
+      try checkCurrent()
+      return state.pointee.statement?.takeUnretainedValue().readColumnNames() ?? []
+    }
+  }
+
+  // MARK: Several models and values in one result
+
+  /// The number of columns in the result.
+  var count: Int { state.pointee.count }
+
+  /// Returns the value at a position, read as the value of a column of this type.
+  @inlinable
+  package func value<Value: SqlValue>(at position: Int, type: ColumnType) throws -> Value {
+    do {
+      return try Value.read(
+        from: ReadCell(
+          value: state.pointee.value(at: position), state: state, generation: generation, type: type))
+    } catch {
+      throw located(error, column: nil, position: position)
+    }
+  }
+
+  package func databaseValue(at position: Int) throws -> DatabaseValue {
+    do {
+      return try ReadCell(
+        value: state.pointee.value(at: position), state: state, generation: generation, type: .blob
+      ).databaseValue()
+    } catch {
+      throw located(error, column: nil, position: position)
+    }
+  }
+
+  @usableFromInline
+  func isNull(at position: Int) -> Bool {
+    ReadCell(value: state.pointee.value(at: position), state: state, generation: generation, type: .blob).isNull
+  }
+
+  /// Sets the columns from which the next model is read.
+  @usableFromInline
+  package func beginModel(at position: Int, count: Int) {
+    state.pointee.next = position
+    state.pointee.window = position..<min(position + count, state.pointee.count)
+  }
+
+  /// Reads the model from the columns of the current window.
+  @inlinable
+  @inline(__always)
+  package func model<Model: Sqlable>(_ type: Model.Type = Model.self) throws -> Model {
+    #if DEBUG
+    let model = try checkedModel(type)
+    #else
+    let model = try Model(row: self)
+    #endif
+    if state.pointee.hasFailed { noteRead() }
+    return model
+  }
+
+  // MARK: Finding the column
+
+  /// The column's position, predicted to be the next one.
+  @inlinable
+  @inline(__always)
+  func position(of column: Column) throws -> Int {
+    if state.pointee.isCurrent(generation) {
+      let next = state.pointee.next
+      // The next model's columns follow this one's, and may belong to the same model.
+      if next < state.pointee.window.upperBound, state.pointee.columns[next] == column.identity {
+        state.pointee.next = next &+ 1
+        return next
+      }
+    }
+    return try search(for: column)
+  }
+
+  @usableFromInline
+  func search(for column: Column) throws -> Int {
+    try checkCurrent()
+    let columns = state.pointee.columns
+    guard columns != RowState.noColumns else {
+      throw labelled(.misuse("this row must be read by name or position: its statement has no model"))
+    }
+    let range = state.pointee.searched
+    let found =
+      range.first { columns[$0] == column.identity }
+      ?? range.first {
+        Unmanaged<ColumnDefinition>.fromOpaque(columns[$0]).takeUnretainedValue().isSame(as: column.definition)
+      }
+    guard let found else {
+      throw labelled(
+        SqlError(
+          .schema(.missingColumn(column.name)), message: "the row has no column \(column.name) with this declaration",
+          sql: state.pointee.statement?.takeUnretainedValue().sql, column: column.name))
+    }
+    state.pointee.next = found + 1
+    state.pointee.noteRead(found)
+    return found
+  }
+
+  func labelled(_ error: SqlError) -> SqlError {
+    guard let connection = state.pointee.statement?.takeUnretainedValue().connection else { return error }
+    return error.labelled(connection.label).inTransaction(connection.transactionLevel > 0)
+  }
+
+  @usableFromInline
+  func checkCurrent() throws {
+    guard state.pointee.isCurrent(generation), state.pointee.handle != nil else {
+      throw SqlError.misuse("a row was read after its statement had moved on")
+    }
+  }
+
+  /// Returns the error with table, column, row and SQL. They are looked up only on failure.
+  @usableFromInline
+  func located(_ error: any Error, column: ColumnDefinition?, position: Int) -> any Error {
+    guard var error = error as? SqlError, error.column == nil, state.pointee.handle != nil else { return error }
+    error = labelled(error)
+    error.column = column?.name ?? state.pointee.columnName(at: position)
+    error.table = state.pointee.tableName(at: position)
+    error.rowId = rowId
+    error.sql = state.pointee.statement?.takeUnretainedValue().sql
+    if case .decoding(let mismatch) = error.kind {
+      let place = [error.table, error.column].compactMap { $0 }.joined(separator: ".")
+      error.message = "\(place) should hold \(mismatch.expected), but holds \(mismatch.found)"
+      if mismatch.found == "\(StorageClass.null)", error.sql?.contains("LEFT JOIN") == true {
+        error.message += "; a left join may have found no row: read it as an optional, in a query with typed(as:)"
+      }
+    }
+    guard let handle = state.pointee.handle, let tracer, tracer.didFailToRead(handle, error) else { return error }
+    state.pointee.hasFailed = true
+    return error.traced
+  }
+
+  private var tracer: StatementTracer? { state.pointee.statement?.takeUnretainedValue().connection.tracer }
+
+  /// A model has caught the errors of its row.
+  @usableFromInline
+  func noteRead() {
+    state.pointee.hasFailed = false
+    if let handle = state.pointee.handle { tracer?.didRead(handle) }
+  }
+
+  /// The row's id, if the statement selects the table's integer primary key.
+  private var rowId: Int? {
+    for position in state.pointee.searched {
+      let definition = Unmanaged<ColumnDefinition>.fromOpaque(state.pointee.columns[position]).takeUnretainedValue()
+      guard definition.options.primaryKey != nil, definition.type.storageClass == .integer else { continue }
+      return state.pointee.integer(at: position)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,273 @@
+/// A constraint of a table: ``Unique``, ``PrimaryKeys``, ``Check`` or ``ForeignKeys``.
+public protocol TableConstraint: Sendable {
+  func write(to table: inout TableConstraints)
+}
+
+/// The combined constraints of a table.
+public struct TableConstraints: Sendable {
+  /// The primary keys; more than one is an error.
+  package var primaryKeys: [KeyConstraint] = []
+  package var uniques: [KeyConstraint] = []
+  package var checks: [Check] = []
+  package var foreignKeys: [(columns: [String], reference: ForeignKeyReference)] = []
+
+  /// The names and conflict policies of these constraints and those of the columns.
+  func clauses(with columns: [Column]) -> [ConstraintClauses] {
+    var clauses: [ConstraintClauses] = []
+    for column in columns {
+      let options = column.definition.options
+      clauses += [options.primaryKey?.clauses, options.notNull, options.unique].compactMap(\.self)
+      clauses += options.checks.map(\.clauses) + options.foreignKeys.map(\.clauses)
+    }
+    clauses += (primaryKeys + uniques).map(\.clauses)
+    return clauses + checks.map(\.clauses) + foreignKeys.map(\.reference.clauses)
+  }
+}
+
+/// A primary key or a unique combination of columns.
+package struct KeyConstraint: Sendable, Hashable {
+  package let columns: [IndexColumn]
+  package let clauses: ConstraintClauses
+}
+
+/// Requires a value, or a combination of values, to be unique among the rows. NULLs never conflict.
+///
+/// ```swift
+/// Column("email", .text, Unique())                                                    // "email" TEXT NOT NULL UNIQUE
+/// static let tableConstraints: [TableConstraint] = [Unique(Bicycle.name, Bicycle.color)]   // UNIQUE ("name", "color")
+/// ```
+public struct Unique: ColumnOption, TableConstraint {
+  private let columns: [IndexColumn]
+  private let clauses: ConstraintClauses
+
+  /// Makes a single column unique, in its declaration.
+  ///
+  /// - Parameters:
+  ///   - onConflict: What an insert or update of a value that exists does, unless the statement says it:
+  ///     `UNIQUE ON CONFLICT IGNORE`.
+  ///   - name: The constraint's name: `CONSTRAINT "name" UNIQUE`.
+  public init(onConflict: ConflictPolicy? = nil, name: String? = nil) {
+    columns = []
+    clauses = ConstraintClauses(name: name, onConflict: onConflict)
+  }
+
+  /// Makes a combination of columns unique, in the table's constraints.
+  public init(
+    _ first: any IndexTerm, _ others: any IndexTerm..., onConflict: ConflictPolicy? = nil, name: String? = nil
+  ) {
+    columns = ([first] + others).map(\.indexColumn)
+    clauses = ConstraintClauses(name: name, onConflict: onConflict)
+  }
+
+  public func apply(to options: inout ColumnOptions) {
+    options.set(\.unique, to: clauses, "Unique")
+    if !columns.isEmpty { options.defect = "a Unique with columns, which belongs into tableConstraints" }
+  }
+
+  public func write(to table: inout TableConstraints) {
+    table.uniques.append(KeyConstraint(columns: columns, clauses: clauses))
+  }
+}
+
+/// A primary key of several columns.
+///
+/// ```swift
+/// static let tableConstraints: [TableConstraint] = [PrimaryKeys(Seat.row, Seat.number.desc)]
+/// // PRIMARY KEY ("row", "number" DESC)
+/// ```
+public struct PrimaryKeys: TableConstraint {
+  private let key: KeyConstraint
+
+  /// - Parameters:
+  ///   - columns: The columns, in the order of the key.
+  ///   - onConflict: What an insert or update with a key that exists does, unless the statement says it.
+  ///   - name: The constraint's name: `CONSTRAINT "name" PRIMARY KEY (…)`.
+  public init(_ columns: any IndexTerm..., onConflict: ConflictPolicy? = nil, name: String? = nil) {
+    self.init(columns: columns, onConflict: onConflict, name: name)
+  }
+
+  package init(columns: [any IndexTerm], onConflict: ConflictPolicy? = nil, name: String? = nil) {
+    key = KeyConstraint(
+      columns: columns.map(\.indexColumn), clauses: ConstraintClauses(name: name, onConflict: onConflict))
+  }
+
+  public func write(to table: inout TableConstraints) { table.primaryKeys.append(key) }
+}
+
+/// A foreign key of several columns.
+///
+/// ```swift
+/// ForeignKeys([a, b], to: Seat.self, [Seat.row, Seat.number])
+/// // FOREIGN KEY ("a", "b") REFERENCES "seat" ("row", "number")
+/// ```
+public struct ForeignKeys: TableConstraint {
+  private let columns: [String]
+  private let reference: ForeignKeyReference
+
+  public init<Target: Sqlable>(
+    _ columns: [any ColumnConvertible], to target: Target.Type,
+    _ targetColumns: @autoclosure @escaping @Sendable () -> [any ColumnConvertible],
+    onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false,
+    name: String? = nil
+  ) {
+    self.columns = columns.map(\.column.name)
+    reference = ForeignKeyReference(
+      to: Target.self, columns: { targetColumns().map(\.column.name) }, onDelete: onDelete, onUpdate: onUpdate,
+      isDeferred: deferred, name: name)
+  }
+
+  public func write(to table: inout TableConstraints) { table.foreignKeys.append((columns, reference)) }
+}
+
+/// A column of an index or key, or a term of an index, with its direction.
+public struct IndexColumn: Sendable, Hashable {
+  /// The column's name, or the words of the term.
+  @ByBytes private var text: String?
+  package let isDescending: Bool
+  /// The term; nil for a column.
+  package let term: DeclaredExpression?
+
+  package var name: String { text ?? "" }
+
+  package init(name: String, isDescending: Bool) {
+    (self.isDescending, term) = (isDescending, nil)
+    text = name
+  }
+
+  init(_ term: DeclaredExpression, isDescending: Bool) {
+    (self.isDescending, self.term) = (isDescending, term)
+    text = term.words.joined(separator: "_")
+  }
+
+  /// An expression of an index, in SQL.
+  ///
+  /// ```swift
+  /// Index(IndexColumn(sql: "lower(name)"))     // CREATE INDEX "bicycle_lower_name" ON "bicycle" (lower(name))
+  /// ```
+  ///
+  /// The text is inserted unchanged: it must come from the program, never from user input.
+  public init(sql: String, descending: Bool = false) { self.init(.sql(sql), isDescending: descending) }
+}
+
+/// What an index or key is over: a column, or in an index a term, ascending, or descending with `.desc`.
+public protocol IndexTerm: Sendable {
+  var indexColumn: IndexColumn { get }
+}
+
+extension IndexColumn: IndexTerm {
+  public var indexColumn: IndexColumn { self }
+}
+
+extension Column: IndexTerm {
+  public var indexColumn: IndexColumn { IndexColumn(name: name, isDescending: false) }
+}
+
+extension TypedColumn: IndexTerm {
+  public var indexColumn: IndexColumn { IndexColumn(name: name, isDescending: false) }
+}
+
+/// An index of a table.
+///
+/// ```swift
+/// static let tableIndexes = [Index(color), Index(name, color.desc, unique: true), Index(name.lowercase())]
+/// // CREATE INDEX "bicycle_color" ON "bicycle" ("color")
+/// // CREATE UNIQUE INDEX "bicycle_name_color_desc" ON "bicycle" ("name", "color" DESC)
+/// // CREATE INDEX "bicycle_lower_name" ON "bicycle" (lower("name"))
+/// ```
+///
+/// Values in a term become literals, and what can't stand in a ``Check`` can't stand in it. SQLite uses the index of a
+/// term for the same term in a statement: see the guide on schemas.
+public struct Index: Sendable, Hashable {
+  package let columns: [IndexColumn]
+  package let isUnique: Bool
+  /// Which rows are in it; nil for all.
+  package let condition: DeclaredExpression?
+  private let givenName: String?
+
+  /// - Parameters:
+  ///   - columns: The columns or terms, in the order of the index.
+  ///   - unique: Whether no two rows may have the same values in them. Rows with a NULL never conflict.
+  ///   - name: The index's name; by default the table's and the columns' names, joined by underscores.
+  public init(_ columns: any IndexTerm..., unique: Bool = false, name: String? = nil) {
+    self.init(columns: columns.map(\.indexColumn), isUnique: unique, name: name)
+  }
+
+  /// An index of the rows that satisfy a condition in SQL, which is inserted unchanged: it must come from the program,
+  /// never from user input.
+  public init(_ columns: any IndexTerm..., unique: Bool = false, where condition: String, name: String? = nil) {
+    self.init(columns: columns.map(\.indexColumn), isUnique: unique, condition: .sql(condition), name: name)
+  }
+
+  package init(
+    columns: [IndexColumn], isUnique: Bool = false, condition: DeclaredExpression? = nil, name: String? = nil
+  ) {
+    (self.columns, self.isUnique, self.condition, givenName) = (columns, isUnique, condition, name)
+  }
+
+  package func name(inTable table: String) -> String { givenName ?? automaticName(inTable: table) { $0 } }
+
+  /// The names that it had before a table or its columns got other names; empty for a given name.
+  ///
+  /// - Parameters:
+  ///   - tables: The names of the table.
+  ///   - columns: The old names of columns by their folded new ones.
+  package func formerNames(inTables tables: [String], columns: [[UInt8]: String]) -> [String] {
+    guard givenName == nil else { return [] }
+    return tables.flatMap { table in
+      [automaticName(inTable: table) { columns[$0.foldedName] ?? $0 }, automaticName(inTable: table) { $0 }]
+    }
+  }
+
+  private func automaticName(inTable table: String, _ renamed: (String) -> String) -> String {
+    let terms = columns.map { column in
+      (column.term?.words.map(renamed).joined(separator: "_") ?? renamed(column.name))
+        + (column.isDescending ? "_desc" : "")
+    }
+    return ([table] + terms + (condition.map { ["where"] + $0.words.map(renamed) } ?? [])).joined(separator: "_")
+  }
+
+  /// The names of its columns; nil if it is over a term, or has not all rows.
+  var columnsOfAllRows: [String]? {
+    condition == nil && columns.allSatisfy { $0.term == nil } ? columns.map(\.name) : nil
+  }
+}
+
+/// A property of a whole table.
+public enum TableOption: Sendable, Hashable {
+  /// Makes SQLite reject values whose class differs from the column's.
+  case strict
+  /// Stores the rows in the order of the primary key, without a rowid.
+  case withoutRowid
+  /// Makes the table itself a full-text table, `CREATE VIRTUAL TABLE … USING fts5(…)`.
+  ///
+  /// ```swift
+  /// static let tableOptions: [TableOption] = [.fullText(tokenizer: .porter, prefixes: [2, 3])]
+  /// // CREATE VIRTUAL TABLE "note" USING fts5("title", "body", tokenize = 'porter …', prefix = '2 3')
+  /// ```
+  ///
+  /// Its columns are `TEXT`; others must be ``Unindexed``. A key must be an integer column named `rowid`.
+  ///
+  /// - Parameters:
+  ///   - tokenizer: The tokenizer that splits text into words.
+  ///   - prefixes: The prefix lengths to index for fast prefix queries, in characters, 1 to 999.
+  ///   - content: Whether the text is stored besides the index.
+  case fullText(tokenizer: Tokenizer = .unicode61, prefixes: [Int] = [], content: FullTextContent = .stored)
+  /// Makes the table a view, which can only be read.
+  ///
+  /// ```swift
+  /// static let tableOptions: [TableOption] = [.view(View(Bicycle.select(Bicycle.color, Bicycle.id.count())…))]
+  /// // CREATE VIEW "color_count" ("color", "count") AS SELECT "color", count("id") FROM "bicycle" …
+  /// ```
+  ///
+  /// Its columns have types and nothing else, but one of them may be the ``PrimaryKey`` by which `byId(_:)` finds a
+  /// row. Changing it and observing it throws `.misuse`.
+  case view(View)
+}
+
+extension [TableOption] {
+  /// The view that the table is; nil for a table.
+  var view: View? {
+    for case .view(let view) in self { return view }
+    return nil
+  }
+}

@@ -1,0 +1,201 @@
+// Contradictions in a model's declarations, and between them and the models to which its foreign keys refer.
+
+extension TableInfo {
+  /// Returns the first contradiction; nil if there is none.
+  func findDefect() -> SqlError? {
+    do throws(SqlError) {
+      try checkNames()
+      if untyped != nil { return nil }
+      if view != nil { try checkView() }
+      try checkOptions()
+      try checkKey()
+      try checkIndexes()
+      try checkConstraints()
+      try checkForeignKeys()
+    } catch { return error }
+    return fullText?.defect(of: modelType, key: keyIsRowid ? columns[key[0]] : nil, hasKey: !key.isEmpty)
+  }
+
+  private func wrong(_ message: String, _ column: String? = nil) -> SqlError {
+    SqlError.misuse("the model \(modelType) of table \(name) \(message)").at(table: name, column: column)
+  }
+
+  private func checkNames() throws(SqlError) {
+    if self === TableInfo.excessive { throw .misuse("the program has made too many tables without a model") }
+    if name.isEmpty || name.utf8.contains(0) { throw wrong("has an empty name or a NUL byte in it") }
+    if columns.isEmpty, untyped == nil {
+      guard modelType != TableRow.self else {
+        throw SqlError.misuse("TableRow has no table of its own; a Table makes the statements")
+      }
+      throw wrong("has no columns")
+    }
+    if columns.contains(where: { $0.name.isEmpty || $0.name.utf8.contains(0) }) {
+      throw wrong("has a column with an empty name or a NUL byte in it")
+    }
+    if let name = columns.map(\.name).firstDoubled { throw wrong("has two columns with the same name, \(name)", name) }
+  }
+
+  private func checkView() throws(SqlError) {
+    if options.count > 1 { throw wrong("is a view, which has no other options") }
+    if !indexes.isEmpty { throw wrong("is a view, which has no indexes") }
+    let key = constraints.primaryKeys.map(\.clauses)
+    if constraints.clauses(with: []).count > key.count { throw wrong("is a view, which has no constraints") }
+    for column in columns where !column.definition.options.standInView {
+      throw wrong("is a view, whose column \(column.name) can have no option but PrimaryKey()", column.name)
+    }
+  }
+
+  private func checkOptions() throws(SqlError) {
+    for column in columns {
+      let options = column.definition.options
+      func wrong(_ message: String) -> SqlError { self.wrong("has column \(column.name), \(message)", column.name) }
+      if let defect = options.defect { throw wrong("which has \(defect)") }
+      if let type = options.declaredType, !DeclaredType.isType(type.sql) {
+        throw wrong("whose DeclaredType is no name of a type; write words, and numbers in parentheses: DECIMAL(10, 2)")
+      }
+      if let scale = column.type.scale, !ColumnType.scales.contains(scale) {
+        throw wrong("whose scale is \(scale) instead of 0 to 18")
+      }
+      if let key = options.primaryKey, key.autoincrement, !keyIsRowid || key.isDescending {
+        throw wrong("which has autoincrement, but is not the only, ascending integer key of a table with rowids")
+      }
+      let isKey = key.contains { columns[$0].name.isExactly(column.name) }
+      if options.notNull != nil, column.type.isNullable, !isKey {
+        throw wrong("which has NotNull() but a nullable type")
+      }
+      for check in options.checks { try self.check(check.expression, of: "a check of column \(column.name)") }
+      if let generated = options.generated {
+        try check(generated.expression, of: "the generated column \(column.name)")
+        if options.defaultValue != nil { throw wrong("which is generated and can't have a default") }
+        if options.primaryKey != nil { throw wrong("which is generated and can't be the primary key") }
+      }
+      guard let value = options.defaultValue else { continue }
+      do { _ = try value.value(in: column.type) } catch {
+        throw Default.located(error, table: name, column: column)
+      }
+    }
+    if columns.allSatisfy({ $0.definition.options.generated != nil }) { throw wrong("has only generated columns") }
+  }
+
+  private func checkKey() throws(SqlError) {
+    let declared = columns.filter { $0.definition.options.primaryKey != nil }.count
+    if declared > 1 { throw wrong("has two primary keys; PrimaryKeys(a, b) declares a key of two columns") }
+    if declared + constraints.primaryKeys.count > 1 { throw wrong("has two primary keys") }
+    for key in constraints.primaryKeys {
+      try check(key.columns, of: "a primary key")
+      for column in key.columns {
+        if let place = position(named: column.name), columns[place].definition.options.generated != nil {
+          throw wrong("has a primary key on the generated column \(column.name)", column.name)
+        }
+      }
+    }
+    if isWithoutRowid, key.isEmpty { throw wrong("is WITHOUT ROWID, which needs a primary key") }
+  }
+
+  private func checkIndexes() throws(SqlError) {
+    let names = indexes.map { $0.name(inTable: name) }
+    if let name = names.firstDoubled {
+      throw wrong("has two indexes with the same name, \(name); give one another: Index(…, name: …)")
+    }
+    for (index, name) in zip(indexes, names) {
+      if name.isEmpty || name.utf8.contains(0) { throw wrong("has an index with an empty name or a NUL byte in it") }
+      if name.foldedName.starts(with: "sqlite_".utf8) {
+        throw wrong("has the index \(name), whose name SQLite reserves for its own")
+      }
+      if name.isSameName(as: self.name) { throw wrong("has an index with the name of the table") }
+      try check(index.columns, of: "the index \(name)", canHaveTerms: true)
+      if let condition = index.condition { try check(condition, of: "the condition of the index \(name)") }
+    }
+  }
+
+  private func checkConstraints() throws(SqlError) {
+    for unique in constraints.uniques { try check(unique.columns, of: "a Unique constraint") }
+    for constraint in constraints.checks { try check(constraint.expression, of: "a check") }
+    let names = constraints.clauses(with: columns).compactMap(\.name)
+    if names.contains(where: { $0.isEmpty || $0.utf8.contains(0) }) {
+      throw wrong("has a constraint with an empty name or a NUL byte in it")
+    }
+    if let name = names.firstDoubled { throw wrong("has two constraints with the same name, \(name)") }
+  }
+
+  /// Throws unless all columns are the table's, and each is there once.
+  private func check(
+    _ columns: [IndexColumn], of what: String, canHaveTerms: Bool = false
+  ) throws(SqlError) {
+    if columns.isEmpty { throw wrong("has \(what) without columns") }
+    for term in columns.compactMap(\.term) {
+      if !canHaveTerms { throw wrong("has \(what) with a term that is no column") }
+      try check(term, of: what)
+    }
+    try check(names: columns.filter { $0.term == nil }.map(\.name), of: what)
+  }
+
+  /// Throws unless the expression can stand in the table's declaration.
+  private func check(_ expression: DeclaredExpression, of what: String) throws(SqlError) {
+    do { _ = try expression.sql(for: self) { "\($0)" } } catch {
+      let error = error as? SqlError
+      throw wrong("has \(what) that can't be declared: \(error?.message ?? "\(error as Any)")", error?.column)
+    }
+  }
+
+  private func check(names: [String], of what: String) throws(SqlError) {
+    if let unknown = names.first(where: { position(named: $0) == nil }) {
+      throw wrong("has \(what) on column \(unknown), one that is not in its layout", unknown)
+    }
+    if let name = names.firstDoubled { throw wrong("has \(what) with the column \(name) twice", name) }
+  }
+
+  // MARK: Foreign keys
+
+  private func checkForeignKeys() throws(SqlError) {
+    for column in columns {
+      for reference in column.definition.options.foreignKeys { try check(reference, from: [column.name]) }
+    }
+    for (columns, reference) in constraints.foreignKeys {
+      if columns.isEmpty { throw wrong("has a foreign key without columns") }
+      try check(names: columns, of: "a foreign key")
+      try check(reference, from: columns)
+    }
+  }
+
+  /// Throws unless the columns to which a foreign key refers are those of the other table's key, or are unique.
+  private func check(_ reference: ForeignKeyReference, from columns: [String]) throws(SqlError) {
+    let (target, referred) = (reference.target(), reference.columns)
+    func wrong(_ message: String) -> SqlError {
+      self.wrong("has a foreign key on \(columns.joined(separator: ", ")) \(message)", columns[0])
+    }
+    if referred.isEmpty { throw wrong("to table \(target.name), which has no primary key") }
+    if referred.count != columns.count {
+      throw wrong(
+        "that can't refer to \(referred.count) columns of \(target.name): \(referred.joined(separator: ", "))")
+    }
+    if let unknown = referred.first(where: { name in !target.columns.contains { $0.name.isSameName(as: name) } }) {
+      throw wrong("to \(target.name).\(unknown), a column that the model \(target.modelType) does not have")
+    }
+    guard target.hasUniqueKey(of: referred) else {
+      let names = referred.count == 1 ? "\(target.name).\(referred[0])" : "(\(referred.joined(separator: ", ")))"
+      let place = referred.count == 1 ? "" : " of table \(target.name)"
+      throw wrong("to \(names)\(place), which is neither the primary key nor unique")
+    }
+  }
+
+  /// Whether no two rows can have the same values in these columns, as SQLite demands it of those to which a foreign
+  /// key refers.
+  private func hasUniqueKey(of names: [String]) -> Bool {
+    func isSame(_ other: [String]) -> Bool {
+      other.count == names.count && other.allSatisfy { name in names.contains(where: name.isSameName) }
+    }
+    if !key.isEmpty, isSame(key.map { columns[$0].name }) { return true }
+    if columns.contains(where: { $0.definition.options.isUnique && isSame([$0.name]) }) { return true }
+    return constraints.uniques.contains { isSame($0.columns.map(\.name)) }
+      || indexes.contains { $0.isUnique && $0.columnsOfAllRows.map(isSame) == true }
+  }
+}
+
+extension [String] {
+  /// The first of these names that SQLite treats as the name of an earlier one.
+  package var firstDoubled: String? {
+    var seen: Set<[UInt8]> = []
+    return first { !seen.insert($0.foldedName).inserted }
+  }
+}

@@ -1,0 +1,374 @@
+import Synchronization
+
+/// A model's declarations, evaluated once per process and never freed.
+@usableFromInline
+package final class TableInfo: Sendable {
+  private let model: ObjectIdentifier
+  package let modelType: any Sqlable.Type
+  package let name: String
+  /// The attached database that it is in; nil for the first database that has such a table.
+  package let database: String?
+  /// The name of the table that its model names.
+  package let modelName: String
+  @usableFromInline package let columns: [Column]
+  /// The number of columns.
+  @usableFromInline package let count: Int
+  /// The identities of the columns, in order, for predicting which column is read next; ``RowState/noColumn`` ends
+  /// them.
+  @usableFromInline nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
+  /// What writing the columns needs, in order; a cell for no column ends them.
+  @usableFromInline package nonisolated(unsafe) let cells: UnsafePointer<Cell>
+  /// The positions of the primary key's columns, in the key's order; empty without one.
+  package let key: [Int]
+  /// Whether the key is a single integer column, which then is the rowid.
+  package let keyIsRowid: Bool
+  package let isWithoutRowid: Bool
+  /// Whether the key is a single integer column, rowid or not.
+  var hasIntegerKey: Bool { key.count == 1 && columns[key[0]].type.storageClass == .integer }
+  package let constraints: TableConstraints
+  /// Whether a constraint ignores or replaces rows that conflict.
+  package let ignoresOrReplaces: Bool
+  /// What is known of a table without a model; nil for one that has a model.
+  let untyped: UntypedTable?
+  package let indexes: [Index]
+  package let options: [TableOption]
+  /// The view that it is; nil for a table.
+  package let view: View?
+  /// The full-text table that the table is, or its full-text index.
+  package let fullText: FullTextTable?
+  /// `"table"`, or `"database"."table"`
+  package let quotedName: [UInt8]
+  /// `SELECT "a", "b", "c" FROM "table"`
+  let selectAll: [UInt8]
+  /// Whether the model's declarations were checked, and are without a contradiction.
+  private let isSound = Atomic<Bool>(false)
+  /// The columns of the keys of a model that is written and read by `Codable`; nil until one needs them. Sound: what
+  /// it points to is never freed.
+  nonisolated(unsafe) let keyedColumns = Atomic<UnsafeRawPointer?>(nil)
+  #if DEBUG
+  /// Whether a row was read, and one was written, with every column.
+  let (isReadChecked, isWriteChecked) = (ColumnCheck(), ColumnCheck())
+  #endif
+
+  /// What writing a value needs to know about its column: plain bits, so that writing retains nothing.
+  @usableFromInline
+  package struct Cell {
+    /// The same as in `identities`, but ``RowState/noColumn`` for a generated column, which is never written.
+    @usableFromInline let identity: UnsafeRawPointer
+    @usableFromInline let type: ColumnType
+    /// The classes of values that need no further check; see ``ColumnType/accepted``.
+    @usableFromInline let accepted: UInt8
+    package let isGenerated: Bool
+    /// Whether the column belongs to the primary key.
+    @usableFromInline let isKey: Bool
+
+    fileprivate init(_ definition: ColumnDefinition, isKey: Bool) {
+      self.isKey = isKey
+      isGenerated = definition.options.generated != nil
+      identity = isGenerated ? RowState.noColumn : UnsafeRawPointer(Unmanaged.passUnretained(definition).toOpaque())
+      type = definition.type
+      accepted = definition.type.accepted
+    }
+
+    /// The cell after the last column.
+    fileprivate init() {
+      isGenerated = true
+      isKey = false
+      identity = RowState.noColumn
+      type = .blob
+      accepted = 0
+    }
+  }
+
+  private init(_ model: (some Sqlable).Type) {
+    self.model = ObjectIdentifier(model)
+    modelType = model
+    let columns = model.tableLayout
+    self.columns = columns
+    count = columns.count
+    name = model.tableName
+    (database, modelName) = (nil, name)
+    indexes = model.tableIndexes
+    options = model.tableOptions
+    view = options.view
+    untyped = nil
+    constraints = model.tableConstraints.reduce(into: TableConstraints()) { $1.write(to: &$0) }
+    ignoresOrReplaces = constraints.clauses(with: columns).contains {
+      $0.onConflict == .ignore || $0.onConflict == .replace
+    }
+    isWithoutRowid = options.contains(.withoutRowid)
+    quotedName = name.quotedBytes()
+    let quotedColumns = columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8))
+    selectAll = Array("SELECT ".utf8) + quotedColumns + Array(" FROM ".utf8) + quotedName
+    let declared = columns.indices.filter { columns[$0].definition.options.primaryKey != nil }
+    let composite = constraints.primaryKeys.first?.columns ?? []
+    key =
+      declared.isEmpty
+      ? composite.compactMap { key in columns.firstIndex { $0.name.isExactly(key.name) } } : declared
+    (identities, cells) = TableInfo.memory(of: columns, key: key)
+    // SQLite makes any single integer key the rowid, except one declared PRIMARY KEY DESC: an old quirk.
+    keyIsRowid =
+      key.count == 1 && columns[key[0]].type.storageClass == .integer && !isWithoutRowid && view == nil
+      && columns[key[0]].definition.options.primaryKey?.isDescending != true
+      && columns[key[0]].definition.options.declaredType?.sql.isSameName(as: "INTEGER") != false
+    fullText = FullTextTable(model, columns: columns)
+  }
+
+  // Sound: the memory behind both pointers is written here, before it is shared, and never freed.
+  private static func memory(
+    of columns: [Column], key: [Int]
+  ) -> (UnsafePointer<UnsafeRawPointer>, UnsafePointer<Cell>) {
+    let identities = UnsafeMutableBufferPointer<UnsafeRawPointer>.allocate(capacity: columns.count + 1)
+    _ = identities.initialize(from: columns.map(\.identity) + [RowState.noColumn])
+    let cells = UnsafeMutableBufferPointer<Cell>.allocate(capacity: columns.count + 1)
+    _ = cells.initialize(from: columns.indices.map { Cell(columns[$0].definition, isKey: key.contains($0)) } + [Cell()])
+    return (UnsafePointer(identities.baseAddress.unsafelyUnwrapped), UnsafePointer(cells.baseAddress.unsafelyUnwrapped))
+  }
+
+  /// The columns of a named query, which has no model.
+  private init(columnsOf types: [ColumnType]) {
+    model = ObjectIdentifier(Nothing.self)
+    modelType = Nothing.self
+    (name, database, modelName) = ("", nil, "")
+    columns = types.enumerated().map { Column("c\($0 + 1)", $1) }
+    count = types.count
+    (identities, cells) = TableInfo.memory(of: columns, key: [])
+    (key, keyIsRowid, isWithoutRowid) = ([], false, false)
+    (constraints, indexes, options, fullText) = (TableConstraints(), [], [], nil)
+    (ignoresOrReplaces, untyped, view) = (false, nil, nil)
+    quotedName = name.quotedBytes()
+    selectAll = []
+    isSound.store(true, ordering: .relaxed)
+  }
+
+  /// A table without a model; see ``UntypedTable``.
+  init(_ table: UntypedTable) {
+    model = ObjectIdentifier(TableRow.self)
+    modelType = TableRow.self
+    (name, database, modelName) = (table.name, table.database, table.name)
+    columns = table.declarations
+    count = columns.count
+    key = table.key
+    (identities, cells) = TableInfo.memory(of: columns, key: key)
+    keyIsRowid = key.count == 1 && table.columns[key[0]].isRowid
+    isWithoutRowid = table.isWithoutRowid
+    (constraints, indexes, options, fullText) = (TableConstraints(), [], [], nil)
+    (untyped, view) = (table, nil)
+    // What the constraints say is not known.
+    ignoresOrReplaces = true
+    quotedName = Array(name.quotedName(inDatabase: database).utf8)
+    let quotedColumns = columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8))
+    selectAll = Array("SELECT ".utf8) + quotedColumns + Array(" FROM ".utf8) + quotedName
+  }
+
+  /// Placeholder for a table without a model when there are too many of them.
+  static let excessive = TableInfo(UntypedTable(name: "", columns: []))
+
+  private struct Layouts {
+    var tables: [[ColumnType]: TableInfo] = [:]
+    /// The number of their columns.
+    var columns = 0
+  }
+
+  private static let unnamed = Guarded(Layouts())
+
+  /// The columns of a named query, shared by all queries with the same types.
+  package static func columns(of types: [ColumnType]) -> TableInfo {
+    unnamed.withLock { unnamed in
+      if let known = unnamed.tables[types] { return known }
+      let info = TableInfo(columnsOf: types)
+      unnamed.tables[types] = info
+      unnamed.columns += types.count
+      for column in info.columns { column.definition.keep() }
+      return info
+    }
+  }
+
+  /// Returns the columns of a query without a model, with the types that a document names. Throws `.misuse` when
+  /// documents have named very many layouts, because none of them is freed.
+  package static func decodedColumns(of types: [ColumnType]) throws -> TableInfo {
+    let isNew = unnamed.withLock {
+      $0.tables[types] == nil && ($0.tables.count >= maximumLayouts || $0.columns + types.count > maximumColumns)
+    }
+    guard !isNew else { throw SqlError.misuse("documents have named too many layouts of queries") }
+    return columns(of: types)
+  }
+
+  private static let maximumLayouts = 20_000
+  /// Of all layouts together.
+  private static let maximumColumns = 200_000
+
+  /// Another table with the same layout.
+  private init(_ own: TableInfo, name: String, database: String?) {
+    (model, modelType) = (own.model, own.modelType)
+    (self.name, self.database, modelName) = (name, database, own.modelName)
+    (columns, count, identities, cells) = (own.columns, own.count, own.identities, own.cells)
+    (key, keyIsRowid, isWithoutRowid) = (own.key, own.keyIsRowid, own.isWithoutRowid)
+    (constraints, ignoresOrReplaces, untyped) = (own.constraints, own.ignoresOrReplaces, nil)
+    (indexes, options, view) = (own.indexes, own.options, own.view)
+    quotedName = Array(name.quotedName(inDatabase: database).utf8)
+    selectAll = own.selectAll.dropLast(own.quotedName.count) + quotedName
+    fullText = own.fullText.map { FullTextTable($0, besideTable: name, in: database) }
+  }
+
+  /// The contradiction in the model's declarations, if any; every statement of the model throws it.
+  ///
+  /// It is found when it is first asked for, not with the rest: a foreign key reads the other model's declarations,
+  /// whose own foreign keys may lead back here. Two threads may both find it.
+  package var defect: SqlError? {
+    if isSound.load(ordering: .relaxed) { return nil }
+    let defect = findDefect()
+    if defect == nil { isSound.store(true, ordering: .relaxed) }
+    return defect
+  }
+
+  /// Placeholder for an unknown table.
+  package static let none = TableInfo(Nothing.self)
+
+  private static let known = Guarded<[ObjectIdentifier: TableInfo]>([:])
+
+  /// Recently used tables, indexed by a few bits of the model's address: a lookup needs no lock and no hashing.
+  ///
+  /// Sound: a slot holds either nil or a `TableInfo` from `known`, which is never freed, and is written atomically.
+  nonisolated(unsafe) private static let recent: UnsafeMutablePointer<Atomic<UnsafeRawPointer?>> = {
+    let slots = UnsafeMutablePointer<Atomic<UnsafeRawPointer?>>.allocate(capacity: recentCount)
+    for index in 0..<recentCount { (slots + index).initialize(to: Atomic(nil)) }
+    return slots
+  }()
+  private static let recentCount = 256
+
+  /// Returns the information on a model. Throws `.misuse` if the model's declarations are inconsistent.
+  @inlinable
+  package static func of<Model: Sqlable>(_ model: Model.Type) throws -> TableInfo {
+    try recent(ObjectIdentifier(model)) ?? checked(model)
+  }
+
+  @usableFromInline
+  static func checked(_ model: (some Sqlable).Type) throws -> TableInfo {
+    let info = unchecked(model)
+    if let defect = info.defect { throw defect }
+    return info
+  }
+
+  /// Returns the information on a table with a model's layout, which may be the model's own.
+  package static func of(_ model: (some Sqlable).Type, named name: String) throws -> TableInfo {
+    let info = unchecked(model).named(name)
+    if let defect = info.defect { throw defect }
+    return info
+  }
+
+  /// Whether it is the table that its model names.
+  package var isModelsOwn: Bool { database == nil && name.isExactly(modelName) }
+
+  /// Whether both are tables of the same model.
+  package func isOfSameModel(as other: TableInfo) -> Bool { model == other.model }
+
+  /// Returns the information on a table with the same layout, in the same database.
+  package func named(_ name: String) -> TableInfo { named(name, in: database) }
+
+  /// Returns the information on a table with the same layout, in an attached database. It is never freed either.
+  package func named(_ name: String, in database: String?) -> TableInfo {
+    // By bytes, as SQLite compares names: == equates the two encodings of an é.
+    guard !name.isExactly(self.name) || !database.isExactly(self.database) else { return self }
+    if let untyped { return untyped.named(name, in: database).info }
+    if database == nil, name.isExactly(modelName), let own = TableInfo.known(model) { return own }
+    let key = OtherTable(model: model, name: Array(name.utf8), database: database.map { Array($0.utf8) })
+    return TableInfo.others.withLock { others in
+      if let known = others[key] { return known }
+      let info = TableInfo(self, name: name, database: database)
+      others[key] = info
+      return info
+    }
+  }
+
+  private struct OtherTable: Hashable {
+    let model: ObjectIdentifier
+    let name: [UInt8]
+    let database: [UInt8]?
+  }
+
+  private static let others = Guarded<[OtherTable: TableInfo]>([:])
+
+  /// The information on a model that has been used.
+  package static func known(_ model: ObjectIdentifier) -> TableInfo? { known.withLock { $0[model] } }
+
+  /// Returns the information on a model without checking it: a defect is thrown when a statement runs.
+  @inlinable
+  package static func unchecked<Model: Sqlable>(_ model: Model.Type) -> TableInfo {
+    recent(ObjectIdentifier(model)) ?? searched(model)
+  }
+
+  @usableFromInline
+  static func searched(_ model: (some Sqlable).Type) -> TableInfo {
+    let info = declared(model)
+    // Statements of a defective model only throw, so they need no fast path.
+    if info.defect == nil {
+      let address = UnsafeRawPointer(Unmanaged.passUnretained(info).toOpaque())
+      slot(ObjectIdentifier(model)).pointee.store(address, ordering: .releasing)
+    }
+    return info
+  }
+
+  /// Returns the information on a model without a defect, if it is among the recently used ones.
+  @usableFromInline
+  static func recent(_ id: ObjectIdentifier) -> TableInfo? {
+    guard let address = slot(id).pointee.load(ordering: .acquiring) else { return nil }
+    let info = Unmanaged<TableInfo>.fromOpaque(address).takeUnretainedValue()
+    return info.model == id ? info : nil
+  }
+
+  private static func slot(_ id: ObjectIdentifier) -> UnsafeMutablePointer<Atomic<UnsafeRawPointer?>> {
+    // Metadata is aligned to at least 8 bytes: the lowest bits are always zero.
+    recent + Int((UInt(bitPattern: id) >> 4) % UInt(recentCount))
+  }
+
+  /// Returns the information on a model, of whose declarations only its own are read: not those of models to which its
+  /// foreign keys refer.
+  static func declared(_ model: (some Sqlable).Type) -> TableInfo {
+    let id = ObjectIdentifier(model)
+    if let info = known.withLock({ $0[id] }) { return info }
+    // Created outside the lock: the model's static properties may request another model's information.
+    let info = TableInfo(model)
+    return known.withLock { known in
+      if let first = known[id] { return first }
+      known[id] = info
+      for column in info.columns { column.definition.keep() }
+      return info
+    }
+  }
+
+  /// A table of a model that has been used and has this column.
+  static func table(with definition: ColumnDefinition) -> TableInfo? {
+    known.withLock { known in
+      known.values.first { info in info.columns.contains { $0.definition === definition } }
+    }
+  }
+
+  /// The position of a column of this table; nil for a column of another table.
+  package func position(of definition: ColumnDefinition) -> Int? { columns.position(of: definition) }
+
+  package func position(named name: String) -> Int? { columns.firstIndex { $0.name.isExactly(name) } }
+}
+
+extension [Column] {
+  /// The position of a column: the same object, or else a redeclaration evaluated again for each use.
+  func position(of definition: ColumnDefinition) -> Int? {
+    firstIndex { $0.definition === definition } ?? firstIndex { $0.definition.isSame(as: definition) }
+  }
+}
+
+/// The model of tables without one.
+private struct Nothing: Sqlable {
+  static let tableName = ""
+  static let tableLayout: [Column] = []
+
+  init(row: ReadRow) throws {}
+}
+
+extension ColumnDefinition {
+  /// Where the column comes from, for an error about a table that lacks it.
+  var origin: String {
+    if let table = TableInfo.table(with: self) { return ": it is the one of table \(table.name) (\(declaration))" }
+    return ": it is declared at \(declaration); columns must be static lets of the model"
+  }
+}

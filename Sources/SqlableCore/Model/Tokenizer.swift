@@ -1,0 +1,175 @@
+/// Splits text into the words of a full-text index: one of FTS5's built-in tokenizers, or one of the program's own.
+///
+/// ```swift
+/// static let tableFullText = FullTextIndex(title, body, tokenizer: .porter)     // tokenize = 'porter unicode61 …'
+///
+/// let commas = Tokenizer("commas") { text, _ in
+///   text.split(separator: ",").map { Tokenizer.Token($0.lowercased(), at: $0.startIndex..<$0.endIndex) }
+/// }
+/// try db.register(commas)
+/// static let tableFullText = FullTextIndex(tags, tokenizer: commas)             // tokenize = 'commas'
+/// ```
+///
+/// Two tokenizers are equal when they have the same name and arguments in SQL.
+public struct Tokenizer: Sendable {
+  /// The name and arguments, as FTS5 expects them.
+  let arguments: [String]
+  let own: UserTokenizer?
+
+  private init(_ arguments: [String]) {
+    self.arguments = arguments
+    own = nil
+  }
+
+  // MARK: Built-in tokenizers
+
+  /// Words of letters and digits in any script, ignoring case and diacritics.
+  public static let unicode61 = Tokenizer(["unicode61", "remove_diacritics", "2"])
+
+  /// Words of letters and digits in any script, ignoring case.
+  ///
+  /// - Parameters:
+  ///   - removeDiacritics: Whether to ignore diacritics, so that e and é match.
+  ///   - tokenCharacters: Additional characters that are part of words.
+  ///   - separators: Additional characters that separate words.
+  public static func unicode61(
+    removeDiacritics: Bool, tokenCharacters: String = "", separators: String = ""
+  ) -> Tokenizer {
+    Tokenizer(
+      ["unicode61", "remove_diacritics", removeDiacritics ? "2" : "0"] + characters(tokenCharacters, separators))
+  }
+
+  /// ``unicode61`` with additional characters that are part of words or separate them.
+  public static func unicode61(tokenCharacters: String = "", separators: String = "") -> Tokenizer {
+    unicode61(removeDiacritics: true, tokenCharacters: tokenCharacters, separators: separators)
+  }
+
+  /// Words of the letters A to Z, digits and all characters beyond ASCII, ignoring the case of A to Z.
+  public static let ascii = Tokenizer(["ascii"])
+
+  /// ``ascii`` with additional characters that are part of words or separate them.
+  public static func ascii(tokenCharacters: String = "", separators: String = "") -> Tokenizer {
+    Tokenizer(["ascii"] + characters(tokenCharacters, separators))
+  }
+
+  /// Stems of English words, so that "correction" finds "corrected".
+  public static let porter = Tokenizer(["porter"] + unicode61.arguments)
+
+  /// Stems of the English words that another tokenizer finds.
+  public static func porter(_ other: Tokenizer) -> Tokenizer { Tokenizer(["porter"] + other.arguments) }
+
+  /// Sequences of three characters, so that a part of a word finds it, ignoring case.
+  ///
+  /// A query word of fewer than three characters finds nothing.
+  public static let trigram = Tokenizer(["trigram", "case_sensitive", "0"])
+
+  /// Sequences of three characters, with or without regard to case.
+  public static func trigram(caseSensitive: Bool) -> Tokenizer {
+    Tokenizer(["trigram", "case_sensitive", caseSensitive ? "1" : "0"])
+  }
+
+  /// A tokenizer registered on the handle, or provided by an SQLite extension, by name.
+  public static func named(_ name: String, _ arguments: String...) -> Tokenizer { Tokenizer([name] + arguments) }
+
+  private static func characters(_ tokenCharacters: String, _ separators: String) -> [String] {
+    (tokenCharacters.isEmpty ? [] : ["tokenchars", tokenCharacters])
+      + (separators.isEmpty ? [] : ["separators", separators])
+  }
+
+  // MARK: Custom tokenizers
+
+  /// Makes a tokenizer from a closure that returns the words of a text, in order.
+  ///
+  /// The closure must always return the same words for the same text: if the words differ from those of the time the
+  /// row was stored, the index no longer finds the row and is damaged when the row changes. After changing a tokenizer,
+  /// call `rebuildFullText`.
+  ///
+  /// It runs on the statement's thread with the handle's lock held. Writing to the same handle inside it throws
+  /// `.misuse`. An error that the closure throws is rethrown by the statement, which is rolled back.
+  ///
+  /// - Parameters:
+  ///   - name: The name in SQL, not case-sensitive.
+  ///   - body: Splits a text into words.
+  public init(_ name: String, _ body: @escaping @Sendable (_ text: String, Purpose) throws -> [Token]) {
+    arguments = [name]
+    own = UserTokenizer(name: name) { text, purpose in
+      try body(text, Purpose(purpose)).map { token in try token.checked(in: text, of: name) }
+    }
+  }
+
+  /// Why a text is tokenized.
+  public enum Purpose: Sendable, Hashable {
+    /// The text is being stored or removed.
+    case document
+    /// The text is a query.
+    case query
+    /// The text is a query whose last word is a prefix.
+    case prefixQuery
+    /// `snippet` or `highlight` marks matches in the text.
+    case excerpt
+
+    fileprivate init(_ purpose: UserTokenizer.Purpose) {
+      self =
+        switch purpose {
+        case .document: .document
+        case .query: .query
+        case .prefixQuery: .prefixQuery
+        case .excerpt: .excerpt
+        }
+    }
+  }
+
+  /// A word, and the range of the text that it stands for, which `highlight` marks.
+  public struct Token: Sendable, Hashable {
+    public var text: String
+    public var range: Range<String.Index>
+    /// Whether it is a synonym of the preceding word, at the same position.
+    public var isSynonym: Bool
+
+    /// - Parameters:
+    ///   - text: The word as it is indexed and searched for; an empty one is ignored.
+    ///   - range: The word's range in the text; a range outside the text throws `.misuse`.
+    ///   - isSynonym: Whether it is a synonym of the preceding word, at the same position.
+    public init(_ text: String, at range: Range<String.Index>, isSynonym: Bool = false) {
+      self.text = text
+      self.range = range
+      self.isSynonym = isSynonym
+    }
+
+    fileprivate func checked(in whole: String, of tokenizer: String) throws -> UserTokenizer.Token {
+      guard range.lowerBound >= whole.startIndex, range.upperBound <= whole.endIndex else {
+        throw RefusedCall(error: .misuse("tokenizer \(tokenizer) returned a word with a range outside its text"))
+      }
+      let start = whole.utf8.distance(from: whole.startIndex, to: range.lowerBound)
+      let end = whole.utf8.distance(from: whole.startIndex, to: range.upperBound)
+      return UserTokenizer.Token(text: text, bytes: start..<end, isSynonym: isSynonym)
+    }
+  }
+}
+
+extension Tokenizer: Hashable {
+  public static func == (left: Tokenizer, right: Tokenizer) -> Bool { left.arguments == right.arguments }
+  public func hash(into hasher: inout Hasher) { hasher.combine(arguments) }
+
+  /// The value of `tokenize = '…'`: words of letters, digits and underscores unquoted, everything else in quotes.
+  package var sql: String {
+    arguments.map { argument in
+      let isPlain = !argument.isEmpty && argument.utf8.allSatisfy { $0.isLetterOrDigit }
+      return isPlain ? argument : argument.quotedText
+    }.joined(separator: " ")
+  }
+}
+
+extension UInt8 {
+  fileprivate var isLetterOrDigit: Bool {
+    switch self {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"): true
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    default: false
+    }
+  }
+}
+
+extension SqlError {
+  package static var withoutFullText: SqlError { .misuse(LackingFeature.noFullText) }
+}

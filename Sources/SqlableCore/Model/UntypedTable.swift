@@ -1,0 +1,109 @@
+/// What is known of a table without a model.
+package struct UntypedTable: Sendable {
+  let name: String
+  /// The attached database that it is in; nil for the first database that has such a table.
+  var database: String? = nil
+  let columns: [UntypedColumn]
+  var isWithoutRowid = false
+
+  package init(name: String, database: String? = nil, columns: [UntypedColumn], isWithoutRowid: Bool = false) {
+    (self.name, self.database, self.columns, self.isWithoutRowid) = (name, database, columns, isWithoutRowid)
+  }
+
+  /// The positions of the key's columns, in the key's order.
+  var key: [Int] {
+    columns.indices.filter { columns[$0].keyPlace > 0 }.sorted { columns[$0].keyPlace < columns[$1].keyPlace }
+  }
+
+  /// The columns as a model would declare them. Those of tables of one name that have the same name are the same.
+  var declarations: [Column] {
+    columns.map { column in
+      Column(
+        column.name, .any, options: column.isGenerated ? [Generated("")] : [], file: #fileID,
+        line: UntypedTable.place(of: [name, column.name]))
+    }
+  }
+
+  /// A table with the same columns.
+  func named(_ name: String, in database: String?) -> UntypedTable {
+    UntypedTable(name: name, database: database, columns: columns, isWithoutRowid: isWithoutRowid)
+  }
+
+  // MARK: Those that are known
+
+  /// Declarations are never freed, so a program that takes names from its data must not make too many.
+  static let maximumCount = 20_000
+  /// Of all tables together.
+  static let maximumColumns = 200_000
+
+  private struct Known {
+    var tables: [UntypedTable: TableInfo] = [:]
+    var columns = 0
+    /// The places of columns, by table and name, in place of lines in a source.
+    var places: [[[UInt8]]: UInt] = [:]
+  }
+
+  private static let known = Guarded(Known())
+
+  /// The information on the table, the same for all that are equal.
+  var info: TableInfo {
+    if let info = UntypedTable.known.withLock({ $0.tables[self] }) { return info }
+    let info = TableInfo(self)
+    return UntypedTable.known.withLock { known in
+      if let first = known.tables[self] { return first }
+      guard known.tables.count < UntypedTable.maximumCount,
+        known.columns + columns.count <= UntypedTable.maximumColumns
+      else { return .excessive }
+      known.tables[self] = info
+      known.columns += columns.count
+      for column in info.columns { column.definition.keep() }
+      return info
+    }
+  }
+
+  private static func place(of names: [String]) -> UInt {
+    known.withLock { known in
+      let names = names.map { Array($0.utf8) }
+      if let place = known.places[names] { return place }
+      let place = UInt(known.places.count)
+      if known.places.count < maximumColumns { known.places[names] = place }
+      return place
+    }
+  }
+}
+
+/// What is known of a column of such a table.
+package struct UntypedColumn: Sendable {
+  let name: String
+  /// Its place in the primary key, from 1; 0 for none.
+  package var keyPlace = 0
+  /// Whether it is the only column of the key, and the rowid.
+  package var isRowid = false
+  var isGenerated = false
+
+  package init(name: String, keyPlace: Int = 0, isRowid: Bool = false, isGenerated: Bool = false) {
+    (self.name, self.keyPlace, self.isRowid, self.isGenerated) = (name, keyPlace, isRowid, isGenerated)
+  }
+}
+
+// By bytes, as SQLite compares names: == equates the two encodings of an é.
+extension UntypedTable: Hashable {
+  package static func == (left: UntypedTable, right: UntypedTable) -> Bool {
+    left.name.isExactly(right.name) && left.database.isExactly(right.database)
+      && left.isWithoutRowid == right.isWithoutRowid && left.columns == right.columns
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(name)
+    hasher.combine(columns)
+  }
+}
+
+extension UntypedColumn: Hashable {
+  package static func == (left: UntypedColumn, right: UntypedColumn) -> Bool {
+    left.name.isExactly(right.name) && left.keyPlace == right.keyPlace && left.isRowid == right.isRowid
+      && left.isGenerated == right.isGenerated
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}

@@ -1,0 +1,316 @@
+import Synchronization
+
+/// The observation of one handle: records changes during a transaction, and delivers them after its commit.
+///
+/// Everything but `deliverPending()` must be called with the handle's lock held.
+package final class HandleObservation {
+  let registry: ObserverRegistry
+  private let ancestors: [ObserverRegistry]
+  private let buffer = ChangeBuffer()
+  private let hook: ChangeHook
+  private unowned let connection: Connection
+  /// Serializes commit and delivery among related handles, so that commits reach a common ancestor in order.
+  private let order: CommitOrder
+  /// The count of observer changes, of all handles, when the interest was last read.
+  @exclusivity(unchecked) private var seenChanges = -1
+  private var interest = ObservedTables()
+  /// The schema version in which the keys were looked up; nil if they must be looked up again.
+  private var schemaVersion: Int64?
+  /// Whether the schema may have changed since.
+  private var mayBeOutdated = false
+  /// Whether the keys were looked up inside the open transaction, in a schema that may be rolled back.
+  private var isOfOpenTransaction = false
+  /// The count of observer changes when the open transaction began: for later observers, its earlier writes are not
+  /// recorded.
+  private var changesAtBegin = -1
+  /// The schema version at the begin of the open transaction: a change is reported to sinks.
+  private var schemaAtBegin: Int64?
+  /// SQLite's `data_version` at the last check for other connections' commits; nil before the first. Not every handle
+  /// checks.
+  private var dataVersion: Int64?
+  /// Commits that are not yet delivered to the handle's own observers.
+  private let pending = Guarded<[ObserverRegistry.Recipients]>([])
+  /// Their number, to be checked after every statement without a lock.
+  private let pendingCount = Atomic(0)
+  private let isDelivering = Atomic(false)
+  /// What measures the handle's statements, while they are traced.
+  private let tracer = Guarded<StatementTracer?>(nil)
+  /// Whether it has measured something that was not taken.
+  private let hasTraced = Atomic(false)
+  /// Those who receive it.
+  let traces: TraceHub
+  /// The number of the handle.
+  let number: Int
+  /// Whether the schema may make a failed statement keep its changes.
+  private var mayKeepFailedRows = false
+  /// Whether that is known for the current schema.
+  private var isFailureKnown = false
+  private let witness: RollbackDetector
+  /// Whether the detector has joined the open transaction.
+  private var isWatching = false
+
+  final class CommitOrder: Sendable {
+    fileprivate let lock = Guarded(())
+  }
+
+  init(
+    connection: Connection, registry: ObserverRegistry, order: CommitOrder, traces: TraceHub, number: Int,
+    usesPreupdate: Bool
+  ) {
+    self.connection = connection
+    self.traces = traces
+    self.number = number
+    self.registry = registry
+    self.order = order
+    witness = RollbackDetector(connection)
+    ancestors = Array(sequence(first: registry, next: \.parent).dropFirst())
+    hook = ChangeHook(handle: connection.handle, sink: buffer, usesPreupdate: usesPreupdate)
+  }
+
+  /// Whether changes are recorded, so that each write must be a transaction.
+  var isActive: Bool { hook.isInstalled }
+
+  /// Updates the interest if observers have changed; to be called before every write.
+  func refresh() {
+    let changes = ObserverRegistry.changes
+    if changes == seenChanges { return }
+    seenChanges = changes
+    let wanted = wanted
+    if wanted != interest {
+      interest = wanted
+      schemaVersion = nil
+    }
+    if wanted.isEmpty == hook.isInstalled {
+      if wanted.isEmpty { hook.remove() } else { hook.install() }
+      // A DELETE without a filter, if compiled without the hook, clears its table without calling it.
+      connection.dropStatements()
+    }
+  }
+
+  /// The interests of all observers of this handle's changes.
+  private var wanted: ObservedTables {
+    var wanted = registry.interest
+    for ancestor in ancestors { wanted.formUnion(ancestor.interest) }
+    return wanted
+  }
+
+  /// Looks up the key positions of the observed tables, unless the schema is unchanged since the last lookup.
+  ///
+  /// To be called at the start of every transaction, and inside one before writes; there it only handles later changes.
+  func refreshKeys(isBeginning: Bool) throws {
+    if isBeginning {
+      isWatching = false
+      (changesAtBegin, schemaAtBegin) = (seenChanges, nil)
+      if interest.commits, dataVersion != nil { try detectOtherCommits() }
+    }
+    guard isBeginning ? isActive : isSchemaUncertain else { return }
+    if isBeginning { isOfOpenTransaction = false }
+    let current = try connection.schemaVersion()
+    if isBeginning { schemaAtBegin = current }
+    mayBeOutdated = false
+    if current != schemaVersion || !isFailureKnown {
+      // A savepoint's schema changes may be rolled back: inside a transaction the flag can only become true.
+      let mayKeep = try connection.mayKeepFailedRows()
+      isFailureKnown = isBeginning || mayKeep == mayKeepFailedRows
+      mayKeepFailedRows = mayKeep || !isBeginning && mayKeepFailedRows
+    }
+    guard current != schemaVersion else { return }
+    buffer.tables = try connection.tableNames().compactMap { name in
+      try ChangeBuffer.Table(nameInDatabase: name, interest) { try connection.keyShape(ofTable: name) }
+    }
+    schemaVersion = current
+    isOfOpenTransaction = !isBeginning
+  }
+
+  /// Checks whether another connection has committed since the last check.
+  package func detectOtherCommits() throws {
+    // Before the check: an ambiguity that arises during it needs another one. The first check has nothing to compare
+    // with, and resolves no ambiguity.
+    if dataVersion != nil { for ancestor in ancestors { ancestor.sink?.willDetectOtherCommits() } }
+    let found: Int64
+    do { found = try connection.dataVersion() } catch {
+      for ancestor in ancestors { ancestor.sink?.didCommitElsewhere() }
+      throw error
+    }
+    let isNew = dataVersion.map { $0 != found } ?? false
+    dataVersion = found
+    if isNew { for ancestor in ancestors { ancestor.sink?.didCommitElsewhere() } }
+  }
+
+  /// Whether the schema must be checked before the next write of the open transaction.
+  var isSchemaUncertain: Bool { isActive && (mayBeOutdated || schemaVersion == nil) }
+
+  /// To be called when the schema may have changed: after a statement of this handle, and at the begin of a deferred
+  /// transaction, since other connections can change it until the first read.
+  func schemaDidChange() { mayBeOutdated = true }
+
+  /// To be called after a statement that may have changed the schema of database "temp" or attached a database, which
+  /// the schema version of "main" does not show.
+  func otherSchemasDidChange() { (mayBeOutdated, isFailureKnown) = (true, false) }
+
+  /// To be called after a collation was registered: the keys may have been looked up without it, or with another one of
+  /// that name.
+  func collationsDidChange() { schemaVersion = nil }
+
+  // MARK: The open transaction
+
+  var mark: Int { buffer.count }
+
+  func forget(after mark: Int) { buffer.forget(after: mark) }
+
+  /// To be called after DROP TABLE. If foreign keys refer to the table, SQLite deletes its rows first, and calls the
+  /// hook for them. What ON DELETE does to rows of other tables is a change like any other.
+  func forgetRowsOfDroppedTables(after mark: Int) throws {
+    guard buffer.count > mark else { return }
+    // As bytes: == treats the two Unicode forms of an é as equal, SQLite as two tables.
+    let names = Set(try connection.tableNames().map { Array($0.utf8) })
+    buffer.forget(after: mark) { !names.contains(Array($0.nameInDatabase.utf8)) }
+  }
+
+  /// To be called when the transaction is rolled back as a whole.
+  func forgetAll() { buffer.forgetAll() }
+
+  // MARK: A statement that may fail
+
+  /// To be called before a statement inside a transaction. Returns what `keeps` needs to find out whether a failure was
+  /// rolled back; nil if every failure is.
+  ///
+  /// - Parameter mayKeep: Whether the statement's own text may make it keep its changes when it fails.
+  func watch(mayKeep: Bool) throws -> Int? {
+    guard mayKeep || mayKeepFailedRows, isActive else { return nil }
+    if !isWatching {
+      guard try witness.joinTransaction() else { return nil }
+      isWatching = true
+    }
+    return witness.rollbacks
+  }
+
+  /// Whether a failed statement has kept its changes; `watched` is what `watch` has returned.
+  func keeps(_ watched: Int?, after mark: Int) -> Bool {
+    guard let watched, buffer.count > mark, !connection.isAutocommit else { return false }
+    return witness.rollbacks == watched
+  }
+
+  /// A snapshot of the changes to tables that live results read, for `undo`; nil if none reads any.
+  var summarized: ChangeBuffer.Summarized? { interest.read.isEmpty ? nil : buffer.summarized }
+
+  /// To be called after a savepoint or transaction was rolled back, with the mark and the snapshot from its begin.
+  func undo(after mark: Int, to summarized: ChangeBuffer.Summarized?) {
+    forget(after: mark)
+    if let summarized { buffer.goBack(to: summarized) }
+    // The next schema change may get the version of one that was rolled back.
+    if isOfOpenTransaction { schemaVersion = nil }
+  }
+
+  /// Commits with `commit`, and passes the recorded changes to the observers if that succeeds.
+  func commit(_ commit: () throws -> Void) throws {
+    // An interest in all commits includes those that change only the schema.
+    let isWanted = interest.commits && connection.isWriting
+    guard !ancestors.isEmpty, isWanted || !buffer.isEmpty else {
+      let isWriting = connection.isWriting
+      try commit()
+      handOver()
+      // A transaction that only read changes no result.
+      return isWriting ? notifyLatecomers() : ()
+    }
+    let isSchemaNew = isWanted && schemaAtBegin.map { (try? connection.schemaVersion()) != $0 } ?? true
+    let sinks = isWanted ? ancestors.compactMap(\.sink) : []
+    try order.lock.withLock { _ in
+      for sink in sinks { sink.commitBegins() }
+      defer { for sink in sinks { sink.commitEnds() } }
+      try commit()
+      handOver(isWanted: isWanted, isUnknown: isSchemaNew || !hook.reportsAll)
+    }
+    notifyLatecomers()
+  }
+
+  /// Commits with `commit` what may have changed anything and was not recorded, such as a restored backup; `commit`
+  /// returns whether it did.
+  package func commitUnrecorded(_ commit: () throws -> Bool) throws {
+    let sinks = ancestors.compactMap(\.sink)
+    try order.lock.withLock { _ in
+      for sink in sinks { sink.commitBegins() }
+      defer { for sink in sinks { sink.commitEnds() } }
+      guard try commit() else { return }
+      for sink in sinks { sink.didCommit(CommittedChanges(isUnknown: true)) }
+    }
+    (schemaVersion, isFailureKnown) = (nil, false)
+  }
+
+  private func handOver(isWanted: Bool = false, isUnknown: Bool = false) {
+    guard isWanted || !buffer.isEmpty else { return }
+    var commit = buffer.takeAll()
+    (commit.isUnknown, commit.recordedSince) = (isUnknown, changesAtBegin)
+    if !commit.rows.isEmpty, let recipients = registry.recipients(for: commit.rows) {
+      pending.withLock { pending in
+        pending.append(recipients)
+        pendingCount.store(pending.count, ordering: .releasing)
+      }
+    }
+    for ancestor in ancestors {
+      ancestor.sink?.didCommit(commit)
+      guard !commit.rows.isEmpty, let recipients = ancestor.recipients(for: commit.rows) else { continue }
+      ancestor.queue.async { recipients.deliver() }
+    }
+  }
+
+  /// Reports the commit for subscribers that joined after the interest was last read, and may have read before it.
+  private func notifyLatecomers() {
+    guard ObserverRegistry.changes != seenChanges, wanted != interest else { return }
+    for ancestor in ancestors { ancestor.sink?.didCommit(CommittedChanges(recordedSince: changesAtBegin)) }
+  }
+
+  // MARK: Delivery
+
+  /// Whether commits wait for `deliverPending()`; reliable for commits of the calling thread only.
+  var hasPending: Bool { pendingCount.load(ordering: .acquiring) > 0 || hasTraced.load(ordering: .relaxed) }
+
+  /// Calls the handle's own observers, commit by commit; to be called without the handle's lock.
+  ///
+  /// A commit made by an observer, or meanwhile by another thread, is delivered by the thread that is already
+  /// delivering: after the commit before it, not in the middle of that.
+  func deliverPending() {
+    // Checked with the lock held: a commit that another thread has just added must not be missed.
+    while pending.withLock({ !$0.isEmpty }) {
+      guard isDelivering.exchange(true, ordering: .acquiringAndReleasing) == false else { return }
+      while let recipients = takePending() { recipients.deliver() }
+      isDelivering.store(false, ordering: .releasing)
+    }
+  }
+
+  private func takePending() -> ObserverRegistry.Recipients? {
+    pending.withLock { pending in
+      guard !pending.isEmpty else { return nil }
+      pendingCount.store(pending.count - 1, ordering: .releasing)
+      return pending.removeFirst()
+    }
+  }
+
+  // MARK: Tracing
+
+  /// Starts or stops to measure the handle's statements.
+  func trace(_ isTraced: Bool) {
+    guard isTraced != (connection.tracer != nil) else { return }
+    connection.stopTracing()
+    let new =
+      isTraced
+      ? connection.startTracing { [traces] in
+        traces.wantsValues || TraceHub.process.wantsValues
+      } didMeasure: { [unowned self] in
+        hasTraced.store(true, ordering: .releasing)
+      } : nil
+    tracer.withLock { $0 = new }
+  }
+
+  /// The runs that have ended since the last call; nil if there are none. To be called without the handle's lock.
+  func takeTraced() -> [MeasuredRun]? {
+    guard hasTraced.exchange(false, ordering: .acquiringAndReleasing) else { return nil }
+    return tracer.withLock { $0 }?.take().runs
+  }
+
+  func close() {
+    hook.remove()
+    witness.close()
+  }
+
+}

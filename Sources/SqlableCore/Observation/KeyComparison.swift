@@ -1,0 +1,80 @@
+/// How the key of a table compares with a value: as `key = value` does in SQL.
+package struct KeyComparison: Sendable {
+  enum Collation: Sendable {
+    case binary, nocase, rtrim
+    case own(UserCollation)
+  }
+
+  let affinity: KeyShape.Affinity
+  let collation: Collation
+
+  /// The comparison of integer keys.
+  static let ofIds = KeyComparison(affinity: .integer, collation: .binary)
+
+  func matches(_ key: DatabaseValue, _ value: DatabaseValue) -> Bool {
+    switch (key, converted(value)) {
+    case (.integer(let integer), .real(let real)), (.real(let real), .integer(let integer)):
+      Int64(exactly: real) == integer
+    case (.real(let key), .real(let value)): key == value
+    case (.text(let key), .text(let value)): key.isExactly(value) || isSame(key, value)
+    case (let key, let value): key == value
+    }
+  }
+
+  /// The value as SQLite converts it before it compares it with the column.
+  private func converted(_ value: DatabaseValue) -> DatabaseValue {
+    switch (affinity, value) {
+    case (.integer, .text(let text)), (.real, .text(let text)): KeyComparison.number(text) ?? value
+    case (.text, .integer(let integer)): .text("\(integer)")
+    case (.text, .real(let real)): .text(real.sqliteText)
+    default: value
+    }
+  }
+
+  /// The value, and what SQLite may convert it to before a comparison, depending on the column's affinity.
+  package static func forms(of value: DatabaseValue) -> [DatabaseValue] {
+    switch value {
+    case .text(let text): [value] + (number(text).map { [$0] } ?? [])
+    case .integer(let integer): [value, .text("\(integer)")]
+    case .real(let real): [value, .text(real.sqliteText)]
+    case .null, .blob: [value]
+    }
+  }
+
+  /// The number that a text spells, with nothing but blanks around it; nil if it spells none.
+  private static func number(_ text: String) -> DatabaseValue? {
+    let number = text.utf8[...].trimmed
+    guard number.allSatisfy({ (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) }) else {
+      return nil
+    }
+    let digits = String(decoding: number, as: UTF8.self)
+    return Int64(digits).map { .integer($0) } ?? Double(digits).map { .real($0) }
+  }
+
+  private func isSame(_ left: String, _ right: String) -> Bool {
+    switch collation {
+    case .binary: false
+    // Folds the letters A to Z, and no others.
+    case .nocase: left.isSameName(as: right)
+    case .rtrim: left.withoutTrailingSpaces.elementsEqual(right.withoutTrailingSpaces)
+    case .own(let collation): collation.compare(left, right) == 0
+    }
+  }
+}
+
+extension String {
+  package var withoutTrailingSpaces: Substring.UTF8View {
+    var rest = utf8[...]
+    while rest.last == UInt8(ascii: " ") { rest.removeLast() }
+    return rest
+  }
+}
+
+extension Connection {
+  /// A collation by its name.
+  func collation(_ name: String) -> KeyComparison.Collation {
+    if name.isSameName(as: "NOCASE") { return .nocase }
+    if name.isSameName(as: "RTRIM") { return .rtrim }
+    return collations[name.foldedName].map { .own($0) } ?? .binary
+  }
+}

@@ -1,0 +1,162 @@
+/// The kind of change to a row.
+public enum Change: Sendable, Hashable, Codable, CaseIterable {
+  case insert, update, delete
+}
+
+/// A row that a committed transaction changed.
+public struct RowChange: Sendable, Hashable {
+  /// The table's name, spelled as in the observer's model.
+  public let table: String
+  public let change: Change
+  /// The row's id after the change (before it, for a delete): its integer primary key if it has one, else its rowid; 0
+  /// in a WITHOUT ROWID table whose key is not a single integer.
+  public let id: Int
+  /// The row's id before an update; differs from `id` when the update changed the key.
+  public let previousId: Int
+  /// The row's primary key after the change (before it, for a delete), if that is not the id: text keys, composite
+  /// keys. Empty for a table whose integer key is the id, and without SQLite's pre-update hook.
+  public var key: [DatabaseValue] { keys?.key ?? [] }
+  /// The row's primary key before an update; differs from `key` when the update changed the key.
+  public var previousKey: [DatabaseValue] { keys?.previous ?? [] }
+  /// Whether `id` is real, and not a 0 in place of a missing one.
+  package let hasId: Bool
+  /// The keys, if any: behind one reference, since most rows have none, and rows are copied.
+  private let keys: Keys?
+  /// Whether the key is the id.
+  private let isKeyedById: Bool
+  /// All values of the row, if an observer wants them.
+  package var images: RowImages?
+
+  private final class Keys: Sendable, Hashable {
+    let key: [DatabaseValue]
+    let previous: [DatabaseValue]
+    let comparison: KeyComparison?
+
+    init(_ key: [DatabaseValue], _ previous: [DatabaseValue], _ comparison: KeyComparison?) {
+      self.key = key
+      self.previous = previous
+      self.comparison = comparison
+    }
+
+    static func == (left: Keys, right: Keys) -> Bool { left.key == right.key && left.previous == right.previous }
+
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(key)
+      hasher.combine(previous)
+    }
+  }
+
+  init(
+    table: String, change: Change, id: Int, previousId: Int, key: [DatabaseValue], previousKey: [DatabaseValue],
+    comparison: KeyComparison?, hasId: Bool, isKeyedById: Bool
+  ) {
+    self.table = table
+    self.change = change
+    self.id = id
+    self.previousId = previousId
+    self.hasId = hasId
+    self.isKeyedById = isKeyedById
+    keys = key.isEmpty && previousKey.isEmpty ? nil : Keys(key, previousKey, comparison)
+  }
+
+  private init(_ change: RowChange, table: String) {
+    self.table = table
+    (self.change, id, previousId) = (change.change, change.id, change.previousId)
+    (hasId, isKeyedById, keys, images) = (change.hasId, change.isKeyedById, change.keys, change.images)
+  }
+
+  /// Whether its key has a custom collation.
+  package var hasOwnCollation: Bool {
+    if case .own = keys?.comparison?.collation { true } else { false }
+  }
+
+  /// Whether it is or was the row with an id or key, compared as SQLite compares a value with the key's column.
+  func isOfRow(_ given: DatabaseValue) -> Bool {
+    if case .integer(let id) = given, hasId, id == Int64(self.id) || id == Int64(previousId) { return true }
+    guard let keys else {
+      return isKeyedById && hasId
+        && (KeyComparison.ofIds.matches(.integer(Int64(id)), given)
+          || KeyComparison.ofIds.matches(.integer(Int64(previousId)), given))
+    }
+    guard let comparison = keys.comparison else { return false }
+    return [keys.key, keys.previous].contains { $0.count == 1 && comparison.matches($0[0], given) }
+  }
+
+  /// The same change, with the table's name as an observer spells it.
+  package func named(_ table: String) -> RowChange {
+    table == self.table ? self : RowChange(self, table: table)
+  }
+}
+
+extension RowChange: CustomStringConvertible {
+  /// The change without its values: `update of bicycle 3 (previously 2): name, color`.
+  public var description: String {
+    var text = "\(change) of \(table)"
+    if hasId { text += " \(id)" }
+    if hasId, previousId != id, change == .update { text += " (previously \(previousId))" }
+    if let changed = images?.changedColumns, !changed.isEmpty { text += ": " + changed.joined(separator: ", ") }
+    return text
+  }
+}
+
+/// A row's values before and after a change.
+package final class RowImages: Sendable, Hashable {
+  /// The names of the table's columns.
+  package let columns: [String]
+  /// The values before the change, in that order; nil for an insert. NULL for a column that is not stored.
+  package let old: [DatabaseValue]?
+  /// The values after the change; nil for a delete.
+  package let new: [DatabaseValue]?
+  /// Whether SQLite has reported all values.
+  package let isWhole: Bool
+  /// Whether SQLite has reported all values after the change.
+  package let isNewWhole: Bool
+
+  /// The decisions of filters on it, by the filter's id.
+  private let verdicts = Guarded<[Int: Bool]>([:])
+
+  /// The size of its texts and blobs, in bytes.
+  var bytes: Int {
+    [old, new].reduce(0) { sum, values in
+      (values ?? []).reduce(sum) { sum, value in
+        switch value {
+        case .text(let text): sum + text.utf8.count
+        case .blob(let data): sum + data.count
+        case .null, .integer, .real: sum
+        }
+      }
+    }
+  }
+
+  package func verdict(of filter: Int) -> Bool? { verdicts.withLock { $0[filter] } }
+
+  package func note(_ verdict: Bool, of filter: Int) { verdicts.withLock { $0[filter] = verdict } }
+
+  init(columns: [String], old: [DatabaseValue]?, new: [DatabaseValue]?, isWhole: Bool, isNewWhole: Bool) {
+    self.columns = columns
+    self.old = old
+    self.new = new
+    self.isWhole = isWhole
+    self.isNewWhole = isNewWhole
+  }
+
+  /// The columns whose values an update changed.
+  fileprivate var changedColumns: [String] {
+    guard let old, let new else { return [] }
+    return columns.indices.filter { $0 < old.count && $0 < new.count && old[$0] != new[$0] }.map { columns[$0] }
+  }
+
+  package static func == (left: RowImages, right: RowImages) -> Bool {
+    left === right || (left.columns == right.columns && left.old == right.old && left.new == right.new)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(old)
+    hasher.combine(new)
+  }
+}
+
+/// The token of a registered observer, for `removeObserver(_:)`.
+public struct ObserverToken: Sendable, Hashable {
+  let number: Int
+}

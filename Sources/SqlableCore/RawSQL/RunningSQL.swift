@@ -1,0 +1,350 @@
+// Raw SQL: for what statements can't express, with values still bound.
+
+extension SqliteDatabase {
+  /// Runs SQL and ignores its rows, if any; takes several statements, separated by `;`.
+  ///
+  /// ```swift
+  /// try db.execute("CREATE VIEW red AS SELECT * FROM bicycle WHERE color = 'red'")
+  /// try db.execute("UPDATE bicycle SET color = \(color) WHERE id = \(id)")            // bound, never pasted
+  /// ```
+  ///
+  /// Unless a transaction is open, each statement commits by itself: after an error the earlier ones stay done. BEGIN,
+  /// COMMIT, END and ROLLBACK do what `beginTransaction`, `commitTransaction` and `rollbackTransaction` do; savepoints
+  /// are refused, since `transaction` provides them.
+  public func execute(_ sql: SQL, file: StaticString = #fileID, line: UInt = #line) throws {
+    let isTraced = try beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    try locked { do { try executeEach(sql) } catch { throw located(error, in: nil) } }
+  }
+
+  private func executeEach(_ sql: SQL) throws {
+    if let failure = sql.failure { throw failure }
+    let connection = try openConnection()
+    try checkIsNotInFunction(connection)
+    try sql.text.withCString(encodedAs: UTF8.self) { start in
+      let text = UnsafeBufferPointer(start: start, count: sql.text.utf8.count)
+      try connection.checkHasNoNul(text)
+      var rest = text
+      var bound = 0
+      while !rest.isEmpty {
+        // Before compiling: a DELETE compiled without the hook would not call it.
+        observation?.refresh()
+        try connection.checkInterruption()
+        let (statement, next) = try connection.compileFirst(rest, isTerminated: true)
+        // The values whose `?` is in the text of this statement.
+        let end = statement == nil ? text.count : text.count - next.count
+        let values = sql.arguments[bound...].prefix(sql.offsets[bound...].prefix { $0 < end }.count)
+        guard let statement else { break }
+        try statement.checkParameters(count: values.count)
+        if try !runControl(statement) { try run(statement, binding: values) }
+        bound = values.endIndex
+        rest = next
+      }
+    }
+  }
+
+  /// Runs SQL text built at run time. Never build it from input from outside: nothing in it is bound.
+  @_disfavoredOverload
+  public func execute(_ sql: String, file: StaticString = #fileID, line: UInt = #line) throws {
+    try execute(SQL(verbatim: sql), file: file, line: line)
+  }
+
+  /// Returns the rows of a query as structs. Columns are found by name, in any order; others are ignored.
+  ///
+  /// ```swift
+  /// try db.query("SELECT * FROM bicycle WHERE id = \(id)", as: Bicycle.self)
+  /// ```
+  @inlinable
+  public func query<Model: Sqlable>(
+    _ sql: SQL, as model: Model.Type, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [Model] {
+    let isTraced = try beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    var models: [Model] = []
+    try eachRow(of: sql, .named(TableInfo.of(model))) { models.append(try $0.model()) }
+    return models
+  }
+
+  /// Returns the values of a query with a single column.
+  ///
+  /// ```swift
+  /// try db.query("SELECT name FROM bicycle WHERE id = \(id)", as: String.self)
+  /// ```
+  ///
+  /// Throws `.misuse` if the result has several columns, or none.
+  @inlinable
+  public func query<Value: SqlValue>(
+    _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [Value] {
+    let isTraced = try beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    var values: [Value] = []
+    try eachRow(of: sql, .single) { values.append(try $0.get(at: 0)) }
+    return values
+  }
+
+  /// Returns the rows of a query as tuples of values; a model among them takes as many columns as it has, in their
+  /// order, and a ``DynamicRow``, which comes last, all that are left.
+  ///
+  /// ```swift
+  /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)
+  /// ```
+  ///
+  /// Throws `.misuse` if the result has fewer or more columns; then nothing is changed.
+  @inlinable
+  public func query<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
+    _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type,
+    file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [(First, Second, repeat each Output)] {
+    let isTraced = try beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    var rows: [(First, Second, repeat each Output)] = []
+    let layout = try ResultLayout(of: first, second, repeat each type)
+    try eachRow(of: sql, .positioned(layout)) { row in
+      var row = ResultRow(row, types: layout.types)
+      rows.append((try First.next(of: &row), try Second.next(of: &row), repeat try (each Output).next(of: &row)))
+    }
+    return rows
+  }
+
+  /// Returns the rows of a query, with all their columns.
+  ///
+  /// ```swift
+  /// let rows = try db.query("SELECT * FROM \(table: name)", as: DynamicRow.self)
+  /// ```
+  public func query(
+    _ sql: SQL, as type: DynamicRow.Type, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [DynamicRow] {
+    let isTraced = try beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    let layout = ResultLayout([])
+    return try query(sql) { row in
+      var row = ResultRow(row, types: layout.types)
+      return try DynamicRow.next(of: &row)
+    }
+  }
+
+  /// Returns what `body` makes of each row of a query. If `body` throws, what the query wrote is rolled back.
+  ///
+  /// ```swift
+  /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color") { row in
+  ///   (color: try row.get(at: 0, as: String.self), count: try row.get(at: 1, as: Int.self))
+  /// }
+  /// ```
+  @discardableResult
+  @inlinable
+  public func query<Result>(
+    _ sql: SQL, file: StaticString = #fileID, line: UInt = #line, _ body: (ReadRow) throws -> Result
+  ) throws -> [Result] {
+    let isTraced = try beginCall(file, line)
+    defer { if isTraced { endCall() } }
+    var results: [Result] = []
+    try eachRow(of: sql, .unknown) { results.append(try body($0)) }
+    return results
+  }
+
+  /// Runs a query and calls `body` with each of its rows, after `note` with the names of their columns.
+  @usableFromInline
+  func eachRow(
+    of sql: SQL, _ columns: ExpectedColumns, names note: (([String]) -> Void)? = nil, _ body: (ReadRow) throws -> Void
+  ) throws {
+    try running { connection in
+      if let failure = sql.failure { throw failure }
+      // Text that begins with a NUL byte would be taken for a key of the cache.
+      guard sql.text.utf8.first != 0 else { throw SqlError.nulInText }
+      let mark = connection.parameters.mark
+      // Before compiling: a DELETE compiled without the hook would not call it.
+      observation?.refresh()
+      let statement = try connection.prepared(since: mark) {
+        connection.sql.begin()
+        connection.sql.append(text: sql.text)
+        for argument in sql.arguments { try connection.parameters.append(argument) }
+        return try connection.prepareBuffered()
+      } check: { statement in
+        try statement.checkParameters(count: sql.arguments.count)
+        if !statement.isReadOnly { try checkIsNotInFunction(connection) }
+        guard statement.controlKeyword == nil else {
+          throw misuse("a query can't begin or end a transaction; execute(_:) can")
+        }
+        // Before the first step, where no schema change can give the statement other columns.
+        if statement.columnCount == 0 || (!statement.isReadOnly && statement.firstKeyword == "PRAGMA") {
+          try columns.check(statement.columnCount)
+        }
+      }
+      defer { connection.finish(statement) }
+      func readRows() throws {
+        do {
+          var isAtRow = try statement.step()
+          // After the first step, which notices schema changes by other processes; what it changed is rolled back.
+          try statement.expect(columns, isAtRow: isAtRow)
+          note?(statement.readColumnNames())
+          while isAtRow {
+            try body(ReadRow(statement))
+            isAtRow = try statement.step()
+          }
+          // The EXPLAIN of a write counts as one until it is reset, and a savepoint can't end before that.
+          if !statement.isReadOnly { statement.rewind() }
+        } catch {
+          // A savepoint can't end while the statement writes.
+          statement.rewind()
+          throw error
+        }
+      }
+      // RETURNING changes all rows before it returns the first: if `body` throws, all must be rolled back.
+      try run(statement, on: connection, atomically: statement.columnCount == 0, steps: readRows)
+    }
+  }
+
+  // MARK: - Steps with the lock held
+
+  private func run(_ statement: PreparedStatement, binding values: ArraySlice<SQL.Argument>) throws {
+    let connection = try openConnection()
+    try checkTransactionIsAlive(connection)
+    let mark = connection.parameters.mark
+    statement.mark = mark
+    defer { connection.finish(statement) }
+    for argument in values { try connection.parameters.append(argument) }
+    try connection.bind(statement, since: mark)
+    try run(statement, on: connection) { while try statement.step() {} }
+  }
+
+  /// Runs a statement by calling `steps`: as a write, unless it changes nothing that is observed.
+  private func run(
+    _ statement: PreparedStatement, on connection: Connection, atomically isAtomic: Bool = true,
+    steps: () throws -> Void
+  ) throws {
+    // A schema change can move the key columns that observation has looked up. They are looked up again before the next
+    // write, not now: a deferred transaction that reads first may be refused the write lock.
+    defer { noteSchemaChange(statement) }
+    if statement.standsAlone {
+      if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
+      try steps()
+      // SQLite considers it read-only.
+      if statement.columnCount == 0, statement.firstKeyword == "ATTACH" { try connection.checkLastAttached() }
+      return
+    }
+    try writing(on: connection, atomically: isAtomic, mayKeep: mayKeep(statement)) {
+      let mark = observation?.mark ?? 0
+      try steps()
+      try forgetDroppedRows(statement, after: mark)
+    }
+  }
+
+  /// Whether the statement may keep what it did before it failed, if there are observers to notify of that.
+  private func mayKeep(_ statement: PreparedStatement) -> Bool {
+    observation?.isActive == true && statement.mayKeepFailedRows
+  }
+
+  private func noteSchemaChange(_ statement: PreparedStatement) {
+    guard let observation, statement.columnCount == 0 else { return }
+    // SQLite considers ATTACH read-only.
+    if !observation.isActive || statement.definesSchema {
+      observation.otherSchemasDidChange()
+    } else if !statement.isReadOnly {
+      observation.schemaDidChange()
+    }
+  }
+
+  /// Call after a write that may have been a DROP TABLE.
+  private func forgetDroppedRows(_ statement: PreparedStatement, after mark: Int) throws {
+    guard let observation, observation.mark > mark, statement.firstKeyword == "DROP" else { return }
+    try observation.forgetRowsOfDroppedTables(after: mark)
+  }
+
+  /// Runs BEGIN, COMMIT and ROLLBACK as transactions of the handle; returns false for any other statement.
+  private func runControl(_ statement: PreparedStatement) throws -> Bool {
+    guard let keyword = statement.controlKeyword else { return false }
+    switch keyword {
+    case "BEGIN":
+      guard transactionLevel == 0 else { throw misuse("BEGIN inside a transaction") }
+      // The word after BEGIN: those after TRANSACTION are a name.
+      let mode = statement.firstKeywords(2).last
+      try beginTransaction(mode == "IMMEDIATE" ? .immediate : mode == "EXCLUSIVE" ? .exclusive : .deferred)
+    case "COMMIT", "END": try commitTransaction()
+    case "ROLLBACK" where !statement.withBytes({ SQLTokenizer($0).contains { $0.isWord("to") } }):
+      try rollbackTransaction(1)
+    default:
+      throw misuse("raw SQL can't use savepoints; nest transaction(_:) or beginTransaction() instead")
+    }
+    return true
+  }
+}
+
+extension PreparedStatement {
+  /// Throws unless its parameters are those of the values, one plain `?` each. A handwritten parameter would take the
+  /// value of another one, or none, which is NULL.
+  func checkParameters(count: Int) throws {
+    guard parameterCount == count, !namesParameters else { throw SqlError.parameterInText }
+  }
+
+  /// Whether it may change the schema of any database, or attach or detach one.
+  fileprivate var definesSchema: Bool {
+    guard let keyword = firstKeyword else { return false }
+    return ["CREATE", "DROP", "ALTER", "ATTACH", "DETACH"].contains(keyword)
+  }
+
+  /// Whether it runs without a transaction of its own: it changes nothing, refuses to run inside one, or changes
+  /// nothing that is observed.
+  fileprivate var standsAlone: Bool {
+    isReadOnly || ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(firstKeyword)
+  }
+
+  /// The first word, if the statement begins or ends a transaction or savepoint.
+  fileprivate var controlKeyword: String? {
+    // None of them returns rows. Being read-only says nothing: BEGIN IMMEDIATE is not.
+    guard columnCount == 0, let keyword = firstKeyword,
+      ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"].contains(keyword)
+    else { return nil }
+    return keyword
+  }
+
+  /// Sets the columns of the rows, after the first step. Throws if the result has others.
+  func expect(_ columns: ExpectedColumns, isAtRow: Bool) throws {
+    try checkColumns(columns.check)
+    switch columns {
+    case .unknown: expectAnyColumns()
+    case .named(let table):
+      let found = readColumnNames().map { name in table.columns.firstIndex { $0.name.isSameName(as: name) } }
+      var seen: Set<Int> = []
+      // One of them may be another table's: a struct of both would be saved as a row that never was.
+      if let twice = found.lazy.compactMap(\.self).first(where: { !seen.insert($0).inserted }) {
+        throw SqlError.severalColumns(named: table.columns[twice].name)
+      }
+      expect(ResultLayout(found.map { $0.map { ResultColumn(table.columns[$0]) } ?? ResultColumn() }))
+    case .single: expectAnyColumns()
+    case .positioned(let layout):
+      // A row may have as many columns as the layout: a DynamicRow, which takes the rest, needs all of them.
+      expect(layout.takesRest ? layout.extended(to: columnCount, by: ResultColumn()) : layout)
+    }
+    if isAtRow { try row.pointee.findValues() }
+  }
+}
+
+/// How the columns of a result are read.
+@usableFromInline
+package enum ExpectedColumns {
+  case unknown
+  case single
+  case named(TableInfo)
+  case positioned(ResultLayout)
+
+  /// Throws if a result with so many columns can't be read so.
+  func check(_ found: Int) throws {
+    switch self {
+    case .unknown: break
+    case .named(let table): guard found > 0 else { throw ResultLayout.mismatch(found, table.count) }
+    case .single: guard found == 1 else { throw ResultLayout.mismatch(found, 1) }
+    case .positioned(let layout): try layout.checkExactly(found)
+    }
+  }
+}
+
+extension ParameterBuffer {
+  func append(_ argument: SQL.Argument) throws {
+    switch argument {
+    case .value(let value): append(value)
+    case .list(let values): append(ValueList(values))
+    case .parameter(let name): try append(Placeholder(name: name))
+    }
+  }
+}

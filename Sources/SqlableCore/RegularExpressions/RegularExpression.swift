@@ -1,0 +1,53 @@
+/// A regular expression that needs time in proportion to the text, whatever it is: `a(b|c)*d`.
+///
+/// It runs all alternatives side by side, one character of the text after the other, so nothing is tried twice; what
+/// would need that, such as backreferences and lookaround, is no part of it. Characters are Unicode scalars.
+///
+/// | syntax | matches |
+/// |---|---|
+/// | `a`, `\.`, `\n`, `\r`, `\t`, `\x{e9}` | a character |
+/// | `.` | any character except a line feed |
+/// | `[a-z_]`, `[^0-9]` | one of these characters, or any other |
+/// | `\d`, `\w`, `\s`, `\D`, `\W`, `\S` | a digit, a word character, white space, and any other |
+/// | `^`, `$` | the beginning and the end of the text |
+/// | `\b`, `\B` | the edge of a word, and any other place |
+/// | `ab`, `a\|b`, `(…)`, `(?:…)` | one after the other, one or the other, a group |
+/// | `a*`, `a+`, `a?`, `a{3}`, `a{2,}`, `a{2,5}` | a number of times; with a further `?` the same |
+/// | `(?i)` at the beginning | upper and lower case alike |
+package struct RegularExpression: Sendable {
+  /// A step of the program. Places are positions in it.
+  package enum Step: Sendable {
+    case scalar(Unicode.Scalar)
+    case any
+    case set(ScalarSet)
+    case both(Int, Int)
+    case jump(Int)
+    case start, end, edge, noEdge
+    case found
+  }
+
+  let steps: [Step]
+  let ignoresCase: Bool
+  /// Whether it can match only at the beginning of the text.
+  let isAnchored: Bool
+
+  /// How many steps a pattern may have.
+  static let maximumSteps = 2_000
+  /// How often a part may be repeated by number.
+  static let maximumCount = 1_000
+  /// How deep groups may be nested.
+  static let maximumDepth = 50
+
+  /// Throws `.invalidStatement` for what is no regular expression, is not supported, or is too large; the error says
+  /// where, and does not contain the pattern.
+  package init(_ text: String) throws(SqlError) {
+    var parser = RegularExpressionParser(text)
+    let tree = try parser.whole()
+    var program = RegularExpressionProgram()
+    try program.add(tree)
+    try program.append(.found)
+    steps = program.steps
+    ignoresCase = parser.ignoresCase
+    isAnchored = tree.isAnchored
+  }
+}

@@ -1,0 +1,42 @@
+// Constant arguments, which configure a function instead of being its data.
+//
+// SQLite matches expressions as written, and a parameter matches nothing. It uses an index on
+// `json_extract("doc", '$.kind')` only for a statement that contains the path as a literal.
+
+/// A constant written as a literal.
+enum Constant {
+  case text(String)
+  case integer(Int64)
+
+  /// Returns nil for a term that is bound after all: a REAL, a BLOB, a parameter, or any other term.
+  init?(_ term: SqlExpression) {
+    switch term.node {
+    case .value(.text(let text)): self = .text(text)
+    case .value(.integer(let integer)): self = .integer(integer)
+    default: return nil
+    }
+  }
+}
+
+extension SqlExpression.BinaryOperator {
+  /// Whether its right side is a constant argument.
+  package var takesConstant: Bool { self == .json || self == .jsonValue }
+}
+
+extension Renderer {
+  /// Writes a constant argument.
+  func write(constant term: SqlExpression, within strength: Strength, stack: Int) throws {
+    switch Constant(term) {
+    case .text(let text): try write(literal: text)
+    case .integer(let integer): sql.append(text: "\(integer)")
+    case nil: try write(term, within: strength, stack: stack)
+    }
+  }
+
+  func write(literal text: String) throws {
+    guard !text.utf8.contains(0) else {
+      throw SqlError.invalidStatement("a constant argument, which is written into the SQL, contains a NUL byte")
+    }
+    sql.append(text.quotedBytes(in: UInt8(ascii: "'")))
+  }
+}

@@ -1,0 +1,91 @@
+extension Statement {
+  /// The statement's SQL with `?` for each value; for a batch, the SQL of its first row.
+  ///
+  /// For a statement that can't be run it is an SQL comment with the error.
+  public var sql: String {
+    do { return try withValues().sql } catch { return SqlError.comment(error) }
+  }
+
+  /// The values bound to each `?`, in order; for a batch, those of its first row. The list of a long `in`, which is
+  /// bound as a single parameter, is left out. Empty for a statement that can't be run.
+  public var bindings: [DatabaseValue] { (try? withValues().bindings) ?? [] }
+
+  /// Returns the SQL and values that SQLite would get for the statement's row at `index`. Throws the error that running
+  /// the statement would throw before SQLite sees it.
+  ///
+  /// - Parameter isRemote: Whether the SQLite is another machine's: then lists are values, and columns are written with
+  ///   their tables.
+  package func withValues(row index: Int = 0, isRemote: Bool = false) throws -> StatementWithValues {
+    let table = try tree.table
+    let buffer = SqlBuffer()
+    buffer.qualifiesColumns = isRemote
+    let parameters = ParameterBuffer(lists: isRemote ? .expanded : .pointers)
+    var writer = RowWriter(table: table, buffer: parameters, written: tree.writtenColumns)
+    if tree.takesRows, try !rows.take(index, into: &writer) {
+      return StatementWithValues(sql: "-- there are no rows to insert", parameters: ParameterBuffer())
+    }
+    // Both own memory that is accessed only through pointers.
+    return try withExtendedLifetime((writer, parameters)) {
+      let statement = StatementWriter(table: table, sql: buffer, parameters: parameters)
+      try statement.write(tree, row: writer.values)
+      var written = StatementWithValues(sql: buffer.text, parameters: parameters)
+      if isRemote, case .insert(let query) = tree {
+        written.omittedKey = OmittedKey(try statement.omittedKey(of: query, writer.values), of: table)
+      }
+      return written
+    }
+  }
+}
+
+extension Select {
+  /// The query's SQL with `?` for each value. For a query that can't be run it is an SQL comment with the error.
+  public var sql: String {
+    do { return try query.withValues().sql } catch { return SqlError.comment(error) }
+  }
+
+  /// The values bound to each `?`, in order. Empty for a query that can't be run.
+  public var bindings: [DatabaseValue] { (try? query.withValues().bindings) ?? [] }
+}
+
+extension SelectQuery {
+  package func withValues(isRemote: Bool = false) throws -> StatementWithValues {
+    let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: isRemote ? .expanded : .pointers))
+    sql.qualifiesColumns = isRemote
+    try SelectWriter(sql: sql, parameters: parameters).write(statement: self)
+    return StatementWithValues(sql: sql.text, parameters: parameters)
+  }
+}
+
+/// A statement's SQL and its bound values.
+package struct StatementWithValues {
+  package let sql: String
+  package let parameters: ParameterBuffer
+  var omittedKey: OmittedKey?
+
+  package init(sql: String, parameters: ParameterBuffer, omittedKey: OmittedKey? = nil) {
+    (self.sql, self.parameters, self.omittedKey) = (sql, parameters, omittedKey)
+  }
+
+  var bindings: [DatabaseValue] {
+    // It owns memory that is accessed only through pointers.
+    withExtendedLifetime(parameters) { parameters.parameters.compactMap { DatabaseValue($0) } }
+  }
+}
+
+extension SqlError {
+  /// Returns an error as an SQL comment.
+  static func comment(_ error: any Error) -> String {
+    // A message contains identifiers, and a line break in one would end the comment.
+    "-- " + String(message(of: error).map { $0.isNewline ? " " : $0 })
+  }
+}
+
+extension Returning {
+  /// The SQL with `?` for each value.
+  public var sql: String { change.sql }
+}
+
+extension FirstReturned {
+  /// The SQL with `?` for each value: that of the change, which has no limit.
+  public var sql: String { all.sql }
+}

@@ -1,0 +1,366 @@
+/// Writes a statement's terms into a buffer, as SQL or as a cache key, and collects its values, in one walk.
+///
+/// When it writes SQL, it checks every column against the tables in scope: a column of another table or another
+/// declaration throws before SQLite sees anything. A key is written without these checks, because the compiled
+/// statement found by it has passed them; an error means that there is no key.
+package struct Renderer {
+  /// The table to which errors and positions refer.
+  let table: TableInfo
+  /// The tables whose columns may be used; a key needs none.
+  private let tables: Scope?
+  var scope: Scope { tables ?? .none }
+  /// The names of the queries defined in the enclosing queries.
+  let defined: [String]
+  let sql: SqlBuffer
+  let parameters: ParameterBuffer
+  /// The number of symbols on the parser's stack before each expression.
+  var baseStack = 0
+  /// Whether terms of ORDER BY or GROUP BY are written. SQLite's parser turns `x IN ()` into 0, and treats that as a
+  /// column's position.
+  var isOrdering = false
+
+  /// SQLite's parser has a stack of 100 symbols, of which the statement around an expression uses up to 26. With the
+  /// same limit for all statements, a filter that works in a read also works in a delete with order and limit.
+  private static let maximumStack = 72
+
+  package init(_ scope: Scope, sql: SqlBuffer, parameters: ParameterBuffer, baseStack: Int = 0) {
+    self.init(table: scope.table, scope, defined: [], sql: sql, parameters: parameters, baseStack: baseStack)
+  }
+
+  init(
+    table: TableInfo, _ scope: Scope?, defined: [String] = [], sql: SqlBuffer, parameters: ParameterBuffer,
+    baseStack: Int = 0
+  ) {
+    self.table = table
+    self.tables = scope
+    self.defined = defined
+    self.sql = sql
+    self.parameters = parameters
+    self.baseStack = baseStack
+  }
+
+  /// A renderer of terms in a subquery of SQL text. It writes columns with their tables: without them, SQLite would
+  /// find those of the subquery's own tables first.
+  func insideSubquery() throws -> Renderer {
+    var renderer = Renderer(
+      table: table, try Scope([], outer: scope, named: scope.named), defined: defined, sql: sql, parameters: parameters,
+      baseStack: baseStack)
+    renderer.isOrdering = isOrdering
+    return renderer
+  }
+
+  /// A renderer of the condition of a join, which may use the tables up to the one that is joined.
+  func joining(_ sources: ArraySlice<SelectQuery.Source>) throws -> Renderer {
+    Renderer(
+      table: table, try Scope(Array(sources), outer: scope.outer, named: scope.named, isInText: scope.isInText),
+      defined: defined, sql: sql, parameters: parameters, baseStack: baseStack)
+  }
+
+  // MARK: Conditions
+
+  /// Operator precedence: a term that binds weaker than its surroundings is parenthesized.
+  enum Strength: Int, Comparable {
+    case any, all, not, equality, comparison, bits, sum, product, concatenation, unary, atom
+    static func < (left: Strength, right: Strength) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  package func write(_ expression: SqlExpression) throws {
+    try write(expression, within: .any, stack: baseStack)
+  }
+
+  /// Writes a term; `stack` is the number of symbols on the parser's stack before it.
+  func write(_ expression: SqlExpression, within outer: Strength, stack: Int) throws {
+    let own = strength(of: expression)
+    let isOpen = own < outer
+    let stack = stack + (isOpen ? 1 : 0)
+    if !sql.isKey {
+      try checkStack(stack + ownStack(of: expression))
+      try checkDecimals(expression)
+    }
+    if isOpen { sql.append("(") }
+    // Each form has its own function: all their temporaries in one frame would use too much stack per level.
+    switch expression.node {
+    case .column, .qualified, .value, .parameter, .invalid: try writeLeaf(expression)
+    case .all, .any: try writeChain(expression, stack: stack)
+    case .not, .negative, .isNull, .isNotNull: try writeUnary(expression, stack: stack)
+    case .binary: try writeBinary(expression, own, stack: stack)
+    case .between: try writeBetween(expression, stack: stack)
+    case .isIn: try writeList(expression, stack: stack)
+    case .like: try writeLike(expression, stack: stack)
+    case .collate: try writeCollated(expression, stack: stack)
+    case .call: try writeCall(expression, stack: stack)
+    case .special: try writeSpecial(expression, stack: stack)
+    case .query: try writeQuery(expression, stack: stack)
+    }
+    if isOpen { sql.append(")") }
+  }
+
+  private func writeLeaf(_ expression: SqlExpression) throws {
+    switch expression.node {
+    case .column(let reference): try write(reference)
+    case .qualified(let alias, let reference): try write(reference, ofAlias: alias)
+    case .value(let value): write(value)
+    case .parameter(let name): try write { Placeholder(name: name) }
+    case .invalid(let term): try refuse(term)
+    default: break
+    }
+  }
+
+  private func writeChain(_ expression: SqlExpression, stack: Int) throws {
+    switch expression.node {
+    case .all(let terms): try write(terms[...], joinedBy: " AND ", within: .not, stack: stack)
+    case .any(let terms): try write(terms[...], joinedBy: " OR ", within: .all, stack: stack)
+    default: break
+    }
+  }
+
+  private func writeUnary(_ expression: SqlExpression, stack: Int) throws {
+    switch expression.node {
+    case .not(let term):
+      sql.append("NOT ")
+      try write(term, within: .equality, stack: stack + 1)
+    case .negative(let term):
+      sql.append("-")
+      try write(term, within: .atom, stack: stack + 1)
+    case .isNull(let term):
+      try write(term, within: .comparison, stack: stack)
+      sql.append(" IS NULL")
+    case .isNotNull(let term):
+      try write(term, within: .comparison, stack: stack)
+      sql.append(" IS NOT NULL")
+    default: break
+    }
+  }
+
+  private func writeCall(_ expression: SqlExpression, stack: Int) throws {
+    if case .call(let call) = expression.node { try write(call, stack: stack) }
+  }
+
+  private func writeSpecial(_ expression: SqlExpression, stack: Int) throws {
+    if case .special(let special) = expression.node { try write(special, stack: stack) }
+  }
+
+  private func writeQuery(_ expression: SqlExpression, stack: Int) throws {
+    if case .query(let query) = expression.node { try write(query, stack: stack) }
+  }
+
+  private func checkStack(_ height: Int) throws {
+    guard height <= Renderer.maximumStack else {
+      throw SqlError.invalidStatement("an expression is nested too deeply for SQLite's parser")
+    }
+  }
+
+  private func write(_ reference: ColumnReference) throws {
+    if sql.isKey { return sql.append(key: reference) }
+    if scope.isPlain {
+      if let position = scope.table.position(of: reference) { return writeStored(position) }
+      guard scope.outer != nil else { throw scope.missing(reference) }
+    }
+    write(try scope.find(reference))
+  }
+
+  private func write(_ reference: ColumnReference, ofAlias alias: String) throws {
+    if sql.isKey {
+      sql.append(text: alias)
+      return sql.append(key: reference)
+    }
+    write(try scope.find(reference, ofAlias: alias))
+  }
+
+  private func write(_ found: Scope.Found) {
+    found.qualifier.map(writeName)
+    sql.append(found.column.quotedName)
+  }
+
+  /// Writes the name of a table as the qualifier of a column.
+  func writeName(_ name: String) {
+    sql.append(name.quotedBytes())
+    sql.append(".")
+  }
+
+  private func writeBinary(_ expression: SqlExpression, _ own: Strength, stack: Int) throws {
+    guard case .binary(let operation, let left, let right) = expression.node else { return }
+    try write(left, beside: right, operation.flipped, within: own, stack: stack)
+    sql.append(operation.sql)
+    let strength = Strength(rawValue: own.rawValue + 1) ?? .atom
+    if operation.takesConstant { return try write(constant: right, within: strength, stack: stack + 2) }
+    try write(right, beside: left, operation, within: strength, stack: stack + 2)
+  }
+
+  /// Writes one side of an operator. A parameter that is compared with a column gets its values in the column's form.
+  private func write(
+    _ term: SqlExpression, beside other: SqlExpression, _ operation: SqlExpression.BinaryOperator,
+    within strength: Strength, stack: Int
+  ) throws {
+    guard case .parameter(let name) = term.node else { return try write(term, within: strength, stack: stack) }
+    try write {
+      let column = try column(of: other)
+      if operation.isComparison { return Placeholder(name: name, beside: column, operation.side) }
+      // Beside a decimal it is one of the same scale.
+      guard let column, column.type.scale != nil else { return Placeholder(name: name) }
+      return Placeholder(name: name, storedIn: column)
+    }
+  }
+
+  private func checkDecimals(_ expression: SqlExpression) throws {
+    // Without the renderer: each look-up would copy all of it.
+    let defect = expression.decimalDefect { [scope] reference, alias in
+      // A column that is missing has its own error.
+      try? (alias.map { try scope.find(reference, ofAlias: $0) } ?? scope.find(reference)).column
+    }
+    if let defect { try refuse(defect) }
+  }
+
+  /// The column that a term is, if any, also in a decoded statement.
+  func column(of term: SqlExpression) throws -> ColumnDefinition? {
+    guard case .column(let reference) = term.columnTerm.node, reference.definition == nil else {
+      return term.columnDefinition
+    }
+    return table.columns[try position(of: reference)].definition
+  }
+
+  private func writeBetween(_ expression: SqlExpression, stack: Int) throws {
+    guard case .between(let term, let low, let high) = expression.node else { return }
+    try write(term, within: .comparison, stack: stack)
+    sql.append(" BETWEEN ")
+    try write(low, beside: term, .greaterOrEqual, within: .sum, stack: stack + 2)
+    sql.append(" AND ")
+    try write(high, beside: term, .lessOrEqual, within: .sum, stack: stack + 4)
+  }
+
+  private func writeLike(_ expression: SqlExpression, stack: Int) throws {
+    guard case .like(let term, let pattern, let escape) = expression.node else { return }
+    try write(term, within: .comparison, stack: stack)
+    sql.append(" LIKE ")
+    try write(pattern, within: .comparison, stack: stack + 2)
+    guard !escape.isEmpty else { return }
+    guard escape.unicodeScalars.count == 1, escape != "\0" else {
+      throw SqlError.invalidStatement("the escape of LIKE must be a single Unicode scalar other than NUL")
+    }
+    sql.append(" ESCAPE ")
+    // SQLite uses an index for the pattern's prefix only if the escape is a literal.
+    try write(literal: escape)
+  }
+
+  private func writeCollated(_ expression: SqlExpression, stack: Int) throws {
+    guard case .collate(let term, let collation) = expression.node else { return }
+    try write(term, within: .atom, stack: stack)
+    sql.append(" COLLATE ")
+    if case .named(let name) = collation, name.utf8.contains(0) {
+      throw SqlError.invalidStatement("a collation name contains a NUL byte")
+    }
+    sql.append(collation.sql)
+  }
+
+  private func refuse(_ term: SqlExpression.InvalidTerm) throws {
+    guard term.error.column != nil else { throw term.error }
+    throw term.error.at(table: term.column.map(scope.tableName(of:)) ?? table.name)
+  }
+
+  /// The symbols that a term itself puts on the stack, besides those of its parts.
+  private func ownStack(of expression: SqlExpression) -> Int {
+    switch expression.node {
+    // IN (SELECT value FROM sqlable_values(?)
+    case .isIn: 13
+    case .like: 4
+    // An OVER with its clauses.
+    case .call, .special: 12
+    // The last part of combined queries with named ones, and its LIMIT and OFFSET.
+    case .query: 20
+    default: 1
+    }
+  }
+
+  private func strength(of expression: SqlExpression) -> Strength {
+    switch expression.node {
+    case .column, .value, .parameter, .qualified, .call, .invalid: .atom
+    case .query(let term): term.kind == .isIn ? .equality : .atom
+    case .any: .any
+    case .all: .all
+    case .not: .not
+    case .isNull, .isNotNull, .between, .isIn, .like: .equality
+    case .special(let special): strength(of: special.form)
+    case .negative, .collate: .unary
+    case .binary(let operation, _, _):
+      switch operation {
+      case .equal, .notEqual, .isSame, .isNotSame, .matchesGlob, .matchesRegexp: .equality
+      case .less, .lessOrEqual, .greater, .greaterOrEqual: .comparison
+      case .plus, .minus: .sum
+      case .times, .divided, .remainder: .product
+      case .concatenated, .json, .jsonValue: .concatenation
+      case .bitAnd, .bitOr, .shiftedLeft, .shiftedRight: .bits
+      }
+    }
+  }
+
+  private func write(
+    _ terms: Slice<TermChain>, joinedBy separator: StaticString, within strength: Strength, stack: Int
+  ) throws {
+    guard !terms.isEmpty else { throw SqlError.invalidStatement("AND or OR without terms") }
+    guard terms.count > SqlExpression.maximumChain else {
+      for (index, term) in terms.enumerated() {
+        if index > 0 { sql.append(separator) }
+        try write(term, within: strength, stack: stack + (index > 0 ? 2 : 0))
+      }
+      return
+    }
+    let size = SqlExpression.sizeOfParts(terms.count)
+    var rest = terms
+    while !rest.isEmpty {
+      if rest.startIndex > terms.startIndex { sql.append(separator) }
+      sql.append("(")
+      try write(rest.prefix(size), joinedBy: separator, within: strength, stack: stack + 3)
+      sql.append(")")
+      rest = rest.dropFirst(size)
+    }
+  }
+
+  func write(_ value: DatabaseValue) {
+    sql.append("?")
+    parameters.append(value)
+  }
+
+  /// Writes a `?` for a value that is passed when the statement runs.
+  private func write(_ placeholder: () throws -> Placeholder) throws {
+    if GivenParameters.current == nil { sql.refuseKey() }
+    sql.append("?")
+    try parameters.append(try placeholder())
+  }
+
+  /// Writes the right side of an assignment.
+  func write(_ expression: SqlExpression, settingColumn position: Int) throws {
+    guard case .parameter(let name) = expression.node else { return try write(expression) }
+    try write { Placeholder(name: name, storedIn: table.columns[position].definition) }
+  }
+
+  // MARK: Columns
+
+  /// The position of a column in the table. Throws for a column of another table.
+  func position(of reference: ColumnReference) throws -> Int {
+    guard let found = table.position(of: reference) else { throw scope.missing(reference) }
+    return found
+  }
+
+  /// Writes the name of a column, as it stands where only one of the table's columns can.
+  func writeColumn(_ position: Int) { sql.append(table.columns[position].definition) }
+
+  /// Writes a column as a term of a statement with a single table.
+  func writeStored(_ position: Int) {
+    if sql.qualifiesColumns, !sql.isKey { writeName(scope.sources[0].name) }
+    writeColumn(position)
+  }
+
+  func writeStored(_ positions: some Sequence<Int>) {
+    for (index, position) in positions.enumerated() {
+      if index > 0 { sql.append(", ") }
+      writeStored(position)
+    }
+  }
+
+  func writeColumns(_ positions: some Sequence<Int>) {
+    for (index, position) in positions.enumerated() {
+      if index > 0 { sql.append(", ") }
+      writeColumn(position)
+    }
+  }
+}

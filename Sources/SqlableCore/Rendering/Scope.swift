@@ -1,0 +1,280 @@
+/// The tables whose columns a term may use: those of its query and of the enclosing queries.
+package final class Scope: Sendable {
+  package let sources: [SelectQuery.Source]
+  package let outer: Scope?
+  /// Whether it is a single table without an alias, whose columns need no qualifier.
+  let isPlain: Bool
+  /// Whether it stands for SQL text, whose tables are not known: it may contain any column.
+  package let isFree: Bool
+  /// Whether it is inside SQL text, whose tables are not known.
+  let isInText: Bool
+  /// The names of queries, here and in the enclosing queries.
+  let named: [String]
+
+  /// The scope of a statement with a single table; `outer` are the rows of a trigger.
+  package init(_ table: TableInfo, isInText: Bool = false, outer: Scope? = nil) {
+    self.isInText = isInText
+    sources = [SelectQuery.Source(table: table)]
+    self.outer = outer
+    isPlain = true
+    isFree = false
+    named = []
+  }
+
+  /// The scope of a key, for which no column is looked up.
+  static let none = Scope(TableInfo.none)
+
+  /// The scope of SQL text.
+  package init() {
+    sources = []
+    outer = nil
+    isPlain = false
+    isFree = true
+    isInText = true
+    named = []
+  }
+
+  /// The scope of a query. Throws if two tables have the same name.
+  package init(_ sources: [SelectQuery.Source], outer: Scope?, named: [String] = [], isInText: Bool = false) throws {
+    self.sources = sources
+    self.isInText = isInText || outer?.isInText == true
+    self.outer = outer
+    self.named = named
+    // A full-text index has columns with the same names as its table.
+    isPlain =
+      sources.count == 1 && sources[0].alias == nil && outer == nil
+      && !(sources[0].isSearched && sources[0].table.fullText?.isExternal == true)
+    isFree = false
+    for (index, source) in sources.enumerated()
+    where sources[..<index].contains(where: { $0.name.isSameName(as: source.name) }) {
+      throw SqlError.invalidStatement(
+        "two tables of the query have the name \(source.name); one needs an alias"
+      ).at(table: source.table.name)
+    }
+  }
+
+  /// The scope of the terms of an upsert, which may use the new row too.
+  package convenience init(upsertingInto table: TableInfo) throws {
+    var newRow = SelectQuery.Source(table: table)
+    newRow.alias = Upsert.newRow
+    try self.init([SelectQuery.Source(table: table), newRow], outer: nil)
+  }
+
+  /// The scope of the terms of a trigger: the row before the change, the row after it, or both.
+  package convenience init(triggeredBy table: TableInfo, _ rows: [TriggerRow]) throws {
+    let sources = rows.map { row in
+      var source = SelectQuery.Source(table: table)
+      source.alias = row.rawValue
+      return source
+    }
+    try self.init(sources, outer: nil)
+  }
+
+  /// The scope of the order of a query with this scope: for literal rows, that of the first query that they are
+  /// combined with.
+  package func forOrder(of clauses: SelectQuery.Clauses) throws -> Scope {
+    guard clauses.sources.isEmpty, let first = clauses.compounds.first(where: { !$0.query.clauses.sources.isEmpty })
+    else { return self }
+    return try Scope(first.query.clauses.sources, outer: outer)
+  }
+
+  /// The first table, to which errors without a column refer.
+  package var table: TableInfo { sources.first?.table ?? .none }
+
+  /// A column and its qualifier.
+  package struct Found {
+    /// The name of its table, if that must be written.
+    package let qualifier: String?
+    package let column: ColumnDefinition
+    /// Its table, if that was found though it has an alias.
+    package var aliasedTable: TableInfo? = nil
+  }
+
+  /// Finds a column in the innermost query whose table has it without an alias, or else with an alias.
+  package func find(_ reference: ColumnReference) throws -> Found {
+    if let found = try find(reference, at: { source, own in source.table.columns.firstIndex { $0.definition === own } })
+    {
+      return found
+    }
+    // A redeclaration evaluated again for each use, or a decoded name.
+    if let found = try find(reference, at: { source, _ in source.table.position(of: reference) }) { return found }
+    guard let free = try freeColumn(reference) else { throw missing(reference) }
+    return Found(qualifier: nil, column: free)
+  }
+
+  /// A column of a table that is known only to the enclosing SQL text.
+  private func freeColumn(_ reference: ColumnReference) throws -> ColumnDefinition? {
+    var scope = self
+    while !scope.isFree {
+      guard let outer = scope.outer else { return nil }
+      guard !scope.sources.contains(where: { $0.table.columns.contains { $0.name.isSameName(as: reference.name) } })
+      else {
+        throw SqlError.invalidStatement("a subquery hides column \(reference.name) of the enclosing SQL").at(
+          table: scope.table.name, column: reference.name)
+      }
+      scope = outer
+    }
+    return reference.definition
+  }
+
+  private func find(
+    _ reference: ColumnReference, at position: (SelectQuery.Source, ColumnDefinition?) -> Int?
+  ) throws -> Found? {
+    if let found = try find(reference, isAliased: false, at: position) { return found }
+    guard let found = try find(reference, isAliased: true, at: position) else { return nil }
+    // The text may also contain the table without an alias, and the column would silently refer to the aliased one.
+    guard !isInText else {
+      throw SqlError.invalidStatement(
+        "column \(reference.name) is ambiguous without the alias \(found.qualifier ?? ""): it may belong to the "
+          + "enclosing SQL; use the alias's subscript"
+      ).at(table: nil, column: reference.name)
+    }
+    return found
+  }
+
+  private func find(
+    _ reference: ColumnReference, isAliased: Bool, at position: (SelectQuery.Source, ColumnDefinition?) -> Int?
+  ) throws -> Found? {
+    let definition = reference.definition
+    var scope: Scope? = self
+    while let current = scope {
+      let found = current.sources.filter { ($0.alias != nil) == isAliased }
+        .compactMap { source in position(source, definition).map { (source, $0) } }
+      if found.count > 1 {
+        throw SqlError.invalidStatement(
+          "column \(reference.name) is ambiguous: several tables of the query have it; use an alias"
+        ).at(table: found[0].0.table.name, column: reference.name)
+      }
+      if let (source, position) = found.first {
+        if current !== self { try checkNotHidden(source, in: current) }
+        return Found(
+          qualifier: !current.isPlain || current !== self ? source.name : nil,
+          column: source.table.columns[position].definition,
+          aliasedTable: isAliased ? source.table : nil)
+      }
+      scope = current.outer
+    }
+    return nil
+  }
+
+  /// Finds a column of the table with an alias.
+  func find(_ reference: ColumnReference, ofAlias alias: String) throws -> Found {
+    var scope: Scope? = self
+    while let current = scope {
+      if let source = current.sources.first(where: { $0.alias?.isExactly(alias) == true }) {
+        guard let position = source.table.position(of: reference) else {
+          try checkHidesNone(of: reference, alias, in: current)
+          throw missing(reference)
+        }
+        if current !== self { try checkNotHidden(source, in: current) }
+        return Found(qualifier: source.name, column: source.table.columns[position].definition)
+      }
+      if current.isFree, let column = reference.definition { return Found(qualifier: alias, column: column) }
+      scope = current.outer
+    }
+    throw SqlError.invalidStatement("the query has no table with the alias \(alias)").at(
+      table: nil, column: reference.name)
+  }
+
+  /// Finds the table of a model with an alias; for no alias, the table without one, or else the only one of the model.
+  /// Returns nil for tables known only to SQL text.
+  func source(of table: TableInfo, alias: String?) throws -> SelectQuery.Source? {
+    if isFree { return nil }
+    var scope: Scope? = self
+    while let current = scope {
+      let sources = current.sources.filter {
+        $0.table.isOfSameModel(as: table) && (alias == nil || $0.alias.isExactly(alias))
+      }
+      if let source = sources.first(where: { $0.alias.isExactly(alias) }) ?? (sources.count == 1 ? sources[0] : nil) {
+        if current !== self { try checkNotHidden(source, in: current) }
+        return source
+      }
+      scope = current.outer
+    }
+    throw SqlError.invalidStatement("table \(alias ?? table.name) is searched, but is not in the query").at(
+      table: table.name)
+  }
+
+  /// The searched table of a model, here or in an enclosing query; nil if there is none.
+  func searched(_ table: TableInfo) throws -> SelectQuery.Source? {
+    var scope: Scope? = self
+    while let current = scope {
+      if let source = current.sources.first(where: { $0.isSearched && $0.table.isOfSameModel(as: table) }) {
+        if current !== self { try checkNotHidden(source, in: current) }
+        return source
+      }
+      scope = current.outer
+    }
+    return nil
+  }
+
+  /// A column in a term, but for those of its subqueries, that is of an enclosing query; nil if there is none.
+  func outerColumn(of term: SqlExpression) -> ColumnReference? {
+    func isOutside(_ isSource: (SelectQuery.Source) -> Bool) -> Bool? {
+      if sources.contains(where: isSource) { return false }
+      var scope = outer
+      while let current = scope {
+        if current.sources.contains(where: isSource) { return true }
+        scope = current.outer
+      }
+      return nil
+    }
+    switch term.node {
+    case .column(let reference):
+      // A table without an alias comes before one with an alias, wherever it is.
+      let isOuter =
+        isOutside { $0.alias == nil && $0.table.position(of: reference) != nil }
+        ?? isOutside { $0.table.position(of: reference) != nil }
+      return isOuter == true ? reference : nil
+    case .qualified(let alias, let reference):
+      // SQLite finds the rows of a trigger everywhere.
+      if TriggerRow(rawValue: alias) != nil { return nil }
+      return isOutside({ $0.alias.isExactly(alias) }) == true ? reference : nil
+    default:
+      for part in term.node.terms { if let column = outerColumn(of: part) { return column } }
+      return nil
+    }
+  }
+
+  /// Throws if the column exists in a table of an enclosing query whose alias the nearer table hides.
+  private func checkHidesNone(of reference: ColumnReference, _ alias: String, in inner: Scope) throws {
+    var scope = inner.outer
+    while let current = scope {
+      for source in current.sources where source.alias?.isExactly(alias) == true {
+        if source.table.position(of: reference) != nil { try checkNotHidden(source, in: current) }
+      }
+      scope = current.outer
+    }
+  }
+
+  /// Throws if a query between here and the one that contains the table has a table of the same name.
+  private func checkNotHidden(_ source: SelectQuery.Source, in outer: Scope) throws {
+    var scope: Scope? = self
+    while let current = scope, current !== outer {
+      guard !current.sources.contains(where: { $0.name.isSameName(as: source.name) }) else {
+        throw SqlError.invalidStatement(
+          "a subquery hides table \(source.name) of the enclosing query; one needs an alias"
+        ).at(table: source.table.name)
+      }
+      scope = current.outer
+    }
+  }
+
+  /// The table that has a column, here or in an enclosing query; nil if none has it.
+  package func tableName(of reference: ColumnReference) -> String? {
+    var scope: Scope? = self
+    while let current = scope {
+      if let source = current.sources.first(where: { $0.table.position(of: reference) != nil }) {
+        return source.table.name.isEmpty ? source.name : source.table.name
+      }
+      scope = current.outer
+    }
+    return nil
+  }
+
+  package func missing(_ reference: ColumnReference) -> SqlError {
+    if sources.isEmpty, let outer { return outer.missing(reference) }
+    let names = sources.map { $0.table.name.isEmpty ? $0.name : $0.table.name }
+    return .missing(reference, in: sources.map(\.table), named: names)
+  }
+}

@@ -1,0 +1,220 @@
+/// Writes whole statements and their row, as SQL or as a cache key.
+package struct StatementWriter {
+  let renderer: Renderer
+  /// Whether it is part of SQL text.
+  private let isInText: Bool
+  var table: TableInfo { renderer.table }
+  var sql: SqlBuffer { renderer.sql }
+  var parameters: ParameterBuffer { renderer.parameters }
+
+  /// `outer` are the rows of the trigger that the statement belongs to.
+  package init(
+    table: TableInfo, sql: SqlBuffer, parameters: ParameterBuffer, isInText: Bool = false, outer: Scope? = nil
+  ) {
+    self.isInText = isInText
+    renderer = Renderer(
+      table: table, sql.isKey ? nil : Scope(table, isInText: isInText, outer: outer), sql: sql, parameters: parameters)
+  }
+
+  /// Writes the statement. `row` holds the values of its struct.
+  package func write(_ tree: StatementTree, row: RowValues = .none) throws {
+    if let defect = tree.defect { throw defect }
+    if tree.changesRows { try table.checkIsNoView() }
+    switch tree {
+    case .select(let query):
+      return try SelectWriter(sql: sql, parameters: parameters, isInText: isInText).write(statement: query)
+    case .insert(let query):
+      try checkFullText(query)
+      if query.form == .query { try writeInsertOfQuery(query) } else { try writeInsert(query, row) }
+      try write(query.rest.value.returned)
+    case .update(let query):
+      try checkFullText(changing: query.rest.value.returned, query.conflict)
+      if query.isOfRow { try writeUpdate(query, row) } else { try writeAssign(query) }
+      try write(query.rest.value.returned)
+    case .delete(let query):
+      try checkFullText(changing: query.rest.value.returned, nil)
+      try writeDelete(query, row)
+      try write(query.rest.value.returned)
+    }
+  }
+
+  /// Writes the RETURNING clause.
+  private func write(_ returned: Returned?) throws {
+    guard let returned else { return }
+    sql.append(" RETURNING ")
+    switch returned {
+    case .rows: renderer.writeStored(table.columns.indices)
+    case .terms(let terms):
+      for (index, term) in terms.enumerated() {
+        if index > 0 { sql.append(", ") }
+        if !sql.isKey { try term.checkIsOfOneRow() }
+        try renderer.write(term)
+      }
+    }
+  }
+
+  // MARK: Rows to change
+
+  /// Writes the condition of an update or delete. UPDATE … LIMIT needs a compile-time option of SQLite, so a limit
+  /// becomes a subquery of row identities.
+  private func write(_ selection: RowSelection, _ hint: IndexHint?) throws {
+    guard selection.isLimited else {
+      if !selection.rest.isDefault { try renderer.check(selection.rest.value.order) }
+      return try writeFilter(selection.filter)
+    }
+    let identity = try rowIdentity()
+    sql.append(" WHERE ")
+    if identity.count > 1 { sql.append("(") }
+    writeList(identity)
+    if identity.count > 1 { sql.append(")") }
+    sql.append(" IN (SELECT ")
+    writeList(identity)
+    sql.append(" FROM ")
+    sql.append(table)
+    if let hint { try sql.append(hint: hint) }
+    try writeFilter(selection.filter)
+    let rest = selection.rest.value
+    try renderer.write(rest.order)
+    try renderer.write(limit: rest.limit, offset: rest.offset)
+    sql.append(")")
+  }
+
+  private func writeFilter(_ filter: SqlExpression?) throws {
+    guard let filter else { return }
+    sql.append(" WHERE ")
+    try renderer.write(filter)
+  }
+
+  /// The columns that identify a row: the rowid by one of its names, or the key of a WITHOUT ROWID table.
+  func rowIdentity() throws -> [[UInt8]] {
+    if table.isWithoutRowid || table.keyIsRowid { return table.key.map { table.columns[$0].definition.quotedName } }
+    guard let name = String.rowidName(beside: table.columns.map(\.name)) else {
+      throw SqlError.invalidStatement("columns of table \(table.name) hide all names of its rowid")
+    }
+    return [[UInt8](name.utf8)]
+  }
+
+  func writeList(_ names: [[UInt8]]) {
+    for (index, name) in names.enumerated() {
+      if index > 0 { sql.append(", ") }
+      sql.append(name)
+    }
+  }
+
+  // MARK: Changes
+
+  func writeConflict(_ policy: ConflictPolicy?) {
+    guard let policy else { return }
+    // ABORT is what holds unless a constraint says something else.
+    if policy != .abort || table.ignoresOrReplaces { sql.append(policy.sql) }
+  }
+
+  private func writeDelete(_ query: DeleteQuery, _ row: RowValues) throws {
+    try query.selection.check(query.extent, of: table, "a delete", "deleteAll()")
+    sql.append("DELETE FROM ")
+    sql.append(table)
+    if query.isOfRow { return try writeKey(of: row, and: query.selection.filter) }
+    if !query.selection.isLimited, let hint = query.rest.value.indexHint { try sql.append(hint: hint) }
+    try write(query.selection, query.rest.value.indexHint)
+    let isAll = query.selection.filter == nil && !query.selection.isLimited
+    if isAll, table.isWithoutRowid, !Library.countsClearedRows { sql.append(" WHERE 1") }
+  }
+
+  private func writeAssign(_ query: UpdateQuery) throws {
+    let assignments = query.rest.value.assignments
+    guard !assignments.isEmpty else { throw SqlError.invalidStatement("the update sets nothing") }
+    guard query.rest.value.sources.isEmpty else { return try writeJoinedAssign(query) }
+    sql.append("UPDATE ")
+    writeConflict(query.conflict)
+    sql.append(table)
+    // With a limit, the subquery finds the rows.
+    let hint = query.rest.value.indexHint
+    if !query.selection.isLimited, let hint { try sql.append(hint: hint) }
+    sql.append(" SET ")
+    try write(assignments, with: renderer)
+    try query.selection.check(query.extent, of: table, "an update", "updateAll(_:)")
+    try write(query.selection, hint)
+  }
+
+  /// Writes the assignments of a SET clause.
+  func write(_ assignments: [Assignment], with renderer: Renderer) throws {
+    for (index, assignment) in assignments.enumerated() {
+      if index > 0 { sql.append(", ") }
+      let position = try renderer.position(of: assignment.column)
+      guard !assignments[..<index].contains(where: { $0.column == assignment.column }) else {
+        throw SqlError.invalidStatement("column \(assignment.column.name) is set twice").at(table: table.name)
+      }
+      try checkWritable(position)
+      renderer.writeColumn(position)
+      sql.append(" = ")
+      try renderer.write(assignment.value, settingColumn: position)
+    }
+  }
+
+  private func writeUpdate(_ query: UpdateQuery, _ row: RowValues) throws {
+    let chosen = try query.rest.value.columns.map { try chosenColumns($0) }
+    // A chosen column without a value is set to NULL.
+    let positions = (chosen ?? row.indices.filter { row[$0].isSet }).filter { !table.key.contains($0) }
+    guard !positions.isEmpty else {
+      throw SqlError.invalidStatement("the update sets nothing: the struct has no value besides its key")
+        .at(table: table.name)
+    }
+    sql.append("UPDATE ")
+    writeConflict(query.conflict)
+    sql.append(table)
+    for (index, position) in positions.enumerated() {
+      if index == 0 { sql.append(" SET ") } else { sql.append(", ") }
+      renderer.writeColumn(position)
+      sql.append(" = ?")
+      parameters.append(written(row[position]))
+    }
+    try writeKey(of: row, and: query.selection.filter)
+  }
+
+  /// Writes the condition for the struct's row.
+  private func writeKey(of row: RowValues, and filter: SqlExpression?) throws {
+    try requireKey()
+    for (index, position) in table.key.enumerated() {
+      switch row[position] {
+      case .unset, .null:
+        let column = table.columns[position].name
+        throw SqlError.misuse("the struct has no value for its key \(table.name).\(column), so it has no row yet")
+          .at(table: table.name, column: column)
+      case let value:
+        if index == 0 { sql.append(" WHERE ") } else { sql.append(" AND ") }
+        renderer.writeStored(position)
+        sql.append(" = ?")
+        parameters.append(value)
+      }
+    }
+    guard let filter else { return }
+    sql.append(" AND (")
+    try renderer.write(filter)
+    sql.append(")")
+  }
+
+  func requireKey() throws {
+    guard !table.key.isEmpty else {
+      throw SqlError.misuse("table \(table.name) has no primary key to identify a struct's row").at(table: table.name)
+    }
+  }
+
+  func checkWritable(_ position: Int) throws {
+    guard !table.cells[position].isGenerated else {
+      throw SqlError.invalidStatement("column \(table.columns[position].name) is generated and can't be set")
+        .at(table: table.name, column: table.columns[position].name)
+    }
+  }
+
+  /// The value to bind for a written column: NULL if the struct has no value for a chosen column.
+  func written(_ parameter: BoundValue) -> BoundValue { parameter.isSet ? parameter : .null }
+
+  /// The positions of the columns chosen to be written. Throws for generated ones.
+  func chosenColumns(_ columns: [ColumnReference]) throws -> [Int] {
+    try columns.map { reference in
+      let position = try renderer.position(of: reference)
+      try checkWritable(position)
+      return position
+    }
+  }
+}

@@ -1,0 +1,186 @@
+/// The type of a column: its SQL type, and how Swift values are stored in it.
+///
+/// ```swift
+/// static let at = Column("at", .date(.iso8601))            // "at" TEXT NOT NULL
+/// static let color = Column("color", .nullable(.text))     // "color" TEXT
+/// ```
+public struct ColumnType: Sendable, Hashable {
+  @usableFromInline package let base: Base
+  /// Whether the column may hold NULL.
+  public let isNullable: Bool
+
+  @usableFromInline
+  package enum Base: Sendable, Hashable {
+    case integer, real, text, blob, boolean
+    case date(DateFormat)
+    case decimal(scale: Int)
+    /// Any value: a column of a table without a model.
+    case any
+
+    /// All types but those of decimals. A column whose type is missing here could not have a default.
+    static let unscaled: [Base] = [.integer, .real, .text, .blob, .boolean] + DateFormat.allCases.map(Base.date)
+    package static let all: [Base] = unscaled + ColumnType.scales.map { .decimal(scale: $0) }
+  }
+
+  package init(_ base: Base, isNullable: Bool = false) {
+    self.base = base
+    self.isNullable = isNullable
+  }
+
+  /// 64-bit integers: `INTEGER`.
+  public static let integer = ColumnType(.integer)
+  /// 64-bit floating-point numbers: `REAL`.
+  public static let real = ColumnType(.real)
+  /// UTF-8 text: `TEXT`.
+  public static let text = ColumnType(.text)
+  /// Bytes: `BLOB`.
+  public static let blob = ColumnType(.blob)
+  /// `true` and `false` as 1 and 0: `INTEGER`.
+  public static let boolean = ColumnType(.boolean)
+  /// Dates as seconds since 1970: `REAL`.
+  public static let date = ColumnType(.date(.unixSecondsWithFraction))
+
+  /// The type of a column of which only the name is known.
+  static let any = ColumnType(.any, isNullable: true)
+
+  /// Dates in a format of your choice.
+  public static func date(_ format: DateFormat) -> ColumnType { ColumnType(.date(format)) }
+
+  /// Decimals with a fixed number of digits after the point, as their number of smallest units: `INTEGER`.
+  ///
+  /// ```swift
+  /// static let price = column("price", Decimal.self, as: .decimal(scale: 2))     // 12.34 is stored as 1234
+  /// ```
+  ///
+  /// The scale is 0 to 18; a model with another one throws `.misuse` when it is first used. Storing a decimal with
+  /// more digits after the point, or more units than an `Int64` holds, throws `.encoding` instead of rounding;
+  /// comparing with one works.
+  public static func decimal(scale: Int) -> ColumnType { ColumnType(.decimal(scale: scale)) }
+
+  /// The scales that a decimal can have.
+  static let scales = 0...18
+
+  /// The scale of a column of decimals; nil for any other.
+  package var scale: Int? { if case .decimal(let scale) = base { scale } else { nil } }
+
+  /// The same type, but the column may also hold NULL.
+  public static func nullable(_ type: ColumnType) -> ColumnType { ColumnType(type.base, isNullable: true) }
+
+  /// The storage format of a date.
+  public enum DateFormat: String, Sendable, Hashable, Codable, CaseIterable {
+    /// `REAL` seconds since 1970 with their fraction: the default, and the fastest. The precision is that of a `Double`
+    /// of this magnitude, today a quarter of a microsecond; a `Date`, which counts from 2001, may be more precise in
+    /// its last bit.
+    case unixSecondsWithFraction
+    /// `INTEGER` seconds since 1970. Storing a fraction of a second throws instead of truncating; comparing with one
+    /// works.
+    case unixSeconds
+    /// `INTEGER` milliseconds since 1970, rounded to the millisecond.
+    case unixMilliseconds
+    /// `TEXT` like `2013-01-01T06:00:00.000Z`: UTC, always with milliseconds, so that text order is time order. Dates
+    /// are rounded to the millisecond; years are 0000 to 9999 of the Gregorian calendar. Reading also accepts offsets,
+    /// any fraction, and the output of SQLite's `datetime()`; SQLite compares texts, so filters do not find those.
+    case iso8601
+  }
+
+  /// The storage class of values in this column.
+  @usableFromInline
+  package var storageClass: StorageClass {
+    switch base {
+    case .integer, .boolean, .decimal: .integer
+    case .real: .real
+    case .text: .text
+    case .blob, .any: .blob
+    case .date(let format):
+      switch format {
+      case .unixSecondsWithFraction: .real
+      case .unixSeconds, .unixMilliseconds: .integer
+      case .iso8601: .text
+      }
+    }
+  }
+
+  /// The type in CREATE TABLE; STRICT tables allow all of these names.
+  package var sqlName: StaticString {
+    switch storageClass {
+    case .integer: "INTEGER"
+    case .real: "REAL"
+    case .text: "TEXT"
+    case .blob, .null: "BLOB"
+    }
+  }
+
+  /// The type in error messages.
+  @usableFromInline
+  package var name: String {
+    switch base {
+    case .boolean: "INTEGER 0 or 1"
+    case .date(let format): "\(storageClass) (date as \(format.rawValue))"
+    case .decimal(let scale): "a Decimal with \(scale) digits after the point"
+    case .integer, .real, .text, .blob: "\(storageClass)"
+    case .any: "any value"
+    }
+  }
+
+  /// A bit for each storage class all of whose values may be stored here; see ``BoundValue/classBit``.
+  var accepted: UInt8 {
+    switch base {
+    case .integer, .date(.unixSeconds), .date(.unixMilliseconds): 1 | 2
+    // Whether an integer is the number of units is known only to the value.
+    case .boolean, .decimal: 1
+    case .real, .date(.unixSecondsWithFraction): 1 | 4
+    case .text, .date(.iso8601): 1 | 8
+    case .blob: 1 | 16
+    case .any: 1 | 2 | 4 | 8 | 16
+    }
+  }
+
+  /// Whether the column stores this value unchanged.
+  package func stores(_ value: DatabaseValue) -> Bool {
+    if case .integer(let integer) = value { return stores(integer) }
+    return value == .null || base == .any || value.storageClass == storageClass
+  }
+
+  func stores(_ integer: Int64) -> Bool {
+    switch base {
+    case .integer, .decimal, .any: true
+    case .boolean: integer == 0 || integer == 1
+    case .real, .date(.unixSecondsWithFraction): Double(exactly: integer) != nil
+    case .date(.unixSeconds), .date(.unixMilliseconds): true
+    case .text, .blob, .date(.iso8601): false
+    }
+  }
+
+  /// Whether a value has a different form when it is compared than when it is stored.
+  var comparesInAnotherForm: Bool { base == .date(.unixSeconds) || scale != nil }
+
+  /// Whether the column stores values of a column of another type unchanged.
+  func takesValues(of other: ColumnType) -> Bool {
+    switch (base, other.base) {
+    // Of which scale it would be is not known.
+    case (.decimal, .any): false
+    case (.real, .integer), (.real, .boolean), (.integer, .boolean), (.any, _), (_, .any): true
+    default: base == other.base
+    }
+  }
+
+  /// The error for a value that this column does not store.
+  package func mismatch(_ storageClass: StorageClass) -> SqlError {
+    if scale != nil { return .encoding(expected: name, found: "\(storageClass)") }
+    let own = self.storageClass
+    // The storage class fits or converts; only this number does not.
+    let isNumber = storageClass == .integer && (own == .integer || own == .real)
+    let found =
+      !isNumber ? "\(storageClass)" : own == .integer ? "another INTEGER" : "an INTEGER that no Double holds exactly"
+    return .encoding(expected: name, found: found)
+  }
+
+  /// Whether a value of this storage class may be compared with the column; INTEGER and REAL compare with each other.
+  package func compares(with storageClass: StorageClass) -> Bool {
+    if base == .any { return true }
+    return switch (self.storageClass, storageClass) {
+    case (_, .null), (.integer, .real), (.real, .integer): true
+    case (let own, let other): own == other
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/// The deadline for pool calls of the current task, or of the current thread outside tasks.
+package enum Deadline {
+  @TaskLocal package static var current: ContinuousClock.Instant?
+
+  /// The current deadline, or the end of `duration` if that is earlier.
+  package static func after(_ duration: Duration) -> ContinuousClock.Instant {
+    let end = ContinuousClock.now.advanced(by: duration)
+    return current.map { min($0, end) } ?? end
+  }
+}
+
+/// Runs `body` with a deadline: its calls on pools must finish within `duration`, all together, waiting included.
+///
+/// ```swift
+/// let bikes = try withDeadline(.seconds(2)) { try pool.read { db in try Bicycle.read().run(db) } }
+/// ```
+///
+/// A call that misses the deadline throws `.timeout`: its statement is interrupted, and nothing of its transaction is
+/// stored. Code between the statements is not stopped; the next statement or the commit then throws. An earlier
+/// deadline stays in force. Handles outside a pool ignore deadlines.
+public func withDeadline<Value>(_ duration: Duration, _ body: () throws -> Value) rethrows -> Value {
+  try Deadline.$current.withValue(Deadline.after(duration), operation: body)
+}
+
+/// Runs `body` with a deadline for its calls on pools, those of its child tasks included.
+///
+/// ```swift
+/// let bikes = try await withDeadline(.seconds(2)) { try await Bicycle.read().run(pool) }
+/// ```
+public func withDeadline<Value>(
+  _ duration: Duration, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
+) async rethrows -> Value {
+  try await Deadline.$current.withValue(Deadline.after(duration), operation: body, isolation: isolation)
+}

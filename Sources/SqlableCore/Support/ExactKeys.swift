@@ -1,0 +1,29 @@
+/// A key of any name, for the keys of a container that are not known.
+struct AnyKey: CodingKey {
+  let stringValue: String
+  let intValue: Int?
+
+  init(stringValue: String) { (self.stringValue, intValue) = (stringValue, nil) }
+  init(intValue: Int) { (stringValue, self.intValue) = ("\(intValue)", intValue) }
+}
+
+extension Decoder {
+  /// Returns the container if it has exactly these keys; throws `.invalidStatement` otherwise.
+  ///
+  /// A misspelt key would otherwise count as missing, and a DELETE whose filter is missing deletes every row.
+  package func container<Key: CodingKey & CaseIterable>(exactly keys: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    try container(keyedBy: AnyKey.self).check(are: Key.allCases)
+    return try container(keyedBy: keys)
+  }
+}
+
+extension KeyedDecodingContainer<AnyKey> {
+  /// Throws `.invalidStatement` unless the container has exactly these keys.
+  func check(are keys: some Collection<some CodingKey>) throws {
+    let (found, needed) = (Set(allKeys.map(\.stringValue)), keys.map(\.stringValue))
+    guard found == Set(needed) else {
+      throw SqlError.invalidStatement(
+        "a part of the statement must have exactly the keys \(needed.joined(separator: ", "))")
+    }
+  }
+}

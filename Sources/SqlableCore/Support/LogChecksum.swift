@@ -1,0 +1,37 @@
+/// The sizes of SQLite's write-ahead log, in bytes: of its header, and of that of each frame, which a page follows.
+package enum LogFormat {
+  package static let headerSize = 32
+  package static let frameHeaderSize = 24
+}
+
+/// The running checksum of a write-ahead log.
+package struct LogChecksum: Equatable {
+  let isBigEndian: Bool
+  package var first: UInt32 = 0
+  package var second: UInt32 = 0
+
+  package init(isBigEndian: Bool, first: UInt32 = 0, second: UInt32 = 0) {
+    (self.isBigEndian, self.first, self.second) = (isBigEndian, first, second)
+  }
+
+  /// Both halves.
+  package var value: UInt64 { UInt64(first) << 32 | UInt64(second) }
+
+  /// - Parameter bytes: A multiple of eight of them.
+  package func adding(_ bytes: ArraySlice<UInt8>) -> LogChecksum { bytes.withUnsafeBytes(adding) }
+
+  /// - Parameter bytes: A multiple of eight of them.
+  func adding(_ bytes: UnsafeRawBufferPointer) -> LogChecksum {
+    guard let start = bytes.baseAddress else { return self }
+    var (one, two, offset) = (first, second, 0)
+    while offset + 8 <= bytes.count {
+      let words = start.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      // The first word in the lower half, in the log's order of bytes.
+      let ordered = isBigEndian ? words.bigEndian >> 32 | words.bigEndian << 32 : words.littleEndian
+      one &+= UInt32(truncatingIfNeeded: ordered) &+ two
+      two &+= UInt32(truncatingIfNeeded: ordered >> 32) &+ one
+      offset += 8
+    }
+    return LogChecksum(isBigEndian: isBigEndian, first: one, second: two)
+  }
+}

@@ -1,0 +1,101 @@
+import Glibc
+
+// Names of tables and columns, as SQLite reads and compares them.
+
+extension String {
+  /// The name in double quotes, with the quotes inside it doubled.
+  package var quotedName: String { String(decoding: quotedBytes(), as: UTF8.self) }
+
+  /// The quoted name of a table, with that of its attached database before it: `"archive"."bicycle"`.
+  package func quotedName(inDatabase database: String?) -> String { (database.map { $0.quotedName + "." } ?? "") + quotedName }
+
+  /// The text as an SQL literal: in single quotes, with the quotes inside it doubled. It must have no NUL byte.
+  package var quotedText: String { String(decoding: quotedBytes(in: UInt8(ascii: "'")), as: UTF8.self) }
+
+  /// An identifier in double quotes, or a text in single ones, with the quotes inside it doubled.
+  ///
+  /// By bytes, as SQLite reads it: a quote before a combining accent is not a `Character` of its own.
+  package func quotedBytes(in quote: UInt8 = UInt8(ascii: "\"")) -> [UInt8] {
+    var bytes: [UInt8] = [quote]
+    for byte in utf8 {
+      if byte == quote { bytes.append(quote) }
+      bytes.append(byte)
+    }
+    bytes.append(quote)
+    return bytes
+  }
+
+  /// The name as SQLite compares it: A to Z as a to z, all other bytes as they are.
+  package var foldedName: [UInt8] { utf8.map(\.foldedLetter) }
+
+  /// Whether both have the same bytes: == treats the two Unicode forms of an é as equal, SQLite as two names.
+  package func isExactly(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+
+  /// Whether SQLite treats both as the same name.
+  package func isSameName(as other: String) -> Bool {
+    // Not with ==, which treats the two Unicode forms of an é as equal.
+    let isSame = utf8.withContiguousStorageIfAvailable { own in
+      other.utf8.withContiguousStorageIfAvailable { other in
+        guard own.count == other.count, let first = own.baseAddress, let second = other.baseAddress else {
+          return own.count == other.count
+        }
+        return memcmp(first, second, own.count) == 0
+          || own.elementsEqual(other) { $0.foldedLetter == $1.foldedLetter }
+      }
+    }
+    return isSame.flatMap { $0 } ?? (foldedName == other.foldedName)
+  }
+
+  /// Whether it consists of ASCII letters, digits and `_`, and does not begin with a digit.
+  package var isPlainName: Bool {
+    guard let first = utf8.first, !(48...57).contains(first) else { return false }
+    return utf8.allSatisfy { (97...122).contains($0.foldedLetter) || (48...57).contains($0) || $0 == UInt8(ascii: "_") }
+  }
+
+  /// A name for the rowid of a table with these columns, which may hide some of its names; nil if they hide all.
+  package static func rowidName(beside columns: some Sequence<String>) -> String? {
+    ["rowid", "_rowid_", "oid"].first { name in !columns.contains { $0.isSameName(as: name) } }
+  }
+}
+
+/// A name that is compared by its bytes, as in SQLite.
+@propertyWrapper
+@usableFromInline
+package struct ByBytes: Sendable, Hashable {
+  @usableFromInline package var wrappedValue: String?
+
+  @usableFromInline
+  package init(wrappedValue: String?) { self.wrappedValue = wrappedValue }
+
+  @usableFromInline
+  package static func == (left: ByBytes, right: ByBytes) -> Bool { left.wrappedValue.isExactly(right.wrappedValue) }
+
+  // By characters: names with equal bytes have equal characters.
+  @usableFromInline
+  package func hash(into hasher: inout Hasher) { hasher.combine(wrappedValue) }
+}
+
+extension String? {
+  /// Whether both have the same bytes, or both are nil.
+  package func isExactly(_ other: String?) -> Bool {
+    guard let self, let other else { return self == nil && other == nil }
+    return self.isExactly(other)
+  }
+}
+
+extension UInt8 {
+  /// A to Z as a to z, any other byte unchanged.
+  package var foldedLetter: UInt8 { (65...90).contains(self) ? self + 32 : self }
+
+  /// Whether it is a space, or a byte from tab to carriage return: what SQLite's `isspace` accepts.
+  var isBlank: Bool { self == UInt8(ascii: " ") || (9...13).contains(self) }
+}
+
+extension Substring.UTF8View {
+  /// Without leading and trailing blanks.
+  var trimmed: Self {
+    var rest = drop(while: \.isBlank)
+    while rest.last?.isBlank == true { rest.removeLast() }
+    return rest
+  }
+}

@@ -1,0 +1,113 @@
+/// The statements of SQL text, where SQLite separates them: their places, without the semicolons between them.
+///
+/// The body of a trigger has semicolons of its own, up to `; END`, and so have the arguments of a virtual table.
+struct SQLStatements: Sequence, IteratorProtocol {
+  private var tokens: SQLTokenizer
+
+  init(_ text: UnsafeBufferPointer<UInt8>) { tokens = SQLTokenizer(text) }
+
+  mutating func next() -> Range<Int>? {
+    var head = Head.start
+    var range: Range<Int>?
+    // The open parentheses, and whether the last tokens are `;` and `END`.
+    var (depth, isAfterSemicolon, isAfterEnd) = (0, false, false)
+    while let token = tokens.next() {
+      if token.isSymbol(";") {
+        if range == nil { continue }
+        let isInside = head == .trigger && !isAfterEnd || head == .virtualTable && depth > 0
+        if !isInside { break }
+      }
+      head.add(token)
+      if token.isSymbol("(") { depth += 1 } else if token.isSymbol(")") { depth -= 1 }
+      isAfterEnd = isAfterSemicolon && token.isWord("end")
+      isAfterSemicolon = token.isSymbol(";")
+      range = (range?.lowerBound ?? token.bytes.startIndex)..<token.bytes.endIndex
+    }
+    return range
+  }
+
+  /// The words with which a statement begins, as far as they tell where it ends.
+  private enum Head {
+    case start, explain, query, create, createTemporary, other
+    case trigger, virtualTable
+
+    mutating func add(_ token: SQLToken) {
+      switch self {
+      case .start where token.isWord("explain"): self = .explain
+      case .explain where token.isWord("query"): self = .query
+      case .query where token.isWord("plan"): self = .start
+      case .start where token.isWord("create"), .explain where token.isWord("create"): self = .create
+      case .create where token.isWord("temp") || token.isWord("temporary"): self = .createTemporary
+      case .create where token.isWord("trigger"), .createTemporary where token.isWord("trigger"): self = .trigger
+      case .create where token.isWord("virtual"): self = .virtualTable
+      case .trigger, .virtualTable: break
+      default: self = .other
+      }
+    }
+  }
+}
+
+extension String {
+  /// The statements of SQL text, without the semicolons between them.
+  package var statementTexts: [String] {
+    var text = self
+    return text.withUTF8 { bytes in
+      SQLStatements(bytes).map { String(decoding: bytes[$0], as: UTF8.self) }
+    }
+  }
+
+  /// The places of these statements in the bytes of the text.
+  package var statementRanges: [Range<Int>] {
+    var text = self
+    return text.withUTF8 { Array(SQLStatements($0)) }
+  }
+
+  /// Whether text appended to this SQL would be inside quotes or a comment.
+  package var endsInQuotes: Bool {
+    var text = self
+    return text.withUTF8(SQLTokenizer.endsOpen)
+  }
+}
+
+extension Collection<UInt8> where SubSequence == Self {
+  /// The first words of this SQL in upper case, without comments and semicolons.
+  // By bytes, as SQLite reads it: this runs for every raw statement, and characters take ten times as long.
+  func firstKeywords(_ count: Int) -> [String] {
+    withContiguousStorageIfAvailable { $0.keywords(count) }
+      ?? Array(self).withUnsafeBufferPointer { $0.keywords(count) }
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  fileprivate func keywords(_ count: Int) -> [String] {
+    var words: [String] = []
+    var tokens = SQLTokenizer(self)
+    while words.count < count, let token = tokens.next() {
+      if token.isSymbol(";") { continue }
+      guard token.kind == .word else { break }
+      words.append(token.keyword)
+    }
+    return words
+  }
+
+  /// Whether this SQL has anything but blanks, comments and semicolons.
+  var holdsStatement: Bool { SQLTokenizer(self).contains { !$0.isSymbol(";") } }
+
+  /// The word in upper case that says what the first statement does: its first one, or the one after the queries of
+  /// WITH; nil if there is none.
+  var verb: String? {
+    var tokens = SQLTokenizer(self)
+    var first = tokens.next()
+    while first?.isSymbol(";") == true { first = tokens.next() }
+    guard let first, first.kind == .word else { return nil }
+    guard first.isWord("with") else { return first.keyword }
+    // Any other word outside of the parentheses is a name or AS.
+    var (depth, isAfterParentheses) = (0, false)
+    while let token = tokens.next(), !token.isSymbol(";") {
+      if depth == 0, isAfterParentheses, token.kind == .word, !token.isWord("as") { return token.keyword }
+      if token.isSymbol("(") { depth += 1 } else if token.isSymbol(")") { depth -= 1 }
+      isAfterParentheses = token.isSymbol(")")
+    }
+    return nil
+  }
+}

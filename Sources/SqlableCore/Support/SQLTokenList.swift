@@ -1,0 +1,99 @@
+/// The tokens of SQL text together with the text, to read a statement by positions.
+package struct SQLTokenList {
+  private struct Token {
+    let kind: SQLToken.Kind
+    let range: Range<Int>
+  }
+
+  private let bytes: [UInt8]
+  private let tokens: [Token]
+
+  package init(_ sql: String) {
+    bytes = Array(sql.utf8)
+    tokens = bytes.withUnsafeBufferPointer { bytes in
+      var tokens: [Token] = []
+      tokens.reserveCapacity(bytes.count / 4)
+      for token in SQLTokenizer(bytes) {
+        tokens.append(Token(kind: token.kind, range: token.bytes.startIndex..<token.bytes.endIndex))
+      }
+      return tokens
+    }
+  }
+
+  package var count: Int { tokens.count }
+
+  /// Nil outside of the text.
+  package func kind(_ position: Int) -> SQLToken.Kind? { tokens.indices.contains(position) ? tokens[position].kind : nil }
+
+  /// Whether it is a name in double quotes, backticks or brackets.
+  package func isQuotedName(_ position: Int) -> Bool { kind(position) == .name }
+
+  /// Whether it is a keyword or a name without quotes.
+  package func isWord(_ position: Int) -> Bool { kind(position) == .word }
+
+  /// Whether it is this word, which must be in lower case.
+  package func isWord(_ position: Int, _ word: StaticString) -> Bool {
+    guard isWord(position) else { return false }
+    let range = tokens[position].range
+    guard range.count == word.utf8CodeUnitCount else { return false }
+    for offset in 0..<range.count where bytes[range.lowerBound + offset].foldedLetter != word.utf8Start[offset] {
+      return false
+    }
+    return true
+  }
+
+  package func isSign(_ position: Int, _ sign: UInt8) -> Bool {
+    guard kind(position) == .symbol else { return false }
+    let range = tokens[position].range
+    return range.count == 1 && bytes[range.lowerBound] == sign
+  }
+
+  /// The bare word in upper case; empty for anything else.
+  func keyword(_ position: Int) -> String {
+    guard isWord(position) else { return "" }
+    return bytes.withUnsafeBufferPointer { $0[tokens[position].range].uppercasedWord }
+  }
+
+  /// Whether SQLite refuses it.
+  package func isIllegal(_ position: Int) -> Bool { kind(position) == .illegal }
+
+  /// The bytes of the text that the token is.
+  package func range(_ position: Int) -> Range<Int> { tokens[position].range }
+
+  /// The token as it is written.
+  package func text(_ position: Int) -> String { String(decoding: bytes[tokens[position].range], as: UTF8.self) }
+
+  /// The text from the first to before the last of these tokens, as it is written.
+  package func text(_ range: Range<Int>) -> String {
+    guard !range.isEmpty else { return "" }
+    let last = tokens[range.upperBound - 1].range.upperBound
+    return String(decoding: bytes[tokens[range.lowerBound].range.lowerBound..<last], as: UTF8.self)
+  }
+
+  /// The name that a token is, without quotes; nil for a number or sign.
+  package func name(_ position: Int) -> String? {
+    guard tokens.indices.contains(position) else { return nil }
+    return bytes.withUnsafeBufferPointer { bytes in
+      SQLToken(kind: tokens[position].kind, bytes: bytes[tokens[position].range]).name
+        .map { String(decoding: $0, as: UTF8.self) }
+    }
+  }
+
+  /// The tokens as they are compared: one blank between them, words and names without quotes and in lower case.
+  package func compared(_ range: Range<Int>) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(range.count * 6)
+    for position in range {
+      if !result.isEmpty { result.append(UInt8(ascii: " ")) }
+      let own = bytes[tokens[position].range]
+      switch tokens[position].kind {
+      case .word: result += own.map(\.foldedLetter)
+      case .name: result += (name(position) ?? "").utf8.map(\.foldedLetter)
+      // SQLite reads both alike.
+      case .symbol where own.elementsEqual("==".utf8): result.append(UInt8(ascii: "="))
+      case .text, .number, .blob, .parameter, .symbol, .illegal: result += own
+      }
+    }
+    return result
+  }
+}

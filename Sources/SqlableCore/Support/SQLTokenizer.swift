@@ -1,0 +1,290 @@
+/// A token of SQL text.
+package struct SQLToken {
+  package enum Kind: UInt8, Sendable {
+    /// A keyword, or a name without quotes.
+    case word
+    /// A name in double quotes, backticks or brackets.
+    case name
+    /// A text in single quotes, which SQLite also accepts as a name.
+    case text
+    case number
+    case blob
+    case parameter
+    /// An operator or punctuation.
+    case symbol
+    /// Bytes that SQLite refuses: a quote without its counterpart, a number with letters after it, a stray byte.
+    case illegal
+
+    /// Whether it may hold a value, which no log may show.
+    var isValue: Bool {
+      switch self {
+      case .text, .number, .blob, .illegal: true
+      case .word, .name, .parameter, .symbol: false
+      }
+    }
+  }
+
+  let kind: Kind
+  /// Its place in the text.
+  let bytes: Slice<UnsafeBufferPointer<UInt8>>
+
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// The bare word in upper case; empty for anything else.
+  var keyword: String { kind == .word ? bytes.uppercasedWord : "" }
+
+  func isSymbol(_ byte: Unicode.Scalar) -> Bool {
+    kind == .symbol && bytes.count == 1 && bytes.first == UInt8(ascii: byte)
+  }
+
+  /// Whether it is this bare word, which must be in lower case.
+  func isWord(_ word: StaticString) -> Bool {
+    guard kind == .word, bytes.count == word.utf8CodeUnitCount else { return false }
+    for (offset, byte) in bytes.enumerated() where byte.foldedLetter != word.utf8Start[offset] { return false }
+    return true
+  }
+
+  /// The name that it is, without quotes; nil for anything else. SQLite accepts a text as a name.
+  package var name: [UInt8]? {
+    switch kind {
+    case .word: Array(bytes)
+    case .name, .text: bytes.withoutQuotes
+    case .number, .blob, .parameter, .symbol, .illegal: nil
+    }
+  }
+}
+
+/// The tokens of SQL text, without blanks and comments.
+///
+/// It follows `sqlite3GetToken` byte by byte, also where that is odd: a vertical tab is a blank only after another one,
+/// and `$name(…)` is one parameter. A difference could hide a statement from a check. After a token that SQLite refuses
+/// it goes on, though SQLite does not.
+package struct SQLTokenizer: Sequence, IteratorProtocol {
+  private let bytes: UnsafeBufferPointer<UInt8>
+  private var position: Int
+  /// Whether the text ends inside quotes or a comment, so far: text appended to it would be a part of them.
+  private(set) var isOpen = false
+
+  package init(_ bytes: UnsafeBufferPointer<UInt8>, from position: Int = 0) {
+    self.bytes = bytes
+    self.position = position
+  }
+
+  package mutating func next() -> SQLToken? {
+    skipBlanks()
+    guard position < bytes.count else { return nil }
+    let start = position
+    let kind = take()
+    return SQLToken(kind: kind, bytes: bytes[start..<position])
+  }
+
+  /// Whether text ends inside quotes or a comment.
+  static func endsOpen(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    // Most texts have no such byte.
+    guard text.contains(where: { $0 < 0x80 && opening & (1 << UInt128($0)) != 0 }) else { return false }
+    var tokens = SQLTokenizer(text)
+    while tokens.next() != nil {}
+    return tokens.isOpen
+  }
+
+  /// One bit per byte with which quotes, a comment or a parameter may begin.
+  private static let opening: UInt128 = "'\"`[-/$@:#".utf8.reduce(0) { $0 | 1 << UInt128($1) }
+
+  // SQLite's text ends with a NUL byte, which stands for the end here.
+  @inline(__always)
+  private func byte(_ offset: Int = 0) -> UInt8 { position + offset < bytes.count ? bytes[position + offset] : 0 }
+
+  private mutating func skipBlanks() {
+    while position < bytes.count {
+      switch byte() {
+      case UInt8(ascii: " "), 9, 10, 12, 13:
+        position += 1
+        while byte().isBlank { position += 1 }
+      case UInt8(ascii: "-") where byte(1) == UInt8(ascii: "-"):
+        position += 2
+        while position < bytes.count, byte() != UInt8(ascii: "\n") { position += 1 }
+        isOpen = position == bytes.count
+      case UInt8(ascii: "/") where byte(1) == UInt8(ascii: "*"):
+        // At the end of the text SQLite reads the operators / and *.
+        guard position + 2 < bytes.count else {
+          isOpen = true
+          return
+        }
+        position += 3
+        while position < bytes.count, byte(-1) != UInt8(ascii: "*") || byte() != UInt8(ascii: "/") { position += 1 }
+        isOpen = position == bytes.count
+        if !isOpen { position += 1 }
+      case 0xEF where byte(1) == 0xBB && byte(2) == 0xBF:
+        // A byte order mark, anywhere between tokens.
+        position += 3
+      default: return
+      }
+    }
+  }
+
+  private mutating func take() -> SQLToken.Kind {
+    let first = byte()
+    switch first {
+    case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"): return takeQuotes(first)
+    case UInt8(ascii: "["):
+      while position < bytes.count, byte() != UInt8(ascii: "]") { position += 1 }
+      return close(.name)
+    case UInt8(ascii: "x") where byte(1) == UInt8(ascii: "'"), UInt8(ascii: "X") where byte(1) == UInt8(ascii: "'"):
+      return takeBlob()
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): return takeNumber()
+    case UInt8(ascii: ".") where byte(1).isDigit: return takeNumber()
+    case UInt8(ascii: "?"):
+      position += 1
+      while byte().isDigit { position += 1 }
+      return .parameter
+    case UInt8(ascii: "$"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "#"): return takeParameter()
+    case let byte where byte.isOfWord:
+      skipWord()
+      return .word
+    default: return takeSymbol(first)
+    }
+  }
+
+  private mutating func skipWord() { while byte().isOfWord { position += 1 } }
+
+  /// Moves past the byte that ends quotes.
+  private mutating func close(_ kind: SQLToken.Kind) -> SQLToken.Kind {
+    guard position < bytes.count else {
+      isOpen = true
+      return .illegal
+    }
+    position += 1
+    return kind
+  }
+
+  private mutating func takeQuotes(_ quote: UInt8) -> SQLToken.Kind {
+    position += 1
+    while position < bytes.count {
+      if byte() == quote {
+        guard byte(1) == quote else { break }
+        position += 1
+      }
+      position += 1
+    }
+    return close(quote == UInt8(ascii: "'") ? .text : .name)
+  }
+
+  private mutating func takeBlob() -> SQLToken.Kind {
+    position += 2
+    let start = position
+    while byte().isHexDigit { position += 1 }
+    let isBlob = byte() == UInt8(ascii: "'") && (position - start).isMultiple(of: 2)
+    while position < bytes.count, byte() != UInt8(ascii: "'") { position += 1 }
+    return close(isBlob ? .blob : .illegal)
+  }
+
+  private mutating func takeNumber() -> SQLToken.Kind {
+    if byte() == UInt8(ascii: "0"), byte(1).foldedLetter == UInt8(ascii: "x"), byte(2).isHexDigit {
+      position += 3
+      while byte().isHexDigit { position += 1 }
+      return .number
+    }
+    skipDigits()
+    if byte() == UInt8(ascii: ".") {
+      position += 1
+      skipDigits()
+    }
+    if byte().foldedLetter == UInt8(ascii: "e") {
+      let isSigned = byte(1) == UInt8(ascii: "+") || byte(1) == UInt8(ascii: "-")
+      if byte(isSigned ? 2 : 1).isDigit {
+        position += 2
+        skipDigits()
+      }
+    }
+    guard byte().isOfWord else { return .number }
+    skipWord()
+    return .illegal
+  }
+
+  private mutating func skipDigits() { while byte().isDigit { position += 1 } }
+
+  /// `:a`, `@a`, `$a`, and Tcl's `$a::b(c)`.
+  private mutating func takeParameter() -> SQLToken.Kind {
+    position += 1
+    var isNamed = false
+    while position < bytes.count {
+      if byte().isOfWord {
+        isNamed = true
+        position += 1
+      } else if byte() == UInt8(ascii: "("), isNamed {
+        repeat { position += 1 } while position < bytes.count && !byte().isBlank && byte() != UInt8(ascii: ")")
+        guard byte() == UInt8(ascii: ")") else {
+          isOpen = position == bytes.count
+          return .illegal
+        }
+        position += 1
+        break
+      } else if byte() == UInt8(ascii: ":"), byte(1) == UInt8(ascii: ":") {
+        position += 2
+      } else {
+        break
+      }
+    }
+    return isNamed ? .parameter : .illegal
+  }
+
+  private mutating func takeSymbol(_ first: UInt8) -> SQLToken.Kind {
+    let second = byte(1)
+    position += 1
+    switch (first, second) {
+    case (UInt8(ascii: "-"), UInt8(ascii: ">")):
+      position += byte(1) == UInt8(ascii: ">") ? 2 : 1
+    case (UInt8(ascii: "|"), UInt8(ascii: "|")), (UInt8(ascii: "="), UInt8(ascii: "=")),
+      (UInt8(ascii: "!"), UInt8(ascii: "=")), (UInt8(ascii: "<"), UInt8(ascii: "=")),
+      (UInt8(ascii: "<"), UInt8(ascii: ">")), (UInt8(ascii: "<"), UInt8(ascii: "<")),
+      (UInt8(ascii: ">"), UInt8(ascii: "=")), (UInt8(ascii: ">"), UInt8(ascii: ">")):
+      position += 1
+    default:
+      return SQLTokenizer.symbols & (1 << UInt128(first & 0x7F)) != 0 ? .symbol : .illegal
+    }
+    return .symbol
+  }
+
+  /// One bit per byte that is a symbol by itself.
+  private static let symbols: UInt128 = "-();+*/%=<>|,&~.".utf8.reduce(0) { $0 | 1 << UInt128($1) }
+}
+
+extension Slice<UnsafeBufferPointer<UInt8>> {
+  /// The content of quotes or brackets, with doubled quotes as one.
+  var withoutQuotes: [UInt8] {
+    guard count >= 2, let quote = first else { return Array(self) }
+    let inner = dropFirst().dropLast()
+    guard quote != UInt8(ascii: "["), inner.contains(quote) else { return Array(inner) }
+    var (name, isSecond) = ([UInt8](), false)
+    for byte in inner {
+      isSecond = byte == quote && !isSecond
+      if !isSecond { name.append(byte) }
+    }
+    return name
+  }
+
+  /// In upper case, as SQLite compares keywords: other letters than A to Z stay as they are.
+  var uppercasedWord: String {
+    String(unsafeUninitializedCapacity: count) { target in
+      for (offset, byte) in enumerated() { target[offset] = (97...122).contains(byte) ? byte - 32 : byte }
+      return count
+    }
+  }
+}
+
+extension UInt8 {
+  var isDigit: Bool { (48...57).contains(self) }
+
+  fileprivate var isHexDigit: Bool { isDigit || (97...102).contains(foldedLetter) }
+
+  /// Whether it may stand in a name without quotes or in a keyword: a letter, a digit, `_`, `$`, or a part of a
+  /// character that is not ASCII.
+  package var isOfWord: Bool {
+    self >= 0x80 || (97...122).contains(foldedLetter) || isDigit || self == UInt8(ascii: "_")
+      || self == UInt8(ascii: "$")
+  }
+
+  /// Whether a byte right after an interpolation would join it: `?` and `1` are the parameter `?1`, `"a"` and `"b"` are
+  /// one name.
+  var joinsInterpolation: Bool { isOfWord || self == UInt8(ascii: "\"") }
+}

@@ -1,0 +1,68 @@
+import Glibc
+
+/// Bytes that are overwritten when they are no longer needed.
+///
+/// They have pages of memory of their own, which are not written to swap space or a core dump where the system allows
+/// that: the limit of locked memory (`ulimit -l`) may keep the first from working.
+///
+/// Sound as `Sendable`: the memory is written in `init` only.
+package final class SecretBytes: @unchecked Sendable {
+  private let memory: UnsafeMutableRawBufferPointer
+  let count: Int
+
+  /// Calls `fill` with memory of `count` zeros. Throws `.outOfMemory`.
+  init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) throws {
+    let page = max(1, sysconf(Int32(_SC_PAGESIZE)))
+    let size = max(1, (count + page - 1) / page) * page
+    let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    guard let memory, memory != MAP_FAILED else { throw SqlError.withoutMemory }
+    mlock(memory, size)
+    madvise(memory, size, MADV_DONTDUMP)
+    self.memory = UnsafeMutableRawBufferPointer(start: memory, count: size)
+    self.count = count
+    fill(UnsafeMutableRawBufferPointer(rebasing: self.memory[..<count]))
+  }
+
+  convenience init(_ bytes: some Collection<UInt8>) throws {
+    try self.init(count: bytes.count) { memory in memory.copyBytes(from: bytes) }
+  }
+
+  /// The first bytes of a file of keys, at most `limit`. Throws `.cannotOpen` or `.io` if they can't be read.
+  convenience init(ofFileAt path: String, limit: Int) throws {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SqlError.system("open the key file", path, errno) }
+    defer { close(descriptor) }
+    var (length, code): (Int, Int32) = (0, 0)
+    let bytes = try SecretBytes(count: limit) { memory in
+      while length < limit {
+        let count = read(descriptor, memory.baseAddress.map { $0 + length }, limit - length)
+        if count < 0 { code = errno }
+        guard count > 0 else { break }
+        length += count
+      }
+    }
+    guard code == 0 else { throw SqlError.system("read the key file", path, code) }
+    try self.init(count: length) { memory in bytes.withBytes { memory.copyBytes(from: $0[..<length]) } }
+  }
+
+  deinit {
+    guard let start = memory.baseAddress else { return }
+    // Unlike memset, the compiler can't leave it out.
+    explicit_bzero(start, memory.count)
+    munmap(start, memory.count)
+  }
+
+  /// Calls `body` with the bytes, which live until it returns.
+  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    // The optimizer may otherwise release the last copy once `memory` is loaded.
+    try withExtendedLifetime(self) { try body(UnsafeRawBufferPointer(rebasing: memory[..<count])) }
+  }
+
+  /// Compares all bytes, however many are equal.
+  func isEqual(to other: SecretBytes) -> Bool {
+    guard count == other.count else { return false }
+    return withBytes { left in
+      other.withBytes { right in zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0 }
+    }
+  }
+}

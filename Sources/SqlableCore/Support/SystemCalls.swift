@@ -1,0 +1,23 @@
+import Glibc
+
+extension SqlError {
+  /// The error for a failed system call on a file.
+  package static func system(_ what: String, _ path: String, _ code: Int32) -> SqlError {
+    let kind: Kind =
+      switch code {
+      case ENOSPC, EDQUOT: .full
+      case EACCES, EPERM, EROFS: .readOnly
+      case ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP, EMFILE, ENFILE, ENXIO: .cannotOpen
+      default: .io
+      }
+    return SqlError(kind, message: "can't \(what) \(path): \(String(cString: strerror(code)))")
+  }
+}
+
+/// Makes the names in a directory survive a power failure.
+package func syncDirectory(_ path: String) throws {
+  let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  guard descriptor >= 0 else { throw SqlError.system("open", path, errno) }
+  defer { close(descriptor) }
+  guard fsync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) }
+}

@@ -1,0 +1,211 @@
+extension SqlExpression {
+  /// A function call with its optional clauses.
+  package struct Call: Sendable, Hashable {
+    package var function: Function
+    package var arguments: [SqlExpression]
+    package var isDistinct = false
+    /// The order in which an aggregate takes its rows.
+    package var order: [OrderTerm] = []
+    /// The FILTER of an aggregate.
+    package var filter: SqlExpression?
+    package var window: WindowClause?
+
+    package init(
+      function: Function, arguments: [SqlExpression], isDistinct: Bool = false, order: [OrderTerm] = [], filter: SqlExpression? = nil, window: WindowClause? = nil
+    ) {
+      self.function = function
+      self.arguments = arguments
+      self.isDistinct = isDistinct
+      self.order = order
+      self.filter = filter
+      self.window = window
+    }
+
+    /// The function's name in SQL.
+    package enum Function: Sendable, Hashable {
+      /// `count(*)`
+      case countRows
+      /// A function built into SQLite.
+      case builtIn(BuiltIn)
+      /// A function registered by the program; its name is quoted.
+      case named(String)
+
+      package static func == (left: Function, right: Function) -> Bool {
+        switch (left, right) {
+        case (.countRows, .countRows): true
+        case (.builtIn(let left), .builtIn(let right)): left == right
+        case (.named(let left), .named(let right)): left.isExactly(right)
+        default: false
+        }
+      }
+    }
+
+    /// Whether the argument at this index configures the function, and so is written into the SQL as a literal.
+    func isConstant(_ index: Int) -> Bool {
+      switch facts?.constants {
+      case .format: index == 0
+      case .others, .paths: index > 0
+      case .pathsOfValues: !index.isMultiple(of: 2)
+      case .nothing, nil: false
+      }
+    }
+
+    /// The facts about a function that is built into SQLite; nil for another.
+    package var facts: BuiltIn.Facts? { if case .builtIn(let function) = function { function.facts } else { nil } }
+
+    /// Whether it makes one value of many rows. Of a registered function that is known only by its other clauses.
+    package var isAggregate: Bool {
+      guard window == nil else { return false }
+      switch function {
+      case .countRows: return true
+      case .named: return isDistinct || filter != nil || !order.isEmpty
+      case .builtIn(let function): return function.facts.kind == .aggregate
+      }
+    }
+
+    /// Whether the call can have an order. For a registered function SQLite checks that it is an aggregate.
+    package var takesOrder: Bool {
+      switch function {
+      case .countRows: false
+      case .builtIn(let function): function.facts.has(.takesOrder) && window == nil
+      case .named: window == nil
+      }
+    }
+
+    /// What it is in errors, if it has a value of several rows; nil for a function of one row.
+    var nameOverRows: String? {
+      if window != nil { return "a window function" }
+      switch function {
+      case .countRows: return "the aggregate count()"
+      case .builtIn(let function) where isAggregate: return "the aggregate \(function.name)()"
+      case .named(let name) where isAggregate: return "the aggregate \(name)()"
+      case .named, .builtIn: return facts?.kind == .window ? "a window function" : nil
+      }
+    }
+
+    /// Whether the call can have a window. For a registered function SQLite checks that itself.
+    package var takesWindow: Bool {
+      switch facts?.kind {
+      case .aggregate, .window, nil: true
+      case .scalar, .table: false
+      }
+    }
+
+    /// Whether the function is elementary and the call has no other clauses.
+    package var isElementary: Bool {
+      guard facts?.has(.isElementary) == true, arguments.count == 1 else { return false }
+      return !isDistinct && order.isEmpty && filter == nil && window == nil
+    }
+
+    /// Whether the argument at this index is a path within JSON.
+    package func takesPath(_ index: Int) -> Bool {
+      switch facts?.constants {
+      case .paths: index > 0
+      case .pathsOfValues: !index.isMultiple(of: 2)
+      case .nothing, .format, .others, nil: false
+      }
+    }
+
+    /// Whether a path stands without its value.
+    package var lacksValue: Bool { facts?.constants == .pathsOfValues && arguments.count.isMultiple(of: 2) }
+
+    /// All terms of the call.
+    var terms: [SqlExpression] {
+      var terms = arguments + order.map(\.expression)
+      if let filter { terms.append(filter) }
+      if let window { terms += window.partition + window.order.map(\.expression) }
+      return terms
+    }
+  }
+
+  /// `OVER (PARTITION BY … ORDER BY … ROWS BETWEEN … AND …)`
+  package struct WindowClause: Sendable, Hashable {
+    package var partition: [SqlExpression] = []
+    package var order: [OrderTerm] = []
+    package var frame: WindowFrame?
+
+    package init(partition: [SqlExpression] = [], order: [OrderTerm] = [], frame: WindowFrame? = nil) {
+      (self.partition, self.order, self.frame) = (partition, order, frame)
+    }
+  }
+
+  /// A subquery used as a value or a condition.
+  package struct QueryTerm: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
+      case scalar, exists, isIn
+      /// The number of its rows.
+      case count
+    }
+
+    package let kind: Kind
+    /// The left side of `isIn`.
+    package var term: SqlExpression?
+    package let query: SelectQuery
+
+    package init(kind: Kind, term: SqlExpression? = nil, query: SelectQuery) {
+      (self.kind, self.term, self.query) = (kind, term, query)
+    }
+  }
+}
+
+/// The rows around the current one that a window function covers.
+///
+/// ```swift
+/// Flight.delay.average().over(orderBy: Flight.day.asc, frame: .rows(.preceding(6), .currentRow))
+/// // … ROWS BETWEEN 6 PRECEDING AND CURRENT ROW
+/// ```
+public struct WindowFrame: Sendable, Hashable {
+  package enum Unit: String, Sendable, Hashable {
+    case rows, range, groups
+
+    var sql: String { rawValue.uppercased() }
+  }
+
+  /// A bound of a frame. Running a statement with a negative number throws `.invalidStatement`.
+  public enum Bound: Sendable, Hashable {
+    case unboundedPreceding, currentRow, unboundedFollowing
+    case preceding(Int)
+    case following(Int)
+  }
+
+  /// The rows that a frame leaves out. The current row's peers are those that its order does not tell from it.
+  public enum Exclusion: String, Sendable, Hashable {
+    /// None: `EXCLUDE NO OTHERS`, the default.
+    case noOthers
+    /// The current row.
+    case currentRow
+    /// The current row and its peers.
+    case group
+    /// The peers of the current row, but not itself.
+    case ties
+  }
+
+  package let unit: Unit
+  package let start: Bound
+  package let end: Bound
+  package var exclusion = Exclusion.noOthers
+
+  package init(unit: Unit, start: Bound, end: Bound, exclusion: Exclusion = Exclusion.noOthers) {
+    (self.unit, self.start, self.end, self.exclusion) = (unit, start, end, exclusion)
+  }
+
+  /// A frame with bounds counted in rows.
+  ///
+  /// ```swift
+  /// .rows(.preceding(1), .following(1), excluding: .currentRow)
+  /// // ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW
+  /// ```
+  public static func rows(_ start: Bound, _ end: Bound, excluding exclusion: Exclusion = .noOthers) -> WindowFrame {
+    WindowFrame(unit: .rows, start: start, end: end, exclusion: exclusion)
+  }
+
+  /// A frame with bounds measured by the value that orders the rows.
+  public static func range(_ start: Bound, _ end: Bound, excluding exclusion: Exclusion = .noOthers) -> WindowFrame {
+    WindowFrame(unit: .range, start: start, end: end, exclusion: exclusion)
+  }
+
+  /// A frame with bounds counted in groups of rows that compare as equal.
+  public static func groups(_ start: Bound, _ end: Bound, excluding exclusion: Exclusion = .noOthers) -> WindowFrame {
+    WindowFrame(unit: .groups, start: start, end: end, exclusion: exclusion)
+  }
+}

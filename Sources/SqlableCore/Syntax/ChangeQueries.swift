@@ -1,0 +1,221 @@
+/// An insert of structs or of a query's rows.
+@usableFromInline
+package struct InsertQuery: Sendable, Hashable {
+  @usableFromInline
+  package enum Form: Sendable, Hashable {
+    /// One struct.
+    case row
+    /// Any number of structs.
+    case rows
+    /// One struct, which updates the row with its key.
+    case save
+    /// The rows of a query.
+    case query
+  }
+
+  @usableFromInline
+  package struct Rest: RareValue {
+    /// The columns to write; nil for all.
+    package var columns: [ColumnReference]?
+    /// Its conflict clauses, in the order in which SQLite tries them.
+    package var upserts: [Upsert] = []
+    /// The query whose rows are inserted.
+    package var source: SelectQuery?
+    package var returned: Returned?
+    var defect: SqlError?
+
+    @usableFromInline
+    package init() {}
+  }
+
+  package unowned(unsafe) var table: TableInfo
+  package let form: Form
+  package var conflict: ConflictPolicy?
+  package var rest = Rare<Rest>()
+
+  @usableFromInline
+  package init(_ form: Form, into table: TableInfo) {
+    self.form = form
+    self.table = table
+  }
+
+  /// An insert that writes these columns, or all if there are none.
+  @usableFromInline
+  init(_ form: Form, into table: TableInfo, writing columns: [any ColumnConvertible], of source: SelectQuery? = nil) {
+    self.init(form, into: table)
+    if !columns.isEmpty { rest.value.columns = columns.map { ColumnReference($0.column) } }
+    if let source { rest.value.source = source }
+  }
+
+  var isUpsert: Bool { form == .save || !rest.value.upserts.isEmpty }
+}
+
+/// An update of a struct's row, or of all selected rows.
+@usableFromInline
+package struct UpdateQuery: Sendable, Hashable {
+  @usableFromInline
+  package struct Rest: RareValue {
+    /// The columns to write of a struct; nil for all.
+    package var columns: [ColumnReference]?
+    /// Assignments to columns.
+    package var assignments: [Assignment] = []
+    /// Other tables whose rows give values, each with the condition that joins it.
+    package var sources: [SelectQuery.Source] = []
+    /// The index that SQLite must use for its table.
+    package var indexHint: IndexHint?
+    package var returned: Returned?
+    var defect: SqlError?
+
+    @usableFromInline
+    package init() {}
+  }
+
+  package unowned(unsafe) var table: TableInfo
+  package let extent: ChangeExtent
+  package var conflict: ConflictPolicy?
+  package var selection = RowSelection()
+  package var rest = Rare<Rest>()
+
+  /// An update of a struct's row that writes these columns, or all if there are none.
+  @usableFromInline
+  package init(ofRowIn table: TableInfo, writing columns: [any ColumnConvertible]) {
+    self.table = table
+    extent = .row
+    if !columns.isEmpty { rest.value.columns = columns.map { ColumnReference($0.column) } }
+  }
+
+  package init(_ table: TableInfo, _ assignments: [Assignment], _ extent: ChangeExtent = .selected) {
+    self.table = table
+    self.extent = extent
+    rest.value.assignments = assignments
+  }
+
+  /// Whether it changes the row with a struct's key.
+  @usableFromInline package var isOfRow: Bool { extent == .row }
+
+  /// Its table, and the others that give values.
+  package var tables: [SelectQuery.Source] { [SelectQuery.Source(table: table)] + rest.value.sources }
+}
+
+/// A delete of a struct's row, or of all selected rows.
+@usableFromInline
+package struct DeleteQuery: Sendable, Hashable {
+  @usableFromInline
+  package struct Rest: RareValue {
+    /// The index that SQLite must use for its table.
+    package var indexHint: IndexHint?
+    package var returned: Returned?
+    var defect: SqlError?
+
+    @usableFromInline
+    package init() {}
+  }
+
+  package unowned(unsafe) var table: TableInfo
+  package let extent: ChangeExtent
+  package var selection = RowSelection()
+  package var rest = Rare<Rest>()
+
+  @usableFromInline
+  package init(_ table: TableInfo, _ extent: ChangeExtent) {
+    self.table = table
+    self.extent = extent
+  }
+
+  /// Whether it deletes the row with a struct's key.
+  @usableFromInline package var isOfRow: Bool { extent == .row }
+}
+
+/// The rows that an update or delete is meant for.
+@usableFromInline
+package enum ChangeExtent: Sendable, Hashable {
+  /// The row with a struct's key.
+  case row
+  /// The rows that a filter or limit selects; running the change without either throws.
+  case selected
+  /// Every row of the table.
+  case all
+}
+
+/// The rows that an update or delete affects.
+@usableFromInline
+package struct RowSelection: Sendable, Hashable {
+  @usableFromInline
+  package struct Rest: RareValue {
+    package var order: [OrderTerm] = []
+    package var limit: SelectQuery.RowCount?
+    package var offset: SelectQuery.RowCount?
+
+    @usableFromInline
+    package init() {}
+  }
+
+  package var filter: SqlExpression?
+  package var rest = Rare<Rest>()
+
+  package init(filter: SqlExpression? = nil, rest: Rare<Rest> = Rare<Rest>()) {
+    (self.filter, self.rest) = (filter, rest)
+  }
+
+  /// Whether all rows are selected. Not with ==, which would copy the filter.
+  var isAll: Bool {
+    if case .some = filter { return false }
+    return rest.isDefault
+  }
+
+  /// Throws `.misuse` for a change of selected rows without a filter or limit, which would change all rows, and for a
+  /// change of all rows with a filter, order or limit.
+  func check(_ extent: ChangeExtent, of table: TableInfo, _ change: String, _ all: String) throws {
+    switch extent {
+    case .row: return
+    case .selected where filter == nil && !isLimited:
+      throw SqlError.misuse(
+        "\(change) without a filter or limit would change every row of table \(table.name): for that there is \(all), "
+          + "in a document \"all\": true"
+      ).at(table: table.name)
+    case .all where !isAll:
+      throw SqlError.misuse("\(all) changes every row of table \(table.name): it can't have a filter, order or limit")
+        .at(table: table.name)
+    case .selected, .all: return
+    }
+  }
+
+  /// Whether the number of rows is limited, so that their order matters.
+  package var isLimited: Bool { !rest.isDefault && (rest.value.limit != nil || rest.value.offset != nil) }
+}
+
+/// What a change returns for each row that it changed.
+package enum Returned: Sendable, Hashable {
+  /// All columns.
+  case rows
+  case terms([SqlExpression])
+}
+
+extension SqlExpression {
+  /// Throws for an aggregate or a window function outside a subquery: RETURNING computes its terms for each row by
+  /// itself. Of a registered function SQLite checks that.
+  func checkIsOfOneRow() throws {
+    if case .call(let call) = node, let name = call.nameOverRows {
+      throw SqlError.invalidStatement(
+        "RETURNING can't have \(name), which needs several rows: select it afterwards, or in a subquery")
+    }
+    for term in node.terms { try term.checkIsOfOneRow() }
+  }
+}
+
+extension StatementTree {
+  /// The columns of a struct that the statement uses.
+  var writtenColumns: WrittenColumns {
+    switch self {
+    case .insert(let query) where !query.rest.isDefault:
+      guard let columns = query.rest.value.columns else { return .all }
+      return .positions(columns.compactMap { query.table.position(named: $0.name) })
+    case .update(let query) where !query.rest.isDefault:
+      guard let columns = query.rest.value.columns else { return .all }
+      let key = query.isOfRow ? query.table.key : []
+      return .positions(columns.compactMap { query.table.position(named: $0.name) } + key)
+    case .delete(let query) where query.isOfRow: return .key
+    default: return .all
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/// A column in an expression. Two are equal when they come from the same declaration or, if one was decoded, have the
+/// same name.
+package enum ColumnReference: Sendable, Hashable {
+  case declared(ColumnDefinition)
+  /// A column in a decoded statement.
+  case named(String)
+
+  package init(_ column: Column) { self = .declared(column.definition) }
+
+  package var name: String {
+    switch self {
+    case .declared(let definition): definition.name
+    case .named(let name): name
+    }
+  }
+
+  /// The declaration, if it is known.
+  package var definition: ColumnDefinition? {
+    switch self {
+    case .declared(let definition): definition
+    case .named: nil
+    }
+  }
+
+  package static func == (left: ColumnReference, right: ColumnReference) -> Bool {
+    guard let own = left.definition, let other = right.definition else { return left.name.isExactly(right.name) }
+    return own.isSame(as: other)
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+extension SqlError {
+  /// The error for a column that none of the tables has.
+  package static func missing(_ reference: ColumnReference, in tables: [TableInfo], named own: [String]? = nil) -> SqlError {
+    let names = (own ?? tables.map(\.name)).reduce(into: [String]()) { names, name in
+      if !names.contains(where: name.isExactly) { names.append(name) }
+    }
+    return SqlError(
+      .schema(.missingColumn(reference.name)),
+      message: "column \(reference.name) is not in the layout of table \(names.joined(separator: ", "))"
+        + (reference.definition?.origin ?? "; columns must be static lets of the model"),
+      table: names.count == 1 ? names[0] : nil, column: reference.name)
+  }
+}

@@ -1,0 +1,43 @@
+/// The conflict clause of an insert that updates the conflicting row.
+package struct Upsert: Sendable, Hashable {
+  /// The unique columns that conflict; nil for the primary key.
+  package var target: [ColumnReference]?
+  /// The columns that get the new value; nil for all but the conflicting ones.
+  package var columns: [ColumnReference]?
+  /// Assignments to other columns.
+  package var assignments: [Assignment] = []
+  /// The condition for updating a row; other rows are left unchanged.
+  package var condition: SqlExpression?
+
+  package init(
+    target: [ColumnReference]? = nil, columns: [ColumnReference]? = nil, assignments: [Assignment] = [],
+    condition: SqlExpression? = nil
+  ) {
+    (self.target, self.columns, self.assignments, self.condition) = (target, columns, assignments, condition)
+  }
+}
+
+/// An assignment of a value or term to a column, for an update.
+///
+/// ```swift
+/// Bicycle.color.set(to: "red")                     // "color" = ?
+/// Bicycle.price.set(to: Bicycle.price * 2)         // "price" = "price" * ?
+/// ```
+public struct Assignment: Sendable, Hashable {
+  package let column: ColumnReference
+  package let value: SqlExpression
+
+  package init(column: ColumnReference, value: SqlExpression) {
+    (self.column, self.value) = (column, value)
+  }
+}
+
+extension Upsert {
+  /// SQLite's name for the row that the insert would have stored.
+  static let newRow = "excluded"
+}
+
+/// A row of a change that fires a trigger, by its alias.
+package enum TriggerRow: String {
+  case old, new
+}

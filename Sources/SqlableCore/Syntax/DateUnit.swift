@@ -1,0 +1,36 @@
+/// A unit of time: of an interval added to a date, or of the period to which a date belongs. A week has seven days and
+/// begins on Monday.
+public enum DateUnit: String, Sendable, Hashable {
+  case second, minute, hour, day, week, month, year
+
+  /// The length in seconds; nil for units whose length varies.
+  var seconds: Int? {
+    switch self {
+    case .second: 1
+    case .minute: 60
+    case .hour: 3600
+    case .day: 86_400
+    case .week: 604_800
+    case .month, .year: nil
+    }
+  }
+}
+
+/// A part of a date as a number. The raw values are the names in documents.
+package enum DatePart: String, Sendable, Hashable {
+  case year, month, day, hour, minute, second, weekday, dayOfYear
+
+  /// The letter of `strftime`.
+  var letter: Character {
+    switch self {
+    case .year: "Y"
+    case .month: "m"
+    case .day: "d"
+    case .hour: "H"
+    case .minute: "M"
+    case .second: "S"
+    case .weekday: "w"
+    case .dayOfYear: "j"
+    }
+  }
+}

@@ -1,0 +1,163 @@
+// Static knowledge about the values of terms, used to reject expressions for which SQLite would return nonsense.
+
+extension SqlExpression {
+  package init(invalid term: InvalidTerm) {
+    node = .invalid(term)
+    size = Size()
+  }
+
+  /// A term for a value that can't be stored or compared, in or with `column` if there is one.
+  @usableFromInline
+  package init(invalid error: any Error, column: Column? = nil) {
+    let located = column.map { SqlExpression.located(error, column: $0) } ?? error
+    let known = located as? SqlError ?? .invalidStatement("a value of the statement can't be stored")
+    self.init(invalid: InvalidTerm(error: known, column: column.map { ColumnReference($0) }))
+  }
+
+  /// The term whose values, and their form, this one passes on.
+  var columnTerm: SqlExpression {
+    switch node {
+    case .collate(let term, _): term.columnTerm
+    case .call(let call): (call.formTerm ?? decimalOperand)?.columnTerm ?? self
+    case .special(let special): special.formTerm?.columnTerm ?? self
+    case .query(let term): term.formTerm?.columnTerm ?? self
+    case .negative, .binary: decimalOperand?.columnTerm ?? self
+    default: self
+    }
+  }
+
+  /// The column that this term is, if any: other values are converted to its type.
+  package var columnDefinition: ColumnDefinition? {
+    switch columnTerm.node {
+    case .column(let reference), .qualified(_, let reference): reference.definition
+    default: nil
+    }
+  }
+
+  /// Whether it is a REAL, as dates without a column are, or NULL.
+  var isRealValue: Bool {
+    switch node {
+    case .value(.real), .value(.null): true
+    default: false
+    }
+  }
+
+  /// The classes of values that operators distinguish: SQLite treats INTEGER and REAL alike.
+  fileprivate enum Values: Equatable {
+    case numbers
+    case others(StorageClass)
+
+    init?(_ storageClass: StorageClass) {
+      switch storageClass {
+      case .null: return nil
+      case .integer, .real: self = .numbers
+      case .text, .blob: self = .others(storageClass)
+      }
+    }
+  }
+
+  fileprivate var values: Values? {
+    switch node {
+    case .column(let reference), .qualified(_, let reference):
+      // SQLite converts nothing in a BLOB column: it may hold any value that another program stored.
+      guard let storageClass = reference.definition?.type.storageClass, storageClass != .blob else { return nil }
+      return Values(storageClass)
+    case .value(let value): return Values(value.storageClass)
+    case .binary(let operation, _, _): return operation.takesNumbers ? .numbers : nil
+    case .negative: return .numbers
+    case .collate(let term, _): return term.values
+    case .call(let call): return call.formTerm?.values
+    case .special(let special): return special.formTerm?.values
+    default: return nil
+    }
+  }
+
+  /// The error if the operator is known to make no sense for these terms.
+  package static func defect(of operation: BinaryOperator, _ left: SqlExpression, _ right: SqlExpression) -> InvalidTerm? {
+    if operation.takesNumbers {
+      for term in [left, right] {
+        guard case .others(let found) = term.values else { continue }
+        return mismatch("\(operation.rawValue) takes numbers, but was given \(found)", of: term)
+      }
+    } else if operation.isComparison {
+      if let own = left.values, let other = right.values, own != other {
+        return mismatch("terms of different types are compared and are never equal", of: left)
+      }
+      return mixedDates([left, right]) ?? mixedValue(left, right) ?? mixedValue(right, left)
+    }
+    return nil
+  }
+
+  /// The error if a value without a column is compared with a column of milliseconds: a date would be in seconds.
+  private static func mixedValue(_ value: SqlExpression, _ other: SqlExpression) -> InvalidTerm? {
+    guard case .value(.real) = value.node, case .date(.unixMilliseconds) = other.columnDefinition?.type.base else {
+      return nil
+    }
+    return mismatch(SqlExpression.mixedForms, of: other)
+  }
+
+  private static let mixedForms = "dates in different storage formats are mixed"
+
+  /// The error if the terms are known to be dates in different storage formats.
+  package static func mixedDates(_ terms: some Sequence<SqlExpression>) -> InvalidTerm? {
+    var known: ColumnType.DateFormat?
+    for term in terms {
+      guard case .date(let format) = term.columnDefinition?.type.base else { continue }
+      guard known == nil || known == format else {
+        return mismatch(mixedForms, of: term)
+      }
+      known = format
+    }
+    return nil
+  }
+
+  /// The term, or the error if the column can't store its values unchanged.
+  package func storable(in column: Column) -> SqlExpression {
+    let type = columnDefinition?.type
+    if column.type.scale != nil, type == nil, !isUnknownUntilBound {
+      let found = "a term whose digits after the point are not known"
+      return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: found), column: column)
+    }
+    guard let type, !column.type.takesValues(of: type) else { return self }
+    return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: type.name), column: column)
+  }
+
+  /// Whether it is NULL or a parameter, whose value takes the form of the column.
+  private var isUnknownUntilBound: Bool {
+    switch node {
+    case .value(.null), .parameter: true
+    default: false
+    }
+  }
+
+  static func mismatch(_ message: String, of term: SqlExpression) -> InvalidTerm {
+    let definition = term.columnDefinition
+    return InvalidTerm(
+      error: SqlError.invalidStatement(message).at(table: nil, column: definition?.name),
+      column: definition.map { .declared($0) })
+  }
+}
+
+extension SqlExpression.Call.BuiltIn {
+  /// The error if one of the arguments is known not to be a number, and the function takes numbers.
+  package func defect(in arguments: [SqlExpression]) -> SqlExpression.InvalidTerm? {
+    guard facts.has(.takesNumbers) else { return nil }
+    for term in arguments {
+      guard case .others(let found) = term.values else { continue }
+      return SqlExpression.mismatch("\(name) takes numbers, but was given \(found)", of: term)
+    }
+    return nil
+  }
+}
+
+extension SqlExpression.BinaryOperator {
+  /// Whether it is arithmetic, for which SQLite would treat TEXT and BLOB as 0.
+  fileprivate var takesNumbers: Bool {
+    switch self {
+    case .plus, .minus, .times, .divided, .remainder, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight: true
+    case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .isSame, .isNotSame, .concatenated,
+      .matchesGlob, .matchesRegexp, .json, .jsonValue:
+      false
+    }
+  }
+}

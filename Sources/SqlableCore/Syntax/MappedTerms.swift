@@ -1,0 +1,160 @@
+extension SqlExpression {
+  /// The term with each of its direct subterms, and each query in it, replaced.
+  package func mapped(
+    _ term: (SqlExpression) throws -> SqlExpression, _ query: (SelectQuery) throws -> SelectQuery
+  ) rethrows -> SqlExpression {
+    switch node {
+    case .column, .value, .parameter, .qualified, .invalid: return self
+    case .all(let terms): return SqlExpression(.all(TermChain(try terms.map(term))))
+    case .any(let terms): return SqlExpression(.any(TermChain(try terms.map(term))))
+    case .not(let operand): return SqlExpression(.not(try term(operand)))
+    case .negative(let operand): return SqlExpression(.negative(try term(operand)))
+    case .isNull(let operand): return SqlExpression(.isNull(try term(operand)))
+    case .isNotNull(let operand): return SqlExpression(.isNotNull(try term(operand)))
+    case .binary(let operation, let left, let right):
+      return SqlExpression(.binary(operation, try term(left), try term(right)))
+    case .between(let operand, let low, let high):
+      return SqlExpression(.between(try term(operand), try term(low), try term(high)))
+    case .isIn(let operand, let values): return SqlExpression(.isIn(try term(operand), values))
+    case .like(let operand, let pattern, let escape):
+      return SqlExpression(.like(try term(operand), try term(pattern), escape: escape))
+    case .collate(let operand, let collation): return SqlExpression(.collate(try term(operand), collation))
+    case .call(var call):
+      call.arguments = try call.arguments.map(term)
+      call.order = try call.order.map { OrderTerm(expression: try term($0.expression), direction: $0.direction) }
+      call.filter = try call.filter.map(term)
+      if var window = call.window {
+        window.partition = try window.partition.map(term)
+        window.order = try window.order.map {
+          OrderTerm(expression: try term($0.expression), direction: $0.direction)
+        }
+        call.window = window
+      }
+      return SqlExpression(.call(call))
+    case .special(var special):
+      special.terms = try special.terms.map(term)
+      return SqlExpression(.special(special))
+    case .query(let own):
+      return SqlExpression(
+        .query(QueryTerm(kind: own.kind, term: try own.term.map(term), query: try query(own.query))))
+    }
+  }
+}
+
+extension SelectQuery.Result {
+  /// Replaces each of its terms.
+  ///
+  /// Swift 6.3 miscompiles the switch as the closure of a `map` in a rethrowing function: it crashes where it throws.
+  fileprivate mutating func mapTerms(_ term: (SqlExpression) throws -> SqlExpression) rethrows {
+    switch self {
+    case .term(let own):
+      let other = try term(own)
+      self = .term(other)
+    case .model(let index, var replaced):
+      for place in replaced.indices {
+        let other = try term(replaced[place].term)
+        replaced[place] = SelectQuery.Replacement(column: replaced[place].column, term: other)
+      }
+      self = .model(index, replaced: replaced)
+    case .table: break
+    }
+  }
+}
+
+extension SelectQuery.Clauses {
+  /// Replaces each of its terms, and each query that is a part of it.
+  package mutating func mapTerms(
+    _ term: (SqlExpression) throws -> SqlExpression, _ query: (SelectQuery) throws -> SelectQuery
+  ) rethrows {
+    for index in sources.indices {
+      switch sources[index].kind {
+      case .defined(let own): sources[index].define(try query(own))
+      case .call(let call): sources[index].kind = .call(try term(call))
+      case .named, .table: break
+      }
+      sources[index].condition = try sources[index].condition.map(term)
+    }
+    for index in results.indices { try results[index].mapTerms(term) }
+    rows = try rows.map { try $0.map(term) }
+    filter = try filter.map(term)
+    groups = try groups.map(term)
+    having = try having.map(term)
+    compounds = try compounds.map { SelectQuery.Compound(operation: $0.operation, query: try query($0.query)) }
+    order = try order.map { OrderTerm(expression: try term($0.expression), direction: $0.direction) }
+    limit = try limit?.map(term)
+    offset = try offset?.map(term)
+  }
+}
+
+// MARK: - Replacing
+
+extension SqlExpression {
+  /// The term with others for the columns of a table, made of their positions; also in queries that do not read the
+  /// table themselves.
+  package func replacing(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
+    if case .column(let reference) = node { return table.position(of: reference).map(other) ?? self }
+    return mapped({ $0.replacing(table, with: other) }, { $0.replacingOwn(table, with: other) })
+  }
+
+  /// The same for a term of a query in it, whose tables may have columns of the same names.
+  fileprivate func replacingOwn(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
+    if case .column(let reference) = node {
+      return table.columns.firstIndex { $0.definition === reference.definition }.map(other) ?? self
+    }
+    return mapped({ $0.replacingOwn(table, with: other) }, { $0.replacingOwn(table, with: other) })
+  }
+}
+
+extension SelectQuery {
+  fileprivate func replacingOwn(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SelectQuery {
+    guard !clauses.sources.contains(where: { $0.alias == nil && $0.table.isOfSameModel(as: table) }) else {
+      return self
+    }
+    var query = self
+    query.clauses.mapTerms({ $0.replacingOwn(table, with: other) }, { $0.replacingOwn(table, with: other) })
+    return query
+  }
+}
+
+// MARK: - Visiting
+
+extension SqlExpression {
+  /// Calls `term` with this term and each term in it, and `source` with each table, those of subqueries included.
+  package func visit(_ term: (SqlExpression) -> Void, _ source: (SelectQuery.Source) -> Void) {
+    term(self)
+    _ = mapped(
+      {
+        $0.visit(term, source)
+        return $0
+      },
+      {
+        $0.visit(term, source)
+        return $0
+      })
+  }
+}
+
+extension SelectQuery {
+  /// Calls `term` with each term, and `source` with each table, those of subqueries included.
+  package func visit(_ term: (SqlExpression) -> Void, _ source: (SelectQuery.Source) -> Void) {
+    var clauses = clauses
+    clauses.sources.forEach(source)
+    clauses.mapTerms(
+      {
+        $0.visit(term, source)
+        return $0
+      },
+      {
+        $0.visit(term, source)
+        return $0
+      })
+  }
+}
+
+extension SqlExpression {
+  /// Whether it is an aggregate of SQLite's, or has one in it, outside of queries and windows.
+  package var hasAggregate: Bool {
+    if case .call(let call) = node, call.isAggregate { return true }
+    return node.terms.contains(where: \.hasAggregate)
+  }
+}

@@ -1,0 +1,300 @@
+// Properties derived from the clauses of a query: its columns, its depth, the queries it defines, and its errors.
+
+extension SelectQuery.Clauses {
+  /// The depth of its terms, including those of nested queries.
+  package var size: SqlExpression.Size {
+    var size = SqlExpression.Size()
+    func add(_ terms: some Sequence<SqlExpression>) { for term in terms { size.join(term.size) } }
+    for source in sources {
+      size.join(source.size)
+      if let condition = source.condition { size.join(condition.size) }
+    }
+    for result in results {
+      switch result {
+      case .term(let term): size.join(term.size)
+      case .model(_, let replaced): for replacement in replaced { size.join(replacement.term.size) }
+      case .table: break
+      }
+    }
+    rows.forEach(add)
+    if let filter { size.join(filter.size) }
+    add(groups)
+    if let having { size.join(having.size) }
+    for compound in compounds {
+      let part = compound.query.clauses
+      var own = part.size
+      if part.isNested { own.depth += 1 }
+      size.join(own)
+    }
+    for term in order { size.join(term.expression.size) }
+    add([limit?.term, offset?.term].compactMap(\.self))
+    return size
+  }
+
+  /// The known types and identities of the result's columns.
+  package var columns: [ResultColumn] {
+    guard rows.isEmpty else { return rows[0].map { _ in ResultColumn() } }
+    return results.flatMap { result -> [ResultColumn] in
+      switch result {
+      case .term(let term): [ResultColumn(type: term.columnDefinition?.type)]
+      case .model(let index, _): sources[index].table.columns.map { ResultColumn($0) }
+      case .table(let table, _, _): table.columns.map { ResultColumn($0) }
+      }
+    }
+  }
+
+  /// The names of the result's columns; nil for a term that is no column.
+  var columnNames: [String?] {
+    guard rows.isEmpty else { return rows[0].map { _ in nil } }
+    return results.flatMap { result -> [String?] in
+      switch result {
+      case .term(let term): [term.columnName]
+      case .model(let index, _): sources[index].table.columns.map(\.name)
+      case .table(let table, _, _): table.columns.map(\.name)
+      }
+    }
+  }
+
+  /// Whether it defines named queries.
+  var definesQueries: Bool {
+    sources.contains(where: \.isDefined)
+      || compounds.contains { !$0.query.clauses.isNested && $0.query.clauses.sources.contains(where: \.isDefined) }
+  }
+
+  /// Whether it has clauses for which it becomes a subquery as a part of a combined query.
+  var isNested: Bool { !compounds.isEmpty || !order.isEmpty || limit != nil || offset != nil }
+
+  /// Whether its parts can stand beside those of a query that is combined with it in the same way.
+  func continues(_ operation: SelectQuery.Compound.Operator) -> Bool {
+    guard operation == .union || operation == .unionAll, !compounds.isEmpty, order.isEmpty else { return false }
+    return limit == nil && offset == nil && defect == nil && compounds.allSatisfy { $0.operation == operation }
+  }
+
+  /// The named queries that it uses, one for each use. A nested part defines its own.
+  var definedSources: [SelectQuery.Source] {
+    let parts = compounds.map(\.query.clauses).filter { !$0.isNested }
+    return (sources + parts.flatMap(\.sources)).filter(\.isDefined)
+  }
+
+  /// Sets the result's columns. A model stands for its table if that is already joined.
+  mutating func give(_ results: [SelectQuery.Result]) {
+    guard results.contains(where: \.isUnjoined) else {
+      self.results = results
+      return
+    }
+    let former = self.results
+    self.results = results.map { result in
+      guard case .table(let table, let alias, let isOptional) = result else { return result }
+      let places = sources.indices.filter {
+        sources[$0].table.isOfSameModel(as: table) && sources[$0].alias.isExactly(alias)
+      }
+      guard let place = places.first else { return result }
+      if places.count > 1 {
+        note(.invalidStatement("table \(table.name) is in the query twice; one needs an alias").at(table: table.name))
+      } else if let join = joinMissing(place), !isOptional {
+        let message = "\(join) may find no row of \(alias ?? table.name), but it is not selected as an optional"
+        note(.invalidStatement(message).at(table: table.name))
+      }
+      // Keeps the columns that were replaced by terms when the model was read.
+      return former.first { if case .model(place, _) = $0 { true } else { false } } ?? .model(place)
+    }
+  }
+
+  /// The join that may find no row of the table at a position, for an error; nil if there is none.
+  func joinMissing(_ index: Int) -> String? {
+    if sources[index].join.keepsEarlier { return "a \(sources[index].join.rawValue) join" }
+    return sources[(index + 1)...].first(where: \.join.keepsOwn).map { "a \($0.join.rawValue) join" }
+  }
+
+  /// Whether a join may find no row of one of its tables.
+  var missesRows: Bool { sources.contains { $0.join.keepsEarlier || $0.join.keepsOwn } }
+
+  /// Resolves the result's models whose tables are now joined.
+  mutating func findResults() {
+    if results.contains(where: \.isUnjoined) { give(results) }
+  }
+
+  /// Reads from another table with the layout of the first one.
+  mutating func read(from table: String) {
+    guard let first = sources.first else { return note(.invalidStatement("literal rows have no table")) }
+    sources[0].table = first.table.named(table)
+  }
+
+  /// Reads from the table of an attached database.
+  package mutating func read(fromDatabase database: String) {
+    guard let first = sources.first else { return note(.invalidStatement("literal rows have no table")) }
+    sources[0].table = first.table.named(first.table.name, in: database)
+  }
+
+  /// Says which index SQLite must use for the first table.
+  mutating func hint(_ hint: IndexHint) {
+    guard !sources.isEmpty else { return note(.invalidStatement("literal rows have no index")) }
+    sources[0].indexHint = hint
+  }
+
+  /// Says that SQLite must use an index, for the table whose model declares it.
+  mutating func hint(_ index: Index) {
+    let places = sources.indices.filter { sources[$0].table.indexes.contains(index) }
+    guard let place = places.first else {
+      return note(.invalidStatement("no model of the query declares the index; name it by its text"))
+    }
+    guard places.count == 1 else {
+      return note(
+        .invalidStatement("several tables of the query have the index; use indexed(by:) of an alias")
+          .at(table: sources[place].table.name))
+    }
+    sources[place].indexHint = IndexHint(name: index.name(inTable: sources[place].table.name))
+  }
+
+  mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
+
+  /// Whether each row of its tables that meets the conditions is a row of the result, and it has no others.
+  var hasRowsOfTables: Bool {
+    guard !sources.isEmpty, compounds.isEmpty, !isDistinct, groups.isEmpty, having == nil else { return false }
+    return limit == nil && offset == nil
+      && results.allSatisfy { result in
+        // A term may be an aggregate, and is checked where it is written.
+        if case .model(_, []) = result { true } else { false }
+      }
+  }
+
+  /// The only value of literal rows, if that is the existence or the number of a query's rows.
+  var question: SqlExpression.QueryTerm? {
+    guard rows.count == 1, rows[0].count == 1, case .query(let term) = rows[0][0].node else { return nil }
+    guard filter == nil, groups.isEmpty, having == nil, !isDistinct else { return nil }
+    return term.kind == .exists || term.kind == .count ? term : nil
+  }
+
+  /// The number of columns in the result.
+  var columnCount: Int {
+    guard rows.isEmpty else { return rows[0].count }
+    return results.reduce(0) { count, result in
+      switch result {
+      case .term: count + 1
+      case .model(let index, _): count + sources[index].table.count
+      case .table(let table, _, _): count + table.count
+      }
+    }
+  }
+
+  /// The position in the result, from 1, by which ORDER BY and GROUP BY must refer to a term: SQLite does not recognize
+  /// a term that binds values, and combined queries can only be ordered by columns.
+  func position(of term: SqlExpression) -> Int? {
+    if sources.isEmpty { return positionInParts(term) }
+    switch term.node {
+    case .column, .qualified: return nil
+    case .value where compounds.isEmpty: return nil
+    default: break
+    }
+    guard !compounds.isEmpty || term.node.bindsValues else { return nil }
+    return positionOfResult(term)
+  }
+
+  func positionOfResult(_ term: SqlExpression) -> Int? {
+    var position = 1
+    for result in results {
+      switch result {
+      case .term(term): return position
+      case .term: position += 1
+      case .model(let index, _): position += sources[index].table.count
+      case .table(let table, _, _): position += table.count
+      }
+    }
+    return nil
+  }
+
+  /// The position of a column in the queries combined with literal rows, whose own columns have no names.
+  private func positionInParts(_ term: SqlExpression) -> Int? {
+    for compound in compounds {
+      let part = compound.query.clauses
+      if let position = part.positionOfResult(term) ?? part.positionInModel(term) { return position }
+    }
+    return nil
+  }
+
+  /// The position of a column of a selected model.
+  private func positionInModel(_ term: SqlExpression) -> Int? {
+    var position = 1
+    for result in results {
+      guard case .model(let index, let replaced) = result else {
+        position += 1
+        continue
+      }
+      let source = sources[index]
+      let own: Int? =
+        switch term.node {
+        case .column(let column) where source.alias == nil: source.table.position(of: column)
+        case .qualified(let alias, let column) where source.alias?.isExactly(alias) == true:
+          source.table.position(of: column)
+        default: nil
+        }
+      let isReplaced = replaced.contains { own != nil && source.table.position(of: $0.column) == own }
+      if let own, !isReplaced { return position + own }
+      position += source.table.count
+    }
+    return nil
+  }
+}
+
+extension TableInfo {
+  package func position(of reference: ColumnReference) -> Int? {
+    reference.definition.map(position(of:)) ?? position(named: reference.name)
+  }
+}
+
+extension TableInfo: Hashable {
+  @usableFromInline
+  package static func == (left: TableInfo, right: TableInfo) -> Bool { left === right }
+
+  @usableFromInline
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension SelectQuery.Clauses {
+  /// Records an error for a modifier after a union, intersect or except. A method of the clauses, because the compiler
+  /// (6.3, debug) ends the coroutine of `SelectQuery.clauses` before comparing an optional of this size with nil.
+  mutating func refuse(_ modifier: String) {
+    guard defect == nil else { return }
+    defect = .invalidStatement(
+      "\(modifier) after a union, intersect or except would apply to the first query only: apply it to each of them, "
+        + "or name the result with named(_:) and query that")
+  }
+}
+
+extension SqlExpression {
+  /// The name of the column that it is; nil if it is no column.
+  fileprivate var columnName: String? {
+    switch node {
+    case .column(let column), .qualified(_, let column): column.name
+    default: nil
+    }
+  }
+}
+
+extension SelectQuery.Clauses {
+  /// Whether its rows are aggregates of those of its tables.
+  package var hasAggregates: Bool {
+    results.contains { result in
+      switch result {
+      case .term(let term): term.mayHaveAggregate
+      case .model(_, let replaced): replaced.contains { $0.term.mayHaveAggregate }
+      case .table: false
+      }
+    }
+  }
+}
+
+extension SqlExpression {
+  fileprivate var mayHaveAggregate: Bool {
+    if case .call(let call) = node, call.window == nil {
+      switch call.function {
+      case .countRows: return true
+      case .builtIn(let function):
+        if function.facts.kind == .aggregate { return true }
+      // It may be an aggregate.
+      case .named: return true
+      }
+    }
+    return node.hasTerm(where: \.mayHaveAggregate)
+  }
+}

@@ -1,0 +1,329 @@
+/// The structure of a statement: a read or one of the three changes. An unsupported modifier is recorded as a defect,
+/// which running the statement throws.
+@usableFromInline
+package enum StatementTree: Sendable, Hashable {
+  case select(SelectQuery)
+  case insert(InsertQuery)
+  case update(UpdateQuery)
+  case delete(DeleteQuery)
+}
+
+extension StatementTree {
+  /// The statement's table. Throws if its model's declarations are inconsistent.
+  @usableFromInline
+  package var table: TableInfo {
+    get throws {
+      let table = tableInfo
+      if let defect = table.defect { throw defect }
+      return table
+    }
+  }
+
+  /// The statement's table, even if its model is defective.
+  package var tableInfo: TableInfo {
+    switch self {
+    case .select(let query): query.table
+    case .insert(let query): query.table
+    case .update(let query): query.table
+    case .delete(let query): query.table
+    }
+  }
+
+  @usableFromInline
+  package var changesRows: Bool { if case .select = self { false } else { true } }
+
+  /// Whether the statement takes structs.
+  @usableFromInline
+  package var takesRows: Bool {
+    switch self {
+    case .select: false
+    case .insert(let query): query.form != .query
+    case .update(let query): query.isOfRow
+    case .delete(let query): query.isOfRow
+    }
+  }
+
+  /// Whether it is an insert that updates conflicting rows.
+  var isUpsert: Bool { if case .insert(let query) = self { query.isUpsert } else { false } }
+
+  var isSave: Bool { if case .insert(let query) = self { query.form == .save } else { false } }
+
+  /// What a change returns for the rows that it changed; nil for nothing.
+  package var returned: Returned? {
+    switch self {
+    case .select: nil
+    case .insert(let query): query.rest.value.returned
+    case .update(let query): query.rest.value.returned
+    case .delete(let query): query.rest.value.returned
+    }
+  }
+
+  @usableFromInline package var returnsRows: Bool { returned != nil }
+
+  /// The error that running it throws.
+  var defect: SqlError? {
+    switch self {
+    case .select(let query): query.defect
+    case .insert(let query): query.rest.value.defect
+    case .update(let query): query.rest.value.defect
+    case .delete(let query): query.rest.value.defect
+    }
+  }
+
+  /// Its name in errors.
+  private var name: String {
+    switch self {
+    case .select(let query):
+      switch query.form {
+      case .rows: "a read"
+      case .count: "a count"
+      case .exists: "an exists"
+      }
+    case .insert(let query): query.form == .save ? "a save" : "an insert"
+    case .update(let query): query.isOfRow ? "an update of a struct" : "an update"
+    case .delete(let query): query.isOfRow ? "a delete of a struct" : "a delete"
+    }
+  }
+}
+
+// MARK: - Modifiers
+
+extension StatementTree {
+  /// Records an error for a modifier that the statement does not support.
+  mutating func refuse(_ modifier: String) {
+    guard defect == nil else { return }
+    let error = SqlError.invalidStatement("\(name) can't have \(modifier)").at(table: tableInfo.name)
+    switch consume self {
+    case .select(var query):
+      query.clauses.defect = error
+      self = .select(query)
+    case .insert(var query):
+      query.rest.value.defect = error
+      self = .insert(query)
+    case .update(var query):
+      query.rest.value.defect = error
+      self = .update(query)
+    case .delete(var query):
+      query.rest.value.defect = error
+      self = .delete(query)
+    }
+  }
+
+  /// The modifier for an error; an insert of a query can apply it to that query instead.
+  private func refusal(_ modifier: String) -> String {
+    if case .insert(let query) = self, query.form == .query { "\(modifier); its query can" } else { modifier }
+  }
+
+  @usableFromInline
+  mutating func filter(_ condition: SqlExpression) {
+    switch consume self {
+    case .select(var query):
+      query.filter(condition)
+      self = .select(query)
+    case .update(var query):
+      query.selection.filter.and(condition)
+      self = .update(query)
+    case .delete(var query):
+      query.selection.filter.and(condition)
+      self = .delete(query)
+    case .insert(let query):
+      self = .insert(query)
+      refuse(refusal("a filter"))
+    }
+  }
+
+  /// Changes the order, limit or offset of a read, or of an update or delete that does not take a struct.
+  private mutating func select(
+    _ modifier: String, _ read: (inout SelectQuery) -> Void, _ change: (inout RowSelection.Rest) -> Void
+  ) {
+    switch consume self {
+    case .select(var query):
+      read(&query)
+      self = .select(query)
+    case .update(var query) where !query.isOfRow:
+      change(&query.selection.rest.value)
+      self = .update(query)
+    case .delete(var query) where !query.isOfRow:
+      change(&query.selection.rest.value)
+      self = .delete(query)
+    case let other:
+      self = other
+      refuse(refusal(modifier))
+    }
+  }
+
+  @usableFromInline
+  mutating func order(by terms: [OrderTerm]) {
+    select("an order") {
+      $0.clauses.order += terms
+    } _: {
+      $0.order += terms
+    }
+  }
+
+  @usableFromInline
+  mutating func limit(to limit: Int) {
+    select("a limit") {
+      $0.limit = limit
+    } _: {
+      $0.limit = .number(limit)
+    }
+  }
+
+  @usableFromInline
+  mutating func skip(_ offset: Int) {
+    select("an offset") {
+      $0.clauses.offset = .number(offset)
+    } _: {
+      $0.offset = .number(offset)
+    }
+  }
+
+  /// Limits the rows by a term, or skips some by one.
+  mutating func limit(to limit: SqlExpression?, skipping offset: SqlExpression?) {
+    let (limit, offset) = (limit.map(SelectQuery.RowCount.init), offset.map(SelectQuery.RowCount.init))
+    select(limit == nil ? "an offset" : "a limit") {
+      if let limit { $0.clauses.limit = limit }
+      if let offset { $0.clauses.offset = offset }
+    } _: {
+      if let limit { $0.limit = limit }
+      if let offset { $0.offset = offset }
+    }
+  }
+
+  /// Limits a read to its first row; a change returns its first row without a limit.
+  @usableFromInline
+  mutating func takeFirst() {
+    switch consume self {
+    case .select(var query):
+      query.takeFirst()
+      self = .select(query)
+    case let other: self = other
+    }
+  }
+
+  @usableFromInline
+  mutating func onConflict(_ policy: ConflictPolicy) {
+    switch consume self {
+    case .insert(var query):
+      query.conflict = policy
+      self = .insert(query)
+      if query.form == .save { refuse("a conflict policy: it already has one") }
+      if !query.rest.value.upserts.isEmpty { refuse("two conflict policies") }
+    case .update(var query):
+      query.conflict = policy
+      self = .update(query)
+    case let other:
+      self = other
+      refuse("a conflict policy")
+    }
+  }
+
+  mutating func onConflict(_ upsert: Upsert) {
+    switch consume self {
+    case .insert(var query):
+      query.rest.value.upserts.append(upsert)
+      self = .insert(query)
+      if query.form == .save { refuse("a conflict policy: it already has one") }
+      if query.conflict != nil { refuse("two conflict policies") }
+    case .update(let query):
+      self = .update(query)
+      refuse("columns to update on conflict")
+    case let other:
+      self = other
+      refuse("a conflict policy")
+    }
+  }
+
+  /// Takes values from another table for an update.
+  mutating func join(_ source: SelectQuery.Source, on condition: SqlExpression) {
+    switch consume self {
+    case .update(var query) where !query.isOfRow:
+      var source = source
+      source.condition = condition
+      query.rest.value.sources.append(source)
+      self = .update(query)
+    case let other:
+      self = other
+      refuse(refusal("other tables"))
+    }
+  }
+
+  /// Says which index SQLite must use.
+  mutating func hint(_ hint: IndexHint) {
+    switch consume self {
+    case .select(var query):
+      query.clauses.hint(hint)
+      self = .select(query)
+    case .update(var query) where !query.isOfRow:
+      query.rest.value.indexHint = hint
+      self = .update(query)
+    case .delete(var query) where !query.isOfRow:
+      query.rest.value.indexHint = hint
+      self = .delete(query)
+    case let other:
+      self = other
+      refuse(refusal("an index to use"))
+    }
+  }
+
+  /// Writes only these columns of the structs.
+  mutating func write(_ columns: [ColumnReference]) {
+    switch consume self {
+    case .insert(var query) where query.form != .query:
+      query.rest.value.columns = columns
+      self = .insert(query)
+    case .update(var query) where query.isOfRow:
+      query.rest.value.columns = columns
+      self = .update(query)
+    case let other:
+      self = other
+      refuse("columns")
+    }
+  }
+
+  @usableFromInline
+  mutating func giveRows() { give(.rows) }
+
+  package mutating func give(_ returned: Returned) {
+    switch consume self {
+    case .select(let query):
+      self = .select(query)
+      refuse("RETURNING: it already returns rows or a number")
+    case .insert(var query):
+      query.rest.value.returned = returned
+      self = .insert(query)
+    case .update(var query):
+      query.rest.value.returned = returned
+      self = .update(query)
+    case .delete(var query):
+      query.rest.value.returned = returned
+      self = .delete(query)
+    }
+  }
+
+  /// Uses another table with the same layout.
+  @usableFromInline
+  mutating func name(_ table: String) { use(tableInfo.named(table)) }
+
+  /// Uses the table of an attached database.
+  @usableFromInline
+  mutating func name(inDatabase database: String) { use(tableInfo.named(tableInfo.name, in: database)) }
+
+  private mutating func use(_ table: TableInfo) {
+    switch consume self {
+    case .select(var query):
+      query.table = table
+      self = .select(query)
+    case .insert(var query):
+      query.table = table
+      self = .insert(query)
+    case .update(var query):
+      query.table = table
+      self = .update(query)
+    case .delete(var query):
+      query.table = table
+      self = .delete(query)
+    }
+  }
+}

@@ -1,0 +1,193 @@
+/// A statement or transaction that has ended, and what it took.
+///
+/// ```swift
+/// db.trace { event in print(event) }
+/// // read bicycle in 0.084 ms, 3 rows: SELECT "id", "name" FROM "bicycle" WHERE "color" = ?
+/// ```
+///
+/// Its SQL is the statement's shape, in which every value is `?`, and a list of them `?…`. Neither it nor its
+/// description has values; ``values`` has those of the columns that a trace asks for.
+public struct TraceEvent: Sendable, Hashable {
+  public enum Kind: Sendable, Hashable {
+    /// A statement that can't change the database.
+    case read
+    /// A statement that changes rows.
+    case write
+    /// A statement that changes the schema.
+    case schema
+    /// `BEGIN`, `COMMIT`, `ROLLBACK`, a savepoint.
+    case control
+    /// `PRAGMA`, `ATTACH`, `VACUUM` and the like.
+    case other
+    /// A whole transaction, after its last statement; a statement outside of one has none.
+    case transaction(Outcome)
+  }
+
+  /// How a transaction ended.
+  public enum Outcome: String, Sendable, Hashable {
+    case committed, rolledBack
+    /// A cluster did not say whether it is stored.
+    case unknown
+  }
+
+  public let kind: Kind
+  /// The label of the handle's configuration.
+  public let label: String?
+  /// The number of the handle, or of the client of a cluster, which no other one of this process has.
+  public let handle: Int
+  /// The first table that the statement names.
+  public let table: String?
+  /// The statement's first word, upper-cased: `SELECT`; for one that begins with `WITH` the word after its queries; for
+  /// a transaction `TRANSACTION`, for an error before there was SQL `CALL`.
+  public let operation: String
+  /// The SQL without its values; of a transaction, the statements that began and ended it, such as
+  /// `BEGIN IMMEDIATE … COMMIT`. Empty for an error before there was SQL, and for the transactions of a cluster.
+  public let sql: String
+  /// The wait for locks of other connections; on a cluster, all that came before the statement was sent.
+  public let waiting: Duration
+  /// The time that SQLite took to compile the statement; zero if it was cached, and on a cluster.
+  public let compiling: Duration
+  /// The time from the first step to the end, without the wait and the commit; what the program does with each row in
+  /// between is part of it. On a cluster, a message and back.
+  public let stepping: Duration
+  /// The commit, with its write to the log or the disk; on a cluster, with the wait for the writes that share it.
+  public let committing: Duration
+  /// The number of rows of the result.
+  public let rowsRead: Int
+  /// The number of rows inserted, updated and deleted, by triggers and foreign keys too, unless it is a cluster's.
+  public let rowsChanged: Int
+  /// The number of rows that were visited without an index; zero on a cluster, as are the next two.
+  public let rowsScanned: Int
+  /// The number of sorts for which no index served.
+  public let sorts: Int
+  /// The number of rows for which SQLite made an index of its own.
+  public let automaticIndexRows: Int
+  /// Whether the statement had been compiled before; false on a cluster.
+  public let isCached: Bool
+  /// The number of a transaction's statements; 1 for a statement.
+  public let statements: Int
+  /// The file and line of the call that ran it; nil for what the library runs on its own account.
+  public let callSite: String?
+  /// The value of ``Tracing/context`` where the call was made.
+  public let context: String?
+  /// The error with which the statement failed, or with which its rows could not be read. An error for which SQLite ran
+  /// no statement, such as `.encoding`, `.misuse` or `.cannotOpen`, has an event of its own, with the kind `.other`.
+  public let error: SqlError?
+  /// The steps of the query plan, indented; empty unless they were asked for.
+  public internal(set) var plan: [String]
+  /// `CREATE INDEX` statements that would make it faster; empty unless they were asked for.
+  public package(set) var advice: [String] = []
+  /// The values of the columns that the trace has asked for, in the order of the SQL; empty unless it has.
+  public internal(set) var values: [TracedValue] = []
+
+  /// The moment at which it ended.
+  public let end: ContinuousClock.Instant
+
+  /// The weight of the error; nil without one.
+  public var severity: SqlError.Severity? { error?.severity }
+
+  /// The sum of the four durations.
+  public var duration: Duration { waiting + compiling + stepping + committing }
+}
+
+extension TraceEvent: CustomStringConvertible {
+  public var description: String {
+    var text = "\(name)\(table.map { " \($0)" } ?? "") in \(duration.millisecondsText) ms"
+    switch kind {
+    case .read: text += ", \(rowsRead) rows"
+    case .write: text += ", \(rowsChanged) rows changed"
+    case .transaction: text += ", \(statements) statements, \(rowsChanged) rows changed"
+    case .schema, .control, .other: break
+    }
+    if let label { text = "\(label): \(text)" }
+    if let error { text += ", failed: \(error.message)" }
+    return sql.isEmpty ? text : text + ": " + sql
+  }
+
+  /// The name of its kind.
+  var name: String {
+    switch kind {
+    case .read: "read"
+    case .write: "write"
+    case .schema: "schema"
+    case .control, .other: sql.isEmpty ? "call" : "statement"
+    case .transaction(.committed): "transaction committed"
+    case .transaction(.rolledBack): "transaction rolled back"
+    case .transaction(.unknown): "transaction without an answer"
+    }
+  }
+}
+
+/// What a program says about its statements while they are traced.
+public enum Tracing {
+  /// A text of the program's own that the events of a task have, such as the id of a request.
+  ///
+  /// ```swift
+  /// try await Tracing.$context.withValue("request 17") {
+  ///   try await Bicycle.read().run(pool)     // event.context == "request 17"
+  /// }
+  /// ```
+  @TaskLocal public static var context: String?
+
+  /// Whether this task or thread is in a closure that receives events: what it runs is not traced.
+  @TaskLocal package static var isReceiving = false
+}
+
+/// The token of a trace, for `removeTrace(_:)`.
+public struct TraceToken: Sendable, Hashable {
+  let number: Int
+}
+
+extension TraceEvent {
+  /// Where a run was traced.
+  struct Origin {
+    let label: String?
+    let handle: Int
+    let callSite: String?
+    let context: String?
+  }
+
+  init(_ run: MeasuredRun, _ shape: StatementShape, _ origin: Origin) {
+    self.init(
+      kind: Kind(shape), label: origin.label, handle: origin.handle, table: shape.table ?? run.error?.table,
+      operation: run.sql.isEmpty ? "CALL" : shape.verb, sql: shape.sql, waiting: run.waiting, compiling: run.compiling,
+      stepping: run.stepping, committing: run.committing, rowsRead: run.rowsRead, rowsChanged: run.rowsChanged,
+      rowsScanned: run.rowsScanned, sorts: run.sorts, automaticIndexRows: run.automaticIndexes,
+      isCached: run.isCached, statements: 1, callSite: origin.callSite, context: origin.context, error: run.error,
+      plan: [], end: run.end)
+  }
+
+  /// The transaction that a run has ended; nil if it has ended none.
+  init?(transactionEndedBy run: MeasuredRun, _ origin: Origin) {
+    guard let ended = run.ended else { return nil }
+    // SQLite rolls the transaction back if its COMMIT fails, on a full disk for instance; one that is interrupted only
+    // after it has taken effect ends it as well.
+    let isCommitted = ended.outcome == .committed && run.error.map { $0.kind == .interrupted } ?? true
+    self.init(
+      kind: .transaction(isCommitted ? .committed : .rolledBack), label: origin.label, handle: origin.handle,
+      table: nil, operation: "TRANSACTION", sql: ended.sql(endedBy: run.sql), waiting: .zero, compiling: .zero,
+      stepping: max(.zero, ended.since.duration(to: run.end) - run.committing), committing: run.committing,
+      rowsRead: 0, rowsChanged: isCommitted ? ended.rowsChanged : 0, rowsScanned: 0, sorts: 0, automaticIndexRows: 0,
+      isCached: false, statements: ended.statements, callSite: origin.callSite, context: origin.context,
+      error: run.error, plan: [], end: run.end)
+  }
+}
+
+extension TraceEvent.Kind {
+  init(_ shape: StatementShape) {
+    switch shape.verb {
+    case "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE": self = .control
+    case "SELECT", "VALUES", "EXPLAIN": self = .read
+    case "INSERT", "UPDATE", "DELETE", "REPLACE": self = .write
+    case "CREATE", "DROP", "ALTER": self = .schema
+    default: self = .other
+    }
+  }
+}
+
+extension MeasuredRun.EndedTransaction {
+  /// The shapes of the statements that began and ended it.
+  fileprivate func sql(endedBy ending: String) -> String {
+    [beginning, ending].compactMap(\.self).map { StatementShape.cache.value(of: $0).sql }.joined(separator: " … ")
+  }
+}

@@ -1,0 +1,130 @@
+import Synchronization
+
+/// Those who receive the events of a handle, its children and their children, of a cluster's client, or of the whole
+/// process.
+package final class TraceHub: Sendable {
+  struct Receiver: Sendable {
+    let token: TraceToken
+    let options: TraceOptions
+    let body: @Sendable (TraceEvent) -> Void
+  }
+
+  private struct State {
+    var receivers: [Receiver] = []
+    /// When each shape was last reported, by receiver; one that fails is another than one that is slow.
+    var reported: [Reported: ContinuousClock.Instant] = [:]
+  }
+
+  private struct Reported: Hashable {
+    let token: TraceToken
+    let sql: String
+    let error: SqlError.Kind?
+  }
+
+  /// The receivers of the events of all handles and clients.
+  static let process = TraceHub()
+  private static let tokenCount = Atomic(0)
+  /// The most shapes whose last report is known; after more, all may be reported again.
+  private static let maximumReported = 10_000
+
+  static func newToken() -> TraceToken { TraceToken(number: tokenCount.add(1, ordering: .relaxed).newValue) }
+
+  private let state = Guarded(State())
+  private let receiverCount = Atomic(0)
+  private let valueReceivers = Atomic(0)
+  /// The number of receivers in the process.
+  private static let allReceivers = Atomic(0)
+
+  /// Whether anything in the process is traced.
+  package static var isAnyActive: Bool { allReceivers.load(ordering: .relaxed) > 0 }
+
+  deinit { TraceHub.allReceivers.subtract(receiverCount.load(ordering: .relaxed), ordering: .relaxed) }
+
+  var isActive: Bool { receiverCount.load(ordering: .acquiring) > 0 }
+
+  /// Whether a receiver has asked for values.
+  var wantsValues: Bool { valueReceivers.load(ordering: .relaxed) > 0 }
+
+  func add(_ options: TraceOptions, _ body: @escaping @Sendable (TraceEvent) -> Void) -> TraceToken {
+    let token = TraceHub.newToken()
+    state.withLock { state in
+      state.receivers.append(Receiver(token: token, options: options, body: body))
+      countReceivers(state)
+    }
+    return token
+  }
+
+  func remove(_ token: TraceToken) {
+    state.withLock { state in
+      state.receivers.removeAll { $0.token == token }
+      state.reported = state.reported.filter { $0.key.token != token }
+      countReceivers(state)
+    }
+  }
+
+  private func countReceivers(_ state: State) {
+    let before = receiverCount.exchange(state.receivers.count, ordering: .acquiringAndReleasing)
+    TraceHub.allReceivers.add(state.receivers.count - before, ordering: .relaxed)
+    valueReceivers.store(state.receivers.count { !$0.options.values.isEmpty }, ordering: .relaxed)
+  }
+
+  /// Calls the receivers that want an event, each with what it has asked for.
+  func deliver(_ event: TraceEvent, with details: (any TraceDetails)? = nil) {
+    TraceHub.deliver(event, to: receivers(of: event), with: details)
+  }
+
+  static func deliver(_ event: TraceEvent, to receivers: [Receiver], with details: (any TraceDetails)? = nil) {
+    var plan: [String]?
+    for receiver in receivers {
+      guard let details, event.error == nil || !receiver.options.values.isEmpty else {
+        receiver.body(event)
+        continue
+      }
+      var own = event
+      own.values = details.values(of: receiver.options.values)
+      let isExplained = event.error == nil && event.kind == .read
+      if isExplained, receiver.options.explains {
+        plan = plan ?? details.plan()
+        own.plan = plan ?? []
+      }
+      if let advising = receiver.options.advising, event.error == nil, event.kind == .read || event.kind == .write {
+        advising.source.advise(own, with: details, receiver.body)
+      } else {
+        receiver.body(own)
+      }
+    }
+  }
+
+  /// Those that want an event, by the time that it took and by when they last received one of its shape.
+  func receivers(of event: TraceEvent) -> [Receiver] {
+    guard isActive else { return [] }
+    let now = ContinuousClock.now
+    return state.withLock { state in
+      state.receivers.filter { receiver in
+        guard event.error != nil || event.duration >= receiver.options.slowerThan else { return false }
+        guard let interval = receiver.options.interval else { return true }
+        let key = Reported(token: receiver.token, sql: event.sql, error: event.error?.kind)
+        if let last = state.reported[key], now - last < interval { return false }
+        if state.reported.count >= TraceHub.maximumReported { state.reported = [:] }
+        state.reported[key] = now
+        return true
+      }
+    }
+  }
+}
+
+/// What an event has only if a receiver asks for it.
+package protocol TraceDetails {
+  /// The steps of the query plan.
+  func plan() -> [String]
+
+  /// The values of these columns, among those with which the statement has run.
+  func values(of columns: [TracedColumns]) -> [TracedValue]
+}
+
+/// Adds index advice to events.
+package protocol AdvisingEvents: Sendable {
+  /// Calls `body` with the event and its advice, on another thread if that takes time.
+  func advise(
+    _ event: TraceEvent, with details: any TraceDetails, _ body: @escaping @Sendable (TraceEvent) -> Void)
+}

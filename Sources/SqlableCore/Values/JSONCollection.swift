@@ -1,0 +1,102 @@
+import FoundationEssentials
+
+/// A collection that may contain what has no order. Then it is encoded here: equal values must have equal text.
+protocol JSONCollection {
+  /// Whether an encoder that sorts keys writes equal values as equal text.
+  static var hasOrder: Bool { get }
+
+  /// The JSON of a value of a type without order.
+  func json(_ encoder: JSONEncoder) throws -> Data
+}
+
+extension JSONEncoder {
+  /// The JSON of a value, with the elements of sets and the entries of dictionaries sorted.
+  func json<Value: Encodable>(of value: Value) throws -> Data {
+    if !JSONEncoder.hasOrder(Value.self), let collection = value as? any JSONCollection {
+      return try collection.json(self)
+    }
+    return try encode(value)
+  }
+
+  /// Whether it writes equal values of a type as equal text, as far as that is known.
+  fileprivate static func hasOrder(_ type: Any.Type) -> Bool { (type as? any JSONCollection.Type)?.hasOrder ?? true }
+}
+
+extension Array: JSONCollection where Element: Encodable {
+  static var hasOrder: Bool { JSONEncoder.hasOrder(Element.self) }
+
+  func json(_ encoder: JSONEncoder) throws -> Data { Data("[", try map { try encoder.json(of: $0) }, "]") }
+}
+
+extension Set: JSONCollection where Element: Encodable {
+  static var hasOrder: Bool { false }
+
+  func json(_ encoder: JSONEncoder) throws -> Data { Data("[", try map { try encoder.json(of: $0) }.sorted(), "]") }
+}
+
+extension Dictionary: JSONCollection where Key: Encodable, Value: Encodable {
+  static var hasOrder: Bool { isObject && JSONEncoder.hasOrder(Value.self) }
+
+  /// Whether its JSON is an object.
+  fileprivate static var isObject: Bool { Key.self is any CodingKeyRepresentable.Type }
+
+  func json(_ encoder: JSONEncoder) throws -> Data {
+    let entries = try map { key, value in
+      let value = try encoder.json(of: value)
+      guard let key = key as? any CodingKeyRepresentable else { return try encoder.json(of: key) + "," + value }
+      return try encoder.encode(key.codingKey.stringValue) + ":" + value
+    }
+    return Self.isObject ? Data("{", entries.sorted(), "}") : Data("[", entries.sorted(), "]")
+  }
+}
+
+extension Optional: JSONCollection where Wrapped: Encodable {
+  static var hasOrder: Bool { JSONEncoder.hasOrder(Wrapped.self) }
+
+  func json(_ encoder: JSONEncoder) throws -> Data { try map { try encoder.json(of: $0) } ?? encoder.encode(self) }
+}
+
+/// An optional, which is stored as what it wraps.
+private protocol Wrapping {
+  static var wrapped: Any.Type { get }
+}
+
+extension Optional: Wrapping {
+  static var wrapped: Any.Type { Wrapped.self }
+}
+
+/// Whether the values of a type, or of the one that it wraps, are stored as JSON.
+package func isStoredAsJSON(_ type: Any.Type) -> Bool {
+  if let optional = type as? any Wrapping.Type { return isStoredAsJSON(optional.wrapped) }
+  return type is any SqlJSON.Type || type is any JSONCollection.Type
+}
+
+extension Data {
+  /// The parts between two brackets, separated by commas.
+  fileprivate init(_ begin: String, _ parts: [Data], _ end: String) {
+    self = Data(begin.utf8) + Data(parts.joined(separator: ",".utf8)) + Data(end.utf8)
+  }
+
+  fileprivate static func + (left: Data, right: String) -> Data { left + Data(right.utf8) }
+}
+
+extension [Data] {
+  fileprivate func sorted() -> [Data] { sorted { $0.lexicographicallyPrecedes($1) } }
+}
+
+/// A dictionary from JSON that has no more entries than it: a decoder silently keeps one of several that have equal
+/// keys, although their texts differ.
+struct JSONEntries<Key: Hashable & Decodable, Value: Decodable>: Decodable {
+  let dictionary: [Key: Value]
+
+  init(from decoder: any Decoder) throws {
+    dictionary = try Dictionary(from: decoder)
+    let count =
+      Key.self is any CodingKeyRepresentable.Type
+      ? try decoder.container(keyedBy: AnyKey.self).allKeys.count : try (decoder.unkeyedContainer().count ?? 0) / 2
+    guard count == dictionary.count else {
+      throw SqlError.decoding(
+        expected: "the JSON of \([Key: Value].self)", found: "TEXT with two entries for one key")
+    }
+  }
+}

@@ -1,0 +1,249 @@
+import FoundationEssentials
+
+/// Reads a document from JSON, strictly by RFC 8259: a duplicate key, a lone surrogate and text that is not UTF-8 are
+/// errors. It allocates at most 40 bytes for each byte of the text.
+package struct JSONReader {
+  private let text: UnsafeRawBufferPointer
+  private var position = 0
+
+  /// The deepest nesting of objects and lists: no valid statement is deeper.
+  static let maximumDepth = 400
+  /// So many keys of an object are compared one by one.
+  private static let fewKeys = 24
+
+  /// Reads the whole text. Throws `.invalidStatement`, with the position, for text that is not JSON.
+  package static func read(_ text: some ContiguousBytes) throws -> Document {
+    try text.withUnsafeBytes { bytes in
+      var reader = JSONReader(text: bytes)
+      reader.skipSpace()
+      let document = try reader.value()
+      reader.skipSpace()
+      guard reader.position == bytes.count else { throw reader.failure("has something after its end") }
+      return document
+    }
+  }
+
+  private func failure(_ reason: String) -> SqlError {
+    .invalidStatement("the document is not valid JSON: it \(reason), at byte \(position)")
+  }
+
+  private var next: UInt8? { position < text.count ? text[position] : nil }
+
+  private mutating func skipSpace() {
+    while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
+  }
+
+  /// A list or object that has not ended.
+  private struct Container {
+    let isObject: Bool
+    var values: [Document] = []
+    var members: [Document.Member] = []
+    // By bytes: two keys that == equates can be two columns.
+    var keys: Set<ByBytes> = []
+    var key = ""
+
+    var end: UInt8 { isObject ? UInt8(ascii: "}") : UInt8(ascii: "]") }
+    var document: Document { isObject ? .object(members) : .list(values) }
+
+    mutating func append(_ value: Document) {
+      if isObject { members.append(Document.Member(key: key, value: value)) } else { values.append(value) }
+    }
+
+    /// Takes the key of the next member; returns false if there was one of that name.
+    mutating func begin(_ key: String) -> Bool {
+      self.key = key
+      guard members.count >= JSONReader.fewKeys else { return !members.contains { $0.key.isExactly(key) } }
+      if keys.isEmpty { for member in members { keys.insert(ByBytes(wrappedValue: member.key)) } }
+      return keys.insert(ByBytes(wrappedValue: key)).inserted
+    }
+  }
+
+  /// Reads a value. Containers stand on a stack of the heap: a thread's has room for a few hundred of them at most.
+  private mutating func value() throws -> Document {
+    var open: [Container] = []
+    while true {
+      skipSpace()
+      var value: Document
+      if next == UInt8(ascii: "{") || next == UInt8(ascii: "[") {
+        guard open.count < JSONReader.maximumDepth else { throw Document.tooDeep }
+        let container = Container(isObject: next == UInt8(ascii: "{"))
+        position += 1
+        skipSpace()
+        if next != container.end {
+          open.append(container)
+          try beginElement(&open[open.count - 1])
+          continue
+        }
+        position += 1
+        value = container.document
+      } else {
+        value = try scalar()
+      }
+      while !open.isEmpty {
+        open[open.count - 1].append(value)
+        skipSpace()
+        if next == UInt8(ascii: ",") {
+          position += 1
+          try beginElement(&open[open.count - 1])
+          break
+        }
+        guard next == open[open.count - 1].end else {
+          throw failure("lacks a comma or the end of \(open[open.count - 1].isObject ? "an object" : "a list")")
+        }
+        position += 1
+        value = open.removeLast().document
+      }
+      if open.isEmpty { return value }
+    }
+  }
+
+  /// Reads the key of an object's next member.
+  private mutating func beginElement(_ container: inout Container) throws {
+    guard container.isObject else { return }
+    skipSpace()
+    guard next == UInt8(ascii: "\"") else { throw failure("lacks a key") }
+    guard container.begin(try string()) else { throw failure("has a key twice") }
+    skipSpace()
+    guard next == UInt8(ascii: ":") else { throw failure("lacks a colon") }
+    position += 1
+  }
+
+  private mutating func scalar() throws -> Document {
+    switch next {
+    case UInt8(ascii: "\""): return .text(try string())
+    case UInt8(ascii: "t"): return try word("true", .bool(true))
+    case UInt8(ascii: "f"): return try word("false", .bool(false))
+    case UInt8(ascii: "n"): return try word("null", .null)
+    case nil: throw failure("ends too early")
+    case let byte? where byte == UInt8(ascii: "-") || byte.isDigit: return try number()
+    default: throw failure("has an unknown character")
+    }
+  }
+
+  private mutating func word(_ word: StaticString, _ value: Document) throws -> Document {
+    let count = word.utf8CodeUnitCount
+    guard position + count <= text.count,
+      text[position..<(position + count)].elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: count))
+    else { throw failure("has an unknown word") }
+    position += count
+    return value
+  }
+
+  // MARK: Strings
+
+  private mutating func string() throws -> String {
+    position += 1
+    let start = position
+    // Any byte above 0x7F sets the highest bit.
+    var bits: UInt8 = 0
+    while let byte = next {
+      bits |= byte
+      switch byte {
+      case UInt8(ascii: "\""):
+        defer { position += 1 }
+        // ASCII is UTF-8, and checking that takes longer than reading the string.
+        guard bits < 0x80 else { return try validated(text[start..<position]) }
+        return String(decoding: UnsafeRawBufferPointer(rebasing: text[start..<position]), as: UTF8.self)
+      case UInt8(ascii: "\\"): return try escapedString(from: start)
+      case 0..<0x20: throw failure("has a control character in a string")
+      default: position += 1
+      }
+    }
+    throw failure("ends in a string")
+  }
+
+  private func validated(_ bytes: some Sequence<UInt8>) throws -> String {
+    guard let string = String(validating: bytes, as: UTF8.self) else { throw failure("is not UTF-8") }
+    return string
+  }
+
+  /// Reads a string with escapes, from its start to the position and on.
+  private mutating func escapedString(from start: Int) throws -> String {
+    var bytes = Array(text[start..<position])
+    while let byte = next {
+      position += 1
+      switch byte {
+      case UInt8(ascii: "\""): return try validated(bytes)
+      case UInt8(ascii: "\\"): bytes += try escape()
+      case 0..<0x20: throw failure("has a control character in a string")
+      default: bytes.append(byte)
+      }
+    }
+    throw failure("ends in a string")
+  }
+
+  private mutating func escape() throws -> [UInt8] {
+    guard let byte = next else { throw failure("ends in a string") }
+    position += 1
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
+    case UInt8(ascii: "b"): return [0x08]
+    case UInt8(ascii: "f"): return [0x0C]
+    case UInt8(ascii: "n"): return [0x0A]
+    case UInt8(ascii: "r"): return [0x0D]
+    case UInt8(ascii: "t"): return [0x09]
+    case UInt8(ascii: "u"):
+      var code = try codeUnit()
+      if code & 0xFC00 == 0xD800, next == UInt8(ascii: "\\") {
+        position += 1
+        guard next == UInt8(ascii: "u") else { throw failure("has half of a surrogate pair") }
+        position += 1
+        let low = try codeUnit()
+        guard low & 0xFC00 == 0xDC00 else { throw failure("has half of a surrogate pair") }
+        code = 0x10000 + (code & 0x3FF) << 10 + low & 0x3FF
+      }
+      guard let scalar = Unicode.Scalar(code) else { throw failure("has half of a surrogate pair") }
+      return Array(UTF8.encode(scalar).unsafelyUnwrapped)
+    default: throw failure("has an unknown escape")
+    }
+  }
+
+  private mutating func codeUnit() throws -> UInt32 {
+    guard position + 4 <= text.count else { throw failure("ends in a string") }
+    var code: UInt32 = 0
+    for byte in text[position..<(position + 4)] {
+      guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw failure("has an unknown escape") }
+      code = code << 4 + UInt32(digit)
+    }
+    position += 4
+    return code
+  }
+
+  // MARK: Numbers
+
+  private mutating func number() throws -> Document {
+    let start = position
+    if next == UInt8(ascii: "-") { position += 1 }
+    let digits = position
+    skipDigits()
+    guard position > digits, position == digits + 1 || text[digits] != UInt8(ascii: "0") else {
+      throw failure("has a number with no digits, or with a zero in front")
+    }
+    var isInteger = true
+    if next == UInt8(ascii: ".") {
+      isInteger = false
+      position += 1
+      try requireDigits()
+    }
+    if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
+      isInteger = false
+      position += 1
+      if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
+      try requireDigits()
+    }
+    let spelled = String(decoding: text[start..<position], as: UTF8.self)
+    if isInteger, let integer = Int64(spelled), !spelled.isExactly("-0") { return .integer(integer) }
+    guard let number = Double(spelled), number.isFinite else { throw failure("has a number that is too large") }
+    return .number(number)
+  }
+
+  private mutating func skipDigits() {
+    while let byte = next, byte.isDigit { position += 1 }
+  }
+
+  private mutating func requireDigits() throws {
+    let start = position
+    skipDigits()
+    guard position > start else { throw failure("has a number without digits") }
+  }
+}

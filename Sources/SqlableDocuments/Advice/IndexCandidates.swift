@@ -1,0 +1,161 @@
+import SqlableCore
+
+/// The columns by which a statement finds rows, by table: candidates for an index.
+struct IndexCandidates {
+  private(set) var tables: [Table] = []
+
+  /// A table, by its name in the statement, and how its columns are used.
+  struct Table {
+    let name: String
+    let table: TableInfo
+    var uses = Uses()
+
+    /// The column lists of possible indexes, most promising first.
+    var lists: [[IndexColumn]] { uses.lists.filter { !isKey($0) } }
+
+    /// Whether the columns are the table's key, which needs no index.
+    private func isKey(_ columns: [IndexColumn]) -> Bool {
+      table.key.prefix(1).map { table.columns[$0].name } == columns.prefix(1).map(\.name) && columns.count == 1
+    }
+  }
+
+  /// How a statement uses the columns of a table.
+  struct Uses {
+    var equal: [IndexColumn] = []
+    var compared: [IndexColumn] = []
+    var order: [IndexColumn] = []
+    var groups: [IndexColumn] = []
+
+    /// The column lists of possible indexes, most promising first.
+    var lists: [[IndexColumn]] {
+      var lists: [[IndexColumn]] = []
+      func add(_ columns: [IndexColumn]) {
+        if !columns.isEmpty, !lists.contains(columns) { lists.append(columns) }
+      }
+      // A column that equals one value is in every order.
+      let order = order.filter { column in !equal.contains { $0.name.isExactly(column.name) } }
+      let compared = compared.filter { column in !equal.contains { $0.name.isExactly(column.name) } }
+      let isOrdered = !order.isEmpty
+      if isOrdered, compared.isEmpty { add(equal + order) }
+      for column in compared { add(equal + [column]) }
+      if isOrdered { add(equal + order) }
+      add(equal)
+      for column in equal { add([column]) }
+      add(groups)
+      return lists
+    }
+  }
+
+  mutating func add(_ tree: StatementTree) {
+    let source = SelectQuery.Source(table: tree.tableInfo)
+    switch tree {
+    case .select(let query): add(query.clauses, outer: [])
+    case .insert(let query):
+      add([source])
+      if let inserted = query.rest.value.source { add(inserted.clauses, outer: []) }
+    case .update(let query):
+      add(query.selection, query.tables)
+      for source in query.tables {
+        if let condition = source.condition { add(condition, query.tables) }
+        if case .defined(let definition) = source.kind { add(definition.clauses, outer: []) }
+      }
+      for assignment in query.rest.value.assignments { add(subqueriesOf: assignment.value, query.tables) }
+    case .delete(let query): add(query.selection, [source])
+    }
+  }
+
+  private mutating func add(_ selection: RowSelection, _ sources: [SelectQuery.Source]) {
+    add(sources)
+    if let filter = selection.filter { add(filter, sources) }
+    addOrder(selection.rest.value.order, sources)
+  }
+
+  mutating func add(_ query: SelectQuery.Clauses, outer: [SelectQuery.Source]) {
+    let sources = query.sources + outer
+    add(query.sources)
+    for source in query.sources {
+      if let condition = source.condition { add(condition, sources) }
+      if case .defined(let definition) = source.kind { add(definition.clauses, outer: []) }
+    }
+    if let filter = query.filter { add(filter, sources) }
+    for case .term(let term) in query.results { add(subqueriesOf: term, sources) }
+    for group in query.groups {
+      if let (table, column) = column(group, sources) { tables[table].uses.groups.append(column) }
+    }
+    // An index can serve an order only if nothing comes between the table and the result.
+    if query.sources.count == 1, query.groups.isEmpty, query.compounds.isEmpty { addOrder(query.order, query.sources) }
+    for compound in query.compounds { add(compound.query.clauses, outer: outer) }
+  }
+
+  private mutating func add(_ sources: [SelectQuery.Source]) {
+    for source in sources where source.kind == .table && !tables.contains(where: { $0.name.isExactly(source.name) }) {
+      tables.append(Table(name: source.name, table: source.table))
+    }
+  }
+
+  private mutating func addOrder(_ order: [OrderTerm], _ sources: [SelectQuery.Source]) {
+    for term in order {
+      // No index sorts NULL to the other end.
+      guard term.direction == .asc || term.direction == .desc, let (table, found) = column(term.expression, sources)
+      else { return }
+      tables[table].uses.order.append(IndexColumn(name: found.name, isDescending: term.direction == .desc))
+    }
+  }
+
+  // MARK: Conditions
+
+  private mutating func add(_ condition: SqlExpression, _ sources: [SelectQuery.Source]) {
+    switch condition.node {
+    case .all(let terms):
+      for term in terms { add(term, sources) }
+      return
+    case .binary(let operation, let left, let right): for term in [left, right] { add(term, as: operation, sources) }
+    case .isIn(let term, _), .isNull(let term): addEqual(term, sources)
+    case .between(let term, _, _): addCompared(term, sources)
+    case .query(let query): if let needle = query.term { addEqual(needle, sources) }
+    default: break
+    }
+    add(subqueriesOf: condition, sources)
+  }
+
+  private mutating func add(
+    _ term: SqlExpression, as operation: SqlExpression.BinaryOperator, _ sources: [SelectQuery.Source]
+  ) {
+    switch operation {
+    case .equal, .isSame: addEqual(term, sources)
+    case .less, .lessOrEqual, .greater, .greaterOrEqual: addCompared(term, sources)
+    default: break
+    }
+  }
+
+  private mutating func addEqual(_ term: SqlExpression, _ sources: [SelectQuery.Source]) {
+    guard let (table, column) = column(term, sources), !tables[table].uses.equal.contains(column) else { return }
+    tables[table].uses.equal.append(column)
+  }
+
+  private mutating func addCompared(_ term: SqlExpression, _ sources: [SelectQuery.Source]) {
+    guard let (table, column) = column(term, sources), !tables[table].uses.compared.contains(column) else { return }
+    tables[table].uses.compared.append(column)
+  }
+
+  /// Adds the subqueries of a term.
+  private mutating func add(subqueriesOf term: SqlExpression, _ sources: [SelectQuery.Source]) {
+    if case .query(let query) = term.node { add(query.query.clauses, outer: sources) }
+    for term in term.node.terms { add(subqueriesOf: term, sources) }
+  }
+
+  /// The table and column that a term refers to, if it is a column.
+  private func column(_ term: SqlExpression, _ sources: [SelectQuery.Source]) -> (table: Int, column: IndexColumn)? {
+    let (alias, reference): (String?, ColumnReference)
+    switch term.node {
+    case .column(let column): (alias, reference) = (nil, column)
+    case .qualified(let name, let column): (alias, reference) = (name, column)
+    default: return nil
+    }
+    let source =
+      sources.first { $0.alias.isExactly(alias) && $0.table.position(of: reference) != nil }
+      ?? sources.first { alias == nil && $0.table.position(of: reference) != nil }
+    guard let source, let table = tables.firstIndex(where: { $0.name.isExactly(source.name) }) else { return nil }
+    return (table, IndexColumn(name: reference.name, isDescending: false))
+  }
+}

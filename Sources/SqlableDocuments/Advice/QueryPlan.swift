@@ -1,0 +1,94 @@
+import SqlableCore
+
+/// The plan by which SQLite finds the rows of a statement.
+public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
+  public let sql: String
+  public let steps: [Step]
+
+  public struct Step: Sendable, Hashable {
+    public let id: Int
+    /// The step of which this one is a part; 0 for none.
+    public let parent: Int
+    /// The step in SQLite's words: `SCAN bicycle`, `SEARCH bicycle USING INDEX bicycle_color (color=?)`.
+    public let detail: String
+  }
+
+  /// The tables that are scanned completely without an index, by their names in the statement.
+  ///
+  /// Fine for a small table, and for a statement that needs all rows; otherwise see `advice(db)`.
+  public var scans: [String] {
+    steps.compactMap { step in
+      // Building an automatic index for the statement reads all rows too.
+      let detail = step.detail
+      if detail.begins(with: "SEARCH "), let found = detail.prefix(before: " USING AUTOMATIC ") {
+        return found.suffix(after: "SEARCH ")
+      }
+      guard detail.begins(with: "SCAN "), let name = detail.suffix(after: "SCAN "),
+        name.suffix(after: " USING ") == nil, name.suffix(after: " VIRTUAL TABLE ") == nil
+      else { return nil }
+      let isQuery = name.begins(with: "(subquery-") || name.begins(with: "(join-")
+      let isTable = !isQuery && !name.begins(with: "CONSTANT ROW") && !name.ends(with: "-ROW VALUES CLAUSE")
+      return isTable ? name : nil
+    }
+  }
+
+  /// One line per step, with nested steps indented.
+  public var description: String {
+    func lines(of parent: Int, indent: String) -> [String] {
+      steps.filter { $0.parent == parent }.flatMap { step in
+        [indent + step.detail] + lines(of: step.id, indent: indent + "  ")
+      }
+    }
+    return lines(of: 0, indent: "").joined(separator: "\n")
+  }
+}
+
+extension SqliteDatabase {
+  func plan(of statement: StatementWithValues) throws -> QueryPlan {
+    try running { try $0.plan(of: statement) }
+  }
+}
+
+extension Connection {
+  func plan(of statement: StatementWithValues) throws -> QueryPlan {
+    // An EXPLAIN does not notice that another connection has changed the schema; this does.
+    try pragma("SELECT 1 FROM main.sqlite_master LIMIT 0")
+    var steps: [QueryPlan.Step] = []
+    try eachRow("EXPLAIN QUERY PLAN " + statement.sql, binding: statement.parameters) { row in
+      guard row.count == 4, let id = Int(row[0]), let parent = Int(row[1]) else { return }
+      steps.append(QueryPlan.Step(id: id, parent: parent, detail: QueryPlan.detail(row[3])))
+    }
+    return QueryPlan(sql: statement.sql, steps: steps)
+  }
+}
+
+extension QueryPlan {
+  /// The plan from the rows of an `EXPLAIN QUERY PLAN`.
+  init(sql: String, rows: [[DatabaseValue]]) {
+    self.init(
+      sql: sql,
+      steps: rows.compactMap { row in
+        guard row.count == 4, case .integer(let id) = row[0], case .integer(let parent) = row[1],
+          case .text(let detail) = row[3]
+        else { return nil }
+        return Step(id: Int(id), parent: Int(parent), detail: QueryPlan.detail(detail))
+      })
+  }
+
+  /// A step in the words that SQLite uses since 3.36; the earlier `SCAN TABLE car AS c` is now `SCAN c`.
+  fileprivate static func detail(_ detail: String) -> String {
+    guard Library.versionNumber < 3_036_000 else { return detail }
+    for verb in ["SCAN ", "SEARCH "] {
+      for kind in ["TABLE ", "SUBQUERY "] where detail.begins(with: verb + kind) {
+        let rest = String(decoding: detail.utf8.dropFirst(verb.utf8.count + kind.utf8.count), as: UTF8.self)
+        // The name in the statement comes last, before the way its rows are found.
+        let marks = [" USING ", " VIRTUAL TABLE "]
+        let tail = marks.compactMap { mark in rest.suffix(after: mark).map { mark + $0 } }.max { $0.count < $1.count }
+        let names = String(decoding: rest.utf8.dropLast(tail?.utf8.count ?? 0), as: UTF8.self)
+        if let alias = names.suffix(after: " AS ") { return verb + alias + (tail ?? "") }
+        return verb + (kind == "TABLE " ? names : "(subquery-\(names))") + (tail ?? "")
+      }
+    }
+    return detail
+  }
+}

@@ -1,0 +1,271 @@
+// Reads with associated rows as data.
+
+import FoundationEssentials
+import SqlableCore
+import SqlableQueries
+
+extension Including: Encodable {
+  /// The read as JSON; see ``Statement/json()``.
+  ///
+  /// ```swift
+  /// try Person.read().including(Person.bikes.limit(3)).json()
+  /// // {"read":{"from":"person","including":[{"from":"bicycle","limit":3,"referringBy":"owner_id"}]},"sqlable":1}
+  /// ```
+  public func json() throws -> Data { Data(try document().json) }
+
+  public func encode(to encoder: any Encoder) throws { try document().encode(to: encoder) }
+
+  private func document() throws -> Document {
+    // The checks that running it makes.
+    for query in try queries() { _ = try query.withValues() }
+    let encoder = DocumentEncoder()
+    let read = try encoder.query(root.asSelect().query, outer: nil, including: encoder.associations(levels))
+    return [DocumentKey.sqlable.rawValue: .integer(Document.version), DocumentOperation.read.rawValue: read]
+  }
+}
+
+extension Including {
+  /// Reads a read with associated rows from JSON and checks it; see ``Statement/init(json:rules:)``.
+  ///
+  /// ```swift
+  /// let people = try Including(json: data, like: Person.read().including(Person.bikes))
+  /// for (person, bikes) in try people.run(db) { … }     // (Person, [Bicycle])
+  /// ```
+  ///
+  /// The document must have the associations of `known`, in their order. It says which rows are read; the filters,
+  /// orders and limits of `known` do not count. The rules name the models of tables that are only used in conditions.
+  /// Throws `.invalidStatement` for other associations, and what decoding a statement throws.
+  public init(
+    json: some ContiguousBytes, like known: Including, rules: StatementRules = StatementRules()
+  ) throws {
+    try self.init(JSONReader.read(json), like: known, rules)
+  }
+
+  /// Decodes a read with associated rows, as ``init(json:like:rules:)`` does. The rules are those of the decoder's
+  /// `userInfo[.statementRules]`.
+  ///
+  /// ```swift
+  /// people = try Including(from: container.superDecoder(forKey: .people), like: Person.read().including(Person.bikes))
+  /// ```
+  public init(from decoder: any Decoder, like known: Including) throws {
+    try self.init(Document(from: decoder), like: known, StatementRules.of(decoder))
+  }
+
+  private init(_ document: Document, like known: Including, _ rules: StatementRules) throws {
+    let tables = try [TableInfo.of(Root.self)] + known.levels.flatMap(\.tables)
+    let decoder = try DocumentDecoder(tables + rules.modelTables(), rules)
+    self = try decoder.placing {
+      try Including(
+        DecodedIncluding(document, like: known.levels, under: TableInfo.of(Root.self), by: decoder), like: known,
+        decoder)
+    }
+  }
+
+  /// A decoded read, if it is of this type.
+  init(_ decoded: DecodedIncluding, like known: Including, _ decoder: DocumentDecoder) throws {
+    var levels = decoded.levels[...]
+    let root = try Statement<Root, [Root]>(decoded.read, decoder)
+    self.init(root: root, parts: (repeat (each known.parts).taking(&levels)))
+    for query in try queries() { _ = try query.withValues() }
+  }
+
+  /// The associations, without what their rows become.
+  var levels: [AssociationLevel] {
+    var levels: [AssociationLevel] = []
+    for part in repeat each parts { levels.append(part.level) }
+    return levels
+  }
+}
+
+/// A decoded read with associated rows, before it is known whether it is of the right type.
+struct DecodedIncluding {
+  let read: DecodedStatement
+  /// What it includes, in the order of the associations that are known.
+  let levels: [AssociationLevel]
+
+  init(read: DecodedStatement, levels: [AssociationLevel]) { (self.read, self.levels) = (read, levels) }
+
+  /// Reads a document whose associations must be those of `known`, which are below a table.
+  init(
+    _ document: Document, like known: [AssociationLevel], under table: TableInfo, by decoder: DocumentDecoder
+  ) throws {
+    let key = DocumentOperation.read.rawValue
+    guard case .object(var members) = document, let index = members.firstIndex(where: { $0.key == key }),
+      case .object(var body) = members[index].value,
+      let included = body.firstIndex(where: { $0.key == DocumentKey.including.rawValue })
+    else { throw decoder.failure("it must be a read that has the key including") }
+    let associations = body.remove(at: included).value
+    members[index] = .init(key: key, value: .object(body))
+    read = try DecodedStatement(.object(members), by: decoder)
+    decoder.enter(key)
+    decoder.enter(DocumentKey.including.rawValue)
+    levels = try decoder.associations(associations, like: known, under: table)
+    decoder.leave()
+    decoder.leave()
+  }
+}
+
+// MARK: - Associations
+
+extension DocumentEncoder {
+  fileprivate func associations(_ levels: [AssociationLevel]) throws -> Document {
+    .list(try levels.map(association))
+  }
+
+  private func association(_ level: AssociationLevel) throws -> Document {
+    let clauses = level.query.clauses
+    let scope = try level.scope
+    var members = try path(level.path)
+    members.add(.from, try sources(clauses.sources, scope))
+    members.add(.where, try clauses.filter.map { try term($0, scope) })
+    if !clauses.order.isEmpty { members.add(.orderBy, try order(clauses.order, scope)) }
+    members.add(.limit, try clauses.limit.map(count))
+    members.add(.offset, try clauses.offset.map(count))
+    switch level.form {
+    case .rows: break
+    case .count: members.add(.count, .bool(true))
+    case .value(let aggregate): members.add(.aggregate, try term(aggregate, scope))
+    }
+    if !level.below.isEmpty { members.add(.including, try associations(level.below)) }
+    return members.document
+  }
+
+  /// How the rows belong to those above.
+  fileprivate func path(_ path: AssociationPath) throws -> Members {
+    var members = Members()
+    switch path {
+    case .referring(let column, let key):
+      members.add(.referringBy, .text(column.name))
+      members.add(.key, key.map { .text($0.name) })
+    case .referred(let column, let key):
+      members.add(.referredBy, .text(column.name))
+      members.add(.key, key.map { .text($0.name) })
+    case .linked(let link, let from, let to):
+      try checkDatabase(of: link)
+      var through = Members()
+      through.add(.table, .text(link.name))
+      through.add(.from, .text(from.name))
+      through.add(.to, .text(to.name))
+      members.add(.through, through.document)
+    }
+    return members
+  }
+}
+
+extension DocumentDecoder {
+  private static let associationKeys: Set<DocumentKey> = [
+    .from, .referringBy, .referredBy, .key, .through, .where, .orderBy, .limit, .offset, .count, .aggregate,
+    .including,
+  ]
+
+  /// Reads associations, which must be the known ones.
+  fileprivate func associations(
+    _ document: Document, like known: [AssociationLevel], under table: TableInfo
+  ) throws -> [AssociationLevel] {
+    let documents = try list(document, "the associations of a read")
+    guard documents.count == known.count else { throw unknownAssociation }
+    return try documents.indices.map { index in
+      enter(index)
+      let level = try association(documents[index], like: known[index], under: table)
+      leave()
+      return level
+    }
+  }
+
+  private func association(
+    _ document: Document, like known: AssociationLevel, under table: TableInfo
+  ) throws -> AssociationLevel {
+    let fields = try fields(document, DocumentDecoder.associationKeys, "an association")
+    try begin(DocumentDecoder.levelsOfQuery)
+    defer { end(DocumentDecoder.levelsOfQuery) }
+    // Before its columns are named: a policy hides a table that it does not have.
+    if let access, let link = known.path.link, !access.tables.values.contains(where: { $0.info === link }) {
+      throw DocumentAccess.refusal
+    }
+    let source = try part(fields, .from) { try self.source(ofAssociation: $0) }
+    guard let source, source.table.isOfSameModel(as: known.query.table), known.query.table.database == nil,
+      try isPath(fields, of: known, under: table), try isForm(fields, of: known)
+    else { throw unknownAssociation }
+    var level = known
+    level.query = SelectQuery(source, results: [.model(0)])
+    let scope = try level.scope
+    // It is the known one, but a policy may not allow its functions.
+    _ = try part(fields, .aggregate) { try term($0, scope) }
+    if let filter = try part(fields, .where, { try term($0, scope) }) { level.query.filter(filter) }
+    if let terms = try part(fields, .orderBy, { try order($0, scope) }) { level.query.clauses.order = terms }
+    if let limit = try part(fields, .limit, { try count($0, "a limit") }) { level.query.limit = limit }
+    if let offset = try part(fields, .offset, { try count($0, "an offset") }) {
+      level.query.clauses.offset = .number(offset)
+    }
+    if known.form != .rows, level.query.isLimited {
+      throw failure("an aggregate of associated rows can't have a limit")
+    }
+    if case .referred = known.path, level.query.isLimited || !level.query.clauses.order.isEmpty {
+      throw failure("the row that another one refers to has no order and no limit")
+    }
+    guard level.query.clauses.size.depth <= SqlExpression.maximumDepth else {
+      throw failure("the query is nested too deeply")
+    }
+    guard !known.below.isEmpty || fields[.including] != nil else { return level }
+    level.below =
+      try part(fields, .including) { try associations($0, like: known.below, under: known.query.table) } ?? []
+    guard level.below.count == known.below.count else { throw unknownAssociation }
+    return level
+  }
+
+  private func source(ofAssociation document: Document) throws -> SelectQuery.Source {
+    let sources = try sources(list: document, nil)
+    guard sources.count == 1, case .table = sources[0].kind, sources[0].alias == nil, !sources[0].isSearched else {
+      throw failure("an association has one table, without an alias")
+    }
+    return sources[0]
+  }
+
+  /// Whether rows belong to those above as a known association's. A key that foreign keys declare need not be named.
+  private func isPath(_ fields: Fields, of known: AssociationLevel, under table: TableInfo) throws -> Bool {
+    guard case .object(let members) = try DocumentEncoder().path(known.path).document else { return false }
+    let own = Fields(members: members)
+    guard [DocumentKey.referringBy, .referredBy, .through].allSatisfy({ fields[$0]?.json == own[$0]?.json })
+    else { return false }
+    guard let key = fields[.key] else { return true }
+    return try known.key(under: table).map { Document.text($0.name).json == key.json } ?? false
+  }
+
+  /// Whether the rows become what those of a known association do.
+  private func isForm(_ fields: Fields, of known: AssociationLevel) throws -> Bool {
+    guard try flag(fields[.count], .count) == (known.form == .count) else { return false }
+    guard case .value(let aggregate) = known.form, known.form != .count else { return fields[.aggregate] == nil }
+    return try DocumentEncoder().term(aggregate, known.scope).json == fields[.aggregate]?.json
+  }
+
+  /// The error for another association, which for a document that is not trusted is that for what is hidden.
+  private var unknownAssociation: SqlError {
+    access == nil ? failure("the associations are not those that the program expects") : DocumentAccess.refusal
+  }
+}
+
+extension AssociationLevel {
+  /// The column that a foreign key of one of two tables refers to; nil if there is a table between.
+  fileprivate func key(under table: TableInfo) throws -> Column? {
+    let found = try found(under: table)
+    switch path {
+    case .referring: return table.columns[found.above]
+    case .referred: return found.column
+    case .linked: return nil
+    }
+  }
+
+  /// The tables that the terms of its rows can use: its own, and the one between.
+  fileprivate var scope: Scope {
+    get throws {
+      var sources = query.clauses.sources
+      if let link = path.link { sources.append(SelectQuery.Source(table: link)) }
+      return try Scope(sources, outer: nil)
+    }
+  }
+
+  /// The tables that it and the levels below use.
+  fileprivate var tables: [TableInfo] {
+    [query.table] + (path.link.map { [$0] } ?? []) + below.flatMap(\.tables)
+  }
+}

@@ -1,0 +1,57 @@
+// Checks of the values in decoded terms against the columns, as is done for those written in Swift.
+
+import SqlableCore
+
+extension SqlExpression {
+  /// Throws if a value among compared terms does not fit the columns among them.
+  static func checkCompared(_ terms: [SqlExpression], _ scope: Scope) throws {
+    for term in terms {
+      // SQLite converts nothing in a BLOB column: it may hold any value that another program stored.
+      guard let column = term.comparedColumn, column.type.storageClass != .blob else { continue }
+      for case .value(let value) in terms.map(\.node) where !column.type.compares(with: value.storageClass) {
+        throw column.type.mismatch(value.storageClass).at(
+          table: scope.tableName(of: .declared(column)), column: column.name)
+      }
+    }
+  }
+
+  /// The column that this term is, if it is one.
+  private var comparedColumn: ColumnDefinition? {
+    switch node {
+    case .column(let reference), .qualified(_, let reference): reference.definition
+    default: nil
+    }
+  }
+
+  func checkIsPattern(_ scope: Scope) throws {
+    guard case .value(let value) = node, ![.text, .null].contains(value.storageClass) else { return }
+    throw SqlError.encoding(expected: "TEXT", found: "\(value.storageClass)").at(table: scope.table.name)
+  }
+
+  /// Throws if the term is known not to fit the column that it is assigned to.
+  func checkIsStored(in column: Column, of table: TableInfo) throws {
+    if case .value(let value) = node {
+      guard column.type.stores(value) else {
+        throw column.type.mismatch(value.storageClass).at(table: table.name, column: column.name)
+      }
+    } else if case .invalid(let term) = storable(in: column).node {
+      throw term.error.at(table: table.name, column: column.name)
+    }
+  }
+}
+
+extension FullTextTable {
+  /// Whether a text is a weight of a column as FTS5 reads it: `1.5`.
+  static func isWeight(_ text: String) -> Bool {
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    return text.utf8.count <= 20 && parts.count == 2
+      && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }
+  }
+
+  /// The weights of a ranking function; nil for any other text.
+  static func weights(in text: String) -> [String]? {
+    guard text.hasPrefix("bm25("), text.hasSuffix(")") else { return nil }
+    let weights = text.dropFirst(5).dropLast().split(separator: ", ").map(String.init)
+    return weights.allSatisfy(isWeight) && ranking(weights).isExactly(text) ? weights : nil
+  }
+}

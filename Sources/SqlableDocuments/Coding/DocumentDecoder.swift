@@ -1,0 +1,259 @@
+import FoundationEssentials
+import SqlableCore
+
+/// Reads statements from documents: looks up every name, checks every value against its column, and knows where in the
+/// document it is when something does not fit.
+final class DocumentDecoder {
+  /// The models whose tables a document may name.
+  let models: [TableInfo]
+  let rules: StatementRules
+  /// What a document may name that is not trusted; nil for no restriction.
+  let access: DocumentAccess?
+  /// The values of the parameters; nil where they stay parameters.
+  var arguments: [ByBytes: DatabaseValue]?
+  /// The names of the parameters so far.
+  var parameters: Set<ByBytes> = []
+  /// The names of the queries whose definitions enclose the place.
+  @exclusivity(unchecked) var defining: [String] = []
+  /// The number of terms and queries so far, and how many enclose the place.
+  @exclusivity(unchecked) private var nodes = 0
+  @exclusivity(unchecked) private var depth = 0
+  /// The number of levels that enclose the place. What takes much stack counts as several.
+  @exclusivity(unchecked) private var levels = 0
+  /// The place in the document. Not shortened when an error is thrown, so that the error can name it.
+  @exclusivity(unchecked) private(set) var path: [PathStep] = []
+
+  enum PathStep {
+    case key(String)
+    case index(Int)
+  }
+
+  init(_ models: [TableInfo], _ rules: StatementRules, _ access: DocumentAccess? = nil) {
+    self.models = models
+    self.rules = rules
+    self.access = access
+  }
+
+  // MARK: Limits
+
+  /// The most levels, besides those of the outermost query. Half a megabyte of stack then suffices for decoding,
+  /// encoding and running, even in a debug build. A policy walks terms once more, with larger frames.
+  private var maximumLevels: Int { (access == nil ? 100 : 50) + DocumentDecoder.levelsOfQuery }
+
+  /// The number of levels that a query counts as.
+  static let levelsOfQuery = 5
+
+  /// Counts a term or a query; throws if there are too many, or if they are nested too deeply. Call ``end(_:)`` with as
+  /// many levels.
+  func begin(_ levels: Int) throws {
+    nodes += 1
+    depth += 1
+    self.levels += levels
+    guard self.levels <= maximumLevels else { throw failure("its terms and queries are nested too deeply") }
+    guard let access else { return }
+    guard nodes <= access.maximumNodes, depth <= access.maximumDepth else {
+      throw failure("the document is larger or deeper than the policy allows")
+    }
+  }
+
+  func end(_ levels: Int) {
+    depth -= 1
+    self.levels -= levels
+  }
+
+  func checkList(_ count: Int) throws {
+    guard let access else { return }
+    guard count <= access.maximumList else { throw failure("a list is longer than the policy allows") }
+  }
+
+  /// Throws unless the policy allows a function of SQLite.
+  func checkFunction(_ name: String) throws {
+    guard let access else { return }
+    guard access.allows(function: name) else { throw DocumentAccess.refusal }
+  }
+
+  /// Throws unless the policy allows a function or a collation that the program registered.
+  func checkRegistered(_ name: String) throws {
+    guard let access else { return }
+    guard access.registered.contains(name) else { throw DocumentAccess.refusal }
+  }
+
+  // MARK: Places
+
+  func enter(_ key: String) { path.append(.key(key)) }
+  func enter(_ index: Int) { path.append(.index(index)) }
+  func leave() { path.removeLast() }
+
+  /// The place as text: `read.where.and[1]`.
+  var place: String {
+    path.reduce(into: "") { text, step in
+      switch step {
+      case .key(let key): text += text.isEmpty ? key : ".\(key)"
+      case .index(let index): text += "[\(index)]"
+      }
+    }
+  }
+
+  func failure(_ message: String) -> SqlError { .invalidStatement(message) }
+
+  /// Adds the place to an error that `body` throws.
+  func placing<Result>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch var error as SqlError {
+      let place = place
+      guard !place.isEmpty, error.documentPath == nil else { throw error }
+      error.documentPath = place
+      throw error
+    }
+  }
+
+  // MARK: Parts
+
+  /// The members of an object, of which all keys are known.
+  struct Fields {
+    let members: [Document.Member]
+
+    subscript(key: DocumentKey) -> Document? { members.first { $0.key == key.rawValue }?.value }
+  }
+
+  /// Returns the members of an object. Throws for any other value and for a key that is not among these: a misspelt key
+  /// would otherwise count as missing, and a delete whose filter is missing deletes every row.
+  func fields(_ document: Document, _ keys: Set<DocumentKey>, _ what: String) throws -> Fields {
+    guard case .object(let members) = document else { throw failure("\(what) must be an object") }
+    for member in members {
+      guard let key = DocumentKey(rawValue: member.key), keys.contains(key) else {
+        enter(member.key)
+        throw failure("\(what) has an unknown key")
+      }
+    }
+    return Fields(members: members)
+  }
+
+  func list(_ document: Document, _ what: String) throws -> [Document] {
+    guard case .list(let values) = document else { throw failure("\(what) must be a list") }
+    return values
+  }
+
+  func text(_ document: Document, _ what: String) throws -> String {
+    guard case .text(let text) = document else { throw failure("\(what) must be text") }
+    return text
+  }
+
+  /// Text that stands in the SQL as a name.
+  func name(_ document: Document, _ what: String) throws -> String {
+    let name = try text(document, what)
+    guard !name.utf8.contains(0) else { throw failure("\(what) contains a NUL byte") }
+    return name
+  }
+
+  func integer(_ document: Document, _ what: String) throws -> Int {
+    guard case .integer(let integer) = document, let integer = Int(exactly: integer) else {
+      throw failure("\(what) must be an integer")
+    }
+    return integer
+  }
+
+  /// A number that is not negative.
+  func count(_ document: Document, _ what: String) throws -> Int {
+    let count = try integer(document, what)
+    guard count >= 0 else { throw failure("\(what) can't be negative") }
+    return count
+  }
+
+  /// Throws unless the value is `true`, the only value of a key that says that something is so.
+  func flag(_ document: Document?, _ key: DocumentKey) throws -> Bool {
+    guard let document else { return false }
+    enter(key.rawValue)
+    let isSet = try isTrue(document)
+    leave()
+    return isSet
+  }
+
+  func isTrue(_ document: Document) throws -> Bool {
+    guard case .bool(true) = document else { throw failure("it must be true, or be left out") }
+    return true
+  }
+
+  /// Reads each part of a list at its place.
+  func each<Part>(_ documents: [Document], _ read: (Document) throws -> Part) throws -> [Part] {
+    var parts: [Part] = []
+    parts.reserveCapacity(documents.count)
+    for (index, document) in documents.enumerated() {
+      enter(index)
+      parts.append(try read(document))
+      leave()
+    }
+    return parts
+  }
+
+  // MARK: Tables
+
+  /// The table of a model.
+  func model(_ name: String) throws -> TableInfo {
+    if let access {
+      guard let table = access.tables[ByBytes(wrappedValue: name)] else { throw DocumentAccess.refusal }
+      return table.info
+    }
+    // The first: the models of the statement's own type come before those of the rules.
+    guard let table = models.first(where: { $0.name.isExactly(name) }) else {
+      throw failure("the table is not one of a model that the decoder knows")
+    }
+    if let defect = table.defect { throw defect }
+    return table
+  }
+
+  /// A model's own table, or one of its layout that the rules allow.
+  func table(_ name: String, model: String?) throws -> TableInfo {
+    guard let model else { return try self.model(name) }
+    let table = try self.model(model)
+    // Checked before a table with a name from untrusted input is created, which is never freed.
+    return table.named(try rules.spelling(of: name, own: table.name))
+  }
+
+  // MARK: Values
+
+  /// The value that a document is; nil for a term that is no value.
+  func value(_ document: Document) throws -> DatabaseValue? {
+    switch document {
+    case .text(let text): return .text(text)
+    case .integer(let integer): return .integer(integer)
+    case .null: throw failure(#"NULL is written as {"null": true}"#)
+    case .bool: throw failure("a condition that is always true or false is written as 1 or 0")
+    case .number: throw failure(#"a number with a fraction is written as {"real": …}"#)
+    case .list: throw failure("a term or value must be text, an integer or an object")
+    case .object(let members):
+      guard let first = members.first, members.count == 1 else { return nil }
+      switch first.key {
+      case "null", "integer", "real", "blob":
+        enter(first.key)
+        let value = try tagged(first.key, first.value)
+        leave()
+        return value
+      default: return nil
+      }
+    }
+  }
+
+  private func tagged(_ key: String, _ document: Document) throws -> DatabaseValue {
+    switch (key, document) {
+    case ("null", .bool(true)): return .null
+    case ("integer", .text(let text)):
+      guard let integer = Int64(text), String(integer).isExactly(text) else { break }
+      return .integer(integer)
+    case ("real", .integer(let integer)): return .real(Double(integer))
+    case ("real", .number(let number)): return .real(number)
+    case ("real", .text("inf")): return .real(.infinity)
+    case ("real", .text("-inf")): return .real(-.infinity)
+    case ("real", .text("-0")): return .real(-0.0)
+    case ("blob", .text(let text)):
+      guard let data = Data(base64Encoded: text) else { break }
+      return .blob(data)
+    default: break
+    }
+    throw failure("it is no value of this class")
+  }
+
+  func value(required document: Document) throws -> DatabaseValue {
+    guard let value = try value(document) else { throw failure("a value is required here, not a term") }
+    return value
+  }
+}

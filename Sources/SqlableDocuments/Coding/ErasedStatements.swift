@@ -1,0 +1,59 @@
+// Statements without their types.
+
+import SqlableCore
+
+extension AnyStatement {
+  /// The statement without its type, for code that stores or sends statements of all kinds.
+  ///
+  /// ```swift
+  /// let job = try AnyStatement(Bicycle.delete(Bicycle.color == "red")).json()
+  /// // {"delete":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}
+  /// ```
+  ///
+  /// It takes statements, queries, and changes that return rows or terms. Structs to store become values. Throws what
+  /// running the statement would throw before SQLite is called, and `.misuse` for what has no form as data, such as SQL
+  /// text. A statement with a term of SQL text can run, but its `json()` throws.
+  public init(_ work: some Runnable) throws {
+    guard let work = work as? any Erasable else {
+      throw SqlError.misuse("an AnyStatement holds a statement or a query, and \(type(of: work)) is neither")
+    }
+    try self.init(work.erased(), DocumentDecoder([], StatementRules()))
+  }
+}
+
+/// What a document can hold.
+private protocol Erasable {
+  func erased() throws -> DecodedStatement
+}
+
+extension AnyStatement: Erasable {
+  fileprivate func erased() -> DecodedStatement { decoded }
+}
+
+extension Statement: Erasable {
+  fileprivate func erased() throws -> DecodedStatement {
+    _ = try withValues()
+    return DecodedStatement(operation: DocumentOperation(kind), tree: tree, rows: try storedRows())
+  }
+}
+
+extension Returning: Erasable {
+  fileprivate func erased() throws -> DecodedStatement { try change.erased() }
+}
+
+extension FirstReturned: Erasable {
+  fileprivate func erased() throws -> DecodedStatement { try all.erased() }
+}
+
+extension Select: Erasable {
+  fileprivate func erased() throws -> DecodedStatement {
+    _ = try query.withValues()
+    return DecodedStatement(operation: .read, tree: .select(query), rows: [])
+  }
+}
+
+extension DecodedStatement {
+  fileprivate init(operation: DocumentOperation, tree: StatementTree, rows: [StoredRow]) {
+    (self.operation, self.tree, self.rows) = (operation, tree, rows)
+  }
+}

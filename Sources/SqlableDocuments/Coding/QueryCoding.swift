@@ -1,0 +1,112 @@
+// Queries as data.
+
+import FoundationEssentials
+import SqlableCore
+
+extension Select {
+  /// The query as JSON; see ``Statement/json()``.
+  ///
+  /// ```swift
+  /// try Car.select(Car.name, Car.price).filter(Car.price < 20_000).json()
+  /// // {"read":{"from":"car","select":[{"column":"name"},{"column":"price"}],
+  /// //   "where":{"<":[{"column":"price"},{"real":20000}]}},"sqlable":1}
+  /// ```
+  public func json() throws -> Data { Data(try document().json) }
+
+  /// Reads a query of a value or model for each row from JSON; see ``Statement/init(json:rules:)``.
+  ///
+  /// The models of the rows are known; the rules name those of other tables. Throws `.invalidStatement` for a query
+  /// whose columns are not those of the row.
+  public init(json: some ContiguousBytes, rules: StatementRules = StatementRules()) throws where Row: SelectOutput {
+    try self.init(JSONReader.read(json), rules)
+  }
+
+  /// Reads a query of several values and models for each row from JSON.
+  ///
+  /// ```swift
+  /// let prices = try Select<(String, Double)>(json: data, rules: StatementRules(models: [Car.self]))
+  /// ```
+  @_disfavoredOverload
+  public init<each Value: SelectOutput>(json: some ContiguousBytes, rules: StatementRules = StatementRules()) throws
+  where Row == (repeat each Value) {
+    try self.init(tuples: JSONReader.read(json), rules)
+  }
+
+  init(_ document: Document, _ rules: StatementRules) throws where Row: SelectOutput {
+    self.init(try Self.query(document, rules) { try Row.describe(in: &$0) })
+  }
+
+  init<each Value: SelectOutput>(tuples document: Document, _ rules: StatementRules) throws
+  where Row == (repeat each Value) {
+    let query = try Self.query(document, rules) { description in
+      repeat try (each Value).describe(in: &description)
+    }
+    self.init(tuples: query)
+  }
+
+  func document() throws -> Document {
+    _ = try query.withValues()
+    return try DocumentEncoder().statement(.select(query), .read, rows: [])
+  }
+
+  private static func query(
+    _ document: Document, _ rules: StatementRules, _ describe: (inout ResultDescription) throws -> Void
+  ) throws -> SelectQuery {
+    var description = ResultDescription()
+    try describe(&description)
+    let decoder = try DocumentDecoder(description.models.compactMap(TableInfo.known) + rules.modelTables(), rules)
+    return try decoder.placing {
+      try decoder.query(DecodedStatement(document, by: decoder), description)
+    }
+  }
+}
+
+extension DocumentDecoder {
+  /// A decoded query, if it has these columns.
+  func query(_ decoded: DecodedStatement, _ description: ResultDescription) throws -> SelectQuery {
+    guard case .select(let query) = decoded.tree, decoded.operation == .read, rules.kinds.contains(.read) else {
+      throw failure("the statement is not a query, or the decoder does not allow queries")
+    }
+    try description.check(query.clauses.columns, self)
+    enter(decoded.operation.rawValue)
+    _ = try query.withValues()
+    return query
+  }
+}
+
+extension ResultDescription {
+  /// Throws unless these columns are those that are read.
+  func check(_ found: [ResultColumn], _ decoder: DocumentDecoder) throws {
+    let unknown = ResultColumn().identity
+    let isSame =
+      (takesRest ? columns.count <= found.count : columns.count == found.count)
+      && zip(columns, found).allSatisfy { $0.identity == unknown || $0.identity == $1.identity }
+    guard isSame else { throw decoder.failure("the columns of the query are not those of its type") }
+  }
+}
+
+extension Select: Encodable {
+  public func encode(to encoder: any Encoder) throws { try document().encode(to: encoder) }
+}
+
+extension Select: Decodable where Row: SelectOutput {
+  public init(from decoder: any Decoder) throws { try self.init(Document(from: decoder), StatementRules.of(decoder)) }
+}
+
+/// A query of several values and models for each row, for encoding and decoding: a tuple can't be `Codable` itself.
+///
+/// ```swift
+/// struct Report: Codable { var title: String; var rows: CodableSelect<String, Double> }
+/// let report = Report(title: "Prices", rows: CodableSelect(Car.select(Car.name, Car.price)))
+/// ```
+public struct CodableSelect<each Value: SelectOutput>: Sendable, Hashable, Codable {
+  public let select: Select<(repeat each Value)>
+
+  public init(_ select: Select<(repeat each Value)>) { self.select = select }
+
+  public init(from decoder: any Decoder) throws {
+    select = try Select(tuples: Document(from: decoder), StatementRules.of(decoder))
+  }
+
+  public func encode(to encoder: any Encoder) throws { try select.encode(to: encoder) }
+}

@@ -1,0 +1,300 @@
+// Queries and changes from documents.
+
+import SqlableCore
+import SqlableQueries
+
+extension DocumentDecoder {
+  private static let queryKeys: Set<DocumentKey> = [
+    .from, .select, .distinct, .where, .groupBy, .having, .compounds, .orderBy, .limit, .offset, .values,
+  ]
+  private static let sourceKeys: Set<DocumentKey> = [
+    .table, .model, .query, .recursive, .name, .hint, .jsonEach, .jsonTree, .path, .columns, .as, .join, .on, .search,
+    .indexedBy, .notIndexed,
+  ]
+
+  // MARK: Queries
+
+  /// Reads a query; its terms may use the tables of `outer`.
+  func query(_ document: Document, outer: Scope?, form: SelectQuery.Form = .rows) throws -> SelectQuery {
+    let fields = try fields(document, DocumentDecoder.queryKeys, "a query")
+    try begin(DocumentDecoder.levelsOfQuery)
+    defer { end(DocumentDecoder.levelsOfQuery) }
+    if let plain = try plain(fields, outer, form) { return plain }
+    var query: SelectQuery
+    let scope: Scope
+    if let rows = fields[.values] {
+      guard fields[.from] == nil, fields[.select] == nil else { throw failure("literal rows have no tables") }
+      scope = try Scope([], outer: outer)
+      enter("values")
+      let rows = try each(list(rows, "literal rows")) { try terms($0, "a row", scope) }
+      leave()
+      guard let count = rows.first?.count, rows.allSatisfy({ $0.count == count }) else {
+        throw failure("literal rows must have the same number of columns, and there must be one")
+      }
+      query = SelectQuery(rows: rows)
+    } else {
+      let sources = try sources(fields[.from], outer)
+      scope = try Scope(sources, outer: outer)
+      query = SelectQuery(sources[0], results: [])
+      query.clauses.sources = sources
+      query.clauses.results = try results(fields[.select], sources, scope)
+    }
+    query = SelectQuery(form, query)
+    query.clauses.isDistinct = try flag(fields[.distinct], .distinct)
+    query.clauses.filter = try part(fields, .where) { try term($0, scope) }
+    query.clauses.groups = try part(fields, .groupBy) { try terms($0, "the terms of a group", scope) } ?? []
+    query.clauses.having = try part(fields, .having) { try term($0, scope) }
+    query.clauses.compounds = try part(fields, .compounds) { try compounds($0, outer) } ?? []
+    let orderScope = try scope.forOrder(of: query.clauses)
+    query.clauses.order = try part(fields, .orderBy) { try order($0, orderScope) } ?? []
+    query.clauses.limit = try part(fields, .limit) { try rowCount($0, "a limit") }
+    query.clauses.offset = try part(fields, .offset) { try rowCount($0, "an offset") }
+    let size = query.clauses.size
+    guard size.depth <= SqlExpression.maximumDepth else { throw failure("the query is nested too deeply") }
+    return query
+  }
+
+  /// A query of one table with at most a filter and a limit, which is stored and run faster; nil for any other.
+  private func plain(_ fields: Fields, _ outer: Scope?, _ form: SelectQuery.Form) throws -> SelectQuery? {
+    guard case .text(let name) = fields[.from],
+      fields.members.allSatisfy({ ["from", "where", "limit"].contains($0.key) })
+    else { return nil }
+    if case .object = fields[.limit] { return nil }
+    enter("from")
+    let table = try model(name)
+    leave()
+    var query = SelectQuery(form, of: table)
+    let scope = try Scope([SelectQuery.Source(table: table)], outer: outer)
+    if let filter = try part(fields, .where, { try term($0, scope) }) { query.filter(filter) }
+    if let limit = try part(fields, .limit, { try count($0, "a limit") }) { query.limit = limit }
+    return query
+  }
+
+  /// A number of rows, or a term without columns.
+  func rowCount(_ document: Document, _ what: String) throws -> SelectQuery.RowCount {
+    guard case .object = document else { return .number(try count(document, what)) }
+    // A parameter may have been given its value.
+    let count = SelectQuery.RowCount(try term(document, Scope([], outer: nil)))
+    if case .value = count.term?.node { throw failure("\(what) must be an integer, or a term that is no value") }
+    return count
+  }
+
+  func part<Part>(
+    _ fields: Fields, _ key: DocumentKey, _ read: (Document) throws -> Part
+  ) throws -> Part? {
+    guard let document = fields[key] else { return nil }
+    enter(key.rawValue)
+    let part = try read(document)
+    leave()
+    return part
+  }
+
+  private func compounds(_ document: Document, _ outer: Scope?) throws -> [SelectQuery.Compound] {
+    try each(list(document, "the queries that are combined")) { document in
+      guard case .object(let members) = document, members.count == 1,
+        let operation = SelectQuery.Compound.Operator(rawValue: members[0].key)
+      else { throw failure("a combined query must be an object with union, unionAll, intersect or except") }
+      enter(members[0].key)
+      let query = try query(members[0].value, outer: outer)
+      leave()
+      return SelectQuery.Compound(operation: operation, query: query)
+    }
+  }
+
+  // MARK: Tables
+
+  private func sources(_ document: Document?, _ outer: Scope?) throws -> [SelectQuery.Source] {
+    guard let document else { throw failure("a query must have from or values") }
+    enter("from")
+    let sources = try sources(list: document, outer)
+    leave()
+    return sources
+  }
+
+  // No `defer` leaves a place: where an error is thrown, the place stays.
+  func sources(list document: Document, _ outer: Scope?) throws -> [SelectQuery.Source] {
+    if case .text(let name) = document { return [SelectQuery.Source(table: try model(name))] }
+    return try sources(document, after: nil, outer)
+  }
+
+  /// Reads a list of tables, the first of which stands in the document unless it is given.
+  private func sources(
+    _ document: Document, after first: SelectQuery.Source?, _ outer: Scope?
+  ) throws -> [SelectQuery.Source] {
+    let documents = try list(document, "the tables of a query")
+    guard !documents.isEmpty else { throw failure("a query must have a table") }
+    // Each name is compared with the others.
+    guard documents.count <= SelectQuery.maximumSources else {
+      throw failure("a query can't have more than \(SelectQuery.maximumSources) tables")
+    }
+    var sources = first.map { [$0] } ?? []
+    // The conditions and the arguments may use tables that come later.
+    for (index, document) in documents.enumerated() {
+      enter(index)
+      sources.append(try source(document, isFirst: sources.isEmpty, outer))
+      leave()
+    }
+    let scope = try Scope(sources, outer: outer)
+    for (index, document) in documents.enumerated() {
+      enter(index)
+      try complete(&sources[index + (first == nil ? 0 : 1)], document, scope)
+      leave()
+    }
+    return sources
+  }
+
+  /// Reads the other tables of an update, each of which has a condition.
+  func sources(ofUpdate document: Document, _ table: TableInfo) throws -> [SelectQuery.Source] {
+    let sources = try sources(document, after: SelectQuery.Source(table: table), nil).dropFirst()
+    guard sources.allSatisfy({ $0.join == .inner && $0.condition != nil }) else {
+      throw failure("each other table of an update is joined by inner, and on a condition")
+    }
+    return Array(sources)
+  }
+
+  /// A table without what needs the other tables: its condition, and the arguments of a function.
+  private func source(_ document: Document, isFirst: Bool, _ outer: Scope?) throws -> SelectQuery.Source {
+    if isFirst, case .text(let name) = document { return SelectQuery.Source(table: try model(name)) }
+    let fields = try fields(document, DocumentDecoder.sourceKeys, "a table")
+    let kinds: [DocumentKey] = [.table, .query, .recursive, .jsonEach, .jsonTree]
+    let given = kinds.filter { fields[$0] != nil }
+    guard given.count == 1, let kind = given.first else {
+      throw failure("a table must have exactly one of table, query, recursive, jsonEach and jsonTree")
+    }
+    let alias = try part(fields, .as) { try name($0, "an alias") }
+    var source: SelectQuery.Source
+    switch kind {
+    case .table:
+      try allow([.table, .model, .as, .join, .on, .search, .indexedBy, .notIndexed], fields)
+      let model = try part(fields, .model) { try text($0, "the name of a model") }
+      source = SelectQuery.Source(
+        table: try part(fields, .table) { try table(text($0, "the name of a table"), model: model) } ?? .none)
+      source.indexHint = try indexHint(fields)
+      source.isSearched = try flag(fields[.search], .search)
+      if source.isSearched, source.table.fullText == nil {
+        throw failure("the model of table \(source.table.name) has no full-text search")
+      }
+    case .query, .recursive:
+      // Before the layout of its columns is made, which is never freed.
+      if let access, !access.allowsNamedQueries { throw DocumentAccess.refusal }
+      try allow([.query, .recursive, .name, .hint, .model, .columns, .as, .join, .on], fields)
+      let name = try part(fields, .name) { try self.name($0, "the name of a query") }
+      source = SelectQuery.Source(table: try layout(fields))
+      if kind == .query {
+        defining.append(name ?? alias ?? "")
+        guard let query = try part(fields, .query, { try query($0, outer: outer) }) else { break }
+        defining.removeLast()
+        source.define(query)
+        source.materialization = try part(fields, .hint) { document in
+          guard let hint = SelectQuery.Source.Materialization(rawValue: try text(document, "a hint")) else {
+            throw failure("a hint is materialized or notMaterialized")
+          }
+          return hint
+        }
+        guard source.size.depth <= SqlExpression.maximumDepth else { throw failure("queries are nested too deeply") }
+      } else {
+        _ = try flag(fields[.recursive], .recursive)
+        guard fields[.hint] == nil else { throw failure("a hint stands where the query is defined") }
+        guard defining.contains(where: (name ?? alias ?? "").isExactly) else {
+          throw failure("a recursive query is used only in its own definition")
+        }
+        source.kind = .named
+      }
+      if !name.isExactly(alias) { source.queryName = name }
+    default:
+      try allow([.jsonEach, .jsonTree, .path, .as, .join, .on], fields)
+      source = JSONEach.emptySource
+    }
+    guard kind == .table || alias != nil else { throw failure("a query or function must have a name: \"as\"") }
+    source.alias = alias
+    if isFirst {
+      guard fields[.join] == nil, fields[.on] == nil else { throw failure("the first table of a query is not joined") }
+    } else {
+      guard let join = try part(fields, .join, { try self.join($0) }) else { throw failure("it lacks the key join") }
+      source.join = join
+    }
+    return source
+  }
+
+  /// The index that SQLite must use for a table.
+  func indexHint(_ fields: Fields) throws -> IndexHint? {
+    let name = try part(fields, .indexedBy) { try self.name($0, "the name of an index") }
+    guard try flag(fields[.notIndexed], .notIndexed) else { return name.map { IndexHint(name: $0) } }
+    guard name == nil else { throw failure("a table has either indexedBy or notIndexed") }
+    return IndexHint.none
+  }
+
+  private func allow(_ keys: Set<DocumentKey>, _ fields: Fields) throws {
+    for member in fields.members where !keys.contains(where: { $0.rawValue == member.key }) {
+      throw failure("a table has a key that does not belong to its kind")
+    }
+  }
+
+  private func join(_ document: Document) throws -> SelectQuery.Source.Join {
+    guard let join = SelectQuery.Source.Join(rawValue: try text(document, "the kind of a join")) else {
+      throw failure("a join is inner, left, right, full or cross")
+    }
+    return join
+  }
+
+  /// The columns of a named query: those of a model, or types.
+  private func layout(_ fields: Fields) throws -> TableInfo {
+    if let model = try part(fields, .model, { try self.model(text($0, "the name of a model")) }) {
+      guard fields[.columns] == nil else { throw failure("a named query has a model or columns, not both") }
+      return model
+    }
+    let types = try part(fields, .columns) { document in
+      try each(list(document, "the columns of a named query")) { document in
+        guard let type = ColumnType(documentName: try text(document, "the type of a column")) else {
+          throw failure("it is no type of a column")
+        }
+        return type
+      }
+    }
+    guard let types, !types.isEmpty else { throw failure("a named query must have a model or columns") }
+    return try TableInfo.decodedColumns(of: types)
+  }
+
+  /// Reads what needs all tables of the query.
+  private func complete(_ source: inout SelectQuery.Source, _ document: Document, _ scope: Scope) throws {
+    guard case .object(let members) = document else { return }
+    let fields = Fields(members: members)
+    for (key, function) in [(DocumentKey.jsonEach, SqlExpression.Call.BuiltIn.jsonEach), (.jsonTree, .jsonTree)] {
+      guard let term = try part(fields, key, { try term($0, scope) }) else { continue }
+      let steps = try part(fields, .path) { try path($0) }
+      source.kind = .call(SqlExpression.call(function, [term] + [steps].compactMap(\.self)))
+    }
+    source.condition = try part(fields, .on) { try term($0, scope) }
+  }
+
+  // MARK: Results
+
+  private func results(
+    _ document: Document?, _ sources: [SelectQuery.Source], _ scope: Scope
+  ) throws -> [SelectQuery.Result] {
+    guard let document else {
+      guard sources.count == 1 else { throw failure("a query of several tables must say what it selects") }
+      return [.model(0)]
+    }
+    enter("select")
+    let results = try each(list(document, "the results of a query")) { document -> SelectQuery.Result in
+      guard case .object(let members) = document, members.contains(where: { $0.key == "model" }),
+        !members.contains(where: { $0.key == "column" })
+      else { return .term(try term(document, scope)) }
+      let fields = try fields(document, [.model, .replacing], "a model that is selected")
+      let name = try part(fields, .model) { try text($0, "the name of a table") }
+      guard let index = sources.firstIndex(where: { $0.name.isExactly(name ?? "") }) else {
+        throw failure("the query has no table of this name")
+      }
+      let replaced = try part(fields, .replacing) { document in
+        try each(list(document, "the columns that are replaced")) { document in
+          let (column, term) = try assignment(document, sources[index].table, scope)
+          return SelectQuery.Replacement(column: ColumnReference(column), term: term)
+        }
+      }
+      return .model(index, replaced: replaced ?? [])
+    }
+    leave()
+    return results
+  }
+}

@@ -1,0 +1,326 @@
+// Whether a statement does the same when it runs again.
+
+import SqlableCore
+
+extension AnyStatement {
+  /// Throws unless the statement does the same each time it runs on the same rows, as one must that is logged to be
+  /// replayed on a backup.
+  ///
+  /// ```swift
+  /// try AnyStatement(Bicycle.delete(Bicycle.color == "red").limit(3)).checkIsRepeatable()
+  /// // throws: which rows of table bicycle a limit selects is not determined: order them by a key
+  /// ```
+  ///
+  /// Refused with `.invalidStatement`, which names them, are:
+  /// - `random()`, terms of SQL text, and functions that the program registered, unless `functions` has their names
+  ///   (not case-sensitive);
+  /// - a limit, a row of a subquery as a value, and an insert of a query's rows, unless an order determines which rows
+  ///   these are, or in which order they are inserted: one by the keys of all tables, or by all that is selected;
+  /// - what depends on the order in which SQLite finds rows: `group_concat` and the like without an order of their own
+  ///   by keys, windows that count rows in an order with ties, columns of grouped rows that are neither grouped nor
+  ///   aggregated, and updates of several rows that ignore or replace those that conflict.
+  ///
+  /// Triggers, defaults and generated columns of the schema are not checked.
+  public func checkIsRepeatable(functions: Set<String> = []) throws {
+    try RepeatabilityCheck(functions: functions).check(decoded.tree)
+  }
+}
+
+private struct RepeatabilityCheck {
+  /// Registered functions that give the same each time.
+  let functions: Set<String>
+
+  /// What becomes of the rows of a query.
+  private enum Use {
+    /// Their order does not matter.
+    case rows
+    case inserted
+    case firstRow
+  }
+
+  private func failure(_ message: String, _ table: TableInfo? = nil) -> SqlError {
+    .invalidStatement(message).at(table: table?.name)
+  }
+
+  func check(_ tree: StatementTree) throws {
+    switch tree {
+    case .select(let query): try check(query, .rows)
+    case .insert(let query):
+      let rest = query.rest.value
+      if let source = rest.source { try check(source, .inserted) }
+      for upsert in rest.upserts {
+        for assignment in upsert.assignments { try check(assignment.value) }
+        try check(upsert.condition)
+      }
+    case .update(let query):
+      for assignment in query.rest.value.assignments { try check(assignment.value) }
+      let keepsAll = query.conflict.map { $0 == .abort } ?? !query.table.ignoresOrReplaces
+      guard query.isOfRow || keepsAll else {
+        throw failure("which of the rows that conflict an update keeps is not determined", query.table)
+      }
+      guard query.rest.value.sources.isEmpty else {
+        throw failure("which row of other tables gives its values to an update is not determined", query.table)
+      }
+      try check(query.selection, of: query.table)
+    case .delete(let query): try check(query.selection, of: query.table)
+    }
+    if case .terms(let terms) = tree.returned { for term in terms { try check(term) } }
+  }
+
+  private func check(_ selection: RowSelection, of table: TableInfo) throws {
+    try check(selection.filter)
+    guard selection.isLimited else { return }
+    let order = selection.rest.value.order.map(\.expression)
+    for term in order { try check(term) }
+    try check(selection.rest.value.limit?.term)
+    try check(selection.rest.value.offset?.term)
+    let rows = FoundRows(sources: [SelectQuery.Source(table: table)], filter: selection.filter)
+    guard rows.areOrdered(by: order) else {
+      throw failure("which rows of table \(table.name) a limit selects is not determined: order them by a key", table)
+    }
+  }
+
+  // MARK: Queries
+
+  private func check(_ query: SelectQuery, _ use: Use) throws {
+    let clauses = query.clauses
+    for source in clauses.sources { try check(source) }
+    for row in clauses.rows { for term in row { try check(term, clauses) } }
+    for result in clauses.results { try check(result, clauses) }
+    try check(clauses.filter)
+    for term in clauses.groups { try check(term) }
+    try check(clauses.having)
+    for compound in clauses.compounds { try check(compound.query, .rows) }
+    for term in clauses.order { try check(term.expression, clauses) }
+    try check(clauses.limit?.term)
+    try check(clauses.offset?.term)
+    try checkGroups(clauses)
+    let isLimited = query.form == .rows && (clauses.limit != nil || clauses.offset != nil)
+    guard use != .rows || isLimited, !clauses.isOrdered else { return }
+    let advice = "order it by the keys of its tables, or by all that it selects"
+    switch use {
+    case .rows: throw failure("which rows the limit of a query selects is not determined: \(advice)", query.table)
+    case .inserted:
+      throw failure("the order in which the rows of a query are inserted is not determined: \(advice)", query.table)
+    case .firstRow:
+      throw failure("which row of a query becomes the value of a term is not determined: \(advice)", query.table)
+    }
+  }
+
+  private func check(_ source: SelectQuery.Source) throws {
+    switch source.kind {
+    case .table, .named: break
+    case .defined(let query): try check(query, .rows)
+    case .call(let call): try check(call)
+    }
+    try check(source.condition)
+  }
+
+  private func check(_ result: SelectQuery.Result, _ clauses: SelectQuery.Clauses) throws {
+    switch result {
+    case .term(let term): try check(term, clauses)
+    case .model(_, let replaced): for replacement in replaced { try check(replacement.term, clauses) }
+    case .table: break
+    }
+  }
+
+  /// Throws for a column of grouped rows for which SQLite would choose a row.
+  private func checkGroups(_ clauses: SelectQuery.Clauses) throws {
+    guard clauses.isGrouped else { return }
+    func isDetermined(_ term: SqlExpression) -> Bool {
+      if clauses.groups.contains(term) { return true }
+      switch term.node {
+      case .column, .qualified: return clauses.sources.place(of: term) == nil
+      case .call(let call) where call.isAggregate: return true
+      default: return term.node.terms.allSatisfy(isDetermined)
+      }
+    }
+    let terms = clauses.results.flatMap { result -> [SqlExpression] in
+      switch result {
+      case .term(let term): [term]
+      case .model(let index, let replaced): clauses.terms(ofSource: index, replaced)
+      case .table: []
+      }
+    }
+    let all = terms + [clauses.having].compactMap(\.self) + clauses.order.map(\.expression)
+    guard all.allSatisfy(isDetermined) else {
+      throw failure(
+        "a column of grouped rows that is neither grouped nor aggregated has the value of any of them",
+        clauses.sources.first?.table)
+    }
+  }
+
+  // MARK: Terms
+
+  private func check(_ term: SqlExpression?) throws { if let term { try check(term, nil) } }
+
+  /// Checks a term of a query, whose rows its windows order.
+  private func check(_ term: SqlExpression, _ clauses: SelectQuery.Clauses?) throws {
+    switch term.node {
+    case .call(let call): try check(call, clauses)
+    case .query(let query): try check(query.query, query.kind == .scalar ? .firstRow : .rows)
+    case .special(let special):
+      guard case .fragment = special.form else { break }
+      throw failure("whether SQL text gives the same each time is not known")
+    default: break
+    }
+    for part in term.node.terms { try check(part, clauses) }
+  }
+
+  private func check(_ call: SqlExpression.Call, _ clauses: SelectQuery.Clauses?) throws {
+    switch call.function {
+    case .countRows: break
+    case .named(let name):
+      guard functions.contains(where: name.isSameName) else {
+        throw failure("function \(name) is the program's own: whether it gives the same each time is not known")
+      }
+    case .builtIn(let function) where function.facts.has(.varies):
+      throw failure("\(function.name)() gives another value each time")
+    case .builtIn(let function):
+      guard call.dependsOnOrder else { return }
+      if let window = call.window, let clauses {
+        let rows = FoundRows(sources: clauses.sources, filter: clauses.filter)
+        guard !clauses.isGrouped, rows.areOrdered(by: window.partition + window.order.map(\.expression)) else {
+          throw failure("the window of \(function.name)() has an order with ties: order it by the keys of its tables")
+        }
+      } else if !call.order.isEmpty, let clauses {
+        let rows = FoundRows(sources: clauses.sources, filter: clauses.filter)
+        guard rows.areOrdered(by: clauses.groups + call.order.map(\.expression)) else {
+          throw failure("the order of \(function.name)() has ties: order it by the keys of its tables")
+        }
+      } else {
+        throw failure("\(function.name)() depends on the order in which SQLite finds the rows")
+      }
+    }
+  }
+}
+
+// MARK: - Orders
+
+/// The rows that a query or a change finds, before they are grouped.
+private struct FoundRows {
+  let sources: [SelectQuery.Source]
+  let filter: SqlExpression?
+
+  /// Whether these terms put them into one order: whether each table has a key all of whose columns are among the
+  /// terms, or are equal to something outside of these rows.
+  func areOrdered(by terms: [SqlExpression]) -> Bool {
+    sources.indices.allSatisfy { index in
+      guard case .table = sources[index].kind, !sources[index].table.key.isEmpty else { return false }
+      return sources[index].table.key.allSatisfy { position in
+        let place = ColumnPlace(source: index, position: position)
+        return terms.contains { sources.place(of: $0) == place } || conditions.contains { fixes(place, $0) }
+      }
+    }
+  }
+
+  private var conditions: [SqlExpression] {
+    guard let filter else { return [] }
+    if case .all(let terms) = filter.node { return Array(terms) }
+    return [filter]
+  }
+
+  /// Whether a condition gives a column one value.
+  private func fixes(_ place: ColumnPlace, _ condition: SqlExpression) -> Bool {
+    guard case .binary(let operation, let left, let right) = condition.node, operation == .equal || operation == .isSame
+    else { return false }
+    return [(left, right), (right, left)].contains { column, value in
+      guard sources.place(of: column) == place else { return false }
+      switch value.node {
+      case .value, .parameter: return true
+      case .column, .qualified: return sources.place(of: value) == nil
+      default: return false
+      }
+    }
+  }
+}
+
+/// A column of one of the tables of a query.
+private struct ColumnPlace: Equatable {
+  let source: Int
+  let position: Int
+}
+
+extension [SelectQuery.Source] {
+  /// Where a column is among these tables; nil for another term, and for a column of an enclosing query.
+  fileprivate func place(of term: SqlExpression) -> ColumnPlace? {
+    let (alias, reference): (String?, ColumnReference)
+    switch term.node {
+    case .column(let column): (alias, reference) = (nil, column)
+    case .qualified(let name, let column): (alias, reference) = (name, column)
+    default: return nil
+    }
+    let index =
+      firstIndex { $0.alias.isExactly(alias) && $0.table.position(of: reference) != nil }
+      ?? firstIndex { alias == nil && $0.table.position(of: reference) != nil }
+    guard let index, let position = self[index].table.position(of: reference) else { return nil }
+    return ColumnPlace(source: index, position: position)
+  }
+}
+
+extension SelectQuery.Clauses {
+  /// Whether a row stands for several.
+  fileprivate var isGrouped: Bool {
+    !groups.isEmpty
+      || results.contains { result in
+        switch result {
+        case .term(let term): term.hasAggregate
+        case .model(_, let replaced): replaced.contains { $0.term.hasAggregate }
+        case .table: false
+        }
+      }
+  }
+
+  /// Whether the order of the result is determined, but for rows that are equal.
+  fileprivate var isOrdered: Bool {
+    let terms = order.map(\.expression)
+    if compounds.isEmpty {
+      // Literal rows have an order, and an aggregate without groups has one row.
+      if sources.isEmpty || (isGrouped && groups.isEmpty) { return true }
+      if isGrouped { return groups.allSatisfy(terms.contains) }
+      if !isDistinct, FoundRows(sources: sources, filter: filter).areOrdered(by: terms) { return true }
+    }
+    let columns = results.indices.flatMap { index -> [SqlExpression] in
+      switch results[index] {
+      case .term(let term): [term]
+      case .model(let source, let replaced): self.terms(ofSource: source, replaced)
+      case .table: []
+      }
+    }
+    return !columns.isEmpty
+      && columns.allSatisfy { column in !column.isCollated && terms.contains { isSame($0, column) } }
+  }
+
+  /// The columns of a model that is selected.
+  fileprivate func terms(ofSource index: Int, _ replaced: [SelectQuery.Replacement]) -> [SqlExpression] {
+    let source = sources[index]
+    return source.table.columns.indices.map { position in
+      if let term = replaced.first(where: { source.table.position(of: $0.column) == position })?.term { return term }
+      let reference = ColumnReference(source.table.columns[position])
+      return SqlExpression(source.alias.map { .qualified(alias: $0, reference) } ?? .column(reference))
+    }
+  }
+
+  /// Whether two terms are equal, or the same column of the same table.
+  private func isSame(_ left: SqlExpression, _ right: SqlExpression) -> Bool {
+    guard let place = sources.place(of: left) else { return left == right }
+    return place == sources.place(of: right)
+  }
+}
+
+extension SqlExpression {
+  /// Whether values that differ may compare as equal.
+  fileprivate var isCollated: Bool {
+    if case .collate(_, let collation) = node { return collation != .binary }
+    return columnDefinition?.options.collation.map { $0 != .binary } ?? false
+  }
+}
+
+extension SqlExpression.Call {
+  /// Whether rows that compare as equal in its order, or that have none, make a difference.
+  fileprivate var dependsOnOrder: Bool {
+    guard let facts else { return false }
+    return facts.has(.takesOrder) || (facts.kind == .window && !facts.has(.equalForPeers))
+      || window?.frame?.unit == .rows
+  }
+}

@@ -1,0 +1,222 @@
+// Statements as data. The format is described in Docs/StatementFormat.md.
+
+import FoundationEssentials
+import SqlableCore
+
+/// A decoded statement, before it is known whether it is of the right type.
+package struct DecodedStatement {
+  let operation: DocumentOperation
+  package let tree: StatementTree
+  let rows: [StoredRow]
+
+  /// Reads a document.
+  init(_ document: Document, by decoder: DocumentDecoder) throws {
+    guard case .object(let members) = document else { throw decoder.failure("a statement must be an object") }
+    guard case .integer(let version)? = members.first(where: { $0.key == "sqlable" })?.value, version > 0 else {
+      throw decoder.failure(#"a statement must say its version: "sqlable": 1"#)
+    }
+    guard version <= Document.version else {
+      throw decoder.failure("the statement has version \(version), but this library reads up to \(Document.version)")
+    }
+    guard members.count == 2, let body = members.first(where: { $0.key != "sqlable" }),
+      let operation = DocumentOperation(rawValue: body.key)
+    else { throw decoder.failure("besides its version a statement must have exactly one key, which says what it does") }
+    self.operation = operation
+    decoder.enter(operation.rawValue)
+    if operation == .read, case .object(let members) = body.value,
+      members.contains(where: { $0.key == DocumentKey.including.rawValue })
+    {
+      decoder.enter(DocumentKey.including.rawValue)
+      throw decoder.failure("a read with associated rows must be decoded as an Including")
+    }
+    switch operation {
+    case .read, .first: (tree, rows) = (.select(try decoder.query(body.value, outer: nil)), [])
+    case .count: (tree, rows) = (.select(try decoder.query(body.value, outer: nil, form: .count)), [])
+    case .exists: (tree, rows) = (.select(try decoder.query(body.value, outer: nil, form: .exists)), [])
+    case .insert, .save:
+      let (query, rows) = try decoder.insert(body.value, isSave: operation == .save)
+      (tree, self.rows) = (.insert(query), rows)
+    case .update:
+      let (query, rows) = try decoder.update(body.value)
+      (tree, self.rows) = (.update(query), rows)
+    case .delete:
+      let (query, rows) = try decoder.delete(body.value)
+      (tree, self.rows) = (.delete(query), rows)
+    }
+    decoder.leave()
+  }
+}
+
+// MARK: - Statements of a model
+
+extension Statement {
+  /// The statement as JSON, which any process of any version from this one on can read.
+  ///
+  /// ```swift
+  /// try Bicycle.read().filter(Bicycle.color == "red").json()
+  /// // {"read":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}
+  /// ```
+  ///
+  /// It is canonical (RFC 8785): equal statements have equal bytes, so a hash of them identifies a statement. Throws
+  /// the error that running the statement would throw before SQLite sees it. A change that returns rows is encoded as a
+  /// ``ReturningStatement``.
+  public func json() throws -> Data { Data(try document(returning: false).json) }
+
+  /// Reads a statement from JSON and checks it: every table, column and function of SQLite must be known, and every
+  /// value must fit. Functions of the program's own are known when it runs.
+  ///
+  /// ```swift
+  /// let search = try Statement<Bicycle, [Bicycle]>(json: data)
+  /// ```
+  ///
+  /// Throws `.invalidStatement` for text that is not JSON, is no statement, or is one of another table or kind,
+  /// `.schema` for a column that the model does not have, and `.encoding` for a value that does not fit; the error's
+  /// ``SqlError/documentPath`` says where. The rules name the models of other tables that the statement may use, and
+  /// restrict what is accepted.
+  public init(json: some ContiguousBytes, rules: StatementRules = StatementRules()) throws {
+    try self.init(JSONReader.read(json), rules, returning: false)
+  }
+
+  /// The statement as a document, as a change that returns rows or as any other.
+  func document(returning: Bool) throws -> Document {
+    guard tree.returnsRows == returning else {
+      throw SqlError.invalidStatement(
+        returning
+          ? "the statement returns no rows"
+          : "a change that returns rows must be encoded as a ReturningStatement")
+    }
+    return try checkedDocument()
+  }
+
+  /// The statement as a document, after the checks that running it makes.
+  func checkedDocument() throws -> Document {
+    _ = try withValues()
+    return try DocumentEncoder().statement(tree, DocumentOperation(kind), rows: storedRows())
+  }
+
+  init(_ document: Document, _ rules: StatementRules, returning: Bool) throws {
+    let decoder = try DocumentDecoder([TableInfo.of(Model.self)] + rules.modelTables(), rules)
+    self = try decoder.placing {
+      let decoded = try DecodedStatement(document, by: decoder)
+      guard decoded.tree.returnsRows == returning else {
+        throw decoder.failure(
+          returning
+            ? "the statement returns no rows"
+            : "a change that returns rows must be decoded as a ReturningStatement")
+      }
+      guard decoded.tree.returned ?? .rows == .rows else {
+        throw decoder.failure("a change that returns terms must be decoded as a Returning")
+      }
+      return try Statement(decoded, decoder)
+    }
+  }
+
+  /// A decoded statement, if it is of this type. Throws for any other.
+  init(_ decoded: DecodedStatement, _ decoder: DocumentDecoder) throws {
+    let own = try TableInfo.of(Model.self)
+    guard decoded.tree.tableInfo.isOfSameModel(as: own) else {
+      throw decoder.failure("the statement is not for table \(own.name)").at(table: own.name)
+    }
+    guard decoded.gives(Output.self, of: Model.self) else {
+      throw decoder.failure("the statement is of another kind than its type").at(table: own.name)
+    }
+    self.init(decoded.tree, rows: decoded.tree.takesRows ? .stored(decoded.rows) : .none)
+    guard decoder.rules.kinds.contains(kind) else {
+      throw decoder.failure("the decoder does not allow statements of kind \(kind)").at(table: own.name)
+    }
+    decoder.enter(decoded.operation.rawValue)
+    try checkDecoded(decoded.rows)
+  }
+
+  /// Renders the statement, which checks all modifiers.
+  func checkDecoded(_ stored: [StoredRow]) throws {
+    let table = try tree.table
+    let (sql, buffer) = (SqlBuffer(), ParameterBuffer())
+    try withExtendedLifetime(buffer) {
+      var writer = RowWriter(table: table, buffer: buffer)
+      for row in stored.dropFirst() { try writer.take(row) }
+      guard tree.takesRows, stored.isEmpty else {
+        _ = try withValues()
+        return
+      }
+      // Rows may still be streamed when it runs.
+      writer.clear()
+      for position in table.columns.indices where !table.cells[position].isGenerated { writer.put(.null, at: position) }
+      let empty = writer
+      // It owns memory that is accessed only through pointers.
+      try withExtendedLifetime(empty) {
+        try StatementWriter(table: table, sql: sql, parameters: buffer).write(tree, row: empty.values)
+      }
+    }
+  }
+}
+
+extension DecodedStatement {
+  /// Whether a statement of one model is one: rows are read by any query, the others are not.
+  var isComplete: Bool {
+    guard case .select(let query) = tree, operation != .read else { return true }
+    return query.isOfOneModel && (operation != .first || query.limit.map { $0 <= 1 } == true)
+  }
+
+  /// Whether running the statement gives a value of this type.
+  fileprivate func gives<Output, Model>(_ output: Output.Type, of model: Model.Type) -> Bool {
+    // A closed table of all kinds: no decoded statement has any other output type.
+    if tree.returnsRows { return output == [Model].self || output == Model?.self }
+    return switch tree {
+    case .select(let query) where !query.isOfOneModel: false
+    case .select(let query):
+      switch operation {
+      case .first: output == Model?.self && query.limit.map { $0 <= 1 } == true
+      case .count: output == Int.self
+      case .exists: output == Bool.self
+      default: output == [Model].self
+      }
+    case .insert(let query): query.form == .rows ? output == [Int].self : output == Int.self
+    case .update, .delete: output == Int.self
+    }
+  }
+}
+
+extension SelectQuery {
+  /// Whether it reads whole rows of one table, with at most a filter, an order and a limit.
+  fileprivate var isOfOneModel: Bool {
+    guard !isPlain else { return true }
+    let clauses = clauses
+    guard clauses.sources.count == 1, case .table = clauses.sources[0].kind else { return false }
+    return clauses.sources[0].alias == nil && !clauses.sources[0].isSearched && clauses.results == [.model(0)]
+      && !clauses.isDistinct && clauses.groups.isEmpty && clauses.having == nil && clauses.compounds.isEmpty
+  }
+}
+
+extension Statement: Codable {
+  /// Encodes the statement, in the form of ``json()``.
+  public func encode(to encoder: any Encoder) throws { try document(returning: false).encode(to: encoder) }
+
+  /// Decodes a statement, as ``init(json:rules:)`` does. The rules are those of the decoder's
+  /// `userInfo[.statementRules]`.
+  public init(from decoder: any Decoder) throws {
+    try self.init(Document(from: decoder), StatementRules.of(decoder), returning: false)
+  }
+}
+
+/// A statement can be stored in a column, as its JSON.
+///
+/// ```swift
+/// static let search = column("search", Statement<Bicycle, [Bicycle]>.self)
+/// ```
+///
+/// Reading it throws `.decoding` if it no longer fits its model, and storing it what encoding it throws. Every kind is
+/// read that the column's type allows: a program that stores statements of others checks their `kind` first.
+extension Statement: SqlJSON {
+  public var databaseValue: DatabaseValue {
+    get throws { .text(String(decoding: try document(returning: false).json, as: UTF8.self)) }
+  }
+
+  public init(databaseValue: DatabaseValue) throws {
+    let text = try String(databaseValue: databaseValue)
+    do { try self.init(json: Array(text.utf8)) } catch let error as SqlError {
+      throw SqlError.decoding(
+        expected: "a statement of \(Model.self)", found: "one that does not fit: \(error.message)")
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import SqlableCore
+
+/// The kinds of statements that a decoder distinguishes.
+public enum StatementKind: String, Sendable, Hashable, CaseIterable {
+  /// `read()`
+  case read
+  /// `first()` and `byId()`
+  case first
+  case count
+  case exists
+  /// An insert of one or several structs. With a conflict policy or upsert it may replace or update conflicting rows.
+  case insert
+  /// Inserts a struct, or updates the row with its key.
+  case save
+  /// An update of a struct's row, or of all rows that match a filter.
+  case update
+  /// An update of every row of the table.
+  case updateAll
+  /// A delete of a struct's row, or of all rows that match a filter.
+  case delete
+  /// A delete of every row of the table.
+  case deleteAll
+
+  /// The kinds that only read.
+  public static let reads: Set<StatementKind> = [.read, .first, .count, .exists]
+}
+
+extension Statement {
+  /// The kind of the statement.
+  public var kind: StatementKind { tree.kind(isFirst: Output.self == Model?.self) }
+}
+
+extension StatementTree {
+  /// The kind of the statement, which for a read depends on the type of its result.
+  func kind(isFirst: Bool) -> StatementKind {
+    switch self {
+    case .select(let query):
+      switch query.form {
+      case .rows: isFirst ? .first : .read
+      case .count: .count
+      case .exists: .exists
+      }
+    case .insert(let query): query.form == .save ? .save : .insert
+    case .update(let query): query.extent == .all ? .updateAll : .update
+    case .delete(let query): query.extent == .all ? .deleteAll : .delete
+    }
+  }
+}
+
+/// The kinds of statements that a decoder accepts, and the tables besides the model's own.
+///
+/// ```swift
+/// let decoder = JSONDecoder()
+/// decoder.userInfo[.statementRules] = StatementRules(kinds: [.count], tables: ["archive"])
+/// let count = try decoder.decode(Statement<Bicycle, Int>.self, from: data)
+/// ```
+///
+/// Without rules a decoder accepts every kind that matches the Swift type, but only the model's own table. A statement
+/// that the rules do not allow throws `.invalidStatement`. The rules apply to all statements that the decoder decodes,
+/// including those inside other types.
+public struct StatementRules: Sendable {
+  public var kinds: Set<StatementKind>
+  /// The models whose tables a statement may use besides that of its own type: in joins and subqueries.
+  public var models: [any Sqlable.Type]
+  /// The tables that a statement may use with `in`. Names are compared as SQLite does, ignoring the case of A to Z; the
+  /// decoded statement gets the name as spelled here.
+  public var tables: Set<String>
+
+  public init(
+    kinds: Set<StatementKind> = Set(StatementKind.allCases), models: [any Sqlable.Type] = [], tables: Set<String> = []
+  ) {
+    self.kinds = kinds
+    self.models = models
+    self.tables = tables
+  }
+
+  /// The tables of its models.
+  func modelTables() throws -> [TableInfo] { try models.map { try TableInfo.of($0) } }
+}
+
+extension StatementRules: Hashable {
+  public static func == (left: StatementRules, right: StatementRules) -> Bool {
+    left.kinds == right.kinds && left.tables == right.tables
+      && left.models.map { ObjectIdentifier($0) } == right.models.map { ObjectIdentifier($0) }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(kinds)
+    hasher.combine(tables)
+    for model in models { hasher.combine(ObjectIdentifier(model)) }
+  }
+}
+
+extension CodingUserInfoKey {
+  /// The ``StatementRules`` of a decoder.
+  // It is never nil: the protocol requires the failable initializer.
+  public static let statementRules = CodingUserInfoKey(rawValue: "Sqlable.StatementRules").unsafelyUnwrapped
+}
+
+extension StatementRules {
+  static func of(_ decoder: any Decoder) throws -> StatementRules {
+    guard let value = decoder.userInfo[.statementRules] else { return StatementRules() }
+    guard let rules = value as? StatementRules else {
+      throw SqlError.misuse("the decoder's userInfo[.statementRules] is not a StatementRules value")
+    }
+    return rules
+  }
+
+  /// Returns the name of a table as the program spells it. Throws if the table is neither the model's own nor allowed.
+  func spelling(of name: String, own: String) throws -> String {
+    if name.isSameName(as: own) { return own }
+    if tables.contains(where: name.isExactly) { return name }
+    // The least of several spellings, so that the result does not depend on the order of a set.
+    guard let spelling = tables.filter(name.isSameName(as:)).min() else {
+      throw SqlError.invalidStatement("the decoder does not allow the statement's table").at(table: own)
+    }
+    return spelling
+  }
+}
+
+extension DecodedStatement {
+  var kind: StatementKind { tree.kind(isFirst: operation == .first) }
+}

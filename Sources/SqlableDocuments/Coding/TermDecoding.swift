@@ -1,0 +1,346 @@
+// Terms from documents.
+
+import SqlableCore
+import SqlableQueries
+
+extension DocumentDecoder {
+  /// Reads a term of a query with these tables.
+  func term(_ document: Document, _ scope: Scope) throws -> SqlExpression {
+    let levels = document.levels
+    try begin(levels)
+    defer { end(levels) }
+    if let value = try value(document) { return SqlExpression(value) }
+    guard case .object(let members) = document else { throw failure("a term must be text, an integer or an object") }
+    if members.count == 1, let operation = SqlExpression.BinaryOperator.byKey[members[0].key] {
+      enter(members[0].key)
+      let term = try binary(operation, members[0].value, scope)
+      leave()
+      return term
+    }
+    let (form, value, others) = try form(of: members)
+    enter(form.rawValue)
+    let term = try term(form, value, others, scope)
+    leave()
+    return term
+  }
+
+  /// The form of a term, its value, and its other members.
+  private func form(of members: [Document.Member]) throws -> (TermForm, Document, [Document.Member]) {
+    var found: (form: TermForm, value: Document)?
+    for member in members {
+      guard let form = TermForm.byKey[member.key] else { continue }
+      guard found == nil else { throw failure("a term has two forms") }
+      found = (form, member.value)
+    }
+    guard let found else { throw failure("it is no term: none of its keys is a form of a term") }
+    var others: [Document.Member] = []
+    if members.count > 1 {
+      others = members.filter { $0.key != found.form.rawValue }
+      for member in others where !found.form.otherKeys.contains(member.key) {
+        enter(member.key)
+        throw failure("a term has an unknown key")
+      }
+    }
+    return (found.form, found.value, others)
+  }
+
+  private func term(
+    _ form: TermForm, _ value: Document, _ others: [Document.Member], _ scope: Scope
+  ) throws -> SqlExpression {
+    // Each form has its own function: all their temporaries in one frame would use too much stack per level.
+    switch form {
+    case .null, .integer, .real, .blob: throw failure("a value has an unknown key")
+    case .parameter: return try parameter(value)
+    case .column: return try column(value, others, scope)
+    case .and, .or: return try chain(form, value, scope)
+    case .not, .negative, .isNull, .isNotNull, .inverted, .date, .unixSeconds: return try unary(form, value, scope)
+    case .between: return try between(value, scope)
+    case .in: return try isIn(value, scope)
+    case .like: return try like(value, others, scope)
+    case .collate: return try collate(value, others, scope)
+    case .function: return try call(builtIn: value, others, scope)
+    case .registered: return try call(registered: value, others, scope)
+    case .case: return try choice(value, others, scope)
+    case .cast: return try cast(value, others, scope)
+    case .datePart: return try datePart(value, others, scope)
+    case .strftime: return try strftime(value, scope)
+    case .shift: return try shift(value, others, scope)
+    case .startOf: return try startOf(value, others, scope)
+    case .row: throw failure("a row value stands beside another one, or on the left of IN with a query")
+    case .query, .exists, .count: return try subquery(form, value, scope)
+    case .matches, .search, .weighting, .rank, .snippet, .highlight:
+      return try fullText(form, value, others, scope)
+    }
+  }
+
+  private func chain(_ form: TermForm, _ value: Document, _ scope: Scope) throws -> SqlExpression {
+    let terms = try operands(value, scope)
+    guard !terms.isEmpty else { throw failure("AND or OR without terms") }
+    return try made(form == .and ? .all(TermChain(terms)) : .any(TermChain(terms)))
+  }
+
+  private func unary(_ form: TermForm, _ value: Document, _ scope: Scope) throws -> SqlExpression {
+    let operand = try term(value, scope)
+    switch form {
+    case .not: return try made(.not(operand))
+    case .negative: return try made(.negative(operand))
+    case .isNull: return try made(.isNull(operand))
+    case .isNotNull: return try made(.isNotNull(operand))
+    case .date: return try made(.special(.init(form: .day, terms: [operand])))
+    case .unixSeconds: return try made(.special(.init(form: .unixSeconds, terms: [operand])))
+    default: return try made(.special(.init(form: .inverted, terms: [operand])))
+    }
+  }
+
+  private func subquery(_ form: TermForm, _ value: Document, _ scope: Scope) throws -> SqlExpression {
+    let query = try query(value, outer: scope)
+    let kind: SqlExpression.QueryTerm.Kind = form == .query ? .scalar : form == .count ? .count : .exists
+    return try made(.query(.init(kind: kind, query: query)))
+  }
+
+  /// The term, unless it is nested too deeply.
+  func made(_ node: SqlExpression.Node) throws -> SqlExpression {
+    let term = SqlExpression(node)
+    if case .invalid(let invalid) = term.node { throw invalid.error }
+    return term
+  }
+
+  func terms(_ document: Document, _ what: String, _ scope: Scope) throws -> [SqlExpression] {
+    try each(list(document, what)) { try term($0, scope) }
+  }
+
+  private func operands(_ document: Document, _ scope: Scope) throws -> [SqlExpression] {
+    try terms(document, "the terms of AND and OR", scope)
+  }
+
+  func terms(_ count: Int, _ document: Document, _ scope: Scope) throws -> [SqlExpression] {
+    let terms = try terms(document, "it", scope)
+    guard terms.count == count else { throw failure("it takes \(count) terms, not \(terms.count)") }
+    return terms
+  }
+
+  func other(_ key: String, _ others: [Document.Member]) -> Document? { others.first { $0.key == key }?.value }
+
+  /// Reads another member of a term at its place; nil without one.
+  func other<Part>(
+    _ key: String, _ others: [Document.Member], _ read: (Document) throws -> Part
+  ) throws -> Part? {
+    guard let document = other(key, others) else { return nil }
+    leave()
+    enter(key)
+    return try read(document)
+  }
+
+  func required<Part>(
+    _ key: String, _ others: [Document.Member], _ read: (Document) throws -> Part
+  ) throws -> Part {
+    guard let part = try other(key, others, read) else { throw failure("it lacks the key \(key)") }
+    return part
+  }
+
+  // MARK: Columns and operators
+
+  private func parameter(_ document: Document) throws -> SqlExpression {
+    let name = try text(document, "the name of a parameter")
+    parameters.insert(ByBytes(wrappedValue: name))
+    if let value = arguments?[ByBytes(wrappedValue: name)] { return SqlExpression(value) }
+    return SqlExpression(.parameter(name), size: SqlExpression.Size())
+  }
+
+  private func column(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
+    let name = try text(document, "the name of a column")
+    let model = try other("model", others) { try text($0, "the name of a model") }
+    if let model {
+      guard other("of", others) == nil else { throw failure("a column is of a table or of a model, not both") }
+      return try column(name, of: self.model(model)).expression
+    }
+    guard let qualifier = try other("of", others, { try text($0, "the name of a table") }) else {
+      if scope.isFree { return leaf(.column(.named(name))) }
+      guard scope.sources.count == 1 else {
+        throw failure("a query of several tables must say of which a column is: \"of\"")
+      }
+      return try column(name, of: scope.sources[0])
+    }
+    var scope: Scope? = scope
+    while let current = scope {
+      if let source = current.sources.first(where: { $0.name.isExactly(qualifier) }) {
+        return try column(name, of: source)
+      }
+      if current.isFree { return leaf(.qualified(alias: qualifier, .named(name))) }
+      scope = current.outer
+    }
+    throw failure("the query has no table of this name")
+  }
+
+  private func leaf(_ node: SqlExpression.Node) -> SqlExpression { SqlExpression(node, size: SqlExpression.Size()) }
+
+  private func column(_ name: String, of source: SelectQuery.Source) throws -> SqlExpression {
+    let column = try column(name, of: source.table)
+    guard let alias = source.alias else { return leaf(.column(ColumnReference(column))) }
+    // The columns of JSON's elements have no declaration that fits their values.
+    if case .call = source.kind { return leaf(.qualified(alias: alias, .named(name))) }
+    return leaf(.qualified(alias: alias, ColumnReference(column)))
+  }
+
+  func column(_ name: String, of table: TableInfo) throws -> Column {
+    // Named queries and the elements of JSON have columns that no policy knows.
+    if let access, let known = access.tables[ByBytes(wrappedValue: table.name)], known.info === table {
+      guard let column = known.columns[ByBytes(wrappedValue: name)] else { throw DocumentAccess.refusal }
+      return column
+    }
+    guard let position = table.position(named: name) else {
+      throw SqlError(
+        .schema(.missingColumn(name)), message: "table \(table.name) has no column \(name)", table: table.name,
+        column: name)
+    }
+    return table.columns[position]
+  }
+
+  private func binary(
+    _ operation: SqlExpression.BinaryOperator, _ document: Document, _ scope: Scope
+  ) throws -> SqlExpression {
+    let documents = try list(document, "the terms of an operator")
+    guard documents.count == 2 else { throw failure("an operator takes 2 terms, not \(documents.count)") }
+    enter(0)
+    let row = operation.isComparison ? try row(documents[0], scope) : nil
+    let left = try row ?? term(documents[0], scope)
+    leave()
+    enter(1)
+    let right: SqlExpression
+    if let count = row?.rowTerms?.count {
+      guard let other = try self.row(documents[1], scope), other.rowTerms?.count == count else {
+        throw failure("a row value is compared with one of as many terms")
+      }
+      right = other
+    } else {
+      right = operation.takesConstant ? try path(documents[1]) : try term(documents[1], scope)
+    }
+    leave()
+    return try binary(operation, left, right, scope)
+  }
+
+  // By itself: its temporaries in the frame above would use too much stack per level.
+  @inline(never)
+  private func binary(
+    _ operation: SqlExpression.BinaryOperator, _ left: SqlExpression, _ right: SqlExpression, _ scope: Scope
+  ) throws -> SqlExpression {
+    if let own = left.rowTerms, let others = right.rowTerms {
+      for pair in zip(own, others) { try SqlExpression.checkCompared([pair.0, pair.1], scope) }
+    } else if operation.isComparison {
+      try SqlExpression.checkCompared([left, right], scope)
+    }
+    if operation == .matchesGlob || operation == .matchesRegexp { try right.checkIsPattern(scope) }
+    if operation == .matchesRegexp, case .value(.text(let pattern)) = right.node { _ = try RegularExpression(pattern) }
+    if let defect = SqlExpression.defect(of: operation, left, right) { throw defect.error }
+    return try made(.binary(operation, left, right))
+  }
+
+  /// A row value; nil for any other term.
+  private func row(_ document: Document, _ scope: Scope) throws -> SqlExpression? {
+    guard case .object(let members) = document, members.count == 1, members[0].key == TermForm.row.rawValue else {
+      return nil
+    }
+    enter(members[0].key)
+    let terms = try terms(members[0].value, "the terms of a row value", scope)
+    guard (2...100).contains(terms.count) else { throw failure("a row value has 2 to 100 terms") }
+    leave()
+    return try made(.special(.init(form: .row, terms: terms)))
+  }
+
+  private func between(_ document: Document, _ scope: Scope) throws -> SqlExpression {
+    let terms = try terms(3, document, scope)
+    try SqlExpression.checkCompared(terms, scope)
+    return try made(.between(terms[0], terms[1], terms[2]))
+  }
+
+  private func isIn(_ document: Document, _ scope: Scope) throws -> SqlExpression {
+    let documents = try list(document, "the terms of IN")
+    guard documents.count == 2 else { throw failure("IN takes a term, and a list or a query") }
+    enter(0)
+    let left = try row(documents[0], scope) ?? term(documents[0], scope)
+    leave()
+    enter(1)
+    let term = try isIn(left, documents[1], scope)
+    leave()
+    return term
+  }
+
+  private func isIn(_ left: SqlExpression, _ document: Document, _ scope: Scope) throws -> SqlExpression {
+    guard case .list(let values) = document, left.rowTerms == nil else {
+      let term = left.isIn(try query(document, outer: scope))
+      if case .invalid(let invalid) = term.node { throw invalid.error }
+      return term
+    }
+    try checkList(values.count)
+    let list = try each(values) { document in
+      let value = try value(required: document)
+      try SqlExpression.checkCompared([left, SqlExpression(value)], scope)
+      return value
+    }
+    return try made(.isIn(left, list))
+  }
+
+  private func like(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
+    let terms = try terms(2, document, scope)
+    try terms[1].checkIsPattern(scope)
+    let escape = try other("escape", others) { try text($0, "the escape of LIKE") }
+    return try made(.like(terms[0], terms[1], escape: escape ?? ""))
+  }
+
+  private func collate(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
+    let term = try term(document, scope)
+    let name = try required("as", others) { try self.name($0, "the name of a collation") }
+    let collation = Collate(rawValue: name)
+    if case .named = collation { try checkRegistered(name) }
+    return try made(.collate(term, collation))
+  }
+
+  /// A path within JSON, from its keys and positions.
+  func path(_ document: Document) throws -> SqlExpression {
+    let steps = try each(list(document, "a path within JSON")) { step -> JSONStep in
+      switch step {
+      case .text(let key): return .key(key)
+      case .integer(let position):
+        guard let position = Int(exactly: position) else { break }
+        return .position(position)
+      case .null: return .end
+      default: break
+      }
+      throw failure("a step within JSON must be a key, a position, or null for the end")
+    }
+    let path = SqlExpression.path(steps)
+    if case .invalid(let invalid) = path.node { throw invalid.error }
+    return path
+  }
+
+  func order(_ document: Document, _ scope: Scope) throws -> [OrderTerm] {
+    try each(list(document, "an order")) { document in
+      guard case .object(let members) = document, members.count == 1,
+        let direction = OrderTerm.Direction(rawValue: members[0].key)
+      else { throw failure("a term of an order must be an object with asc, desc, ascNullsLast or descNullsFirst") }
+      enter(direction.rawValue)
+      let term = try term(members[0].value, scope)
+      leave()
+      return OrderTerm(expression: term, direction: direction)
+    }
+  }
+}
+
+extension Document {
+  /// The levels that a term counts as. Operators stand in long chains, and their frames are small.
+  fileprivate var levels: Int {
+    guard case .object(let members) = self else { return 1 }
+    return members.contains { $0.key.isSmall } ? 1 : 2
+  }
+}
+
+extension String {
+  /// Whether it is the key of a column, an operator or a collation.
+  fileprivate var isSmall: Bool {
+    switch TermForm.byKey[self] {
+    case .column, .not, .negative, .isNull, .isNotNull, .collate: true
+    case nil: SqlExpression.BinaryOperator.byKey[self] != nil
+    default: false
+    }
+  }
+}

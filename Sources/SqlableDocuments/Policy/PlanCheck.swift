@@ -1,0 +1,140 @@
+// What a run would cost, found before it.
+
+import SqlableCore
+import SqlableQueries
+
+extension SqliteDatabase {
+  /// Throws if the plan of one of the work's statements visits all rows of a table that has more than `count`.
+  func checkPlans(of work: some Runnable, visitingAtMost count: Int) throws {
+    guard let work = work as? any StatementTrees else { return }
+    for statement in try work.statements() { try checkPlan(of: statement, visitingAtMost: count) }
+  }
+
+  private func checkPlan(of statement: TreeStatement, visitingAtMost count: Int) throws {
+    // A statement that can't be run throws when it is.
+    guard let written = try? statement.explained() else { return }
+    let tree = statement.tree
+    // A plan may depend on values: a LIKE, or an index of some rows. SQLite takes such a plan where it is cheaper than
+    // the one without values; so if this one visits few rows, that one does too.
+    let visits = try running { connection in
+      try connection.plans.visits(of: written.sql, in: connection.schemaState()) {
+        let unbound = StatementWithValues(sql: written.sql, parameters: ParameterBuffer())
+        return tree.visits(in: try connection.plan(of: unbound))
+      }
+    }
+    guard try !visits.isEmpty && has(moreRowsThan: count, in: visits, tree) else { return }
+    guard try !has(moreRowsThan: count, in: tree.visits(in: plan(of: written)), tree) else {
+      throw SqlError.invalidStatement("the policy does not allow a scan of so many rows")
+    }
+  }
+}
+
+extension StatementTree {
+  /// The tables of which its plan visits every row, by their names in the statement; none if it ends before.
+  fileprivate func visits(in plan: QueryPlan) -> [String] {
+    if case .select(let query) = self, query.stopsEarly, !plan.sorts { return [] }
+    return plan.visits
+  }
+
+  /// Every table that it uses, with its name there; those of subqueries included.
+  fileprivate var tables: [(name: String, table: TableInfo)] {
+    var tables: [(name: String, table: TableInfo)] = []
+    func add(_ name: String, _ table: TableInfo) {
+      guard !tables.contains(where: { $0.table === table && $0.name.isSameName(as: name) }) else { return }
+      tables.append((name, table))
+    }
+    func add(_ source: SelectQuery.Source) { if source.kind == .table { add(source.name, source.table) } }
+    func add(_ term: SqlExpression) { term.visit({ _ in }, add) }
+    func add(_ selection: RowSelection) {
+      selection.filter.map(add)
+      let rest = selection.rest.value
+      for term in rest.order { add(term.expression) }
+      for count in [rest.limit, rest.offset] { count?.term.map(add) }
+    }
+    switch self {
+    case .select(let query): query.visit({ _ in }, add)
+    case .insert(let query):
+      query.rest.value.source?.visit({ _ in }, add)
+      for upsert in query.rest.value.upserts {
+        for assignment in upsert.assignments { add(assignment.value) }
+        upsert.condition.map(add)
+      }
+    case .update(let query):
+      for source in query.tables {
+        add(source)
+        source.condition.map(add)
+        if case .defined(let definition) = source.kind { definition.visit({ _ in }, add) }
+      }
+      add(query.selection)
+      for assignment in query.rest.value.assignments { add(assignment.value) }
+    case .delete(let query):
+      add(query.table.name, query.table)
+      add(query.selection)
+    }
+    if case .terms(let terms) = returned { terms.forEach(add) }
+    return tables
+  }
+}
+
+extension QueryPlan {
+  /// The tables of which every row is visited, with or without an index, by their names in the statement.
+  fileprivate var visits: [String] {
+    scans
+      + steps.compactMap { step in
+        guard step.detail.begins(with: "SCAN ") else { return nil }
+        return step.detail.suffix(after: "SCAN ")?.prefix(before: " USING ")
+      }
+  }
+
+  fileprivate var sorts: Bool { steps.contains { $0.detail.begins(with: "USE TEMP B-TREE") } }
+}
+
+extension SelectQuery {
+  /// Whether it ends after the rows of its limit, if nothing sorts them.
+  fileprivate var stopsEarly: Bool {
+    guard form == .rows, limit != nil else { return false }
+    let clauses = clauses
+    return clauses.sources.count == 1 && clauses.sources[0].kind == .table && clauses.filter == nil
+      && clauses.having == nil && clauses.groups.isEmpty && !clauses.isDistinct && clauses.compounds.isEmpty
+      && clauses.results.allSatisfy(\.isOfColumns)
+  }
+}
+
+extension SelectQuery.Result {
+  /// Whether it consists of columns: an aggregate or a window would need all rows.
+  fileprivate var isOfColumns: Bool {
+    switch self {
+    case .term(let term):
+      switch term.node {
+      case .column, .qualified: true
+      default: false
+      }
+    case .model(_, let replaced): replaced.isEmpty
+    case .table: false
+    }
+  }
+}
+
+extension SqliteDatabase {
+  /// Whether one of the tables, by their names in a statement, has more than `count` rows.
+  fileprivate func has(moreRowsThan count: Int, in names: [String], _ tree: StatementTree) throws -> Bool {
+    // Queries beside each other may use one name for several tables.
+    try tree.tables.contains { name, table in
+      try names.contains(where: name.isSameName) && has(moreRowsThan: count, table)
+    }
+  }
+
+  /// Whether a table has more than `count` rows.
+  fileprivate func has(moreRowsThan count: Int, _ table: TableInfo) throws -> Bool {
+    let name = String(decoding: table.quotedName, as: UTF8.self)
+    let connection = try openConnection()
+    if table.keyIsRowid {
+      // The first and the last key are found at once, and most tables have few gaps.
+      let key = String(decoding: table.columns[table.key[0]].name.quotedBytes(), as: UTF8.self)
+      let span = "(SELECT max(\(key)) FROM \(name)) - (SELECT min(\(key)) FROM \(name))"
+      guard try connection.pragma("SELECT coalesce(\(span) >= \(count), 0)") == "1" else { return false }
+    }
+    let some = "SELECT 1 FROM \(name) LIMIT \(count) + 1"
+    return try connection.pragma("SELECT count(*) > \(count) FROM (\(some))") == "1"
+  }
+}

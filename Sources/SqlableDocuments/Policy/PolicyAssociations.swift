@@ -1,0 +1,81 @@
+// What a policy checks in associated rows, and adds to them.
+
+import SqlableCore
+import SqlableQueries
+
+extension DecodedIncluding {
+  /// The read as the policy allows it. Throws if it does not.
+  func restricted(by policy: StatementPolicy) throws -> DecodedIncluding {
+    DecodedIncluding(
+      read: try read.restricted(by: policy), levels: try levels.restricted(by: policy, at: read.operation.rawValue))
+  }
+}
+
+extension [AssociationLevel] {
+  fileprivate func restricted(by policy: StatementPolicy, at place: String) throws -> [AssociationLevel] {
+    try enumerated().map { try $1.restricted(by: policy, at: "\(place).including[\($0)]") }
+  }
+}
+
+extension AssociationLevel {
+  fileprivate func restricted(by policy: StatementPolicy, at place: String) throws -> AssociationLevel {
+    var level = self
+    do { try level.restrict(by: policy) } catch var error as SqlError {
+      error.documentPath = [place, error.documentPath].compactMap { $0 }.joined(separator: ".")
+      throw error
+    }
+    level.below = try below.restricted(by: policy, at: place)
+    return level
+  }
+
+  private mutating func restrict(by policy: StatementPolicy) throws {
+    let check = PolicyCheck(policy)
+    var asked = query
+    if case .value(let aggregate) = form {
+      try check.require(.aggregates)
+      asked.clauses.results = [.term(aggregate)]
+    }
+    try check.check(asked, .used(.result))
+    try checkPath(by: check)
+    // SQLite would refuse them when the query runs.
+    let terms = query.clauses.order.map(\.expression) + [query.filter].compactMap(\.self)
+    guard !terms.contains(where: \.hasAggregateOrWindow) else { throw DocumentAccess.refusal }
+    // The table between is joined when the query runs; its condition is one on the rows.
+    if let link = path.link { query.clauses.sources.append(SelectQuery.Source(table: link)) }
+    query = try query.restricted(by: policy)
+    if case .value(let aggregate) = form { form = .value(try aggregate.restricted(by: policy)) }
+    if path.link != nil { query.clauses.sources.removeLast() }
+    guard form == .rows, !hasOneRow else { return }
+    // The first of several that are referred to must not depend on what is hidden.
+    if case .referred = path { query.takeFirst() } else { query.restrictLimit(to: policy.limits.rows) }
+    query.orderFully()
+  }
+
+  /// Whether a row refers to the key of the rows, so that there is one at most.
+  private var hasOneRow: Bool {
+    guard case .referred(_, let key?) = path, query.table.key.count == 1 else { return false }
+    return query.table.position(of: key) == query.table.key[0]
+  }
+
+  /// Throws unless the policy allows to compare the columns that show by how many rows there are; those of whole rows
+  /// may be read.
+  private func checkPath(by check: PolicyCheck) throws {
+    var shown: [(ColumnReference, TableInfo)] = []
+    switch path {
+    case .linked(let link, let from, let to): shown = [(from, link), (to, link)]
+    case .referring(let column, _) where form != .rows: shown = [(column, query.table)]
+    case .referring, .referred: break
+    }
+    for (column, table) in shown {
+      _ = try check.policy.rules(of: table)
+      try check.check(condition: SqlExpression(.column(ColumnReference(table.foundColumn(column)))))
+    }
+  }
+}
+
+extension SqlExpression {
+  fileprivate var hasAggregateOrWindow: Bool {
+    if case .call(let call) = node, call.window != nil { return true }
+    return hasAggregate || node.hasTerm(where: \.hasAggregateOrWindow)
+  }
+}

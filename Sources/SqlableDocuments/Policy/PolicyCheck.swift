@@ -1,0 +1,308 @@
+import SqlableCore
+
+/// Checks a decoded statement against a policy, term by term.
+struct PolicyCheck {
+  let policy: StatementPolicy
+
+  init(_ policy: StatementPolicy) { self.policy = policy }
+
+  /// What a term is for, and so what its columns must be allowed for.
+  enum Use {
+    case result
+    case order
+    case condition(FilterOperation)
+  }
+
+  func require(_ feature: StatementPolicy.Feature) throws {
+    guard policy.features.contains(feature) else { throw DocumentAccess.refusal }
+  }
+
+  // MARK: Queries
+
+  /// What becomes of the rows of a query.
+  enum Results {
+    case used(Use)
+    /// Only whether there are any matters.
+    case existence
+  }
+
+  func check(_ query: SelectQuery, _ results: Results) throws {
+    let clauses = query.clauses
+    var results = results
+    // How many rows there are, then depends on whether they are equal.
+    if case .existence = results, clauses.isDistinct || !clauses.compounds.isEmpty {
+      results = .used(.condition(.equality))
+    }
+    if clauses.sources.isEmpty { try at("values") { try require(.literalRows) } }
+    try at("values") { for row in clauses.rows { for term in row { try check(term, .result) } } }
+    try at("from") {
+      if clauses.sources.count > 1 { try require(.joins) }
+      for source in clauses.sources { try check(source) }
+    }
+    try at("select") { for result in clauses.results { try check(result, clauses, results) } }
+    if clauses.isDistinct { try at("distinct") { try require(.distinct) } }
+    if let filter = clauses.filter { try at("where") { try check(condition: filter) } }
+    try at("groupBy") {
+      if !clauses.groups.isEmpty { try require(.aggregates) }
+      for term in clauses.groups { try check(term, .result) }
+    }
+    if let having = clauses.having { try at("having") { try check(condition: having) } }
+    try at("compounds") {
+      if !clauses.compounds.isEmpty { try require(.compounds) }
+      for compound in clauses.compounds { try check(compound.query, results) }
+    }
+    try at("orderBy") { for term in clauses.order { try check(term.expression, .order) } }
+    guard clauses.limit?.number ?? 0 <= policy.limits.rows, clauses.offset?.number ?? 0 <= policy.limits.offset else {
+      throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
+    }
+    if let limit = clauses.limit?.term { try at("limit") { try check(limit, .result) } }
+    // How large it will be is not known.
+    if clauses.offset?.term != nil { try at("offset") { throw DocumentAccess.refusal } }
+  }
+
+  /// Adds the clause to an error that `body` throws: of clauses within each other the outermost, whose place in the
+  /// document is known.
+  private func at(_ clause: String, _ body: () throws -> Void) throws {
+    do { try body() } catch var error as SqlError {
+      error.documentPath = clause
+      throw error
+    }
+  }
+
+  private func check(_ source: SelectQuery.Source) throws {
+    // It could show which indexes there are, and make a slow plan.
+    if source.indexHint != nil { throw DocumentAccess.refusal }
+    // A condition of the policy would read it in place of the table that it names.
+    for name in [source.alias, source.queryName].compactMap(\.self) where policy.index.conditionNames.contains(name) {
+      throw DocumentAccess.refusal
+    }
+    switch source.kind {
+    case .table: if source.isSearched { try require(.fullText) }
+    case .defined(let query):
+      try require(.namedQueries)
+      try check(query, .used(.result))
+    case .named: try require(.namedQueries)
+    case .call(let call):
+      try require(.json)
+      for term in call.node.terms { try check(term, .result) }
+    }
+    if let condition = source.condition { try check(condition: condition) }
+  }
+
+  private func check(_ result: SelectQuery.Result, _ clauses: SelectQuery.Clauses, _ results: Results) throws {
+    switch (result, results) {
+    case (.term(let term), .used(let use)): try check(term, use)
+    case (.term(let term), .existence): try check(term, .condition(.equality))
+    case (.model(let index, let replaced), .used(let use)):
+      for replacement in replaced { try check(replacement.term, use) }
+      // The columns of named queries were allowed where those are made.
+      guard let rules = policy.index.rules[ObjectIdentifier(clauses.sources[index].table)] else { return }
+      for position in rules.table.columns.indices { try check(position, of: rules, use) }
+    case (.model(_, let replaced), .existence):
+      for replacement in replaced { try check(replacement.term, .condition(.equality)) }
+    case (.table, _): throw DocumentAccess.refusal
+    }
+  }
+
+  // MARK: Terms
+
+  func check(condition: SqlExpression) throws { try check(condition, .condition(.equality)) }
+
+  /// Checks a term; what a condition says of its operands must be allowed, whatever the condition is for.
+  func check(_ term: SqlExpression, _ use: Use) throws {
+    switch term.node {
+    case .value: return
+    case .parameter: try require(.parameters)
+    case .column(let reference), .qualified(_, let reference):
+      // The columns of named queries and of JSON's elements were allowed where those are made.
+      guard let column = reference.definition.flatMap({ policy.index.columns[ObjectIdentifier($0)] }) else { return }
+      try check(column.position, of: column.rules, use)
+    case .all(let terms), .any(let terms): for term in terms { try check(term, use) }
+    case .not(let operand), .isNull(let operand), .isNotNull(let operand): try check(operand, .condition(.equality))
+    case .between(let operand, let low, let high):
+      try check(operand, .condition(.comparison))
+      try check(low, .condition(.comparison))
+      try check(high, .condition(.comparison))
+    case .isIn(let operand, _): try check(operand, .condition(.equality))
+    case .like(let operand, let pattern, _):
+      try check(operand, .condition(.pattern))
+      try check(pattern, .condition(.pattern))
+    case .collate(let operand, _): try check(operand, use)
+    case .negative(let operand):
+      try require(.arithmetic)
+      try check(operand, use)
+    case .binary(let operation, let left, let right):
+      let use = try self.use(ofOperandsOf: operation, use)
+      if operation == .matchesRegexp, case .value(.text(let pattern)) = right.node {
+        guard pattern.utf8.count <= policy.limits.patternBytes ?? .max else { throw DocumentAccess.refusal }
+      }
+      try check(left, use)
+      try check(right, use)
+    case .call(let call): try check(call, use)
+    case .special(let special): try check(special, use)
+    case .query(let query): try check(query, use)
+    case .invalid(let invalid): throw invalid.error
+    }
+  }
+
+  private func check(_ position: Int, of rules: TableRules, _ use: Use) throws {
+    let isAllowed =
+      switch use {
+      case .result: rules.readable.contains(position)
+      case .order: rules.sortable.contains(position)
+      case .condition(let operation): rules.filterable[position]?.contains(operation) == true
+      }
+    guard isAllowed else { throw DocumentAccess.refusal }
+  }
+
+  private func use(ofOperandsOf operation: SqlExpression.BinaryOperator, _ use: Use) throws -> Use {
+    switch operation {
+    case .equal, .notEqual, .isSame, .isNotSame: return .condition(.equality)
+    case .less, .lessOrEqual, .greater, .greaterOrEqual: return .condition(.comparison)
+    case .matchesGlob: return .condition(.pattern)
+    case .matchesRegexp:
+      try require(.regularExpressions)
+      return .condition(.pattern)
+    case .json, .jsonValue: try require(.json)
+    case .plus, .minus, .times, .divided, .remainder, .concatenated, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight:
+      try require(.arithmetic)
+    }
+    return use
+  }
+
+  private func check(_ call: SqlExpression.Call, _ use: Use) throws {
+    for argument in call.arguments { try check(argument, use) }
+    try checkLengths(call)
+    for term in call.order { try check(term.expression, .order) }
+    if let filter = call.filter { try check(condition: filter) }
+    guard let window = call.window else { return }
+    try require(.windows)
+    for term in window.partition { try check(term, .result) }
+    for term in window.order { try check(term.expression, .order) }
+  }
+
+  /// Throws if a function whose time grows with the product of two lengths has a second argument that is long, or not
+  /// a value. One call of it is a single step, which no limit of a run ends.
+  private func checkLengths(_ call: SqlExpression.Call) throws {
+    guard let facts = call.facts else { return }
+    if facts.constants == .format, policy.limits.argumentBytes != nil,
+      case .value(.text(let format)) = call.arguments.first?.node,
+      format.hasLongConversion
+    {
+      throw DocumentAccess.refusal
+    }
+    guard facts.has(.multipliesLengths), call.arguments.count > 1 else { return }
+    try check([call.arguments[1]], upTo: policy.limits.argumentBytes)
+  }
+
+  private func check(_ terms: [SqlExpression], upTo limit: Int?) throws {
+    guard let limit else { return }
+    for term in terms {
+      guard case .value(let value) = term.node, value.byteCount <= limit else { throw DocumentAccess.refusal }
+    }
+  }
+
+  private func check(_ special: SqlExpression.SpecialForm, _ use: Use) throws {
+    switch special.form {
+    case .choice:
+      try require(.arithmetic)
+      for (index, term) in special.terms.enumerated() {
+        let isCondition = index.isMultiple(of: 2) && index < special.terms.count - 1
+        try check(term, isCondition ? .condition(.equality) : use)
+      }
+      return
+    case .cast, .inverted: try require(.arithmetic)
+    // Its columns are compared, as the operator that it stands beside says.
+    case .row: break
+    case .datePart, .dateFormat, .day, .shifted, .shiftedBy, .startOf, .unixSeconds: try require(.dates)
+    // No document has it, and it may read anything.
+    case .fragment: throw DocumentAccess.refusal
+    case .fullText(let term):
+      try require(.fullText)
+      if term.isOfText { try require(.excerpts) }
+      if term.isOfQuery { try check(special.terms, upTo: policy.limits.searchBytes) }
+      // A search looks into all columns of the index.
+      guard let rules = policy.tables.first(where: { $0.table.isOfSameModel(as: term.table) }),
+        let index = rules.table.fullText
+      else { throw DocumentAccess.refusal }
+      for position in index.columns.compactMap({ rules.table.position(of: $0.definition) }) {
+        try check(position, of: rules, .condition(.pattern))
+        if term.isOfText { try check(position, of: rules, .result) }
+      }
+    }
+    for term in special.terms { try check(term, use) }
+  }
+
+  private func check(_ query: SqlExpression.QueryTerm, _ use: Use) throws {
+    try require(.subqueries)
+    switch query.kind {
+    case .exists: try check(query.query, .existence)
+    case .count:
+      try require(.aggregates)
+      try check(query.query, .existence)
+    case .scalar: try check(query.query, .used(use))
+    case .isIn:
+      if let term = query.term { try check(term, .condition(.equality)) }
+      try check(query.query, .used(.condition(.equality)))
+    }
+  }
+
+  // MARK: Changes
+
+  /// Throws unless all of these columns may be given values.
+  func check(setting columns: some Sequence<ColumnReference>, of rules: TableRules) throws {
+    for column in columns {
+      guard let position = rules.table.position(of: column), rules.settable.contains(position) else {
+        throw DocumentAccess.refusal
+      }
+    }
+  }
+
+  func check(_ returned: Returned?, of rules: TableRules) throws {
+    switch returned {
+    case nil: return
+    case .rows: for position in rules.table.columns.indices { try check(position, of: rules, .result) }
+    case .terms(let terms): for term in terms { try check(term, .result) }
+    }
+  }
+}
+
+extension FullTextTerm {
+  /// Whether it gives parts of the indexed text.
+  fileprivate var isOfText: Bool {
+    switch form {
+    case .snippet, .highlight: true
+    case .matches, .search, .weighting, .rank: false
+    }
+  }
+
+  /// Whether its term is a full-text query.
+  fileprivate var isOfQuery: Bool {
+    switch form {
+    case .matches, .search: true
+    case .snippet, .highlight, .weighting, .rank: false
+    }
+  }
+}
+
+extension String {
+  /// Whether a format of `printf` has a width or a precision of more than four digits, or one that an argument gives:
+  /// `%.1000000000c` takes seconds, however short its result may be.
+  fileprivate var hasLongConversion: Bool {
+    var (isConversion, digits) = (false, 0)
+    for byte in utf8 {
+      switch byte {
+      case UInt8(ascii: "%"): (isConversion, digits) = (!isConversion, 0)
+      case _ where !isConversion: continue
+      case UInt8(ascii: "*"): return true
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digits += 1
+      case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: " "), UInt8(ascii: "#"),
+        UInt8(ascii: "!"), UInt8(ascii: ","), UInt8(ascii: "l"):
+        digits = 0
+      default: isConversion = false
+      }
+      if digits > 4 { return true }
+    }
+    return false
+  }
+}

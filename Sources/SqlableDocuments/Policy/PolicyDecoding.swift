@@ -1,0 +1,169 @@
+import FoundationEssentials
+import SqlableCore
+import SqlableQueries
+
+extension StatementPolicy {
+  /// Reads a statement of a model from JSON, as far as the policy allows it.
+  ///
+  /// ```swift
+  /// let search = try policy.statement(Statement<Bicycle, [Bicycle]>.self, json: body)
+  /// ```
+  ///
+  /// The statement has the conditions and the limit of the policy. Throws `.invalidStatement` for what the policy does
+  /// not allow, with the place in the document, and what ``Statement/init(json:rules:)`` throws.
+  public func statement<Model, Output>(
+    _ type: Statement<Model, Output>.Type, json: some ContiguousBytes
+  ) throws -> Statement<Model, Output> {
+    try decoded(json) { decoded, decoder in
+      guard !decoded.tree.returnsRows else { throw DocumentAccess.refusal }
+      return try Statement(decoded, decoder)
+    }
+  }
+
+  /// Reads a query of a value or model for each row from JSON, as far as the policy allows it.
+  public func statement<Row: SelectOutput>(_ type: Select<Row>.Type, json: some ContiguousBytes) throws -> Select<Row> {
+    try decoded(json) { decoded, decoder in
+      var description = ResultDescription()
+      try Row.describe(in: &description)
+      return Select(try decoder.query(decoded, description))
+    }
+  }
+
+  /// Reads a query of several values and models for each row from JSON, as far as the policy allows it.
+  @_disfavoredOverload
+  public func statement<each Value: SelectOutput>(
+    _ type: Select<(repeat each Value)>.Type, json: some ContiguousBytes
+  ) throws -> Select<(repeat each Value)> {
+    try decoded(json) { decoded, decoder in
+      var description = ResultDescription()
+      repeat try (each Value).describe(in: &description)
+      return Select(tuples: try decoder.query(decoded, description))
+    }
+  }
+
+  /// Reads a read with associated rows from JSON, as far as the policy allows it.
+  ///
+  /// ```swift
+  /// let people = try policy.statement(like: Person.read().including(Person.bikes), json: body)
+  /// // Including<Person, [Bicycle]>
+  /// ```
+  ///
+  /// `known` says which associations the document must have; see ``Including/init(json:like:rules:)``. The conditions
+  /// of the policy hold for the rows of each; its limit is one for each row above.
+  public func statement<Root, each Part>(
+    like known: Including<Root, repeat each Part>, json: some ContiguousBytes
+  ) throws -> Including<Root, repeat each Part> {
+    try reading(json) { document, decoder in
+      let decoded = try DecodedIncluding(document, like: known.levels, under: TableInfo.of(Root.self), by: decoder)
+      guard kinds.contains(.read) else { throw DocumentAccess.refusal }
+      return try Including(decoded.restricted(by: self), like: known, decoder)
+    }
+  }
+
+  /// Reads a statement of any of the policy's models from JSON, as far as the policy allows it.
+  public func statement(_ type: AnyStatement.Type = AnyStatement.self, json: some ContiguousBytes) throws
+    -> AnyStatement
+  {
+    try decoded(json) { decoded, decoder in try AnyStatement(decoded, decoder) }
+  }
+
+  /// Reads a document, checks it, and adds what the policy requires.
+  private func decoded<Result>(
+    _ json: some ContiguousBytes, _ body: (DecodedStatement, DocumentDecoder) throws -> Result
+  ) throws -> Result {
+    try reading(json) { document, decoder in
+      let decoded = try DecodedStatement(document, by: decoder)
+      guard kinds.contains(decoded.kind) else { throw DocumentAccess.refusal }
+      return try body(decoded.restricted(by: self), decoder)
+    }
+  }
+
+  private func reading<Result>(
+    _ json: some ContiguousBytes, _ body: (Document, DocumentDecoder) throws -> Result
+  ) throws -> Result {
+    if let defect = index.defect { throw defect }
+    guard json.withUnsafeBytes(\.count) <= limits.bytes else {
+      throw SqlError.invalidStatement("the document is larger than \(limits.bytes) bytes")
+    }
+    let decoder = DocumentDecoder([], StatementRules(kinds: kinds), access)
+    do { return try decoder.placing { try body(JSONReader.read(json), decoder) } } catch {
+      // The error of a condition of the policy would name what the policy hides.
+      for table in tables { try table.checkCondition() }
+      throw error
+    }
+  }
+
+  /// Whether a query that was checked can have others as its parts; `matches` is one in SQL.
+  var allowsQueriesInQueries: Bool {
+    !features.isDisjoint(with: [.subqueries, .namedQueries, .compounds, .fullText])
+  }
+
+  /// What a document may name and how large it may be.
+  var access: DocumentAccess {
+    var access = DocumentAccess()
+    access.tables = index.tables
+    access.functions = functions
+    access.allowsAggregates = features.contains(.aggregates)
+    access.allowsWindows = features.contains(.windows)
+    access.allowsJSON = features.contains(.json)
+    access.allowsNamedQueries = features.contains(.namedQueries)
+    access.registered = registered
+    (access.maximumNodes, access.maximumDepth, access.maximumList) = (limits.nodes, limits.depth, limits.list)
+    return access
+  }
+}
+
+extension StatementPolicy {
+  /// The rules of a table. Throws if the policy does not have it.
+  func rules(of table: TableInfo) throws -> TableRules {
+    guard let rules = index.rules[ObjectIdentifier(table)] else { throw DocumentAccess.refusal }
+    return rules
+  }
+}
+
+/// The tables and columns of a policy by their names and declarations.
+final class PolicyIndex: Sendable {
+  let tables: [ByBytes: DocumentAccess.Table]
+  /// The rules of each table, by its identity.
+  let rules: [ObjectIdentifier: TableRules]
+  /// The rules of each column, by its declaration.
+  let columns: [ObjectIdentifier: (rules: TableRules, position: Int)]
+  /// What SQLite may touch for the policy's statements, once it was asked.
+  let knownRights = Guarded<(source: RightsSource, rights: AccessRights)?>(nil)
+  /// The names in the conditions of its tables that one of a document could take the place of.
+  let conditionNames: ConditionNames
+  /// The error of rules that can't be what is meant.
+  let defect: SqlError?
+
+  init(_ all: [TableRules]) {
+    var tables: [ByBytes: DocumentAccess.Table] = [:]
+    var columns: [ObjectIdentifier: (rules: TableRules, position: Int)] = [:]
+    for rules in all {
+      var table = DocumentAccess.Table(info: rules.table)
+      for (position, column) in rules.table.columns.enumerated() {
+        columns[ObjectIdentifier(column.definition)] = (rules, position)
+        if rules.knows(position) { table.columns[ByBytes(wrappedValue: column.name)] = column }
+      }
+      tables[ByBytes(wrappedValue: rules.table.name)] = table
+    }
+    defect = all.compactMap(\.defect).first
+    conditionNames = ConditionNames(all.compactMap(\.condition))
+    (self.tables, self.columns) = (tables, columns)
+    rules = Dictionary(all.map { (ObjectIdentifier($0.table), $0) }) { first, _ in first }
+  }
+}
+
+/// What decides about rights besides the tables' rules.
+struct RightsSource: Equatable {
+  let features: Set<StatementPolicy.Feature>
+  let functions: Set<String>
+  let registered: Set<String>
+}
+
+extension TableRules {
+  /// Whether a document may name a column.
+  func knows(_ position: Int) -> Bool {
+    readable.contains(position) || sortable.contains(position) || settable.contains(position)
+      || filterable[position] != nil
+  }
+}

@@ -1,0 +1,81 @@
+// The order that a policy adds to queries: with a limit, which rows there are could otherwise depend on an index over
+// columns that it hides.
+
+import SqlableCore
+
+extension SelectQuery {
+  /// Orders rows that compare as equal in the query's own order, by what the query may read.
+  mutating func orderFully() {
+    let terms = termsToOrderBy
+    guard !terms.isEmpty else { return }
+    clauses.order.complete(with: terms)
+  }
+
+  /// What tells all rows apart that differ: the keys of the tables, or of combined and distinct rows all columns.
+  private var termsToOrderBy: [SqlExpression] {
+    let clauses = clauses
+    // The groups are in the order of what they are grouped by.
+    guard clauses.groups.isEmpty, !clauses.hasAggregates else { return [] }
+    guard clauses.compounds.isEmpty else { return clauses.isRecursive ? [] : clauses.combinedTerms }
+    return clauses.isDistinct ? clauses.resultTerms : clauses.sources.flatMap(\.keyTerms)
+  }
+}
+
+extension [OrderTerm] {
+  /// Adds the terms that it does not have.
+  mutating func complete(with terms: [SqlExpression]) {
+    for term in terms where !contains(where: { $0.expression == term }) {
+      append(OrderTerm(expression: term, direction: .asc))
+    }
+  }
+}
+
+extension SelectQuery.Source {
+  /// The key of a table, or all columns of a named query.
+  fileprivate var keyTerms: [SqlExpression] {
+    switch kind {
+    case .table: table.key.map(term)
+    // A recursion may have no end but the limit: it can't be sorted.
+    case .defined(let query) where query.clauses.isRecursive: []
+    case .defined, .named: table.columns.indices.map(term)
+    // The elements of a list have their own order.
+    case .call: []
+    }
+  }
+
+  func term(_ position: Int) -> SqlExpression {
+    let reference = ColumnReference(table.columns[position])
+    return SqlExpression(alias.map { .qualified(alias: $0, reference) } ?? .column(reference))
+  }
+}
+
+extension SelectQuery.Clauses {
+  /// Whether it is a recursion, or reads one: an order would be that in which it goes on.
+  fileprivate var isRecursive: Bool {
+    compounds.contains { $0.query.clauses.sources.contains { $0.kind == .named } }
+      || sources.contains { source in
+        if case .defined(let query) = source.kind { query.clauses.isRecursive } else { false }
+      }
+  }
+
+  /// The columns of combined queries: those of the first that has names for them.
+  fileprivate var combinedTerms: [SqlExpression] {
+    let named = sources.isEmpty ? compounds.first { !$0.query.clauses.sources.isEmpty }?.query.clauses : self
+    return named?.resultTerms ?? []
+  }
+
+  /// The columns of the result.
+  fileprivate var resultTerms: [SqlExpression] {
+    results.flatMap { result -> [SqlExpression] in
+      switch result {
+      case .term(let term): [term]
+      case .model(let index, let replaced):
+        sources[index].table.columns.indices.map { position in
+          replaced.first { sources[index].table.position(of: $0.column) == position }?.term
+            ?? sources[index].term(position)
+        }
+      case .table: []
+      }
+    }
+  }
+}

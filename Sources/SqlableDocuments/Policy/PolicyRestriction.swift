@@ -1,0 +1,270 @@
+// What a policy adds to a statement: the conditions of its tables, a limit, and an order that does not depend on what
+// it hides.
+
+import SqlableCore
+
+extension DecodedStatement {
+  /// The statement as the policy allows it. Throws if it does not.
+  func restricted(by policy: StatementPolicy) throws -> DecodedStatement {
+    let check = PolicyCheck(policy)
+    switch tree {
+    case .select(let query):
+      do { try check.check(query, query.form == .rows ? .used(.result) : .existence) } catch var error as SqlError {
+        error.documentPath = [operation.rawValue, error.documentPath].compactMap { $0 }.joined(separator: ".")
+        throw error
+      }
+      var restricted = try query.restricted(by: policy)
+      if query.form == .rows {
+        restricted.restrictLimit(to: policy.limits.rows)
+        restricted.orderFully()
+      }
+      return DecodedStatement(operation, .select(restricted), rows)
+    case .insert(let query): return DecodedStatement(operation, .insert(try checked(query, check)), rows)
+    case .update(var query):
+      // Rows of other tables could show, by what is stored, what a document may not see.
+      guard query.rest.value.sources.isEmpty, query.rest.value.indexHint == nil else { throw DocumentAccess.refusal }
+      let rules = try check.policy.rules(of: query.table)
+      try check.check(setting: query.rest.value.assignments.map(\.column), of: rules)
+      try check.check(setting: written(query.rest.value.columns, of: rules), of: rules)
+      for assignment in query.rest.value.assignments { try check.check(assignment.value, .result) }
+      try check.check(query.rest.value.returned, of: rules)
+      guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal }
+      // A constraint could replace rows that are not the document's to see.
+      if query.table.ignoresOrReplaces { query.conflict = .abort }
+      try query.selection.restrict(by: rules, check, query.extent)
+      query.rest.value.assignments = try query.rest.value.assignments.map {
+        Assignment(column: $0.column, value: try $0.value.restricted(by: policy))
+      }
+      if let returned = query.rest.value.returned { query.rest.value.returned = try returned.restricted(by: policy) }
+      return DecodedStatement(operation, .update(query), rows)
+    case .delete(var query):
+      guard query.rest.value.indexHint == nil else { throw DocumentAccess.refusal }
+      let rules = try check.policy.rules(of: query.table)
+      try check.check(query.rest.value.returned, of: rules)
+      try query.selection.restrict(by: rules, check, query.extent)
+      if let returned = query.rest.value.returned { query.rest.value.returned = try returned.restricted(by: policy) }
+      return DecodedStatement(operation, .delete(query), rows)
+    }
+  }
+
+  private init(_ operation: DocumentOperation, _ tree: StatementTree, _ rows: [StoredRow]) {
+    (self.operation, self.tree, self.rows) = (operation, tree, rows)
+  }
+
+  /// The columns that the rows of an insert or update give values, besides the key by which an update finds its row.
+  private func written(_ columns: [ColumnReference]?, of rules: TableRules) -> [ColumnReference] {
+    if let columns { return columns }
+    let names = Set(rows.flatMap { $0.values.keys.compactMap(\.wrappedValue) })
+    let isUpdate = if case .update = tree { true } else { false }
+    return names.compactMap { name in
+      let isKey = rules.table.position(named: name).map(rules.table.key.contains) == true
+      return isUpdate && isKey ? nil : .named(name)
+    }
+  }
+
+  private func checked(_ query: InsertQuery, _ check: PolicyCheck) throws -> InsertQuery {
+    var query = query
+    let rules = try check.policy.rules(of: query.table)
+    let rest = query.rest.value
+    // A document could store rows, or replace some, that are not its own to see.
+    guard rules.condition == nil, query.form != .query, query.form != .save, rest.upserts.isEmpty,
+      query.conflict == nil || query.conflict == .abort
+    else { throw DocumentAccess.refusal }
+    if query.table.ignoresOrReplaces { query.conflict = .abort }
+    // Also the values of columns that it does not write: a document has no other use for them.
+    try check.check(setting: written(nil, of: rules) + (rest.columns ?? []), of: rules)
+    try check.check(rest.returned, of: rules)
+    if let returned = rest.returned { query.rest.value.returned = try returned.restricted(by: check.policy) }
+    return query
+  }
+}
+
+extension Returned {
+  /// The same with the conditions of a policy in its subqueries, which may read other tables and rows.
+  fileprivate func restricted(by policy: StatementPolicy) throws -> Returned {
+    guard case .terms(let terms) = self else { return self }
+    return .terms(try terms.map { try $0.restricted(by: policy) })
+  }
+}
+
+extension RowSelection {
+  fileprivate mutating func restrict(by rules: TableRules, _ check: PolicyCheck, _ extent: ChangeExtent) throws {
+    if let filter { try check.check(condition: filter) }
+    for term in rest.value.order { try check.check(term.expression, .order) }
+    if !rest.isDefault {
+      try rest.value.restrictNumbers(check)
+      rest.value.order = try rest.value.order.map {
+        OrderTerm(expression: try $0.expression.restricted(by: check.policy), direction: $0.direction)
+      }
+      if isLimited { rest.value.order.complete(with: rules.table.key.map { rules.table.columns[$0].expression }) }
+    }
+    guard let condition = rules.condition else {
+      filter = try filter?.restricted(by: check.policy)
+      return
+    }
+    // A change of all rows can't have a condition.
+    guard extent != .all else { throw DocumentAccess.refusal }
+    // A change without a condition of its own must stay one that is refused.
+    guard let own = try filter?.restricted(by: check.policy) else {
+      if extent == .row || isLimited { filter = condition }
+      return
+    }
+    filter = own.mayThrow ? own.withoutConstants.guarded(by: condition.withoutConstants) : condition.and(own)
+  }
+}
+
+extension SelectQuery {
+  /// The same for a query in another one, of which only the first row may count.
+  fileprivate func restrictedPart(by policy: StatementPolicy, isFirstRow: Bool = false) throws -> SelectQuery {
+    var query = try restricted(by: policy)
+    if isFirstRow || query.isLimited { query.orderFully() }
+    return query
+  }
+
+  /// The query with the conditions of its tables, also of those in its subqueries.
+  func restricted(by policy: StatementPolicy) throws -> SelectQuery {
+    var query = self
+    try query.clauses.restrict(by: policy)
+    return query.withFences
+  }
+}
+
+extension SelectQuery.Clauses {
+  fileprivate mutating func restrict(by policy: StatementPolicy) throws {
+    if policy.allowsQueriesInQueries {
+      try mapTerms({ try $0.restricted(by: policy) }, { try $0.restrictedPart(by: policy) })
+    }
+    try addConditions(of: policy)
+  }
+
+  /// Adds the conditions of the tables: to the filter, or for a left join, which keeps the other rows, to its own.
+  private mutating func addConditions(of policy: StatementPolicy) throws {
+    // A right or full join would keep rows that a condition of its own hides, as rows without a match.
+    if sources.contains(where: \.join.keepsOwn) {
+      for index in sources.indices where try condition(ofSource: index, policy) != nil { throw DocumentAccess.refusal }
+      return
+    }
+    var own = try sources.indices.map { try condition(ofSource: $0, policy) }
+    guard own.contains(where: { $0 != nil }) else { return }
+    if hasThrowingConditions {
+      own = own.map { $0?.withoutConstants }
+      for index in sources.indices { sources[index].condition = sources[index].condition?.withoutConstants }
+      filter = filter?.withoutConstants
+    }
+    // The conditions of all rows, and what tells that no table before an index gives a row that is hidden.
+    var (all, visible): (SqlExpression?, SqlExpression?)
+    for index in sources.indices {
+      let isOptional = index > 0 && sources[index].join == .left
+      let visibleBefore = visible
+      if let condition = own[index] {
+        if !isOptional { all.and(condition) }
+        visible.and(try isOptional ? condition.or(isMissing(index, policy)) : condition)
+      }
+      guard index > 0 else { continue }
+      var conditions = isOptional ? visibleBefore : visible
+      if isOptional, let condition = own[index] { conditions.and(condition) }
+      guard let conditions else { continue }
+      if let joined = sources[index].condition {
+        if isOptional || joined.mayThrow { sources[index].condition = joined.guarded(by: conditions) }
+      } else if isOptional {
+        sources[index].condition = conditions
+      }
+    }
+    filter = filter.map { $0.guarded(by: all, checking: visible) } ?? all
+    // SQLite moves conditions on groups to the WHERE.
+    if movesThrowingConditions { having = having?.guarded(by: nil, checking: visible) }
+  }
+
+  /// Whether a condition, which SQLite may evaluate before those of the policy, can throw.
+  private var hasThrowingConditions: Bool {
+    filter?.mayThrow == true || movesThrowingConditions || sources.contains { $0.condition?.mayThrow == true }
+  }
+
+  /// Whether SQLite may move a condition that can throw from HAVING to WHERE: one without an aggregate.
+  private var movesThrowingConditions: Bool {
+    !groups.isEmpty && having?.conditions.contains { $0.mayThrow && !$0.hasAggregate } == true
+  }
+
+  /// Whether a left join found no row of a table: its key is NULL.
+  private func isMissing(_ index: Int, _ policy: StatementPolicy) throws -> SqlExpression {
+    let rules = try policy.rules(of: sources[index].table)
+    let key = rules.table.key
+    let positions = key.isEmpty ? rules.table.columns.indices.filter(rules.isUsed) : key
+    return .all(positions.map { SqlExpression(.isNull(sources[index].term($0))) })
+  }
+
+  /// The condition of a policy on the rows of a table, for the name that it has here.
+  private func condition(ofSource index: Int, _ policy: StatementPolicy) throws -> SqlExpression? {
+    let source = sources[index]
+    guard case .table = source.kind else { return nil }
+    let rules = try policy.rules(of: source.table)
+    return rules.condition(alias: source.alias)
+  }
+}
+
+extension TableRules {
+  /// The condition on the rows of the table, for the name that it has in a query.
+  fileprivate func condition(alias: String?) -> SqlExpression? {
+    guard let alias else { return condition }
+    return condition?.replacing(table) { SqlExpression(.qualified(alias: alias, ColumnReference(table.columns[$0]))) }
+  }
+
+  /// Whether a statement may read a column: it is one that a document knows, or of the condition.
+  fileprivate func isUsed(_ position: Int) -> Bool {
+    var isUsed = knows(position)
+    condition?.visit(
+      { if case .column(let column) = $0.node, table.position(of: column) == position { isUsed = true } }, { _ in })
+    return isUsed
+  }
+}
+
+extension SqlExpression {
+  /// The term with the conditions of a policy in its subqueries, and beside those of full-text search.
+  func restricted(by policy: StatementPolicy) throws -> SqlExpression {
+    guard hasQuery else { return self }
+    if case .special(let special) = node, case .fullText(let term) = special.form, case .matches(let alias) = term.form
+    {
+      guard let rules = policy.tables.first(where: { $0.table.isOfSameModel(as: term.table) }) else {
+        throw DocumentAccess.refusal
+      }
+      return matching(alias, rules)
+    }
+    var isScalar = false
+    if case .query(let query) = node { isScalar = query.kind == .scalar }
+    return try mapped(
+      { try $0.restricted(by: policy) }, { try $0.restrictedPart(by: policy, isFirstRow: isScalar) })
+  }
+
+  /// The condition `matches` for the rows that a policy shows, otherwise NULL. Without a row, as after a left join, it
+  /// is `NULL IN (SELECT …)`, which tells whether any row matches.
+  private func matching(_ alias: String?, _ rules: TableRules) -> SqlExpression {
+    guard let condition = rules.condition(alias: alias) else { return self }
+    return .special(.choice, condition.withoutConstants, self)
+  }
+
+  private var hasQuery: Bool {
+    switch node {
+    case .query: return true
+    case .special(let special):
+      if case .fullText(let term) = special.form, case .matches = term.form { return true }
+    default: break
+    }
+    return node.hasTerm(where: \.hasQuery)
+  }
+}
+
+extension RowSelection.Rest {
+  /// Checks the limit and the offset. A limit that is a term becomes at most that of the policy.
+  fileprivate mutating func restrictNumbers(_ check: PolicyCheck) throws {
+    let limits = check.policy.limits
+    guard limit?.number ?? 0 <= limits.rows, offset?.number ?? 0 <= limits.offset else {
+      throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
+    }
+    // How large it will be is not known.
+    guard offset?.term == nil else { throw DocumentAccess.refusal }
+    guard let term = limit?.term else { return }
+    try check.check(term, .result)
+    let restricted = try term.restricted(by: check.policy)
+    limit = .term(.call(.scalarMin, [restricted, SqlExpression(limits.rows)]))
+  }
+}

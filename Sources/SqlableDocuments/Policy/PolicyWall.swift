@@ -1,0 +1,116 @@
+// The second wall: SQLite's own check of what a statement touches.
+
+import SqlableCore
+
+extension StatementPolicy {
+  /// What SQLite may touch for a statement that the policy has checked.
+  func wall(for work: some Runnable) -> AccessWall {
+    var wall = AccessWall(rights: index.rights(of: self))
+    wall.allowsChanges = !work.isReadOnly && !kinds.isSubset(of: StatementKind.reads)
+    // Work that can't be run throws when it is.
+    let statements = (try? (work as? any StatementTrees)?.statements()) ?? []
+    // A limit for each row above numbers them.
+    if statements.count > 1 { wall.functions.insert("row_number".foldedName) }
+    guard statements.count > 1 || features.contains(.namedQueries) else { return wall }
+    for case .select(let query) in statements.map(\.tree) { wall.queries.formUnion(query.namesOfQueries) }
+    return wall
+  }
+
+  /// What SQLite may read and call for its statements.
+  fileprivate var rights: AccessRights {
+    var names = AccessRights.Names()
+    names.functions = Set((StatementPolicy.syntaxFunctions + Array(functions) + Array(registered)).map(\.foldedName))
+    for function in SqlExpression.Call.BuiltIn.allCases where access.allows(function: function.rawValue) {
+      names.functions.insert(function.name.foldedName)
+    }
+    if features.contains(.regularExpressions) { names.functions.insert("regexp".foldedName) }
+    if features.contains(.excerpts) { names.functions.formUnion(["snippet", "highlight"].map(\.foldedName)) }
+    names.tables = [ValueListModule.name.foldedName]
+    if features.contains(.json) { names.tables.formUnion(["json_each", "json_tree"].map(\.foldedName)) }
+    for rules in tables { names.add(rules, features) }
+    return AccessRights(names)
+  }
+
+  /// The functions behind SQL's own syntax and the forms of dates, JSON and full-text search.
+  private static let syntaxFunctions = [
+    "like", "glob", "match", "count", "->", "->>", "json", "strftime", "date", "julianday", "round", "bm25",
+  ]
+}
+
+extension SelectQuery {
+  /// The names of the queries that it has in the place of tables, folded.
+  fileprivate var namesOfQueries: Set<[UInt8]> {
+    var names: Set<[UInt8]> = []
+    visit(
+      { _ in },
+      { source in
+        guard source.kind != .table else { return }
+        names.insert(source.name.foldedName)
+        // SQLite reports the name of the definition, also where it is used under another.
+        if let name = source.definedName { names.insert(name.foldedName) }
+      })
+    return names
+  }
+}
+
+extension PolicyIndex {
+  /// The rights of a policy with this index; kept, as most statements of a policy find it unchanged.
+  fileprivate func rights(of policy: StatementPolicy) -> AccessRights {
+    let source = RightsSource(features: policy.features, functions: policy.functions, registered: policy.registered)
+    return knownRights.withLock { known in
+      if let known, known.source == source { return known.rights }
+      let rights = policy.rights
+      known = (source, rights)
+      return rights
+    }
+  }
+}
+
+extension AccessRights.Names {
+  /// Allows what the text in a policy's own condition may name.
+  private mutating func add(_ fragment: SqlExpression.Fragment, readFrom table: [UInt8]) {
+    let words = fragment.words([]) { _ in [] }.map(\.foldedName)
+    functions.formUnion(words)
+    tables.formUnion(words)
+    columns[table, default: []].formUnion(words)
+  }
+
+  /// Allows the columns of a table that a document may name, its key, and what the condition on its rows reads.
+  fileprivate mutating func add(_ rules: TableRules, _ features: Set<StatementPolicy.Feature>) {
+    let table = rules.table
+    let name = table.name.foldedName
+    let known = table.columns.indices.filter { rules.knows($0) || table.key.contains($0) }
+    columns[name, default: []].formUnion(known.map { table.columns[$0].name.foldedName })
+    if features.contains(.fullText), let index = table.fullText {
+      // The index is the model's table or one beside it, and has tables of its own.
+      if index.name.isSameName(as: table.name) {
+        columns[name, default: []].formUnion([index.name, "rank", "rowid"].map(\.foldedName))
+      } else {
+        tables.insert(index.name.foldedName)
+      }
+      tables.formUnion(ShadowTables.names(of: index.name, module: "fts5".foldedName))
+    }
+    rules.condition?.visit(
+      { term in
+        switch term.node {
+        case .column(let reference), .qualified(_, let reference):
+          columns[name, default: []].insert(reference.name.foldedName)
+        case .call(let call):
+          switch call.function {
+          case .builtIn(let function): functions.insert(function.name.foldedName)
+          case .named(let name): functions.insert(name.foldedName)
+          case .countRows: break
+          }
+        case .special(let special): if case .fragment(let fragment) = special.form { add(fragment, readFrom: name) }
+        default: break
+        }
+      },
+      { source in
+        if source.kind == .table {
+          tables.insert(source.table.name.foldedName)
+        } else {
+          queries.insert(source.name.foldedName)
+        }
+      })
+  }
+}

@@ -1,0 +1,186 @@
+import FoundationEssentials
+import SqlableCore
+
+/// The statements that a program has approved: a client names one and gives its parameters values, and the program runs
+/// its own copy.
+///
+/// ```swift
+/// var manifest = StatementManifest(rules: StatementRules(models: [Bicycle.self]))
+/// try manifest.approve(Bicycle.read().filter(Bicycle.color == Parameter("color")), as: "byColor")
+/// let search = try manifest.statement(json: body)     // {"run":"byColor","with":{"color":"red"},"sqlable":1}
+/// let answer = try search.run(pool)
+/// ```
+///
+/// ```sql
+/// SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ?
+/// ```
+///
+/// Nothing of a request becomes part of the SQL. A manifest is a value: build it once, share it among threads.
+public struct StatementManifest: Sendable {
+  fileprivate struct Approved: Sendable {
+    let document: Document
+    let parameters: Set<ByBytes>
+    /// The SHA-256 of the document.
+    let hash: String
+  }
+
+  private let rules: StatementRules
+  private var approved: [ByBytes: Approved] = [:]
+  private var names: [String: ByBytes] = [:]
+
+  /// The largest request, in bytes.
+  public var maximumBytes = 65_536
+
+  /// An empty manifest. The rules name the models that the statements use, and restrict what can be approved.
+  public init(rules: StatementRules) { self.rules = rules }
+
+  // MARK: Approving
+
+  /// Approves a statement, whose parameters a request gives values.
+  ///
+  /// Throws what encoding it throws, and `.misuse` if another statement has this name.
+  public mutating func approve<Model, Output>(_ statement: Statement<Model, Output>, as name: String) throws {
+    try approve(statement.document(returning: statement.tree.returnsRows), as: name)
+  }
+
+  /// Approves a query, whose parameters a request gives values.
+  public mutating func approve<Row>(_ query: Select<Row>, as name: String) throws {
+    try approve(query.document(), as: name)
+  }
+
+  /// Approves a statement from JSON, such as a reviewed file; see ``Statement/init(json:rules:)``.
+  public mutating func approve(json: some ContiguousBytes, as name: String) throws {
+    try approve(JSONReader.read(json), as: name)
+  }
+
+  private mutating func approve(_ document: Document, as name: String) throws {
+    let key = ByBytes(wrappedValue: name)
+    guard approved[key] == nil else {
+      throw SqlError.misuse("the manifest has another statement named \(name)")
+    }
+    let decoder = try DocumentDecoder(rules.modelTables(), rules)
+    let statement = try decoder.placing { try AnyStatement(DecodedStatement(document, by: decoder), decoder) }
+    // Of the canonical form, whatever was read.
+    let hash = SHA256.hex(try statement.document.json)
+    approved[key] = Approved(document: document, parameters: decoder.parameters, hash: hash)
+    names[hash] = key
+  }
+
+  /// The SHA-256 of the document of an approved statement, in lower-case hexadecimal; nil for a name that is not
+  /// approved. A request may have it instead of the name, and so runs the statement that it knows or none.
+  public func sha256(of name: String) -> String? { approved[ByBytes(wrappedValue: name)]?.hash }
+
+  // MARK: Requests
+
+  /// Returns the approved statement that a request names, with the request's values.
+  ///
+  /// ```swift
+  /// let search = try manifest.statement(json: body, with: ["tenant": .integer(7)])
+  /// ```
+  ///
+  /// The request is `{"run": "byColor", "with": {"color": "red"}, "sqlable": 1}`, or with `{"sha256": "…"}` instead of
+  /// the name; values are written as in statements. It must give each parameter a value, besides those that `own`
+  /// gives, which a request can't give. Throws `.invalidStatement` for a name that is not approved and for a parameter
+  /// that is missing or unknown, and `.encoding` for a value that does not fit the column that it is compared with or
+  /// stored in; ``SqlError/documentPath`` says where.
+  public func statement(
+    json: some ContiguousBytes, with own: [String: DatabaseValue] = [:]
+  ) throws -> AnyStatement {
+    guard json.withUnsafeBytes(\.count) <= maximumBytes else {
+      throw SqlError.invalidStatement("the request is larger than \(maximumBytes) bytes")
+    }
+    let reader = DocumentDecoder([], rules)
+    let (statement, values) = try reader.placing { try reader.request(JSONReader.read(json)) }
+    let key =
+      switch statement {
+      case .name(let name): ByBytes(wrappedValue: name)
+      case .hash(let hash): names[hash] ?? ByBytes(wrappedValue: nil)
+      }
+    guard let approved = approved[key] else { throw SqlError.invalidStatement("no such statement is approved") }
+    let decoder = try DocumentDecoder(rules.modelTables(), rules)
+    decoder.arguments = try approved.arguments(own, values)
+    do { return try AnyStatement(DecodedStatement(approved.document, by: decoder), decoder) } catch {
+      // The place in the program's own document means nothing to the client.
+      guard var error = error as? SqlError else { throw error }
+      error.documentPath = "with"
+      throw error
+    }
+  }
+}
+
+extension StatementManifest.Approved {
+  /// The values of the parameters, if there is one for each.
+  fileprivate func arguments(
+    _ own: [String: DatabaseValue], _ given: [ByBytes: DatabaseValue]
+  ) throws -> [ByBytes: DatabaseValue] {
+    var arguments = given
+    for (name, value) in own {
+      let key = ByBytes(wrappedValue: name)
+      guard arguments[key] == nil else { throw refusal("the request gives a value that it may not give", of: name) }
+      arguments[key] = value
+    }
+    for key in given.keys where !parameters.contains(key) {
+      throw refusal("the statement has no such parameter", of: key.wrappedValue)
+    }
+    for key in parameters where arguments[key] == nil {
+      throw refusal("the request lacks the value of a parameter", of: key.wrappedValue)
+    }
+    return arguments
+  }
+
+  private func refusal(_ message: String, of name: String?) -> SqlError {
+    var error = SqlError.invalidStatement(message)
+    error.documentPath = "with.\(name ?? "")"
+    return error
+  }
+}
+
+extension DocumentDecoder {
+  fileprivate enum Requested {
+    case name(String)
+    case hash(String)
+  }
+
+  /// Reads a request: what it names, and the values that it gives.
+  fileprivate func request(_ document: Document) throws -> (Requested, [ByBytes: DatabaseValue]) {
+    guard case .object(let members) = document else { throw failure("a request must be an object") }
+    var version: Document?
+    var requested: Requested?
+    var values: [ByBytes: DatabaseValue] = [:]
+    for member in members {
+      enter(member.key)
+      switch member.key {
+      case "sqlable": version = member.value
+      case "run": requested = try self.requested(member.value)
+      case "with": values = try self.values(member.value)
+      default: throw failure("a request has an unknown key")
+      }
+      leave()
+    }
+    guard case .integer(let version)? = version, (1...Document.version).contains(version) else {
+      throw failure(#"a request must say its version: "sqlable": \#(Document.version)"#)
+    }
+    guard let requested else { throw failure("a request must have the key run") }
+    return (requested, values)
+  }
+
+  private func requested(_ document: Document) throws -> Requested {
+    switch document {
+    case .text(let name): return .name(name)
+    case .object(let members) where members.count == 1 && members[0].key == "sha256":
+      return .hash(try text(members[0].value, "a hash"))
+    default: throw failure("it must be a name, or an object with sha256")
+    }
+  }
+
+  private func values(_ document: Document) throws -> [ByBytes: DatabaseValue] {
+    guard case .object(let members) = document else { throw failure("the values must be an object") }
+    var values: [ByBytes: DatabaseValue] = [:]
+    for member in members {
+      enter(member.key)
+      values[ByBytes(wrappedValue: member.key)] = try value(required: member.value)
+      leave()
+    }
+    return values
+  }
+}

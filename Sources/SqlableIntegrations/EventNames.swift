@@ -1,0 +1,51 @@
+import SqlableCore
+import SqlablePool
+
+#if Logging || Metrics || Tracing
+// What logs, metrics and spans call things.
+
+extension TraceEvent {
+  /// `SELECT bicycle`: a name that statements with other conditions share.
+  var summary: String { table.map { "\(operation) \($0)" } ?? operation }
+
+  /// The name of the database: its label, or the name of its file.
+  func namespace(_ filename: String) -> String { label ?? filename }
+}
+
+extension TraceEvent.Outcome {
+  /// What metrics and spans call it.
+  var name: String {
+    switch self {
+    case .committed: "committed"
+    case .rolledBack: "rolled_back"
+    case .unknown: "unknown"
+    }
+  }
+}
+
+extension SqliteDatabase {
+  /// The last component of the path; empty for a database in memory.
+  var filename: String { filepath.split(separator: "/").last.map(String.init) ?? "" }
+}
+
+extension SqlError {
+  /// The message without what SQLite quotes of a text that it can't parse: that may be a value of raw SQL.
+  var messageWithoutQuotes: String {
+    guard kind == .syntax, let first = message.firstIndex(of: "\""), let last = message.lastIndex(of: "\"") else {
+      return message
+    }
+    return message[...first] + "…" + message[last...]
+  }
+
+  /// The error without texts that may have values of raw SQL, and without the number of a row.
+  var withoutValues: SqlError {
+    var error = self
+    (error.message, error.sql, error.offset, error.rowId) = (messageWithoutQuotes, nil, nil, nil)
+    return error
+  }
+}
+
+extension Duration {
+  var inSeconds: Double { self / .seconds(1) }
+}
+#endif

@@ -1,0 +1,155 @@
+#if Logging
+import Logging
+import SqlableCore
+import SqlablePool
+
+extension SqlitePool {
+  /// Logs slow statements and transactions, errors, long reads, calls that waited for too long, the end of the pool.
+  ///
+  /// ```swift
+  /// pool.log(to: Logger(label: "bikes"))                            // what took 100 ms, and what failed
+  /// pool.log(to: Logger(label: "bikes"), .slow(.milliseconds(20)))
+  /// // warning: slow read of bicycle [duration_ms: 213.480, sql: SELECT "id" FROM "bicycle" WHERE "color" = ?, …]
+  /// ```
+  ///
+  /// It needs the package trait `Logging`. A message has no values: its SQL is the statement's shape. Levels:
+  /// `critical` for a damaged file or a lost handle; `error` for what a retry does not mend; `warning` for `.busy`,
+  /// `.timeout` and what is slow; `info` for constraints and closing; `debug` for interrupted statements, and for the
+  /// others if `options` report all.
+  ///
+  /// The log handler is called on a thread of its own, in the order of the events, with nothing of the library held: it
+  /// may block or use the pool. While it blocks 10,000 messages wait; others are dropped, and counted in the next one.
+  /// `removeTrace(_:)` ends it.
+  @discardableResult
+  public func log(to logger: Logger, _ options: TraceOptions = .slow()) -> TraceToken {
+    let log = EventLog(logger, options)
+    let token = trace(options) { event in log.add(event) }
+    events.add(token) { [label = configuration.handles.label] event in log.add(event, of: label) }
+    return token
+  }
+}
+
+extension SqliteDatabase {
+  /// Logs slow statements and transactions and errors of this handle and its family; see ``SqlitePool/log(to:_:)``.
+  @discardableResult
+  public func log(to logger: Logger, _ options: TraceOptions = .slow()) -> TraceToken {
+    let log = EventLog(logger, options)
+    return trace(options) { event in log.add(event) }
+  }
+}
+
+#if Cluster
+extension SqliteCluster {
+  /// Logs slow statements and transactions and errors of this client; see ``SqlitePool/log(to:_:)``.
+  ///
+  /// ```swift
+  /// cluster.log(to: Logger(label: "bikes"), .slow(.milliseconds(200)))
+  /// ```
+  @discardableResult
+  public func log(to logger: Logger, _ options: TraceOptions = .slow()) -> TraceToken {
+    let log = EventLog(logger, options)
+    return trace(options) { event in log.add(event) }
+  }
+}
+#endif
+
+/// Writes events to a logger.
+private final class EventLog: Sendable {
+  private struct Entry: Sendable {
+    let level: Logger.Level
+    let message: String
+    let metadata: Logger.Metadata
+  }
+
+  private let logger: Logger
+  /// Whether all statements are reported, and not the slow ones.
+  private let isComplete: Bool
+  private let queue: EventQueue<Entry>
+
+  init(_ logger: Logger, _ options: TraceOptions) {
+    self.logger = logger
+    isComplete = options.slowerThan <= .zero
+    queue = EventQueue { entries, dropped in
+      for entry in entries { logger.log(level: entry.level, "\(entry.message)", metadata: entry.metadata) }
+      guard dropped > 0 else { return }
+      logger.warning("messages were dropped, since the log handler was slow", metadata: ["dropped": "\(dropped)"])
+    }
+  }
+
+  func add(_ event: TraceEvent) {
+    let level = event.error.map(\.level) ?? (isComplete ? .debug : .warning)
+    add(level) { (event.message(isComplete: isComplete), event.metadata) }
+  }
+
+  func add(_ event: PoolEvent, of label: String?) {
+    var metadata: Logger.Metadata = [:]
+    metadata["label"] = label.map { "\($0)" }
+    switch event {
+    // A wait that was too long has an event of the trace.
+    case .ended, .timedOut: break
+    case .longRead(let read, let walSize):
+      metadata["call_site"] = "\(read.callSite)"
+      metadata["duration_ms"] = "\(read.age.millisecondsText)"
+      metadata["sql"] = read.sql.map { "\(StatementShape(of: $0).sql)" }
+      metadata["wal_bytes"] = "\(walSize)"
+      add(.warning) { ("a long read keeps the write-ahead log from being reused", metadata) }
+    case .closed: add(.info) { ("the pool is closed", metadata) }
+    }
+  }
+
+  private func add(_ level: Logger.Level, _ contents: () -> (message: String, metadata: Logger.Metadata)) {
+    guard logger.logLevel <= level else { return }
+    let (message, metadata) = contents()
+    // Here, since what it provides belongs to the task that ran the statement.
+    let provided = logger.metadataProvider?.get() ?? [:]
+    queue.add(Entry(level: level, message: message, metadata: metadata.merging(provided) { own, _ in own }))
+  }
+}
+
+extension SqlError {
+  fileprivate var level: Logger.Level {
+    switch severity {
+    case .debug: .debug
+    case .info: .info
+    case .warning: .warning
+    case .error: .error
+    case .critical: .critical
+    }
+  }
+}
+
+extension TraceEvent {
+  fileprivate func message(isComplete: Bool) -> String {
+    let what = "\(name)\(table.map { " of \($0)" } ?? "")"
+    if let error {
+      if case .transaction = kind { return "\(what): \(error.messageWithoutQuotes)" }
+      return "\(what) failed: \(error.messageWithoutQuotes)"
+    }
+    return isComplete ? what : "slow \(what)"
+  }
+
+  fileprivate var metadata: Logger.Metadata {
+    var metadata: Logger.Metadata = [
+      "kind": "\(name)", "handle": "\(handle)", "duration_ms": "\(duration.millisecondsText)",
+    ]
+    metadata["label"] = label.map { "\($0)" }
+    metadata["table"] = table.map { "\($0)" }
+    metadata["call_site"] = callSite.map { "\($0)" }
+    metadata["context"] = context.map { "\($0)" }
+    if !sql.isEmpty { metadata["sql"] = "\(sql)" }
+    if waiting > .zero { metadata["waiting_ms"] = "\(waiting.millisecondsText)" }
+    if rowsChanged > 0 { metadata["rows_changed"] = "\(rowsChanged)" }
+    if rowsScanned > 0 { metadata["rows_scanned"] = "\(rowsScanned)" }
+    if kind == .read { metadata["rows"] = "\(rowsRead)" }
+    if case .transaction = kind { metadata["statements"] = "\(statements)" }
+    if !plan.isEmpty { metadata["plan"] = .array(plan.map { "\($0)" }) }
+    if let error {
+      metadata["error"] = "\(error.kindName)"
+      if error.extendedCode != 0 { metadata["code"] = "\(error.extendedCode)" }
+      metadata["column"] = error.column.map { "\($0)" }
+      metadata["transaction"] = "\(error.transaction)"
+    }
+    return metadata
+  }
+}
+#endif

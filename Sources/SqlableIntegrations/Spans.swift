@@ -1,0 +1,125 @@
+#if Tracing
+import SqlableCore
+import SqlablePool
+import Tracing
+
+extension SqlitePool {
+  /// Makes a span for each statement and each transaction, a child of the span of the task that made the call.
+  ///
+  /// ```swift
+  /// pool.traceSpans()                                     // with InstrumentationSystem.tracer
+  /// try await withSpan("GET /bicycles") { _ in try await Bicycle.read().run(pool) }
+  /// // GET /bicycles → SELECT bicycle
+  /// ```
+  ///
+  /// It needs the package trait `Tracing`. The spans have the attributes of OpenTelemetry's conventions for databases,
+  /// `db.query.text` is the statement's shape, without values, and an error sets the span's status. `BEGIN`, `COMMIT`
+  /// and savepoints have none, the whole transaction has one; that of writes which share a commit is a child of the
+  /// call that began it. Without a bootstrapped tracer nothing is measured. While a trace runs, closures that a pool
+  /// calls on its own threads have the `ServiceContext` of their task.
+  ///
+  /// Spans are made after the statement has ended, with the times at which it ran, on a thread of their own, with
+  /// nothing of the library held: the tracer may block or use the pool. While it blocks 10,000 spans wait, and others
+  /// are dropped. `removeTrace(_:)` ends it.
+  ///
+  /// - Parameter tracer: By default `InstrumentationSystem.tracer`, which must be bootstrapped before.
+  @discardableResult
+  public func traceSpans(with tracer: (any Tracer)? = nil) -> TraceToken { root.traceSpans(with: tracer) }
+}
+
+extension SqliteDatabase {
+  /// Makes a span for each statement and each transaction of this handle and its family; see
+  /// ``SqlitePool/traceSpans(with:)``.
+  @discardableResult
+  public func traceSpans(with tracer: (any Tracer)? = nil) -> TraceToken {
+    let tracer = tracer ?? InstrumentationSystem.tracer
+    guard !(tracer is NoOpTracer) else { return TraceHub.newToken() }
+    TaskValues.capture {
+      ServiceContext.current.map { context in
+        TaskValues { body in ServiceContext.$current.withValue(context, operation: body) }
+      }
+    }
+    return trace(TraceOptions(), EndedSpan.receiver(of: filename, tracer))
+  }
+}
+
+#if Cluster
+extension SqliteCluster {
+  /// Makes a span for each statement and each transaction of this client, a child of the span of the task that made the
+  /// call; see ``SqlitePool/traceSpans(with:)``.
+  @discardableResult
+  public func traceSpans(with tracer: (any Tracer)? = nil) -> TraceToken {
+    let tracer = tracer ?? InstrumentationSystem.tracer
+    guard !(tracer is NoOpTracer) else { return TraceHub.newToken() }
+    return trace(TraceOptions(), EndedSpan.receiver(of: configuration.database, tracer))
+  }
+}
+#endif
+
+/// A span that has ended, and is yet to be made.
+private struct EndedSpan: Sendable {
+  private let event: TraceEvent
+  private let namespace: String
+  private let context: ServiceContext
+  /// When it ended, in nanoseconds since 1970.
+  private let end: UInt64
+
+  /// The receiver of a database's events.
+  static func receiver(of name: String, _ tracer: any Tracer) -> @Sendable (TraceEvent) -> Void {
+    let queue = EventQueue<EndedSpan> { spans, _ in for span in spans { span.make(with: tracer) } }
+    return { event in
+      guard event.kind != .control else { return }
+      queue.add(EndedSpan(event, name))
+    }
+  }
+
+  private init(_ event: TraceEvent, _ name: String) {
+    self.event = event
+    namespace = event.namespace(name)
+    context = ServiceContext.current ?? .topLevel
+    let elapsed = event.end.duration(to: .now).nanoseconds
+    let now = DefaultTracerClock.now.nanosecondsSinceEpoch
+    end = now > elapsed ? now - elapsed : now
+  }
+
+  func make(with tracer: some Tracer) {
+    let duration = event.duration.nanoseconds
+    let begin = DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: end > duration ? end - duration : 0)
+    let span = tracer.startSpan(
+      event.operation == "TRANSACTION" ? "transaction" : event.summary, context: context, ofKind: .client, at: begin)
+    span.updateAttributes { attributes in setAttributes(&attributes) }
+    if let error = event.error?.withoutValues {
+      span.recordError(error)
+      span.setStatus(SpanStatus(code: .error, message: error.message))
+    }
+    span.end(at: DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: end))
+  }
+
+  private func setAttributes(_ attributes: inout SpanAttributes) {
+    attributes["db.system.name"] = "sqlite"
+    attributes["db.namespace"] = namespace
+    attributes["db.operation.name"] = event.operation
+    attributes["db.query.summary"] = event.summary
+    attributes["db.collection.name"] = event.table
+    if event.kind == .read { attributes["db.response.returned_rows"] = event.rowsRead }
+    if case .transaction(let outcome) = event.kind {
+      attributes["sqlable.outcome"] = outcome.name
+      attributes["sqlable.statements"] = event.statements
+    } else {
+      attributes["db.query.text"] = event.sql
+    }
+    if let place = event.callSite, let colon = place.lastIndex(of: ":") {
+      attributes["code.file.path"] = String(place[..<colon])
+      attributes["code.line.number"] = Int(place[place.index(after: colon)...])
+    }
+    if let error = event.error {
+      attributes["error.type"] = error.kindName
+      if error.extendedCode != 0 { attributes["db.response.status_code"] = "\(error.extendedCode)" }
+    }
+  }
+}
+
+extension Duration {
+  fileprivate var nanoseconds: UInt64 { UInt64(max(0, self / .nanoseconds(1))) }
+}
+#endif

@@ -1,0 +1,135 @@
+import SqlableCore
+
+/// An index of loops over changes by table, and by id or key for loops over one row: a lookup per changed row, however
+/// many loops there are.
+struct ChangeIndex {
+  private typealias Events = [ChangeEvent<RowChange>]
+
+  private struct Known {
+    weak var subscription: ChangeSubscription?
+    let observed: ObservedRows
+    /// The last commit before the loop began.
+    let since: Int
+  }
+
+  /// What loops over all rows of a table observe; loops that observe the same share an array of events.
+  private struct Everything: Hashable {
+    let table: String
+    let change: Change?
+  }
+
+  private struct Table {
+    var everything: [Everything: Set<Int>] = [:]
+    var byId: [Int64: Set<Int>] = [:]
+    var byKey: [MatchKey: Set<Int>] = [:]
+    /// Loops over a row whose key has a custom collation: each is checked for every row.
+    var walked: Set<Int> = []
+
+    var isEmpty: Bool { everything.isEmpty && byId.isEmpty && byKey.isEmpty && walked.isEmpty }
+
+    /// The loops over one row that the change may concern: all that it does, and some that it does not.
+    func candidates(for row: RowChange) -> Set<Int> {
+      var found = walked
+      func add(_ numbers: Set<Int>?) { if let numbers { found.formUnion(numbers) } }
+      if row.hasId, !byId.isEmpty {
+        add(byId[Int64(row.id)])
+        if row.previousId != row.id { add(byId[Int64(row.previousId)]) }
+      }
+      guard !byKey.isEmpty else { return found }
+      if row.hasOwnCollation {
+        // The table may declare a collation that the model does not, and that treats any two texts as equal.
+        for numbers in byKey.values { found.formUnion(numbers) }
+        return found
+      }
+      let (key, previous) = (row.key, row.previousKey)
+      if key.count == 1 { add(byKey[MatchKey(key[0])]) }
+      if previous.count == 1, previous != key { add(byKey[MatchKey(previous[0])]) }
+      return found
+    }
+  }
+
+  private var known: [Int: Known] = [:]
+  private var tables: [[UInt8]: Table] = [:]
+
+  var all: [ChangeSubscription] { known.values.compactMap(\.subscription) }
+
+  mutating func add(_ subscription: ChangeSubscription, _ number: Int, since position: Int) {
+    known[number] = Known(subscription: subscription, observed: subscription.observed, since: position)
+    change(subscription.observed) { $0.insert(number) }
+  }
+
+  mutating func remove(_ number: Int) {
+    if let known = known.removeValue(forKey: number) { change(known.observed) { $0.remove(number) } }
+  }
+
+  private mutating func change(_ observed: ObservedRows, _ body: (inout Set<Int>) -> Void) {
+    func change<Key>(_ index: inout [Key: Set<Int>], _ key: Key) {
+      body(&index[key, default: []])
+      if index[key]?.isEmpty == true { index[key] = nil }
+    }
+    let (observer, name) = (observed.observer, observed.observer.table.foldedName)
+    var table = tables.removeValue(forKey: name) ?? Table()
+    switch observer.key {
+    case nil: change(&table.everything, Everything(table: observer.table, change: observer.change))
+    case .some where observed.hasOwnCollation: body(&table.walked)
+    case .some(let value):
+      // All forms of the value: the affinity of the key's column decides which one matches.
+      for key in Set(KeyComparison.forms(of: value).map(MatchKey.init)) {
+        change(&table.byKey, key)
+        if case .integer(let id) = key { change(&table.byId, id) }
+      }
+    }
+    if !table.isEmpty { tables[name] = table }
+  }
+
+  // MARK: Matching
+
+  /// Delivers `.missed` to all loops that began before the commit.
+  func missAll(_ position: Int, _ matches: inout Matches) {
+    for number in known.keys { miss(number, position, &matches) }
+  }
+
+  func miss(_ number: Int, _ position: Int, _ matches: inout Matches) {
+    notify(number, position, [.missed], isMissed: true, &matches)
+  }
+
+  /// Delivers the rows of a commit to the loops that they concern.
+  func match(_ rows: [RowChange], _ position: Int, except others: [Int: Int], _ matches: inout Matches) {
+    guard !tables.isEmpty else { return }
+    var shared: [Everything: (events: Events, to: Set<Int>)] = [:]
+    var own: [Int: Events] = [:]
+    var rest = rows[...]
+    while let first = rest.first {
+      // Consecutive rows of one table together.
+      let end = rest.firstIndex { !$0.table.isExactly(first.table) } ?? rest.endIndex
+      if let table = tables[first.table.foldedName] {
+        for (wanted, numbers) in table.everything {
+          for row in rest[..<end] where wanted.change == nil || wanted.change == row.change {
+            shared[wanted, default: ([], numbers)].events.append(.row(row.named(wanted.table)))
+          }
+        }
+        if !(table.byId.isEmpty && table.byKey.isEmpty && table.walked.isEmpty) {
+          for row in rest[..<end] {
+            for number in table.candidates(for: row) {
+              guard let observer = known[number]?.observed.observer, observer.wants(row) else { continue }
+              own[number, default: []].append(.row(row.named(observer.table)))
+            }
+          }
+        }
+      }
+      rest = rest[end...]
+    }
+    for (events, numbers) in shared.values {
+      for number in numbers where others[number] == nil { notify(number, position, events, isMissed: false, &matches) }
+    }
+    for (number, events) in own where others[number] == nil {
+      notify(number, position, events, isMissed: false, &matches)
+    }
+  }
+
+  private func notify(_ number: Int, _ position: Int, _ events: Events, isMissed: Bool, _ matches: inout Matches) {
+    guard let known = known[number], known.since < position, let subscription = known.subscription else { return }
+    matches.keep(subscription)
+    subscription.take(events, isMissed: isMissed, &matches)
+  }
+}

@@ -1,0 +1,73 @@
+import FoundationEssentials
+import SqlableCore
+
+/// The hash key of a value, by which subscribers are found: equal for values that a comparison could treat as equal.
+///
+/// Coarser than any built-in collation: texts that differ only in the case of A to Z, or in trailing spaces, have the
+/// same key. So a lookup finds all subscribers concerned, and some that a closer check excludes. A custom collation can
+/// treat any two texts as equal, so it can't use keys.
+enum MatchKey: Hashable, Sendable {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case text([UInt8])
+  case blob(Data)
+
+  init(_ value: DatabaseValue) {
+    switch value {
+    case .null: self = .null
+    case .integer(let integer): self = .integer(integer)
+    // SQLite compares numbers by value: 2.0 equals 2.
+    case .real(let real): self = Int64(exactly: real).map(MatchKey.integer) ?? .real(real)
+    case .text(let text):
+      // NOCASE compares no characters after a NUL.
+      var bytes = text.utf8.prefix { $0 != 0 }.map(\.foldedLetter)
+      while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
+      self = .text(bytes)
+    case .blob(let data): self = .blob(data)
+    }
+  }
+}
+
+/// A filter's demand that one column equals a value. A row with a different value does not meet the filter; deciding
+/// that takes no SQLite.
+struct RowDemand: Sendable {
+  /// The column's position in the table.
+  let place: Int
+  let key: MatchKey
+  private let value: DatabaseValue
+  /// Whether texts are compared byte by byte.
+  private let isBinary: Bool
+
+  /// Nil if SQLite would convert one of the two before it compares them, or compare texts by a custom collation.
+  init?(_ value: DatabaseValue, of column: ComparedColumn, at place: Int) {
+    let affinity = KeyShape.Affinity(ofType: column.type)
+    isBinary = column.collation.isSameName(as: "BINARY")
+    switch value {
+    case .null: return nil
+    case .integer, .real: guard affinity != .text else { return nil }
+    case .text:
+      let isBuiltIn = isBinary || column.collation.isSameName(as: "NOCASE") || column.collation.isSameName(as: "RTRIM")
+      guard affinity == .text || affinity == .none, isBuiltIn else { return nil }
+    case .blob: break
+    }
+    self.place = place
+    self.value = value
+    key = MatchKey(value)
+  }
+
+  /// Whether a row with these values certainly meets it.
+  func isMet(by values: [DatabaseValue]) -> Bool {
+    guard values.indices.contains(place) else { return false }
+    guard case .text(let own) = value else { return MatchKey(values[place]) == key }
+    guard isBinary, case .text(let found) = values[place] else { return false }
+    return own.isExactly(found)
+  }
+
+  /// Whether a row with these values can't meet it.
+  func excludes(_ values: [DatabaseValue]) -> Bool {
+    guard values.indices.contains(place) else { return false }
+    if isBinary, case .text(let own) = value, case .text(let found) = values[place] { return !own.isExactly(found) }
+    return MatchKey(values[place]) != key
+  }
+}

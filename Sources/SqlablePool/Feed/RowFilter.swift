@@ -1,0 +1,218 @@
+import SqlableCore
+import Synchronization
+
+/// Decides whether a row meets a statement's filter, by SQLite's rules.
+package final class RowFilter: Sendable {
+  /// The identity of a filter.
+  package struct Key: Hashable {
+    /// A query for whether any row meets the filter.
+    let question: SelectQuery
+    let table: String
+    let columns: [ComparedColumn]
+
+    /// Nil for a statement without a filter, and for one that a row alone can't decide: with subqueries, or functions
+    /// other than `lower`, `upper`, `length` and `abs`.
+    init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
+      let table = query.table
+      // ANY means something else in a STRICT table, which the copy is not. An order by more than a row's own values may
+      // change with other rows. A column that the table lacks is its rowid, which differs in the copy.
+      let names = Set(columns.map(\.name.foldedName))
+      guard let filter = query.filter, filter.isOfOneRow, query.clauses.order.allSatisfy(\.expression.isOfOneRow),
+        filter.columns.allSatisfy({ names.contains($0.foldedName) }), table.fullText == nil,
+        !columns.contains(where: { $0.type.isSameName(as: "ANY") })
+      else { return nil }
+      var question = SelectQuery(.exists, of: table)
+      question.filter(filter)
+      self.question = question
+      self.table = table.name
+      self.columns = columns
+    }
+  }
+
+  /// Never reused, unlike an address.
+  private let id = RowFilter.count.add(1, ordering: .relaxed).newValue
+  private static let count = Atomic(0)
+  private let key: Key
+  private let tables: FilterTables
+  /// The values that the filter demands of columns, usually of the id.
+  let demands: [RowDemand]
+  /// Whether the demands are the whole filter.
+  private let isDemandsOnly: Bool
+  /// The names of the table's columns, in order.
+  let columns: [String]
+  /// Whether it uses LIKE, which depends on the connection's `PRAGMA case_sensitive_like`.
+  private let usesLike: Bool
+
+  init(_ key: Key, _ tables: FilterTables) {
+    self.key = key
+    self.tables = tables
+    columns = key.columns.map(\.name)
+    usesLike = key.question.filter?.usesLike ?? false
+    demands = (key.question.filter?.demandedValues ?? []).compactMap { column, value in
+      key.columns.firstIndex { $0.name.isSameName(as: column) }.flatMap {
+        RowDemand(value, of: key.columns[$0], at: $0)
+      }
+    }
+    isDemandsOnly = key.question.filter?.termCount == demands.count
+  }
+
+  /// Whether the demands alone show that the row met the filter neither before its change nor after.
+  func excludes(_ row: RowImages) -> Bool {
+    guard row.columns == columns else { return false }
+    return demands.contains { demand in [row.old, row.new].allSatisfy { image in image.map(demand.excludes) ?? true } }
+  }
+
+  /// Whether the demands alone show that the row met the filter before its change or after.
+  func takes(_ row: RowImages) -> Bool {
+    guard isDemandsOnly, row.columns == columns else { return false }
+    return [row.old, row.new].contains { image in
+      image.map { values in demands.allSatisfy { $0.isMet(by: values) } } ?? false
+    }
+  }
+
+  /// Whether one of the rows met the filter before its change or after. The verdicts are cached with the rows, for
+  /// other loops over the same statement.
+  func concerns(_ rows: [RowImages]) throws -> Bool {
+    var open: [RowImages] = []
+    for row in rows {
+      switch row.verdict(of: id) {
+      case true: return true
+      case nil: open.append(row)
+      case false: break
+      }
+    }
+    guard let last = open.last else { return false }
+    // Rows that the demands don't exclude usually meet the whole filter: one of them is tested first.
+    if !demands.isEmpty {
+      open.removeLast()
+      let concerns = try isMet(byAnyOf: [last])
+      last.note(concerns, of: id)
+      if concerns { return true }
+    }
+    guard !open.isEmpty else { return false }
+    // All at once: usually none does.
+    if try !isMet(byAnyOf: open) {
+      for row in open { row.note(false, of: id) }
+      return false
+    }
+    for row in open {
+      let concerns = try open.count == 1 || isMet(byAnyOf: [row])
+      row.note(concerns, of: id)
+      if concerns { break }
+    }
+    return true
+  }
+
+  private func isMet(byAnyOf rows: [RowImages]) throws -> Bool {
+    let images = rows.flatMap { [$0.old, $0.new].compactMap { $0 } }
+    guard images.allSatisfy({ $0.count == key.columns.count }) else { return true }
+    func isMet(_ like: FilterTables.Like) throws -> Bool {
+      try tables.holds(images, key.table, key.columns, like) { db in try db.integer(of: key.question) != 0 }
+    }
+    // A reader may have either LIKE. Under NOT the case-sensitive one holds for rows that the other does not.
+    return try isMet(.usual) || (usesLike && isMet(.caseSensitive))
+  }
+}
+
+/// In-memory copies of tables, without their rows, whose columns compare like the originals: filters are evaluated on
+/// them. All filters of a pool share them.
+final class FilterTables: Sendable {
+  private struct State {
+    var database: SqliteDatabase?
+    /// By the tables' folded names.
+    var columns: [[UInt8]: [ComparedColumn]] = [:]
+  }
+
+  /// How LIKE compares the letters A to Z.
+  enum Like {
+    case usual, caseSensitive
+  }
+
+  private let root: SqliteDatabase
+  private let state = Guarded(State())
+  /// The same with the other LIKE, in a separate database: switching the pragma would recompile every statement.
+  private let caseSensitive = Guarded(State())
+
+  init(root: SqliteDatabase) { self.root = root }
+
+  /// The answer of `question` for a table with exactly these rows.
+  func holds(
+    _ rows: [[DatabaseValue]], _ table: String, _ columns: [ComparedColumn], _ like: Like,
+    _ question: (SqliteDatabase) throws -> Bool
+  ) throws -> Bool {
+    try (like == .usual ? state : caseSensitive).withLock { state in
+      let db = try state.database ?? open(like)
+      state.database = db
+      // The next question opens another database.
+      defer { if db.connection?.isLost == true { state = State() } }
+      let name = table.foldedName
+      if state.columns[name] != columns {
+        state.columns[name] = nil
+        try db.execute("DROP TABLE IF EXISTS \(table: table)")
+        let definitions = columns.map { column in
+          let type = column.type.isEmpty ? "" : column.type.quotedName
+          return "\(column.name.quotedName) \(type) COLLATE \(column.collation.quotedName)"
+        }
+        try db.execute(SQL(verbatim: "CREATE TABLE \(table.quotedName) (\(definitions.joined(separator: ", ")))"))
+        state.columns[name] = columns
+      }
+      var holds = false
+      // `query` caches the compiled statement.
+      try db.transaction { db -> TransactionResult in
+        for row in rows { try db.query("INSERT INTO \(table: table) VALUES (\(row))") { _ in } }
+        holds = try question(db)
+        return .rollback
+      }
+      return holds
+    }
+  }
+}
+
+extension FilterTables {
+  private func open(_ like: Like) throws -> SqliteDatabase {
+    let db = try root.scratch()
+    if like == .caseSensitive { try db.execute("PRAGMA case_sensitive_like = ON") }
+    return db
+  }
+}
+
+extension SqlExpression {
+  fileprivate var usesLike: Bool {
+    if case .like = node { return true }
+    return node.terms.contains(where: \.usesLike)
+  }
+
+  /// Whether it depends on nothing but the values of one row.
+  fileprivate var isOfOneRow: Bool {
+    switch node {
+    case .column, .value: true
+    case .all, .any, .not, .negative, .binary, .isNull, .isNotNull, .between, .isIn, .like, .collate:
+      node.terms.allSatisfy(\.isOfOneRow)
+    case .call(let call): call.isElementary && node.terms.allSatisfy(\.isOfOneRow)
+    case .parameter, .qualified, .special, .query, .invalid: false
+    }
+  }
+
+  /// The names of its columns, if it is of one row.
+  fileprivate var columns: [String] {
+    if case .column(let column) = node { return [column.name] }
+    return node.terms.flatMap(\.columns)
+  }
+
+  /// The number of terms joined by AND.
+  fileprivate var termCount: Int {
+    if case .all(let terms) = node { return terms.reduce(0) { $0 + $1.termCount } }
+    return 1
+  }
+
+  /// The columns that must equal a value, with the value.
+  fileprivate var demandedValues: [(column: String, value: DatabaseValue)] {
+    switch node {
+    case .all(let terms): return terms.flatMap(\.demandedValues)
+    case .binary(.equal, let left, let right), .binary(.isSame, let left, let right):
+      guard case .column(let column) = left.node, case .value(let value) = right.node else { return [] }
+      return [(column.name, value)]
+    default: return []
+    }
+  }
+}

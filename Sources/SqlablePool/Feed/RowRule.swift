@@ -1,0 +1,36 @@
+import SqlableCore
+
+/// Decides that a changed row does not concern a live result.
+struct RowRule: Sendable {
+  /// The filter, if each row alone decides it.
+  var filter: RowFilter?
+  /// The order of a page, which rows behind its end don't concern.
+  var page: PageOrder?
+
+  /// Whether changed rows are wanted with their values.
+  var decidesByRow: Bool { filter != nil || page != nil }
+}
+
+/// What is recorded of a result while its rows are read.
+package struct ResultNotes {
+  /// The bytes of the rows, if results are compared.
+  private(set) var contents: ResultContents?
+  private(set) var pageEnd: PageEnd?
+  private let page: PageOrder?
+  private var count = 0
+
+  init(comparing: Bool, _ page: PageOrder?) {
+    contents = comparing ? ResultContents() : nil
+    self.page = page
+  }
+
+  /// Records the current row of a statement.
+  package mutating func add(_ statement: PreparedStatement) {
+    contents?.add(statement)
+    guard let page else { return }
+    count += 1
+    guard count == page.limit else { return }
+    let row = ReadRow(statement)
+    pageEnd = (try? page.terms.map { try row.databaseValue(at: $0.resultPlace) }).map { PageEnd(page, $0) }
+  }
+}

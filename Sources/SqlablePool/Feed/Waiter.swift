@@ -1,0 +1,50 @@
+import SqlableCore
+
+/// One wait of a task, which ends once: by waking or by cancellation.
+final class Waiter: Sendable {
+  private enum State {
+    case made, woken, cancelled
+    case waiting(CheckedContinuation<Bool, Never>)
+  }
+
+  private let state = Guarded(State.made)
+  /// The priority of the waiting task.
+  let priority = Task.currentPriority
+
+  /// Waits until woken; false if the task is cancelled.
+  func wait(isolation actor: isolated (any Actor)?) async -> Bool {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation(isolation: actor) { continuation in
+        let outcome = state.withLock { state -> Bool? in
+          switch state {
+          case .woken: return true
+          case .cancelled: return false
+          case .made, .waiting:
+            state = .waiting(continuation)
+            return nil
+          }
+        }
+        if let outcome { continuation.resume(returning: outcome) }
+      }
+    } onCancel: {
+      end(.cancelled, false)
+    }
+  }
+
+  func wake() { end(.woken, true) }
+
+  private func end(_ end: State, _ outcome: Bool) {
+    let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+      switch state {
+      case .made:
+        state = end
+        return nil
+      case .waiting(let continuation):
+        state = end
+        return continuation
+      case .woken, .cancelled: return nil
+      }
+    }
+    continuation?.resume(returning: outcome)
+  }
+}

@@ -1,0 +1,212 @@
+import Glibc
+import SqlableCore
+import Synchronization
+
+/// A file beside a database; pools of several processes lock bytes of it to take turns. It is empty unless a pool has
+/// its turn for long, and says so.
+///
+/// The locks are open file description locks (`F_OFD_SETLK`): they hold between two pools of one process as well as
+/// between processes, closing another descriptor does not drop them, and the kernel drops those of a killed process.
+final class GateFile: Sendable {
+  /// A range of bytes to lock.
+  struct Bytes {
+    fileprivate let start: off_t
+    fileprivate let count: off_t
+
+    static let door = Bytes(start: 0, count: 1)
+    static let turn = Bytes(start: 1, count: 1)
+    static let both = Bytes(start: 0, count: 2)
+  }
+
+  enum Answer {
+    case got, taken
+    /// The file system has no such locks, or the process was forked.
+    case impossible
+  }
+
+  private let path: String
+  private let descriptor: Int32
+  private let number: Int
+  private let identity: Identity
+  private let generation = ForkGuard.generation
+  private let stuck = Atomic(false)
+
+  /// Opens the gate file of a database, creating it if it is missing; nil if that fails.
+  init?(besideFileAt databasePath: String) {
+    path = GateRecord.path(besideFileAt: databasePath)
+    guard let (descriptor, identity) = GateFile.open(path, besideFileAt: databasePath) else { return nil }
+    self.descriptor = descriptor
+    self.identity = identity
+    number = OpenFiles.add(descriptor)
+  }
+
+  deinit { OpenFiles.close(number) }
+
+  // MARK: Locking
+
+  /// Locks the bytes unless another pool has locked one of them.
+  func tryLock(_ bytes: Bytes) -> Answer {
+    guard !isForked else { return .impossible }
+    if control(GateFile.setLock, F_WRLCK, bytes) { return .got }
+    return errno == EAGAIN || errno == EACCES ? .taken : .impossible
+  }
+
+  /// Waits until the bytes are locked, however long it takes. The kernel serves waiters in order.
+  func waitToLock(_ bytes: Bytes) -> Answer {
+    !isForked && control(GateFile.setLockOrWait, F_WRLCK, bytes) ? .got : .impossible
+  }
+
+  func unlock(_ bytes: Bytes) {
+    // In a forked process this would release the parent's lock.
+    guard !isForked else { return }
+    if !control(GateFile.setLock, F_UNLCK, bytes) { stuck.store(true, ordering: .releasing) }
+  }
+
+  /// Whether a lock could not be released, and blocks others until the file is closed.
+  var isStuck: Bool { stuck.load(ordering: .acquiring) }
+
+  /// Whether another pool has locked one of the bytes.
+  func isLockedByOthers(_ bytes: Bytes) -> Bool {
+    guard !isForked else { return false }
+    var lock = GateFile.lock(F_WRLCK, bytes)
+    return control(GateFile.getLock, &lock) && Int32(lock.l_type) != F_UNLCK
+  }
+
+  /// The time when a connection that takes no turns last waited for SQLite's lock, in nanoseconds since 1970: it then
+  /// touches the file.
+  var lastWait: Int64? {
+    var info = stat()
+    guard !isForked, fstat(descriptor, &info) == 0 else { return nil }
+    return Int64(info.st_atim.tv_sec) * 1_000_000_000 + Int64(info.st_atim.tv_nsec)
+  }
+
+  /// Replaces the contents. If that fails, other processes know less about the holder of the turn.
+  func write(_ bytes: [UInt8]) {
+    guard !isForked, ftruncate(descriptor, 0) == 0, !bytes.isEmpty else { return }
+    _ = pwrite(descriptor, bytes, bytes.count, 0)
+  }
+
+  private var isForked: Bool { ForkGuard.generation != generation }
+
+  private func control(_ command: Int32, _ type: Int32, _ bytes: Bytes) -> Bool {
+    var lock = GateFile.lock(type, bytes)
+    return control(command, &lock)
+  }
+
+  /// Makes the system call, and repeats it if a signal interrupts it.
+  private func control(_ command: Int32, _ lock: inout flock) -> Bool {
+    var result: Int32
+    repeat { result = fcntl(descriptor, command, &lock) } while result != 0 && errno == EINTR && !isForked
+    return result == 0
+  }
+
+  private static func lock(_ type: Int32, _ bytes: Bytes) -> flock {
+    var lock = flock()
+    lock.l_type = Int16(type)
+    lock.l_whence = Int16(SEEK_SET)
+    lock.l_start = bytes.start
+    lock.l_len = bytes.count
+    return lock
+  }
+
+  // The numbers of F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW, the same on all Linux platforms; Glibc's module hides the
+  // names.
+  private static let getLock: Int32 = 36
+  private static let setLock: Int32 = 37
+  private static let setLockOrWait: Int32 = 38
+
+  // MARK: The file
+
+  /// Distinguishes a file from another one put at its path.
+  private struct Identity: Equatable {
+    let device: dev_t
+    let inode: ino_t
+
+    init(_ info: stat) {
+      device = info.st_dev
+      inode = info.st_ino
+    }
+  }
+
+  /// Whether the file is still the one at its path.
+  var isInPlace: Bool {
+    var info = stat()
+    return lstat(path, &info) == 0 && Identity(info) == identity
+  }
+
+  private static func open(_ path: String, besideFileAt databasePath: String) -> (Int32, Identity)? {
+    // Without the database there is nothing to take turns at. Its mode says who may take part.
+    var database = stat()
+    guard stat(databasePath, &database) == 0 else { return nil }
+    // Follow no link and never block on a pipe: the directory may belong to another user.
+    let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+    // Twice: another process may create the file between the two calls.
+    for _ in 0..<2 {
+      var descriptor = repeated { Glibc.open(path, flags) }
+      if descriptor < 0, errno == ENOENT {
+        descriptor = repeated { Glibc.open(path, flags | O_CREAT | O_EXCL, database.st_mode & 0o666) }
+        if descriptor >= 0 { share(descriptor, like: database) }
+      }
+      guard descriptor >= 0 else {
+        if errno == EEXIST { continue }
+        return nil
+      }
+      var info = stat()
+      guard fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG else {
+        _ = Glibc.close(descriptor)
+        return nil
+      }
+      return (descriptor, Identity(info))
+    }
+    return nil
+  }
+
+  /// Repeats a call that a signal interrupts.
+  private static func repeated(_ call: () -> Int32) -> Int32 {
+    while true {
+      let result = call()
+      if result >= 0 || errno != EINTR { return result }
+    }
+  }
+
+  /// Gives the file the database's mode, which the umask may have narrowed, and its owner, as SQLite does for the
+  /// write-ahead log.
+  private static func share(_ descriptor: Int32, like database: stat) {
+    if geteuid() == 0 { _ = fchown(descriptor, database.st_uid, database.st_gid) }
+    _ = fchmod(descriptor, database.st_mode & 0o666)
+  }
+}
+
+/// The descriptors of all gate files that this process has opened.
+///
+/// A forked process inherits them, and with them the locks, which would outlive a killed parent. So it closes them.
+private enum OpenFiles {
+  /// Descriptors by a number that is never reused, unlike the descriptors.
+  private static let files: Guarded<(next: Int, descriptors: [Int: Int32])> = {
+    pthread_atfork(
+      { OpenFiles.files.lock() }, { OpenFiles.files.unlock() },
+      {
+        OpenFiles.files.unlock()
+        OpenFiles.files.withLock { files in
+          for descriptor in files.descriptors.values { _ = Glibc.close(descriptor) }
+          files.descriptors.removeAll(keepingCapacity: true)
+        }
+      })
+    return Guarded((0, [:]))
+  }()
+
+  static func add(_ descriptor: Int32) -> Int {
+    files.withLock { files in
+      files.next += 1
+      files.descriptors[files.next] = descriptor
+      return files.next
+    }
+  }
+
+  static func close(_ number: Int) {
+    files.withLock { files in
+      guard let descriptor = files.descriptors.removeValue(forKey: number) else { return }
+      _ = Glibc.close(descriptor)
+    }
+  }
+}

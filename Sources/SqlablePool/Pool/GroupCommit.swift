@@ -1,0 +1,167 @@
+// Group commit: writes that wait for the writer share one commit.
+
+import SqlableCore
+
+extension SqlitePool {
+  /// Runs a write together with those that wait for the writer: one transaction, a savepoint each. Returns the outcome
+  /// of the first and the next call for the writer, and ends the others.
+  ///
+  /// A write that fails is rolled back alone. If the whole transaction is rolled back (full disk, interrupted
+  /// statement, deferred foreign key), its calls are run again, each in its own transaction.
+  func runGroup(_ first: PoolCall, _ writer: PooledHandle) -> (Result<Void, any Error>, next: PoolCall?) {
+    var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = []
+    do {
+      let db = try writer.open(by: root, feed)
+      try db.locked {
+        // Released after the commit returns, because the automatic checkpoint is part of it. Detection writes nothing,
+        // so it needs no turn.
+        if first.kind != .detection { try gate.take(writer.interruption) }
+        defer { gate.giveBack() }
+        // The transaction is that of the call that leads it.
+        outcomes = db.traced(as: first.caller) {
+          first.kind.isAlone ? [(first, alone(first, writer, db))] : group(first, writer, db)
+        }
+        if !first.kind.isAlone { checkLog(db) }
+      }
+    } catch {
+      if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }
+    }
+    writer.endLoan()
+    // Before the next call gets it. Closing the connection rolls back what its ROLLBACK could not, and undoes what SQL
+    // has changed of its settings.
+    if writer.isUnusable { writer.discard() }
+    for (call, outcome) in outcomes.dropFirst() { end(call, outcome) }
+    let next = withState { state in
+      state.ended(outcomes.count)
+      return state.next(for: writer)
+    }
+    return (outcomes[0].outcome, next)
+  }
+
+  private func group(
+    _ first: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase
+  ) -> [(call: PoolCall, outcome: Result<Void, any Error>)] {
+    do {
+      try db.beginShared(at: first.place)
+      // The first call needs no savepoint: rolling it back rolls back the transaction.
+      guard try first.run(db) == .commit else {
+        db.rollBackShared()
+        return [(first, ended(first, writer, .success(())))]
+      }
+      try db.checkShared()
+      try db.checkInterruption()
+    } catch {
+      db.rollBackShared()
+      return [(first, ended(first, writer, .failure(error.rolledBack)))]
+    }
+    var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = [(first, ended(first, writer, .success(())))]
+    var members = 1
+    let end = ContinuousClock.now + configuration.maximumGroupTime
+    while members < configuration.maximumGroup, ContinuousClock.now < end, db.isSharedTransactionWhole,
+      !gate.isTurnOver, !writer.hasOtherState, let call = nextMember(writer)
+    {
+      do {
+        _ = try transact(call, db)
+        members += 1
+        outcomes.append((call, ended(call, writer, .success(()))))
+      } catch {
+        outcomes.append((call, ended(call, writer, .failure(error.rolledBack))))
+      }
+    }
+    do {
+      try db.commitShared()
+      withState { $0.counts.commits += 1 }
+      return outcomes
+    } catch {
+      db.rollBackShared()
+      // Run again, a call must not meet the settings that another has left.
+      let isAlone = outcomes.count == 1 || writer.isLost || writer.hasOtherState
+      return outcomes.map { call, outcome in
+        switch outcome {
+        // A lost handle runs nothing more, and its locks block other connections until it is closed.
+        case .success where isAlone: (call, .failure(error.rolledBack))
+        case .failure where isAlone || isStopped(call): (call, outcome)
+        // Also the calls that failed: rows that made them fail may now be rolled back.
+        case .success, .failure: (call, again(call, writer, db))
+        }
+      }
+    }
+  }
+
+  private func isStopped(_ call: PoolCall) -> Bool { withState { _ in call.stopped != nil } }
+
+  /// Runs a call outside of a shared transaction.
+  private func alone(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
+    let changes = ObserverRegistry.changes
+    defer {
+      // A transaction left open would swallow every later write.
+      db.rollBackShared()
+      // A subscriber that joined while a statement ran may have missed its changes: nothing was recorded for it.
+      if call.kind != .detection { feed.didCommit(CommittedChanges(recordedSince: changes)) }
+    }
+    return ended(
+      call, writer,
+      Result {
+        _ = try call.run(db)
+        guard db.transactionLevel == 0 else { throw misuse("the closure left a transaction open") }
+      })
+  }
+
+  /// Runs a call again, in its own transaction.
+  private func again(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
+    withState { $0.give(writer, to: call) }
+    if call.deadline != nil { inspect(call) }
+    let outcome = Result { try transact(call, db) }
+    if case .success(.commit) = outcome { withState { $0.counts.commits += 1 } }
+    return ended(call, writer, outcome.map { _ in })
+  }
+
+  /// Runs a call in a transaction or savepoint of its own.
+  private func transact(_ call: PoolCall, _ db: SqliteDatabase) throws -> TransactionResult {
+    try db.transaction { db in
+      let result = try call.run(db)
+      if result == .commit { try db.checkInterruption() }
+      return result
+    }
+  }
+
+  /// Takes the writer from a call whose work is over; returns the outcome for its caller.
+  private func ended(
+    _ call: PoolCall, _ writer: PooledHandle, _ outcome: Result<Void, any Error>
+  ) -> Result<Void, any Error> {
+    withState { $0.take(writer, from: call) }
+    reportEnd(of: call)
+    return outcome.mapError { error in
+      call.error(error, label: configuration.handles.label) { otherHolder(than: call) }
+    }
+  }
+
+  /// The next waiting call that may share the commit.
+  private func nextMember(_ writer: PooledHandle) -> PoolCall? {
+    let call = withState { state -> PoolCall? in
+      guard state.blockade == nil, state.waitingWrites.first?.kind == .write,
+        let call = state.waitingWrites.popFirst()
+      else { return nil }
+      state.give(writer, to: call)
+      return call
+    }
+    if let call, call.deadline != nil { inspect(call) }
+    return call
+  }
+}
+
+extension SqliteDatabase {
+  /// Throws if the call that has the handle was stopped. To be called before its work is committed: a call that was
+  /// stopped after its last statement would otherwise be stored, although it throws. One that is stopped later returns,
+  /// and is stored.
+  func checkInterruption() throws { try locked { try openConnection().checkInterruption() } }
+}
+
+extension Error {
+  /// The error for a caller whose savepoint was rolled back: for it, that was the transaction.
+  fileprivate var rolledBack: any Error {
+    guard var error = self as? SqlError else { return self }
+    if error.transaction == .untouched { error.transaction = .rolledBack }
+    return error
+  }
+}

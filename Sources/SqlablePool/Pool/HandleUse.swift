@@ -1,0 +1,53 @@
+import SqlableCore
+
+/// The time in which a call had a handle.
+struct HandleUse {
+  let place: CallSite
+  let begin: ContinuousClock.Instant
+  /// Nil while the call has it.
+  let end: ContinuousClock.Instant?
+
+  func length(at now: ContinuousClock.Instant) -> Duration { begin.duration(to: end ?? now) }
+
+  func text(at now: ContinuousClock.Instant) -> String {
+    "the call at \(place) \(end == nil ? "has held" : "held") it for \(length(at: now).seconds) s"
+  }
+}
+
+/// The latest uses of a pool's handles while other calls waited, to name the calls that made a call wait.
+struct LatestUses {
+  private static let maximum = 16
+  private var uses: [HandleUse] = []
+  private var next = 0
+
+  mutating func append(_ use: HandleUse) {
+    if uses.count < LatestUses.maximum { return uses.append(use) }
+    uses[next] = use
+    next = (next + 1) % LatestUses.maximum
+  }
+
+  func ended(after begin: ContinuousClock.Instant) -> [HandleUse] {
+    uses.filter { $0.end.map { $0 > begin } ?? false }
+  }
+}
+
+extension SqlitePool.State {
+  /// Notes that a call had a handle, if others waited for one meanwhile.
+  mutating func noteUse(by call: PoolCall) {
+    guard call.kind != .detection, (call.kind.isRead ? waitingReads : waitingWrites).count > 0,
+      let begin = call.gotHandle
+    else { return }
+    let use = HandleUse(place: call.place, begin: begin, end: .now)
+    if call.kind.isRead { readUses.append(use) } else { writeUses.append(use) }
+  }
+
+  /// The uses of the handles that a call waited for, the longest first.
+  func uses(during call: PoolCall, until now: ContinuousClock.Instant) -> [HandleUse] {
+    let handles = call.kind.isRead ? readers : [writer]
+    let running = handles.compactMap(\.call).compactMap { call in
+      call.gotHandle.map { HandleUse(place: call.place, begin: $0, end: nil) }
+    }
+    let uses = running + (call.kind.isRead ? readUses : writeUses).ended(after: call.begin)
+    return uses.sorted { $0.length(at: now) > $1.length(at: now) }
+  }
+}

@@ -1,0 +1,30 @@
+import SqlableCore
+
+extension SqlitePool {
+  /// Whether calls have all readers that the pool may open.
+  var areReadersBusy: Bool {
+    withState { state in
+      // A call of this thread's own reader uses that one.
+      guard state.phase == .open, state.blockade == nil, state.ownHandle == nil else { return false }
+      return state.idleReaders.isEmpty && state.readers.count >= configuration.readers
+    }
+  }
+}
+
+extension SqlitePool.Health.Problem: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .closed: "the pool is closed"
+    case .noAnswer(.timeout): "a read did not answer in time"
+    case .noAnswer(let kind): "a read failed: \(kind)"
+    case .fileIsGone: "the file is no longer at its path"
+    case .littleSpace(let bytes): "the file system has only \(bytes) bytes left"
+    case .largeLog(let bytes): "the write-ahead log has grown to \(bytes) bytes"
+    case .longRead(let call): "a long read keeps the write-ahead log from being reset: \(call)"
+    case .longWrite(let call): "a long write keeps the others waiting: \(call)"
+    case .damaged(let error): "a statement has found damaged pages: \(error)"
+    case .archiveFails(let error): "the archive can't be written: \(error)"
+    case .archiveIsBehind(let lag): "the archive has lacked commits for \(lag)"
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import Dispatch
+import SqlableCore
+
+/// A timer that looks for long reads, and long writes.
+///
+/// Sound as `Sendable`: the only mutable state is that of the source, which Dispatch guards.
+final class LongReads: @unchecked Sendable {
+  private let timer: any DispatchSourceTimer
+  private static let queue = DispatchQueue(label: "sqlable.pool.long-reads")
+
+  init(_ duration: Duration, check: @escaping @Sendable () -> Void) {
+    timer = DispatchSource.makeTimerSource(queue: LongReads.queue)
+    timer.setEventHandler(handler: check)
+    // One timer for all reads: a timer per read would slow each of them. Reports are late by half the limit at most,
+    // and by no more than a second.
+    let interval = min(duration / 4, .milliseconds(500)).dispatched
+    timer.schedule(deadline: .now() + interval, repeating: interval, leeway: interval)
+    timer.resume()
+  }
+
+  func end() { timer.cancel() }
+
+  deinit { timer.cancel() }
+}
+
+extension SqlitePool {
+  /// Reports each read that has been running for longer than `longRead`, once.
+  func reportLongReads() {
+    guard let limit = configuration.longRead else { return }
+    let now = ContinuousClock.now
+    let reads = withState { state in
+      state.readers.compactMap { reader -> Statistics.ActiveCall? in
+        guard let call = reader.call, !call.isReported, let read = reader.running(at: now), read.age >= limit else {
+          return nil
+        }
+        call.isReported = true
+        return read
+      }
+    }
+    guard !reads.isEmpty else { return }
+    let size = logSize
+    for read in reads {
+      events.send(.longRead(read, walSize: size))
+      root.fail(
+        SqlError(
+          .timeout,
+          message: """
+            the read at \(read.callSite) has been running for \(read.age.seconds) s; until it ends, \
+            the write-ahead log (\(size) bytes) can't be reused
+            """, sql: read.sql, label: configuration.handles.label))
+    }
+  }
+
+  /// Ends the reads that have been running for longer than `maximumRead`.
+  func endOldReads() {
+    guard let limit = configuration.maximumRead else { return }
+    let now = ContinuousClock.now
+    let calls = withState { state in
+      state.readers.filter { $0.since.map { $0.duration(to: now) >= limit } ?? false }.compactMap(\.call)
+    }
+    for call in calls { stop(call, .tooOld) }
+  }
+}

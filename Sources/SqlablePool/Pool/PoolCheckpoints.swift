@@ -1,0 +1,46 @@
+import SqlableCore
+
+extension SqlitePool {
+  /// Copies pages from the write-ahead log (WAL) into the database file, and returns how far it has come.
+  ///
+  /// ```swift
+  /// let checkpoint = try pool.checkpoint(.truncate, waitingAtMost: .seconds(1))
+  /// if !checkpoint.isComplete { … }     // a call of the pool, or another connection, reads or writes
+  /// ```
+  ///
+  /// See ``SqliteDatabase/checkpoint(_:waitingAtMost:file:line:)``. It waits for the writer like any call, and from
+  /// then on for up to `limit`; meanwhile new reads of the pool wait, except for ``CheckpointMode/passive``. Beside an
+  /// archive, which reads the WAL, ``CheckpointMode/restart`` and ``CheckpointMode/truncate`` are not complete.
+  /// Blocks the thread; `async` code gets the overload with `await`.
+  @discardableResult
+  public func checkpoint(
+    _ mode: CheckpointMode = .passive, waitingAtMost limit: Duration = .zero, file: StaticString = #fileID,
+    line: UInt = #line
+  ) throws -> Checkpoint {
+    try perform(.alone, at: .init(file: file, line: line)) { db in
+      try checkpoint(mode, db, waitingAtMost: limit)
+    }
+  }
+
+  /// Copies pages from the write-ahead log into the database file, on a thread of the pool.
+  @discardableResult
+  public func checkpoint(
+    _ mode: CheckpointMode = .passive, waitingAtMost limit: Duration = .zero, file: StaticString = #fileID,
+    line: UInt = #line
+  ) async throws -> Checkpoint {
+    try await perform(.alone, at: .init(file: file, line: line)) { db in
+      try self.checkpoint(mode, db, waitingAtMost: limit)
+    }
+  }
+
+  private func checkpoint(
+    _ mode: CheckpointMode, _ db: SqliteDatabase, waitingAtMost limit: Duration
+  ) throws -> Checkpoint {
+    guard mode != .passive, limit > .zero else { return try db.checkpoint(mode) }
+    let end = ContinuousClock.now + limit
+    // Of reads that overlap one always has a snapshot that the checkpoint must wait for.
+    return try withReadsHeldBack(for: limit) { _ in
+      try db.checkpoint(mode, waitingAtMost: ContinuousClock.now.duration(to: end))
+    }
+  }
+}

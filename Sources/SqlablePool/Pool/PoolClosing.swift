@@ -1,0 +1,75 @@
+import Dispatch
+import SqlableCore
+
+extension SqlitePool {
+  /// Closes the pool: refuses new calls, waits for accepted ones, stops those left after `duration`, checkpoints the
+  /// write-ahead log, and closes all handles. Closing again does nothing.
+  ///
+  /// Acknowledged commits are never lost. Calls that still wait after `duration` throw `.closed`; so do running ones,
+  /// whose statement is interrupted and whose transaction is rolled back. Throws `.misuse` inside a closure of the
+  /// pool, and `.busy` if a closure does not end although it was interrupted, such as one that sleeps: the pool then
+  /// refuses calls, and can be closed again.
+  ///
+  /// - Parameter duration: How long calls may take to end by themselves.
+  public func close(within duration: Duration = .seconds(10)) throws {
+    try checkFork()
+    guard withState({ $0.ownHandle }) == nil else { throw misuse("can't close a pool inside one of its own closures") }
+    try withState { try $0.checkIsNotBlockedHere(configuration.handles.label) }
+    guard !drained(by: duration) else { return try finish() }
+    for call in withState({ $0.unended }) { stop(call, .closing) }
+    guard drained(by: max(duration, .seconds(1))) else {
+      let place = withState { $0.unended.first?.place ?? $0.blockade?.callSite }
+      throw SqlError(
+        .busy,
+        message: "can't close the pool: the call at \(place.map { "\($0)" } ?? "?") has not ended",
+        label: configuration.handles.label)
+    }
+    try finish()
+  }
+
+  /// Closes the pool, waiting on a separate thread.
+  public func close(within duration: Duration = .seconds(10)) async throws {
+    try await onOwnThread { try self.close(within: duration) }
+  }
+
+  /// Refuses new calls; returns whether all others end within `duration`.
+  private func drained(by duration: Duration) -> Bool {
+    let done = DispatchSemaphore(value: 0)
+    let isIdle = withState { state in
+      if state.phase == .open { state.phase = .closing }
+      guard state.calls > 0 else { return true }
+      state.closers.append(done)
+      return false
+    }
+    return isIdle || done.wait(timeout: .now() + duration.dispatched) == .success
+  }
+
+  private func finish() throws {
+    let handles = withState { state in
+      defer {
+        state.phase = .closed
+        state.idleReaders = []
+      }
+      return state.phase == .closed ? [] : state.readers + [state.writer]
+    }
+    guard !handles.isEmpty else { return }
+    endWatching()
+    for handle in handles { handle.discard() }
+    for user in allFileUsers { user.end() }
+    let interruption = Interruption(busyTimeout: configuration.handles.busyTimeout)
+    let isInTurn = (try? gate.take(interruption)) != nil
+    defer { gate.giveBack() }
+    // The last connection to close would checkpoint only if no other process has the file open. If the turn does not
+    // come, another pool keeps writing, and checkpoints as it writes.
+    if isInTurn, memory == nil {
+      try? root.execute("PRAGMA optimize")
+      _ = try? root.checkpoint(.truncate, waitingAtMost: .seconds(configuration.handles.busyTimeout))
+    }
+    try root.close()
+    memory?.remove()
+    events.send(.closed)
+  }
+
+  /// Whether the pool accepts calls.
+  public var isOpen: Bool { withState { $0.phase == .open } }
+}

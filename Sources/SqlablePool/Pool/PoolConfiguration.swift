@@ -1,0 +1,106 @@
+import SqlableCore
+
+/// The settings of a pool; the defaults suit a service that runs for months.
+///
+/// ```swift
+/// let pool = try SqlitePool(filepath: path, configuration: .init(readers: 8, waitTimeout: .seconds(2)))
+/// ```
+public struct PoolConfiguration: Sendable, Hashable {
+  /// The configuration of the handles. Must be in WAL mode, where readers and the writer don't block each other.
+  public var handles: Configuration
+
+  /// The number of readers, each opened on first use. Default: 4.
+  public var readers: Int
+
+  /// How long a call waits for a handle before it throws `.timeout`. Default: 10 seconds; nil waits forever.
+  public var waitTimeout: Duration?
+
+  /// How long a call may take, waiting and running together, before it throws `.timeout`; see ``withDeadline(_:_:)``.
+  /// Default: nil, no limit.
+  public var deadline: Duration?
+
+  /// How many calls may wait for a reader, and how many for the writer; one more throws `.busy`. Default: 65,536.
+  public var maximumWaiting: Int
+
+  /// The maximum number of writes that share a commit; 1 gives each write its own. Default: 256.
+  public var maximumGroup: Int
+
+  /// How long a shared commit accepts further writes; it bounds how long the first waits for the others. Default: 10
+  /// milliseconds.
+  public var maximumGroupTime: Duration
+
+  /// Polling interval for other processes' commits, in case the kernel does not report a write. Polling begins with the
+  /// first loop over changes or updates. Default: 500 milliseconds; nil neither polls nor watches the write-ahead log.
+  public var pollInterval: Duration?
+
+  /// How long a read may run before it is reported to `didFail`, once: until it ends, the write-ahead log can't be
+  /// reused, and grows. Default: 60 seconds; nil reports none.
+  public var longRead: Duration?
+
+  /// How long a read may run before it is ended, so that the write-ahead log stays small: its statement is interrupted,
+  /// and it throws `.timeout`. Code between two statements is not stopped; the next one throws. Default: nil, no limit.
+  public var maximumRead: Duration?
+
+  /// How large the write-ahead log may become, in bytes, before the pool holds back new reads, for one second at most,
+  /// so that a commit can begin the log anew: reads that overlap would keep it growing. After that its file is cut to
+  /// this size. Default: 32 MiB; nil lets the log grow.
+  public var maximumWalSize: Int?
+
+  /// Counts statements by their shapes, for ``SqlitePool/topStatements(_:by:)``; each statement then takes about a
+  /// microsecond more. Default: false.
+  public var keepsTotals: Bool
+
+  public init(
+    handles: Configuration = .init(),
+    readers: Int = 4,
+    waitTimeout: Duration? = .seconds(10),
+    deadline: Duration? = nil,
+    maximumWaiting: Int = 65_536,
+    maximumGroup: Int = 256,
+    maximumGroupTime: Duration = .milliseconds(10),
+    pollInterval: Duration? = .milliseconds(500),
+    longRead: Duration? = .seconds(60),
+    maximumRead: Duration? = nil,
+    maximumWalSize: Int? = 33_554_432,
+    keepsTotals: Bool = false
+  ) {
+    self.handles = handles
+    self.readers = readers
+    self.waitTimeout = waitTimeout
+    self.deadline = deadline
+    self.maximumWaiting = maximumWaiting
+    self.maximumGroup = maximumGroup
+    self.maximumGroupTime = maximumGroupTime
+    self.pollInterval = pollInterval
+    self.longRead = longRead
+    self.maximumRead = maximumRead
+    self.maximumWalSize = maximumWalSize
+    self.keepsTotals = keepsTotals
+  }
+
+  /// Throws `.misuse` for invalid settings, before any file is touched.
+  func validate() throws {
+    guard (1...1_000).contains(readers) else { throw SqlError.misuse("readers must be 1 to 1,000") }
+    guard maximumWaiting >= 0 else { throw SqlError.misuse("maximumWaiting can't be negative") }
+    guard maximumGroup >= 1 else { throw SqlError.misuse("maximumGroup must be at least 1") }
+    guard longRead.map({ $0 >= .milliseconds(1) }) ?? true else {
+      throw SqlError.misuse("longRead must be at least 1 millisecond")
+    }
+    guard maximumRead.map({ $0 >= .milliseconds(1) }) ?? true else {
+      throw SqlError.misuse("maximumRead must be at least 1 millisecond")
+    }
+    guard waitTimeout.map({ $0 >= .zero }) ?? true, deadline.map({ $0 >= .zero }) ?? true,
+      maximumGroupTime >= .zero
+    else {
+      throw SqlError.misuse("waitTimeout, deadline and maximumGroupTime can't be negative")
+    }
+    guard pollInterval.map({ $0 >= .milliseconds(1) }) ?? true else {
+      throw SqlError.misuse("pollInterval must be at least 1 millisecond")
+    }
+    guard maximumWalSize.map({ $0 >= 65_536 }) ?? true else {
+      throw SqlError.misuse("maximumWalSize must be at least 65,536 bytes")
+    }
+    guard handles.journalMode == .wal else { throw SqlError.misuse("a pool needs journalMode .wal") }
+    guard !handles.isReadOnly else { throw SqlError.misuse("a pool can't be read-only; open handles instead") }
+  }
+}

@@ -1,0 +1,57 @@
+import SqlableCore
+import Synchronization
+
+/// What happens in a pool beside statements and transactions.
+enum PoolEvent: Sendable {
+  /// A call has returned its handle.
+  case ended(waited: Duration, used: Duration)
+  /// A call has waited for a handle for longer than it may.
+  case timedOut(SqlError)
+  /// A read has run for longer than `longRead`.
+  case longRead(SqlitePool.Statistics.ActiveCall, walSize: Int)
+  case closed
+}
+
+/// Those who receive the events of a pool.
+package final class PoolEvents: Sendable {
+  private struct Receiver: Sendable {
+    let token: TraceToken
+    let body: @Sendable (PoolEvent) -> Void
+  }
+
+  private let receivers = Guarded<[Receiver]>([])
+  private let count = Atomic(0)
+
+  func add(_ token: TraceToken, _ body: @escaping @Sendable (PoolEvent) -> Void) {
+    change { $0.append(Receiver(token: token, body: body)) }
+  }
+
+  func remove(_ token: TraceToken) { change { $0.removeAll { $0.token == token } } }
+
+  private func change(_ change: (inout [Receiver]) -> Void) {
+    receivers.withLock { receivers in
+      change(&receivers)
+      count.store(receivers.count, ordering: .releasing)
+    }
+  }
+
+  var isActive: Bool { count.load(ordering: .acquiring) > 0 }
+
+  /// To be called without the pool's lock.
+  func send(_ event: PoolEvent) {
+    guard isActive else { return }
+    for receiver in receivers.withLock({ $0 }) { receiver.body(event) }
+  }
+}
+
+extension SqlitePool {
+  /// To be called when a call has returned its handle, without the pool's lock.
+  @inline(__always)
+  func reportEnd(of call: PoolCall) { if events.isActive { sendEnd(of: call) } }
+
+  @inline(never)
+  private func sendEnd(of call: PoolCall) {
+    guard call.kind != .detection, !call.isAbandoned, let got = call.gotHandle else { return }
+    events.send(.ended(waited: call.begin.duration(to: got), used: got.duration(to: .now)))
+  }
+}

@@ -1,0 +1,97 @@
+import SqlableCore
+import SqlableSchema
+
+extension Migrations {
+  /// Runs the migrations that have not run on a pool, without blocking the thread; see
+  /// ``apply(_:waitingAtMost:file:line:progress:waiting:)-(SqlDatabase,_,_,_,_,_)``.
+  ///
+  /// ```swift
+  /// let names = try await Migrations(all).apply(pool)
+  /// ```
+  ///
+  /// The closures are called on threads of the pool, and on the task's. Throws `CancellationError` if the task is
+  /// cancelled: the migration or batch that runs is rolled back, and those before it stay.
+  @discardableResult
+  public func apply(
+    _ pool: SqlitePool, waitingAtMost limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line,
+    progress: @escaping @Sendable (Progress) -> Void = { _ in },
+    waiting: @escaping @Sendable (SqlError) -> Void = { _ in }
+  ) async throws -> [String] {
+    try checkNames()
+    var run = Run()
+    while true {
+      let batches = run.batches
+      let place = CallSite(file: file, line: line)
+      let step = try await pool.transactionAfterOthers(waitingAtMost: limit, at: place, waiting) { db in
+        try next(db, batches: batches, progress)
+      }
+      if run.isDone(after: step, progress) { return run.names }
+    }
+  }
+}
+
+extension SchemaPlan {
+  /// Applies the plan on a pool in one transaction, without blocking the thread; see
+  /// ``apply(_:allowing:waitingAtMost:file:line:progress:waiting:)-(SqlDatabase,_,_,_,_,_,_)``.
+  ///
+  /// ```swift
+  /// try await plan.apply(pool, allowing: .dataLoss)
+  /// ```
+  ///
+  /// The closures are called on threads of the pool, and on the task's. Throws `CancellationError` if the task is
+  /// cancelled; the database is as before then.
+  public func apply(
+    _ pool: SqlitePool, allowing permission: SchemaPermission = [], waitingAtMost limit: Duration? = nil,
+    file: StaticString = #fileID, line: UInt = #line,
+    progress: @escaping @Sendable (SchemaProgress) -> Void = { _ in },
+    waiting: @escaping @Sendable (SqlError) -> Void = { _ in }
+  ) async throws {
+    try checkMayApply(permission)
+    guard !isEmpty else { return }
+    let place = CallSite(file: file, line: line)
+    try await pool.transactionAfterOthers(waitingAtMost: limit, at: place, waiting) { db in
+      try applySteps(db, progress)
+    }
+  }
+}
+
+extension Schema {
+  /// Returns what would bring the tables of a pool's database up to the models, without blocking the thread; see
+  /// ``plan(_:renamed:renamedTables:notRenamed:filling:dropping:file:line:)-(SqlDatabase,_,_,_,_,_,_,_)``.
+  public func plan(
+    _ pool: SqlitePool, renamed: [String: String] = [:], renamedTables: [String: String] = [:],
+    notRenamed: Set<String> = [], filling: [String: any SqlValue] = [:], dropping: SchemaDropping = [],
+    file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> SchemaPlan {
+    try await pool.read(file: file, line: line) { db in
+      try plan(
+        db, renamed: renamed, renamedTables: renamedTables, notRenamed: notRenamed, filling: filling,
+        dropping: dropping, file: file, line: line)
+    }
+  }
+}
+
+extension SqlitePool {
+  /// Runs `body` in a transaction of the writer, and waits for other connections that write, also for longer than the
+  /// busy timeout. A failure of `body` itself is not retried.
+  fileprivate func transactionAfterOthers<Value: Sendable>(
+    waitingAtMost limit: Duration?, at place: CallSite, _ waiting: @Sendable (SqlError) -> Void,
+    _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
+  ) async throws -> Value {
+    var wait = WaitForOthers(atMost: limit)
+    while true {
+      let hasBegun = Guarded(false)
+      wait.beginTry()
+      do {
+        return try await perform(.write, at: place) { db in
+          hasBegun.withLock { $0 = true }
+          return try body(db)
+        }
+      } catch let error as SqlError where error.isWaitable(hasBegun: hasBegun.withLock { $0 }) {
+        let pause = try wait.pause(after: error)
+        waiting(error)
+        try await Task.sleep(for: pause)
+      }
+    }
+  }
+}

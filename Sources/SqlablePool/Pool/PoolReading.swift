@@ -1,0 +1,73 @@
+import SqlableCore
+
+extension SqlitePool {
+  /// Calls `body` with a reader, on one snapshot of the database.
+  ///
+  /// ```swift
+  /// let (bikes, people) = try pool.read { db in (try Bicycle.count().run(db), try Person.count().run(db)) }
+  /// // BEGIN DEFERRED … COMMIT
+  /// ```
+  ///
+  /// Throws `.readOnly` on a write, `.timeout` if no reader is free in time, and what `body` throws. Blocks the thread;
+  /// `async` code gets the overload with `await`.
+  public func read<Value>(
+    file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> Value
+  ) throws -> Value {
+    try perform(.read, at: .init(file: file, line: line)) { db in try db.transaction(.deferred) { try body($0) } }
+  }
+
+  /// Calls `body` with a reader, on one snapshot of the database and on a thread of the pool.
+  ///
+  /// Throws `CancellationError` if the task is cancelled before the read is done.
+  public func read<Value: Sendable>(
+    file: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
+  ) async throws -> Value {
+    try await perform(.read, at: .init(file: file, line: line)) { db in try db.transaction(.deferred) { try body($0) } }
+  }
+
+  // MARK: Values
+
+  /// Runs `body` with a handle, and returns its value.
+  @usableFromInline
+  package func perform<Value>(
+    _ kind: PoolCall.Kind, at place: CallSite, _ body: (SqliteDatabase) throws -> Value
+  ) throws -> Value {
+    var value: Value?
+    try perform(kind, place) { db in
+      let result = try body(db)
+      value = result
+      return result as? TransactionResult ?? .commit
+    }
+    guard let value else { throw misuse("the call ended without a value") }
+    return value
+  }
+
+  /// Runs a statement: a short read on the calling thread, anything else on a thread of the pool.
+  @usableFromInline
+  func performStatement<Value: Sendable>(
+    _ kind: PoolCall.Kind, at place: CallSite, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
+  ) async throws -> Value {
+    guard kind.isRead else { return try await perform(kind, at: place, run) }
+    try Task.checkCancellation()
+    var value: Value?
+    let isDone = try performQuickly(place) { db in value = try run(db) }
+    // A task that only reads would never suspend, and so keep the thread from other tasks.
+    if quickReads.add(1, ordering: .relaxed).newValue % 32 == 0 { await Task.yield() }
+    if isDone, let value { return value }
+    return try await perform(kind, at: place, run)
+  }
+
+  /// Runs `body` with a handle on a thread of the pool, and returns its value.
+  package func perform<Value: Sendable>(
+    _ kind: PoolCall.Kind, at place: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
+  ) async throws -> Value {
+    let value = Guarded<Value?>(nil)
+    try await perform(kind, place) { db in
+      let result = try body(db)
+      value.withLock { $0 = result }
+      return result as? TransactionResult ?? .commit
+    }
+    guard let value = value.withLock({ $0 }) else { throw misuse("the call ended without a value") }
+    return value
+  }
+}

@@ -1,0 +1,309 @@
+import Dispatch
+import Glibc
+import SqlableCore
+
+// How calls get their handles, wait, run and end.
+
+extension SqlitePool {
+  // MARK: On the caller's thread
+
+  /// Runs `work` with a handle, on this thread or, for a write that shares a commit, on another caller's thread.
+  func perform(_ kind: PoolCall.Kind, _ place: CallSite, _ work: (SqliteDatabase) throws -> TransactionResult)
+    throws
+  {
+    try reporting {
+      try checkFork()
+      try withoutActuallyEscaping(work) { work in
+        let call = PoolCall(kind, configuration, place, work)
+        defer { call.forgetWork() }
+        switch try withState({ try $0.enter(call, configuration, by: pthread_self()) }) {
+        case .own(let handle): try runInside(call, handle)
+        case .given(let handle):
+          if call.deadline != nil { inspect(call) }
+          try runHere(call, handle)
+        case .waits: try wait(call)
+        }
+      }
+    }
+  }
+
+  /// Calls `body`, and reports an error of the pool itself, such as a wait that was too long.
+  private func reporting<Value>(_ body: () throws -> Value) throws -> Value {
+    do { return try body() } catch { throw root.reportedWithoutLock(error) }
+  }
+
+  /// Waits for a handle, or until another thread has run the work.
+  private func wait(_ call: PoolCall) throws {
+    guard let alarm = call.alarm else { return }
+    let isInTime = call.waitEnd.map { alarm.wait(timeout: .now() + (ContinuousClock.now.duration(to: $0)).dispatched) }
+    if isInTime == nil { alarm.wait() }
+    if isInTime == .timedOut {
+      guard !withState({ $0.refuse(call) }) else { throw waitedTooLong(call) }
+      // It got its handle at the last moment: the alarm will be signalled.
+      alarm.wait()
+    }
+    if let outcome = call.outcome { return try outcome.get() }
+    guard case .running(let handle) = call.state else { return }
+    withState { _ in handle.owner = pthread_self() }
+    if call.deadline != nil { inspect(call) }
+    try runHere(call, handle)
+  }
+
+  /// Runs a call made inside another one, with that one's handle.
+  private func runInside(_ call: PoolCall, _ handle: PooledHandle) throws {
+    let db = try handle.open(by: root, feed)
+    guard !call.kind.isAlone || db.transactionLevel == 0 else {
+      throw misuse("can't call withWriter inside a transaction of the pool")
+    }
+    if call.kind == .write { try db.transaction { db in try call.run(db) } } else { _ = try call.run(db) }
+  }
+
+  private func runHere(_ call: PoolCall, _ handle: PooledHandle) throws {
+    let (outcome, next) = handle.isWriter ? runGroup(call, handle) : read(call, handle)
+    if let next { handOn(handle, to: next) }
+    try outcome.get()
+  }
+
+  // MARK: On threads of the pool
+
+  /// Runs `work` with a handle, on a thread of the pool.
+  func perform(
+    _ kind: PoolCall.Kind, _ place: CallSite,
+    _ work: @escaping @Sendable (SqliteDatabase) throws -> TransactionResult
+  ) async throws {
+    try checkFork()
+    let holder = Guarded<PoolCall?>(nil)
+    do {
+      try await perform(kind, place, holder, work)
+    } catch { throw root.reportedWithoutLock(error) }
+  }
+
+  private func perform(
+    _ kind: PoolCall.Kind, _ place: CallSite, _ holder: Guarded<PoolCall?>,
+    _ work: @escaping @Sendable (SqliteDatabase) throws -> TransactionResult
+  ) async throws {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        let call = PoolCall(kind, configuration, place, resume: { continuation.resume(with: $0) }, work)
+        holder.withLock { $0 = call }
+        // Cancelled before the handler had a call to stop.
+        guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
+        do {
+          switch try withState({ try $0.enter(call, configuration, by: nil) }) {
+          case .own(let handle):
+            // Not inside a closure, since a closure can't await: a task that runs on a thread with a handle.
+            call.resume?(Result { try runInside(call, handle) })
+          case .given(let handle): handOn(handle, to: call)
+          case .waits: inspect(call)
+          }
+        } catch {
+          continuation.resume(throwing: error)
+        }
+      }
+    } onCancel: {
+      if let call = holder.withLock({ $0 }) { stop(call, .cancelled) }
+    }
+  }
+
+  /// Runs a read on the calling thread if a reader is free. Returns false, with no effect, if none is or the read takes
+  /// too long.
+  ///
+  /// Otherwise two threads must be woken, which takes several times as long as most reads. The read is abandoned after
+  /// some ten thousand SQLite steps, a fraction of a millisecond, and where it would wait for a lock.
+  func performQuickly(_ place: CallSite, _ work: @escaping (SqliteDatabase) throws -> Void) throws -> Bool {
+    try checkFork()
+    let call = PoolCall(.read, configuration, place) { db in
+      try work(db)
+      return .commit
+    }
+    let label = configuration.handles.label
+    guard call.deadline.map({ $0 > call.begin }) ?? true,
+      let handle = try withState({ try $0.enterQuickly(call, label) })
+    else { return false }
+    var isStopped = false
+    let (outcome, next) = read(call, handle) { db in
+      isStopped = try handle.interruption.withBudget(10) { _ = try call.run(db) }
+      // It runs again, as another call.
+      call.isAbandoned = isStopped
+    }
+    if let next { handOn(handle, to: next) }
+    try reporting { try outcome.get() }
+    return !isStopped
+  }
+
+  /// Starts a call that got a handle: wakes its thread, or runs it on the handle's.
+  func handOn(_ handle: PooledHandle, to call: PoolCall) {
+    if let alarm = call.alarm, !handle.isWriter {
+      alarm.signal()
+    } else {
+      handle.thread.async { self.work(call, handle) }
+    }
+  }
+
+  /// Gives a handle that no call had to the next waiting call.
+  func giveBack(_ handle: PooledHandle) {
+    let next = withState { state in
+      state.ended()
+      return state.next(for: handle)
+    }
+    if let next { handOn(handle, to: next) }
+  }
+
+  /// Runs a call, then those that wait for the handle.
+  private func work(_ call: PoolCall, _ handle: PooledHandle) {
+    var next: PoolCall? = call
+    while let call = next {
+      if let alarm = call.alarm, !handle.isWriter {
+        alarm.signal()
+        return
+      }
+      withState { _ in handle.owner = pthread_self() }
+      if call.deadline != nil { inspect(call) }
+      let outcome: Result<Void, any Error>
+      (outcome, next) = handle.isWriter ? runGroup(call, handle) : read(call, handle)
+      end(call, outcome)
+    }
+  }
+
+  /// Delivers the outcome of a call to its caller.
+  func end(_ call: PoolCall, _ outcome: Result<Void, any Error>) {
+    call.forgetWork()
+    if let resume = call.resume { return resume(outcome) }
+    call.outcome = outcome
+    call.alarm?.signal()
+  }
+
+  // MARK: Reading
+
+  /// Runs a read; returns its outcome and the next call for its handle.
+  private func read(
+    _ call: PoolCall, _ handle: PooledHandle, _ work: ((SqliteDatabase) throws -> Void)? = nil
+  ) -> (Result<Void, any Error>, next: PoolCall?) {
+    let outcome: Result<Void, any Error>
+    do {
+      let db = try handle.open(by: root, feed)
+      if let work { try work(db) } else { _ = try call.run(db) }
+      outcome = .success(())
+    } catch {
+      if (error as? SqlError)?.indicatesBrokenHandle == true { handle.discard() }
+      outcome = .failure(call.error(error, label: configuration.handles.label))
+    }
+    handle.endLoan()
+    if handle.isUnusable { handle.discard() }
+    let next = withState { state in
+      state.take(handle, from: call)
+      state.ended()
+      return state.next(for: handle)
+    }
+    reportEnd(of: call)
+    return (outcome, next)
+  }
+
+  // MARK: Other processes
+
+  /// Makes the writer check, once it is free, whether another connection has committed; calls `answered` after the
+  /// check, or if it can't take place.
+  func haveWriterCheck(_ answered: @escaping @Sendable () -> Void) {
+    let place = CallSite(file: #fileID, line: #line)
+    func detect(_ db: SqliteDatabase) throws -> TransactionResult {
+      try db.detectOtherCommits()
+      return .commit
+    }
+    let call = PoolCall(.detection, configuration, place, resume: { _ in answered() }, detect)
+    switch try? withState({ try $0.enter(call, configuration, by: nil) }) {
+    case .given(let handle): handOn(handle, to: call)
+    case .waits: break
+    // The queue is full, and the next poll retries; or the pool is closing, and has no subscribers left.
+    case .own, nil: answered()
+    }
+  }
+
+  // MARK: Stopping
+
+  /// Stops a call: ends its wait, or interrupts its statement.
+  func stop(_ call: PoolCall, _ reason: PoolCall.Reason) {
+    let wasWaiting = withState { state in
+      if state.refuse(call) { return true }
+      guard call.stopped == nil else { return false }
+      switch call.state {
+      case .made: call.stopped = reason
+      case .running(let handle):
+        // Perhaps only the wait for a handle was too long, and the call has got one meanwhile.
+        if reason == .deadline, call.deadline.map({ $0 > .now }) ?? true { return false }
+        call.stopped = reason
+        handle.interruption.request()
+      case .waiting, .ending: break
+      }
+      return false
+    }
+    guard wasWaiting else { return }
+    switch reason {
+    case .cancelled: end(call, .failure(CancellationError()))
+    case .deadline, .tooOld: end(call, .failure(waitedTooLong(call)))
+    case .closing:
+      end(
+        call,
+        .failure(
+          SqlError(
+            .closed, message: "the pool was closed while the call at \(call.place) was waiting",
+            label: configuration.handles.label)))
+    }
+  }
+
+  private func waitedTooLong(_ call: PoolCall) -> SqlError {
+    let what = call.kind.isRead ? "a reader" : "the writer"
+    let blockade = withState { $0.blockade }
+    let now = ContinuousClock.now
+    let uses = withState { $0.uses(during: call, until: now) }
+    var message = "the call at \(call.place) waited for \(what) for \(call.begin.duration(to: now).seconds) s"
+    if !uses.isEmpty {
+      message += "; " + uses.prefix(3).map { $0.text(at: now) }.joined(separator: ", ")
+    }
+    if let blockade {
+      let time = blockade.begin.duration(to: .now).seconds
+      message += "; the call at \(blockade.callSite) began to close the files \(time) s ago"
+    }
+    if !call.kind.isRead { message += otherHolder(than: withState { $0.writer.call }) }
+    let error = SqlError(.timeout, message: message, label: configuration.handles.label)
+    events.send(.timedOut(error))
+    return error
+  }
+
+  // MARK: Timeouts
+
+  /// Schedules a check for the time when the call times out, unless an earlier check is due.
+  func inspect(_ call: PoolCall) {
+    let isNext = withState { state -> ContinuousClock.Instant? in
+      guard let end = call.nextCheck, state.nextCheck.map({ end < $0 }) ?? true else { return nil }
+      state.nextCheck = end
+      return end
+    }
+    if let isNext { schedule(isNext) }
+  }
+
+  private func schedule(_ time: ContinuousClock.Instant) {
+    SqlitePool.clock.asyncAfter(deadline: .now() + ContinuousClock.now.duration(to: time).dispatched) { [weak self] in
+      self?.inspectAll()
+    }
+  }
+
+  private static let clock = DispatchQueue(label: "sqlable.pool.clock")
+
+  private func inspectAll() {
+    let now = ContinuousClock.now
+    let (late, next) = withState { state in
+      state.nextCheck = nil
+      let calls = state.unended
+      let late = calls.filter { $0.nextCheck.map { $0 <= now } ?? false }
+      state.nextCheck = calls.compactMap(\.nextCheck).filter { $0 > now }.min()
+      return (late, state.nextCheck)
+    }
+    for call in late { stop(call, .deadline) }
+    if let next { schedule(next) }
+  }
+}
+
+extension SqlError {
+  /// Whether it makes the handle unusable.
+  fileprivate var indicatesBrokenHandle: Bool { [.io, .corrupt, .notADatabase, .wrongKey].contains(kind) }
+}

@@ -1,0 +1,208 @@
+import Dispatch
+import Glibc
+import SqlableCore
+
+extension SqlitePool {
+  /// The mutable state of a pool, under one lock.
+  package struct State {
+    enum Phase {
+      case open, closing, closed
+    }
+
+    var phase = Phase.open
+    let writer: PooledHandle
+    var readers: [PooledHandle] = []
+    var idleReaders: [PooledHandle] = []
+    var writerIsIdle = true
+    var waitingReads = PoolQueue()
+    var waitingWrites = PoolQueue()
+    var counts = Counts()
+    var (readUses, writeUses) = (LatestUses(), LatestUses())
+    /// The number of calls that have not ended.
+    var calls = 0
+    /// Signalled when the last call has ended.
+    var closers: [DispatchSemaphore] = []
+    /// Signalled when no call has a reader, while new reads are held back.
+    var readersEnd: DispatchSemaphore?
+    /// When timeouts are checked next.
+    var nextCheck: ContinuousClock.Instant?
+    /// The call that has closed the files, or waits to: other calls get no handles until it ends.
+    var blockade: Blockade?
+
+    init(writer: PooledHandle) { self.writer = writer }
+  }
+
+  /// What `enter` decides for a call.
+  enum Admission {
+    /// It was made inside another call, and uses that one's handle.
+    case own(PooledHandle)
+    case given(PooledHandle)
+    case waits
+  }
+}
+
+extension SqlitePool.State {
+  /// Throws `.closed` unless the pool accepts calls.
+  package func checkIsOpen(_ label: String?) throws {
+    guard phase == .open else {
+      throw SqlError(
+        .closed, message: phase == .closed ? "the pool is closed" : "the pool is closing", label: label)
+    }
+  }
+
+  /// The handle of this pool that the current thread holds: a call that it makes is inside another.
+  package var ownHandle: PooledHandle? {
+    let thread = pthread_self()
+    if writer.owner == thread { return writer }
+    return readers.first { $0.owner == thread }
+  }
+
+  /// Gives the call a handle, or a place in the queue. `thread` is the thread that will run it at once, if any.
+  mutating func enter(
+    _ call: PoolCall, _ configuration: PoolConfiguration, by thread: pthread_t?
+  ) throws -> SqlitePool.Admission {
+    let label = configuration.handles.label
+    if call.stopped != nil { throw CancellationError() }
+    if let deadline = call.deadline, deadline <= call.begin {
+      throw SqlError(
+        .timeout, message: "the deadline had passed before the call at \(call.place) began", label: label)
+    }
+    if let own = ownHandle {
+      guard call.kind.isRead || own.isWriter else {
+        throw SqlError.misuse(
+          "can't write inside a read, which would not see the change; write first, or read inside a transaction"
+        )
+        .labelled(label)
+      }
+      return .own(own)
+    }
+    try checkIsOpen(label)
+    try checkIsNotBlockedHere(label)
+    if blockade == nil, let handle = call.kind.isRead ? freeReader(configuration) : writerIsIdle ? writer : nil {
+      calls += 1
+      give(handle, to: call)
+      handle.owner = thread
+      return .given(handle)
+    }
+    guard (call.kind.isRead ? waitingReads : waitingWrites).count < configuration.maximumWaiting else {
+      throw SqlError(
+        .busy,
+        message:
+          "\(configuration.maximumWaiting) calls already wait for \(call.kind.isRead ? "a reader" : "the writer")",
+        label: label)
+    }
+    calls += 1
+    call.state = .waiting
+    if call.resume == nil { call.alarm = DispatchSemaphore(value: 0) }
+    if call.kind.isRead { waitingReads.append(call) } else { waitingWrites.append(call) }
+    return .waits
+  }
+
+  private mutating func freeReader(_ configuration: PoolConfiguration) -> PooledHandle? {
+    guard readersEnd == nil else { return nil }
+    if let idle = idleReaders.popLast() { return idle }
+    guard readers.count < configuration.readers else { return nil }
+    let reader = PooledHandle(configuration, isWriter: false)
+    readers.append(reader)
+    return reader
+  }
+
+  /// Gives an idle reader to a call that does not wait; nil if none is open.
+  mutating func enterQuickly(_ call: PoolCall, _ label: String?) throws -> PooledHandle? {
+    try checkIsOpen(label)
+    guard blockade == nil, readersEnd == nil, ownHandle == nil, let reader = idleReaders.last, reader.isOpen else {
+      return nil
+    }
+    idleReaders.removeLast()
+    calls += 1
+    give(reader, to: call)
+    reader.owner = pthread_self()
+    return reader
+  }
+
+  /// Takes the handles that no call has; `giveBack` returns them.
+  mutating func takeIdle(_ label: String?) throws -> [PooledHandle] {
+    try checkIsOpen(label)
+    try checkIsNotBlockedHere(label)
+    guard blockade == nil else { return [] }
+    let handles = idleReaders + (writerIsIdle ? [writer] : [])
+    (idleReaders, writerIsIdle) = ([], false)
+    // The pool is not closed while they are out.
+    calls += handles.count
+    return handles
+  }
+
+  /// Gives the handle to the call.
+  mutating func give(_ handle: PooledHandle, to call: PoolCall) {
+    call.gotHandle = call.isWaiting ? .now : call.begin
+    call.state = .running(handle)
+    handle.call = call
+    if handle.isWriter { writerIsIdle = false }
+    counts.began(call)
+  }
+
+  /// Takes the handle from a call whose work is over.
+  mutating func take(_ handle: PooledHandle, from call: PoolCall) {
+    call.state = .ending
+    handle.call = nil
+    handle.interruption.reset()
+    handle.noteCacheUse()
+    counts.ended(call)
+    noteUse(by: call)
+  }
+
+  /// Gives a free handle to the next waiting call and returns that; without one, marks the handle as idle.
+  mutating func next(for handle: PooledHandle) -> PoolCall? {
+    handle.owner = nil
+    let isHeldBack = blockade != nil || (!handle.isWriter && readersEnd != nil)
+    guard !isHeldBack, let next = handle.isWriter ? waitingWrites.popFirst() : waitingReads.popFirst() else {
+      if handle.isWriter { writerIsIdle = true } else { idleReaders.append(handle) }
+      if let blockade, areAllIdle { blockade.drained.signal() }
+      if let readersEnd, !handle.isWriter, !isReading { readersEnd.signal() }
+      return nil
+    }
+    give(handle, to: next)
+    return next
+  }
+
+  /// Whether a call has a reader.
+  var isReading: Bool { readers.contains { $0.call != nil } }
+
+  /// Lets the reads that were held back have readers; returns those that got one.
+  mutating func admitReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
+    readersEnd = nil
+    // A blockade gives them readers when it ends.
+    return blockade == nil ? beginReads(configuration) : []
+  }
+
+  /// Gives readers to the reads that wait; returns those that got one.
+  mutating func beginReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
+    var begun: [(PooledHandle, PoolCall)] = []
+    while waitingReads.count > 0, let reader = freeReader(configuration), let call = next(for: reader) {
+      begun.append((reader, call))
+    }
+    return begun
+  }
+
+  /// Counts ended calls, and signals the closers after the last.
+  mutating func ended(_ count: Int = 1) {
+    calls -= count
+    guard calls == 0 else { return }
+    for closer in closers { closer.signal() }
+    closers = []
+  }
+
+  /// Ends the wait of a call; false if it does not wait.
+  mutating func refuse(_ call: PoolCall) -> Bool {
+    guard call.isWaiting else { return false }
+    call.state = .ending
+    if call.kind.isRead { waitingReads.forget() } else { waitingWrites.forget() }
+    ended()
+    return true
+  }
+
+  /// All calls that have not ended.
+  var unended: [PoolCall] {
+    (readers + [writer]).compactMap(\.call) + waitingReads.waiting + waitingWrites.waiting
+  }
+}

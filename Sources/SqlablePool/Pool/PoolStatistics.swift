@@ -1,0 +1,118 @@
+import SqlableCore
+
+extension SqlitePool {
+  /// The size of the write-ahead log, which is beside the file that a symbolic link leads to.
+  var logSize: Int { Location.size(ofFileAt: root.family.path + "-wal") }
+
+  /// A pool's current activity, and its totals since it was opened.
+  public struct Statistics: Sendable, Hashable {
+    /// The number of open readers.
+    public let openReaders: Int
+    /// The number of open readers that no call uses.
+    public let idleReaders: Int
+    /// The number of calls that wait for a reader.
+    public let waitingReads: Int
+    /// The number of calls that wait for the writer.
+    public let waitingWrites: Int
+    /// Whether a call has the writer.
+    public let isWriting: Bool
+    /// The number of reads that have ended, failed ones included.
+    public let reads: Int
+    /// The number of writes that have ended, failed ones included.
+    public let writes: Int
+    /// The number of commits that these writes took.
+    public let commits: Int
+    /// How long calls have waited for their handles, in total.
+    public let waited: Duration
+    /// The longest time that a call has waited for its handle.
+    public let longestWait: Duration
+    /// How long calls have held their handles, in total.
+    public let used: Duration
+    /// The longest time that a call has held its handle.
+    public let longestUse: Duration
+    /// The use of the statement caches, summed over all handles.
+    public let statementCache: StatementCacheUse
+    /// The number of open loops over changes and live results.
+    public let loops: Int
+    /// The size of the write-ahead log, in bytes.
+    public let walSize: Int
+    /// The longest-running read: until it ends, the write-ahead log can't be reused.
+    public let oldestRead: ActiveCall?
+    /// The call that has the writer.
+    public let write: ActiveCall?
+
+    /// A call that is running.
+    public struct ActiveCall: Sendable, Hashable, CustomStringConvertible {
+      /// The file and line of the call.
+      public let callSite: String
+      /// How long it has held its handle.
+      public let age: Duration
+      /// The SQL of its long-running statement; nil if none has run for more than some milliseconds.
+      public let sql: String?
+
+      public var description: String {
+        "the call at \(callSite), running for \(age.seconds) s" + (sql.map { ": \($0)" } ?? "")
+      }
+    }
+  }
+
+  /// Totals over all calls.
+  struct Counts {
+    var reads = 0
+    var writes = 0
+    var commits = 0
+    var waited = Duration.zero
+    var longestWait = Duration.zero
+    var used = Duration.zero
+    var longestUse = Duration.zero
+
+    mutating func began(_ call: PoolCall) {
+      guard call.kind != .detection, let start = call.gotHandle else { return }
+      let wait = call.begin.duration(to: start)
+      waited += wait
+      longestWait = max(longestWait, wait)
+    }
+
+    mutating func ended(_ call: PoolCall) {
+      guard call.kind != .detection, !call.isAbandoned else { return }
+      if call.kind.isRead { reads += 1 } else { writes += 1 }
+      guard let start = call.gotHandle else { return }
+      let use = start.duration(to: .now)
+      used += use
+      longestUse = max(longestUse, use)
+    }
+  }
+}
+
+extension SqlitePool {
+  /// The pool's current activity and its totals. Never waits for a call.
+  public var statistics: Statistics {
+    let now = ContinuousClock.now
+    let walSize = logSize
+    let loops = feed.count
+    return withState { state in
+      let handles = state.readers + [state.writer]
+      let oldest = state.readers.filter { $0.call != nil }.min { ($0.since ?? now) < ($1.since ?? now) }
+      let counts = state.counts
+      return Statistics(
+        openReaders: state.readers.count, idleReaders: state.idleReaders.count,
+        waitingReads: state.waitingReads.count, waitingWrites: state.waitingWrites.count,
+        isWriting: !state.writerIsIdle, reads: counts.reads, writes: counts.writes, commits: counts.commits,
+        waited: counts.waited, longestWait: counts.longestWait, used: counts.used, longestUse: counts.longestUse,
+        statementCache: handles.reduce(.none) { $0.joined(with: $1.cacheUse) },
+        loops: loops, walSize: walSize, oldestRead: oldest?.running(at: now), write: state.writer.running(at: now))
+    }
+  }
+}
+
+extension PooledHandle {
+  /// When its call got it; to be called with the pool's lock held.
+  var since: ContinuousClock.Instant? { call?.gotHandle }
+
+  /// The running call; to be called with the pool's lock held.
+  func running(at now: ContinuousClock.Instant) -> SqlitePool.Statistics.ActiveCall? {
+    guard let call, let since else { return nil }
+    return SqlitePool.Statistics.ActiveCall(
+      callSite: "\(call.place)", age: since.duration(to: now), sql: interruption.longStatement.withLock { $0 })
+  }
+}

@@ -1,0 +1,68 @@
+import Glibc
+import SqlableCore
+
+/// The pauses between attempts: short at first and random, so that waiting processes do not retry in step.
+private struct Attempts {
+  private var left: Int
+  private let end: ContinuousClock.Instant?
+  private var bound = Duration.milliseconds(1)
+  private static let longest = Duration.milliseconds(100)
+
+  init(_ count: Int, within limit: Duration?) throws {
+    guard count >= 1 else { throw SqlError.misuse("retrying needs at least one attempt") }
+    guard limit.map({ $0 >= .zero }) ?? true else { throw SqlError.misuse("retrying can't end in the past") }
+    left = count - 1
+    end = limit.map(Deadline.after) ?? Deadline.current
+  }
+
+  /// The pause before the next attempt; nil if the error is final.
+  mutating func pause(after error: any Error) -> Duration? {
+    guard left > 0, let error = error as? SqlError, error.isRetryable else { return nil }
+    left -= 1
+    let pause = bound * Double.random(in: 0.5...1)
+    bound = min(bound * 2, Attempts.longest)
+    return end.map { ContinuousClock.now.advanced(by: pause) < $0 } ?? true ? pause : nil
+  }
+}
+
+/// Runs `body` again while it throws an error after which it can succeed: another connection held a lock.
+///
+/// ```swift
+/// let id = try retrying(attempts: 5, within: .seconds(2)) { try bike.insert().run(db) }
+/// ```
+///
+/// It retries after errors whose ``SqlError/isRetryable`` is true, at most `attempts` times in all, with random pauses
+/// of 1 to 100 milliseconds, which grow. Give it the whole transaction, not a statement inside one. Then it throws the
+/// last error, as it does when the next pause would pass `within` or the deadline of ``withDeadline(_:_:)``. Throws
+/// `.misuse` for less than one attempt. Every attempt itself waits up to the busy timeout. Blocks the thread.
+public func retrying<Value>(
+  attempts: Int = 5, within limit: Duration? = nil, _ body: () throws -> Value
+) throws -> Value {
+  var attempts = try Attempts(attempts, within: limit)
+  while true {
+    do { return try body() } catch {
+      guard let pause = attempts.pause(after: error) else { throw error }
+      usleep(UInt32(pause / .microseconds(1)))
+    }
+  }
+}
+
+/// Runs `body` again while it throws an error after which it can succeed; the pauses block no thread.
+///
+/// ```swift
+/// try await retrying(within: .seconds(2)) { try await pool.transaction { db in … } }
+/// ```
+///
+/// Throws `CancellationError` if the task is cancelled in a pause.
+public func retrying<Value>(
+  attempts: Int = 5, within limit: Duration? = nil, isolation: isolated (any Actor)? = #isolation,
+  _ body: () async throws -> Value
+) async throws -> Value {
+  var attempts = try Attempts(attempts, within: limit)
+  while true {
+    do { return try await body() } catch {
+      guard let pause = attempts.pause(after: error) else { throw error }
+      try await Task.sleep(for: pause)
+    }
+  }
+}

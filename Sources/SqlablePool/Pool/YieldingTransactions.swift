@@ -1,0 +1,181 @@
+import Glibc
+import SqlableCore
+
+extension SqlitePool {
+  /// Calls `step` repeatedly in a transaction of the writer until it returns ``Iteration/stop``; commits early and
+  /// begins another transaction whenever another writer waits.
+  ///
+  /// ```swift
+  /// try pool.yieldingTransaction { db, isNew in
+  ///   guard let line = try reader.next() else { return .stop }
+  ///   try Bicycle(line).insert().run(db)
+  ///   return .continue
+  /// }
+  /// ```
+  ///
+  /// For long work that may stay half done: a step that fails rolls back the open transaction only, and early commits
+  /// stay. Between two steps, writers that wait go first: those of this pool, other pools and handles, also of other
+  /// processes, but not those of other programs, such as the `sqlite3` shell. `isNew` is true in the first step of each
+  /// transaction: what an earlier step has read may have changed since.
+  ///
+  /// Each transaction waits for the writer as a separate call, and does not share its commit, so no step is run twice.
+  /// Throws what `transaction` throws, with the fate of the open transaction, and `.misuse` inside a closure of the
+  /// pool.
+  ///
+  /// - Returns: The number of transactions.
+  @discardableResult
+  public func yieldingTransaction(
+    file: StaticString = #fileID, line: UInt = #line,
+    _ step: (_ db: SqliteDatabase, _ isNew: Bool) throws -> Iteration
+  ) throws -> Int {
+    try checkIsOutside()
+    var count = 1
+    while let pause = try perform(.alone, at: .init(file: file, line: line), { db in try self.steps(db, step) }) {
+      if pause > .zero { usleep(UInt32(pause / .microseconds(1))) }
+      count += 1
+    }
+    return count
+  }
+
+  /// Calls `step` repeatedly on a thread of the pool; commits early whenever another writer waits.
+  ///
+  /// Throws `CancellationError` if the task is cancelled; early commits stay.
+  @discardableResult
+  public func yieldingTransaction(
+    file: StaticString = #fileID, line: UInt = #line,
+    _ step: @escaping @Sendable (_ db: SqliteDatabase, _ isNew: Bool) throws -> Iteration
+  ) async throws -> Int {
+    try checkIsOutside()
+    var count = 1
+    let place = CallSite(file: file, line: line)
+    while let pause = try await perform(.alone, at: place, { db in try self.steps(db, step) }) {
+      if pause > .zero { try await Task.sleep(for: pause) }
+      count += 1
+    }
+    return count
+  }
+
+  /// Calls `step` repeatedly in a transaction of the writer and passes a state along, which it returns after the last
+  /// step; commits early whenever another writer waits.
+  ///
+  /// ```swift
+  /// let count = try await pool.yieldingTransaction(into: 0) { db, count, _ in
+  ///   guard count < bikes.count else { return .stop }
+  ///   try bikes[count].insert().run(db)
+  ///   count += 1
+  ///   return .continue
+  /// }
+  /// ```
+  ///
+  /// The state takes the place of variables that the closure would capture, which it can't in async code. When a step
+  /// throws, the state is lost with it. Otherwise like `yieldingTransaction`.
+  public func yieldingTransaction<State>(
+    into state: State, file: StaticString = #fileID, line: UInt = #line,
+    _ step: (_ db: SqliteDatabase, _ state: inout State, _ isNew: Bool) throws -> Iteration
+  ) throws -> State {
+    var state = state
+    try yieldingTransaction(file: file, line: line) { db, isNew in try step(db, &state, isNew) }
+    return state
+  }
+
+  /// Calls `step` repeatedly on a thread of the pool and passes a state along, which it returns after the last step;
+  /// commits early whenever another writer waits.
+  ///
+  /// Throws `CancellationError` if the task is cancelled; early commits stay.
+  public func yieldingTransaction<State: Sendable>(
+    into state: State, file: StaticString = #fileID, line: UInt = #line,
+    _ step: @escaping @Sendable (_ db: SqliteDatabase, _ state: inout State, _ isNew: Bool) throws -> Iteration
+  ) async throws -> State {
+    let current = Guarded(state)
+    try await yieldingTransaction(file: file, line: line) { db, isNew in
+      try current.withLock { state in try step(db, &state, isNew) }
+    }
+    return current.withLock { $0 }
+  }
+
+  /// Inside a closure that holds the writer, no waiting writer could go first.
+  private func checkIsOutside() throws {
+    guard withState({ $0.ownHandle }) == nil else { throw misuse("can't yield inside a closure of the pool") }
+  }
+
+  /// Runs one transaction: steps until the last, or until another writer waits. Returns the pause before the next
+  /// transaction; nil after the last step.
+  private func steps(_ db: SqliteDatabase, _ step: (SqliteDatabase, Bool) throws -> Iteration) throws -> Duration? {
+    try db.transaction { db in
+      gate.beginLookingForHandles()
+      return try db.runSteps(step) {
+        if withState({ $0.waitingWrites.count > 0 || $0.blockade != nil }) || gate.isTurnOver { return .zero }
+        return gate.isHandleWaiting ? SqliteDatabase.pauseForHandles : nil
+      }
+    }
+  }
+}
+
+extension SqliteDatabase {
+  /// A handle that waits does not notice a commit before its next attempt.
+  fileprivate static let pauseForHandles = Duration.microseconds(Int(BusyWait.longestPause) + 5_000)
+
+  /// Runs steps until the last, which returns nil, or until `isWanted` returns the pause that another writer needs.
+  fileprivate func runSteps(
+    _ step: (SqliteDatabase, Bool) throws -> Iteration, until isWanted: () -> Duration?
+  ) throws -> Duration? {
+    var isNew = true
+    while true {
+      let next = try step(self, isNew)
+      try checkInterruption()
+      guard next == .continue else { return nil }
+      isNew = false
+      if let pause = isWanted() { return pause }
+    }
+  }
+
+  /// Calls `step` repeatedly in a transaction until it returns ``Iteration/stop``; commits early and begins another
+  /// transaction whenever another writer waits.
+  ///
+  /// ```swift
+  /// try db.yieldingTransaction { db, isNew in
+  ///   guard let line = try reader.next() else { return .stop }
+  ///   try Bicycle(line).insert().run(db)
+  ///   return .continue
+  /// }
+  /// // BEGIN IMMEDIATE; INSERT …; INSERT …; COMMIT; BEGIN IMMEDIATE; INSERT …; COMMIT
+  /// ```
+  ///
+  /// For long work that may stay half done: a step that fails rolls back the open transaction only, and early commits
+  /// stay. Pools and handles that wait to write to the file go first, also those of other processes, but not other
+  /// programs, such as the `sqlite3` shell; a database in memory has one transaction. `isNew` is true in the first step
+  /// of each transaction: what an earlier step has read may have changed since.
+  ///
+  /// Throws what `transaction` throws, with the fate of the open transaction, and `.misuse` inside a transaction or a
+  /// closure of a pool. Blocks the thread; others that use the handle wait for the open transaction.
+  ///
+  /// - Returns: The number of transactions.
+  @discardableResult
+  public func yieldingTransaction(
+    file: StaticString = #fileID, line: UInt = #line,
+    _ step: (_ db: SqliteDatabase, _ isNew: Bool) throws -> Iteration
+  ) throws -> Int {
+    guard !belongsToPool else { throw misuse("can't yield inside a closure of the pool") }
+    guard transactionLevel == 0 else { throw misuse("can't yield inside a transaction") }
+    var count = 1
+    while let pause = try transaction(file: file, line: line, { db in try db.steps(step) }) {
+      usleep(UInt32(pause / .microseconds(1)))
+      count += 1
+    }
+    return count
+  }
+
+  private func steps(_ step: (SqliteDatabase, Bool) throws -> Iteration) throws -> Duration? {
+    let path = try locked { try openConnection().absolutePath }
+    guard let gate = path.isEmpty ? nil : GateFile(besideFileAt: path) else { return try runSteps(step) { nil } }
+    let lastWait = gate.lastWait
+    var next = ContinuousClock.now
+    return try runSteps(step) {
+      let now = ContinuousClock.now
+      guard now >= next else { return nil }
+      next = now + .milliseconds(1)
+      // A pool that has its turn waits for the lock that this handle has.
+      return gate.isLockedByOthers(.both) || gate.lastWait != lastWait ? SqliteDatabase.pauseForHandles : nil
+    }
+  }
+}

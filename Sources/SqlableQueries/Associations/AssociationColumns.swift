@@ -1,0 +1,68 @@
+// The columns by which the rows of two tables belong together.
+
+import SqlableCore
+
+extension TableInfo {
+  /// The position of a column. Throws if the table has none.
+  func foundPosition(of column: ColumnReference) throws -> Int {
+    guard let position = position(of: column) else { throw SqlError.missing(column, in: [self]) }
+    return position
+  }
+
+  package func foundColumn(_ column: ColumnReference) throws -> Column { columns[try foundPosition(of: column)] }
+
+  /// The position, in another table, of the column that one of this table's refers to. Throws if it refers to another
+  /// table or column, or perhaps to none: rows would match only by chance.
+  func position(
+    referredToBy foreignKey: ColumnReference, in other: TableInfo, wanted key: ColumnReference?,
+    hint: String? = "pass the column that it refers to as `of`"
+  ) throws -> Int {
+    let column = try foundColumn(foreignKey)
+    let wanted = try key.map(other.foundPosition(of:))
+    let references = references(of: column)
+    guard !references.isEmpty else {
+      if let wanted { return wanted }
+      throw SqlError.misuse(
+        "column \(column.name) is not declared as a ForeignKey" + (hint.map { "; \($0)" } ?? "")
+      ).at(table: name, column: column.name)
+    }
+    for reference in references {
+      let referred = reference.table()
+      guard referred.isSameName(as: other.modelName) || referred.isSameName(as: other.name) else { continue }
+      let names = reference.columns
+      guard names.count == 1, let position = other.columns.firstIndex(where: { $0.name.isSameName(as: names[0]) })
+      else { continue }
+      if wanted == nil || wanted == position { return position }
+    }
+    throw SqlError.misuse(
+      "column \(column.name) does not refer to \(other.name)" + (wanted.map { ".\(other.columns[$0].name)" } ?? "")
+    ).at(table: name, column: column.name)
+  }
+
+  /// The references that are declared for this column alone.
+  private func references(of column: Column) -> [ForeignKeyReference] {
+    column.definition.options.foreignKeys
+      + constraints.foreignKeys.filter { $0.columns.count == 1 && $0.columns[0].isExactly(column.name) }
+      .map(\.reference)
+  }
+}
+
+extension Column {
+  /// Throws if the storage class of the column, which is one of `table`, differs from that of the column that it refers
+  /// to: as keys of groups, '1' and 1 differ.
+  func checkRefers(to key: Column, from table: TableInfo) throws {
+    let classes = [self, key].map { $0.type.storageClass == .real ? .integer : $0.type.storageClass }
+    // A column without a declared class can hold any.
+    guard classes[0] != classes[1], !classes.contains(.blob) else { return }
+    throw SqlError.misuse("can't group rows by a foreign key of \(type.name) that refers to \(key.type.name)").at(
+      table: table.name, column: name)
+  }
+
+  /// The collation with which SQLite compares the column, which is one of `table`. Throws if it is defined in Swift.
+  func groupingCollation(in table: TableInfo) throws -> Collate {
+    guard let collation = definition.options.collation else { return .binary }
+    guard case .named(let collationName) = collation else { return collation }
+    throw SqlError.misuse("can't group rows by a foreign key with collation \(collationName)").at(
+      table: table.name, column: name)
+  }
+}

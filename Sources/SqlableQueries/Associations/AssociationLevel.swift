@@ -1,0 +1,336 @@
+import SqlableCore
+
+/// One level of associated rows: which rows there are, and how they belong to those of the level above.
+package struct AssociationLevel: Sendable, Hashable {
+  package enum Form: Sendable, Hashable {
+    case rows
+    /// An aggregate of the rows.
+    case value(SqlExpression)
+
+    package static let count = Form.value(countAll().expression)
+  }
+
+  /// The rows, with their filter, their order, and the limit for each row above.
+  package var query: SelectQuery
+  package private(set) var path: AssociationPath
+  package var form = Form.rows
+  package var below: [AssociationLevel] = []
+
+  init(_ query: SelectQuery, _ path: AssociationPath) { (self.query, self.path) = (query, path) }
+
+  /// Reads from the tables of an attached database.
+  mutating func read(fromDatabase database: String) {
+    query.clauses.read(fromDatabase: database)
+    guard case .linked(let link, let from, let to) = path else { return }
+    path = .linked(link.named(link.name, in: database), from: from, to: to)
+  }
+}
+
+/// How rows belong to those of the level above.
+package enum AssociationPath: Sendable, Hashable {
+  /// A column of the rows refers to a column of the rows above.
+  case referring(ColumnReference, to: ColumnReference?)
+  /// A column of the rows above refers to a column of the rows.
+  case referred(ColumnReference, to: ColumnReference?)
+  /// The rows of a third table refer to both.
+  case linked(TableInfo, from: ColumnReference, to: ColumnReference)
+
+  /// The third table.
+  package var link: TableInfo? { if case .linked(let link, _, _) = self { link } else { nil } }
+
+  static func referring(_ foreignKey: any ColumnConvertible, to key: (any ColumnConvertible)?) -> AssociationPath {
+    .referring(ColumnReference(foreignKey.column), to: key.map { ColumnReference($0.column) })
+  }
+
+  static func referred(_ foreignKey: any ColumnConvertible, to key: (any ColumnConvertible)?) -> AssociationPath {
+    .referred(ColumnReference(foreignKey.column), to: key.map { ColumnReference($0.column) })
+  }
+}
+
+/// A path whose columns were found in the tables, and checked.
+package struct FoundPath {
+  /// The position, in a row above, of the value by which it has its rows.
+  package let above: Int
+  /// The column with this value.
+  package let column: Column
+  /// The column's position in the rows; nil if it is one of the table between.
+  let position: Int?
+  /// How SQLite compares the column.
+  let collation: Collate
+  var link: Link?
+
+  /// The table between, and the columns by which it is joined to that of the rows.
+  struct Link {
+    let table: TableInfo
+    let foreignKey: SqlExpression
+    let key: SqlExpression
+  }
+
+  fileprivate var term: SqlExpression { SqlExpression(.column(ColumnReference(column))) }
+
+  fileprivate init(above: Int, position: Int, in table: TableInfo) throws {
+    (self.above, self.position, column) = (above, position, table.columns[position])
+    collation = try column.groupingCollation(in: table)
+  }
+
+  fileprivate init(above: Int, column: Column, through link: Link) throws {
+    (self.above, position, self.column, self.link) = (above, nil, column, link)
+    collation = try column.groupingCollation(in: link.table)
+  }
+}
+
+/// A query for the rows of a level, and how its rows are read.
+struct LevelQuery {
+  let query: SelectQuery
+  /// The columns as those of models, also where `query` gives them other names.
+  let columns: [ResultColumn]
+
+  init(query: SelectQuery, columns: [ResultColumn]) { (self.query, self.columns) = (query, columns) }
+
+  init(_ query: SelectQuery) { self.init(query: query, columns: query.clauses.columns) }
+}
+
+extension AssociationLevel {
+  /// Where the rows have what connects them with the rows of a table. Throws if the declarations contradict the path.
+  package func found(under table: TableInfo) throws -> FoundPath {
+    let own = try query.checkedTable
+    switch path {
+    case .referring(let foreignKey, let key):
+      let above = try own.position(referredToBy: foreignKey, in: table, wanted: key)
+      let position = try own.foundPosition(of: foreignKey)
+      try own.columns[position].checkRefers(to: table.columns[above], from: own)
+      return try FoundPath(above: above, position: position, in: own)
+    case .referred(let foreignKey, let key):
+      let position = try table.position(referredToBy: foreignKey, in: own, wanted: key)
+      let above = try table.foundPosition(of: foreignKey)
+      try table.columns[above].checkRefers(to: own.columns[position], from: table)
+      return try FoundPath(above: above, position: position, in: own)
+    case .linked(let link, let from, let to):
+      if let defect = link.defect { throw defect }
+      let above = try link.position(referredToBy: from, in: table, wanted: nil, hint: nil)
+      let key = own.columns[try link.position(referredToBy: to, in: own, wanted: nil, hint: nil)]
+      let (origin, target) = (try link.foundColumn(from), try link.foundColumn(to))
+      try origin.checkRefers(to: table.columns[above], from: link)
+      try target.checkRefers(to: key, from: link)
+      return try FoundPath(
+        above: above, column: origin,
+        through: .init(
+          table: link, foreignKey: SqlExpression(.column(ColumnReference(target))),
+          key: SqlExpression(.column(ColumnReference(key)))))
+    }
+  }
+
+  /// The position, in a row that is read, of the value by which it belongs to a row above.
+  func position(by path: FoundPath) -> Int { path.position ?? query.table.count }
+
+  /// The rows with the table between.
+  private func joined(by path: FoundPath) -> SelectQuery {
+    var rows = query
+    if let link = path.link {
+      rows.join(
+        SelectQuery.Source(table: link.table), .inner, on: SqlExpression(.binary(.equal, link.key, link.foreignKey)))
+    }
+    return rows
+  }
+
+  /// The read of the rows that belong to rows with these values; nil if none can.
+  func rows(of values: [DatabaseValue], by path: FoundPath) -> LevelQuery? {
+    let wanted = Set(values.filter { $0 != .null })
+    var rows = joined(by: path)
+    switch form {
+    case .value(let term):
+      if let defect = defect(ofValue: term) { rows.clauses.defect = defect }
+      rows.clauses.order = []
+      // One row with what SQLite makes of no rows, but for a count: that is 0.
+      var none = rows
+      none.clauses.results = [.term(SqlExpression(DatabaseValue.null)), .term(term)]
+      none.filter(SqlExpression(.binary(.equal, path.term, SqlExpression(DatabaseValue.null))))
+      if wanted.isEmpty { return form == .count || values.isEmpty ? nil : LevelQuery(none) }
+      rows.filter(SqlExpression(.isIn(path.term, Array(wanted))))
+      rows.clauses.results = [.term(path.term), .term(term)]
+      rows.clauses.groups = [path.term]
+      if form != .count { rows.clauses.compounds = [SelectQuery.Compound(operation: .unionAll, query: none)] }
+    case .rows:
+      guard !wanted.isEmpty else { return nil }
+      rows.filter(SqlExpression(.isIn(path.term, Array(wanted))))
+      if path.position == nil { rows.clauses.results.append(.term(path.term)) }
+      if rows.isLimited {
+        if rows.clauses.order.contains(where: \.expression.hasAggregate) {
+          rows.clauses.defect = .invalidStatement("associated rows can't be ordered by an aggregate")
+        }
+        return rows.ranked(by: path.term, beside: path.link?.table)
+      }
+    }
+    return LevelQuery(rows)
+  }
+
+  /// Why a term can't be a value of the rows, if it can't.
+  private func defect(ofValue term: SqlExpression) -> SqlError? {
+    if query.isLimited {
+      return .invalidStatement("an aggregate of associated rows can't have a limit").at(table: query.table.name)
+    }
+    if form != .count, !query.clauses.order.isEmpty {
+      let text = "associated rows are not ordered for an aggregate, which has orderBy itself"
+      return .invalidStatement(text).at(table: query.table.name)
+    }
+    guard !term.hasAggregate, !term.callsRegisteredFunction else { return nil }
+    return .noAggregate.at(table: query.table.name)
+  }
+
+  /// The value of the rows that belong to a row of a model, in a query for that.
+  func value(under model: (some Sqlable).Type) -> SqlExpression {
+    do { return try value(under: TableInfo.of(model)) } catch { return SqlExpression(invalid: error) }
+  }
+
+  private func value(under table: TableInfo) throws -> SqlExpression {
+    guard case .value(var term) = form else { throw SqlError.invalidStatement("associated rows are no term") }
+    if let defect = defect(ofValue: term) { throw defect }
+    let path = try found(under: table)
+    var rows = joined(by: path)
+    rows.clauses.order = []
+    rows.clauses.results = [.term(term)]
+    // An aggregate of columns of the enclosing query would be one of its rows.
+    _ = try rows.withValues()
+    var column = path.term
+    if rows.clauses.sources.contains(where: { $0.table.isOfSameModel(as: table) }) {
+      // Under another name, so that a column of the table itself is one of the enclosing query.
+      guard !term.hasText else {
+        let text = "SQL text can't stand in an aggregate of rows that refer to their own table"
+        throw SqlError.invalidStatement(text).at(table: table.name)
+      }
+      (rows, term, column) = rows.named(term, column)
+      rows.clauses.results = [.term(term)]
+    }
+    let above = SqlExpression(.column(ColumnReference(table.columns[path.above])))
+    rows.filter(SqlExpression(.binary(.equal, column, above)))
+    return SqlExpression(.query(.init(kind: .scalar, query: rows)))
+  }
+
+  /// Whether rows belong to a row of a model.
+  func existence(under model: (some Sqlable).Type) -> SqlExpression {
+    do { return try existence(under: TableInfo.of(model)) } catch { return SqlExpression(invalid: error) }
+  }
+
+  private func existence(under table: TableInfo) throws -> SqlExpression {
+    guard !query.isLimited else {
+      throw SqlError.invalidStatement("rows that must exist can't have a limit").at(table: query.table.name)
+    }
+    let path = try found(under: table)
+    var rows = query
+    rows.clauses.order = []
+    if let link = path.link {
+      // Two lists, so that no table needs a name of its own.
+      rows.clauses.results = [.term(link.key)]
+      let targets = rows
+      rows = SelectQuery(of: link.table)
+      rows.filter(link.foreignKey.isIn(targets))
+    }
+    if path.column.type.isNullable { rows.filter(path.term.isNotNull) }
+    rows.clauses.results = [.term(path.term)]
+    let column = table.columns[path.above]
+    let value = SqlExpression(.column(ColumnReference(column)))
+    return column.type.isNullable ? value.isNotNull && value.isIn(rows) : value.isIn(rows)
+  }
+}
+
+extension SelectQuery {
+  /// The table. Throws if its model's declarations are inconsistent.
+  fileprivate var checkedTable: TableInfo {
+    get throws {
+      if let defect = table.defect { throw defect }
+      return table
+    }
+  }
+
+  /// The rows whose number, among those with the same value of a term, is within the limit and offset.
+  fileprivate func ranked(by group: SqlExpression, beside link: TableInfo?) -> LevelQuery {
+    var numbered = self
+    let columns = clauses.columns
+    let number = SqlExpression(
+      .call(
+        .init(function: .builtIn(.rowNumber), arguments: [], window: .init(partition: [group], order: clauses.order))))
+    (numbered.clauses.order, numbered.clauses.limit, numbered.clauses.offset) = ([], nil, nil)
+    numbered.clauses.results.append(.term(number))
+    var source = Source(table: TableInfo.columns(of: columns.map { $0.type ?? .blob } + [.integer]))
+    let name = freeName("ranked", beside: link)
+    source.alias = name
+    source.define(numbered)
+    let terms = source.table.columns.map { SqlExpression(.qualified(alias: name, ColumnReference($0))) }
+    var query = SelectQuery(source, results: terms.dropLast().map { .term($0) })
+    let place = terms[terms.count - 1]
+    do throws(SqlError) {
+      let skipped = try clauses.offset.map { value throws(SqlError) in try count(value, "an offset") } ?? 0
+      if let limit = clauses.limit {
+        let (last, isBeyond) = try count(limit, "a limit").addingReportingOverflow(skipped)
+        query.filter(SqlExpression(.binary(.lessOrEqual, place, SqlExpression(isBeyond ? Int.max : last))))
+      }
+      if skipped > 0 { query.filter(SqlExpression(.binary(.greater, place, SqlExpression(skipped)))) }
+    } catch {
+      query.clauses.defect = error
+    }
+    query.clauses.order = [OrderTerm(expression: place, order: .asc)]
+    return LevelQuery(query: query, columns: columns)
+  }
+
+  /// The rows under a name of their own, with a term of them and a column by which they belong to others.
+  fileprivate func named(
+    _ term: SqlExpression, _ column: SqlExpression
+  ) -> (SelectQuery, SqlExpression, SqlExpression) {
+    var rows = self
+    rows.clauses.results = clauses.sources.indices.map { .model($0) } + [.term(column)]
+    var source = Source(table: TableInfo.columns(of: rows.clauses.columns.map { $0.type ?? .blob }))
+    let name = rows.adding(term).freeName("associated", beside: nil)
+    source.alias = name
+    source.define(rows)
+    let columns = source.table.columns.map { SqlExpression(.qualified(alias: name, ColumnReference($0))) }
+    var (other, first) = (term, 0)
+    for source in clauses.sources {
+      other = other.replacing(source.table) { [first] in columns[first + $0] }
+      first += source.table.count
+    }
+    return (SelectQuery(source, results: []), other, columns[columns.count - 1])
+  }
+
+  private func adding(_ term: SqlExpression) -> SelectQuery {
+    var query = self
+    query.clauses.results.append(.term(term))
+    return query
+  }
+
+  /// A name for a query of its rows, which no table or query in it has.
+  private func freeName(_ word: String, beside link: TableInfo?) -> String {
+    var taken = Set([link?.name.foldedName].compactMap(\.self))
+    visit({ _ in }, { source in taken.insert(source.name.foldedName) })
+    var (name, number) = (word, 1)
+    while taken.contains(name.foldedName) { (name, number) = ("\(word)_\(number + 1)", number + 1) }
+    return name
+  }
+
+  private func count(_ count: SelectQuery.RowCount, _ name: String) throws(SqlError) -> Int {
+    guard let number = count.number else {
+      throw .invalidStatement("\(name) of associated rows must be a number").at(table: table.name)
+    }
+    guard number >= 0 else { throw .invalidStatement("\(name) can't be negative").at(table: table.name) }
+    return number
+  }
+}
+
+extension SqlError {
+  /// The error for a value of associated rows that SQLite makes of single ones.
+  static var noAggregate: SqlError { .invalidStatement("a value of associated rows must be an aggregate") }
+}
+
+extension SqlExpression {
+  /// Whether a function of the program's own is called, of which only SQLite knows whether it is an aggregate.
+  fileprivate var callsRegisteredFunction: Bool {
+    if case .call(let call) = node, case .named = call.function { return true }
+    return node.hasTerm(where: \.callsRegisteredFunction)
+  }
+
+  /// Whether SQL text is a part of it.
+  fileprivate var hasText: Bool {
+    var hasText = false
+    visit({ if case .special(let special) = $0.node, case .fragment = special.form { hasText = true } }, { _ in })
+    return hasText
+  }
+}

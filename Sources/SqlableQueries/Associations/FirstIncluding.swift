@@ -1,0 +1,72 @@
+// Single rows with their associations.
+
+import SqlableCore
+
+extension Statement where Output == Model? {
+  /// Reads the row together with what belongs to it by an association; nil if there is no row.
+  ///
+  /// ```swift
+  /// let anna = try Person.byId(1).including(Person.bikes).run(db)                              // (Person, [Bicycle])?
+  /// ```
+  public func including<Target, Part>(
+    _ association: Association<Model, Target, Part>
+  ) -> Collected<Including<Model, Part>, (Model, Part)?> {
+    Statement<Model, [Model]>(tree).including(association).first()
+  }
+
+  /// Reads the row together with what belongs to it by several associations; nil if there is no row.
+  public func including<Target, Part, each Next: Sqlable, each Other: Sendable>(
+    _ association: Association<Model, Target, Part>, _ others: repeat Association<Model, each Next, each Other>
+  ) -> Collected<Including<Model, Part, repeat each Other>, (Model, Part, repeat each Other)?> {
+    let rows = Including<Model, Part, repeat each Other>(
+      root: Statement<Model, [Model]>(tree), parts: (association.part, repeat (each others).part))
+    return rows.first()
+  }
+}
+
+extension Including {
+  /// Returns only the first row with what belongs to it, or nil if there is none.
+  ///
+  /// ```swift
+  /// let anna = try Person.read(Person.id == 1).including(Person.bikes).first().run(pool)       // (Person, [Bicycle])?
+  /// ```
+  public func first() -> Collected<Including, (Root, repeat each Part)?> {
+    Collected(source: limited(to: 1), shape: .init(form: .first)) { $0.first }
+  }
+
+  /// Returns the only row with what belongs to it. Running it throws `.notFound` if there is none, and `.notUnique` if
+  /// there are several. It asks for two rows at most.
+  public func only() -> Collected<Including, (Root, repeat each Part)> {
+    Collected(source: limited(to: 2), shape: .init(form: .only)) { try $0.only() }
+  }
+
+  private func limited(to count: Int) -> Including {
+    guard case .select(var query) = root.tree else { return self }
+    query.restrictLimit(to: count)
+    return Including(root: Statement(.select(query)), parts: (repeat each parts))
+  }
+}
+
+extension Including {
+  /// Reads the first row with what belongs to it; returns nil if there is none.
+  ///
+  /// ```swift
+  /// let anna = try Person.read(Person.id == 1).including(Person.bikes).first(db)     // (Person, [Bicycle])?
+  /// ```
+  public func first(
+    _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> (Root, repeat each Part)? {
+    try db.run(first(), file: file, line: line)
+  }
+
+  /// Reads the first row with what belongs to it; returns nil if there is none.
+  public func first(
+    _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> (Root, repeat each Part)? {
+    try await db.run(first(), file: file, line: line)
+  }
+}
+
+extension Including: StatementTrees {
+  package func statements() throws -> [TreeStatement] { try queries().map { TreeStatement($0) } }
+}

@@ -1,0 +1,262 @@
+import FoundationEssentials
+import SqlableCore
+
+/// What one level of an ``Including`` reads while it runs: by one query, once the level above has its rows.
+protocol GatheredLevel: AnyObject {
+  /// The position, in a row above, of the value by which rows of this level belong to it.
+  var above: Int { get }
+
+  /// The levels whose rows belong to this one's.
+  var below: [any GatheredLevel] { get }
+
+  /// The values by which the rows of a level below belong to this one's, for each row.
+  func values(forLevel index: Int) -> [DatabaseValue]
+
+  /// The query for the rows that belong to rows with these values; nil if none can.
+  func query(for values: [DatabaseValue]) -> LevelQuery?
+
+  func take(_ row: ReadRow) throws
+}
+
+/// A level together with what a row above comes with, given the value by which it has its rows.
+struct GatheredPart<Output: Sendable> {
+  let level: any GatheredLevel
+  let output: (DatabaseValue) throws -> Output
+}
+
+/// The rows of one level as models.
+final class GatheredRows<Model: Sqlable>: GatheredLevel {
+  /// In memory of its own: for each call of an array's, the runtime would look up a type that only the program knows.
+  @exclusivity(unchecked) private var models: UnsafeMutablePointer<Model>
+  @exclusivity(unchecked) private var (count, capacity) = (0, 16)
+  private(set) var below: [any GatheredLevel] = []
+  private let table: TableInfo
+  /// How many columns a model has.
+  private let columns: Int
+  /// The level, and how its rows belong to those above; nil for the first one, whose query is given.
+  private let level: (AssociationLevel, path: FoundPath)?
+  /// The position in a row of the value by which it belongs to a row above.
+  private let position: Int?
+  @exclusivity(unchecked) private var groups: GroupedPlaces
+  /// The position in a row, for each level below, of the value by which its rows belong to it, and the values.
+  private var positions: [Int] = []
+  @exclusivity(unchecked) private var values: [[DatabaseValue]] = []
+
+  /// The rows of a level below those of a table. Throws if the declarations contradict the level's path.
+  convenience init(_ level: AssociationLevel, under above: TableInfo) throws {
+    self.init(of: level.query.table, (level, try level.found(under: above)))
+  }
+
+  /// The rows that a read has.
+  convenience init(of table: TableInfo) { self.init(of: table, nil) }
+
+  private init(of table: TableInfo, _ level: (AssociationLevel, path: FoundPath)?) {
+    (self.table, columns, self.level) = (table, table.count, level)
+    position = level.map { level, path in level.position(by: path) }
+    groups = GroupedPlaces(collation: level?.path.collation ?? .binary)
+    models = .allocate(capacity: capacity)
+  }
+
+  deinit {
+    models.deinitialize(count: count)
+    models.deallocate()
+  }
+
+  var above: Int { level?.path.above ?? 0 }
+
+  /// Adds a level below.
+  func gathering<Part: Sendable>(_ part: AssociatedPart<Part>) throws -> GatheredPart<Part> {
+    let gathered = try part.gathering(under: table)
+    below.append(gathered.level)
+    positions.append(gathered.level.above)
+    values.append([])
+    return gathered
+  }
+
+  func values(forLevel index: Int) -> [DatabaseValue] { values[index] }
+
+  func query(for values: [DatabaseValue]) -> LevelQuery? {
+    level.flatMap { level, path in level.rows(of: values, by: path) }
+  }
+
+  func take(_ row: ReadRow) throws {
+    for index in positions.indices { values[index].append(try row.databaseValue(at: positions[index])) }
+    let group = try position.map(row.databaseValue)
+    row.beginModel(at: 0, count: columns)
+    if count == capacity { grow() }
+    (models + count).initialize(to: try row.model())
+    if let group { groups.add(group, at: count) }
+    count += 1
+  }
+
+  private func grow() {
+    let larger = UnsafeMutablePointer<Model>.allocate(capacity: capacity * 2)
+    larger.moveInitialize(from: models, count: count)
+    models.deallocate()
+    (models, capacity) = (larger, capacity * 2)
+  }
+
+  /// The rows that belong to a row above, in their order.
+  func models(of value: DatabaseValue) -> [Model] {
+    let places = groups.places(of: value)
+    return Array(unsafeUninitializedCapacity: places.count) { memory, count in
+      for place in places {
+        (memory.baseAddress.unsafelyUnwrapped + count).initialize(to: models[place])
+        count += 1
+      }
+    }
+  }
+
+  /// The first row that belongs to a row above.
+  func first(of value: DatabaseValue) -> Model? { groups.first(of: value).map { models[$0] } }
+
+  /// The places of the rows that belong to a row above, in their order.
+  func places(of value: DatabaseValue) -> [Int] { groups.places(of: value) }
+
+  func firstPlace(of value: DatabaseValue) -> Int? { groups.first(of: value) }
+
+  /// All rows with what belongs to them.
+  func rows<each Part: Sendable>(_ parts: repeat GatheredPart<each Part>) throws -> [(Model, repeat each Part)] {
+    try (0..<count).map { try row($0, repeat each parts) }
+  }
+
+  /// A row with what belongs to it.
+  func row<each Part: Sendable>(
+    _ place: Int, _ parts: repeat GatheredPart<each Part>
+  ) throws -> (Model, repeat each Part) {
+    var index = -1
+    func output<Some: Sendable>(_ part: GatheredPart<Some>) throws -> Some {
+      index += 1
+      return try part.output(values[index][place])
+    }
+    return (models[place], repeat try output(each parts))
+  }
+}
+
+/// An aggregate of the rows that belong to each row above.
+final class GatheredValues<Value: SqlValue>: GatheredLevel {
+  private let level: AssociationLevel
+  private let path: FoundPath
+  private var values: [GroupKey: Value] = [:]
+  /// The column type as which a value is read.
+  private var type = Value.columnType
+
+  init(_ level: AssociationLevel, under above: TableInfo) throws {
+    (self.level, path) = (level, try level.found(under: above))
+    if level.form == .count { values[.null] = try Value(databaseValue: .integer(0)) }
+  }
+
+  var above: Int { path.above }
+
+  var below: [any GatheredLevel] { [] }
+
+  func values(forLevel index: Int) -> [DatabaseValue] { [] }
+
+  func query(for values: [DatabaseValue]) -> LevelQuery? {
+    let query = level.rows(of: values, by: path)
+    if let own = query?.columns.last?.type { type = own }
+    return query
+  }
+
+  func take(_ row: ReadRow) throws {
+    let key = GroupKey(try row.databaseValue(at: 0), path.collation)
+    let value: Value = try row.value(at: 1, type: type)
+    values.updateValue(value, forKey: key)
+  }
+
+  /// The value for a row above: that of no rows if none belong to it, which a row without a key gives. Throws if there
+  /// is no such row, as for a function that is no aggregate.
+  func value(of value: DatabaseValue) throws -> Value {
+    guard let found = values[GroupKey(value, path.collation)] ?? values[.null] else { throw SqlError.noAggregate }
+    return found
+  }
+}
+
+/// The places of rows by the value by which they belong to a row above.
+private struct GroupedPlaces {
+  private struct Group {
+    let first: Int
+    var last: Int
+    var count = 0
+
+    /// Adds a place, and returns the last one before it.
+    mutating func append(_ place: Int) -> Int {
+      defer { (last, count) = (place, count + 1) }
+      return last
+    }
+  }
+
+  private let collation: Collate
+  private var integers: [Int64: Group] = [:]
+  private var others: [GroupKey: Group] = [:]
+  /// The next place of the same group, for each place but the last of a group.
+  private var next: [Int] = []
+
+  init(collation: Collate) { self.collation = collation }
+
+  /// Adds the next place.
+  mutating func add(_ value: DatabaseValue, at place: Int) {
+    let new = Group(first: place, last: place)
+    let last =
+      switch GroupKey(value, collation) {
+      case .integer(let integer): integers[integer, default: new].append(place)
+      case let key: others[key, default: new].append(place)
+      }
+    next.append(place)
+    next[last] = place
+  }
+
+  private func group(of value: DatabaseValue) -> Group? {
+    switch GroupKey(value, collation) {
+    case .null: nil
+    case .integer(let integer): integers[integer]
+    case let key: others[key]
+    }
+  }
+
+  func first(of value: DatabaseValue) -> Int? { group(of: value)?.first }
+
+  /// The places in their order.
+  func places(of value: DatabaseValue) -> [Int] {
+    guard let group = group(of: value) else { return [] }
+    var place = group.first
+    return (0..<group.count).map { _ in
+      defer { place = next[place] }
+      return place
+    }
+  }
+}
+
+/// A key for grouping rows. Two are equal if SQLite considers them equal, which differs from Swift's equality of
+/// strings.
+private enum GroupKey: Hashable {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case text([UInt8])
+  case blob(Data)
+
+  init(_ value: DatabaseValue, _ collation: Collate) {
+    switch value {
+    case .null: self = .null
+    case .integer(let integer): self = .integer(integer)
+    case .real(let real): self = Int64(exactly: real).map(GroupKey.integer) ?? .real(real)
+    case .blob(let data): self = .blob(data)
+    case .text(let text):
+      var bytes = Array(text.utf8)
+      switch collation {
+      case .binary, .named: break
+      case .nocase:
+        bytes = bytes.map(\.foldedLetter)
+        // SQLite compares up to a NUL, and then the lengths.
+        if let end = bytes.firstIndex(of: 0) {
+          let length = bytes.count
+          bytes.removeSubrange((end + 1)...)
+          withUnsafeBytes(of: length) { bytes += $0 }
+        }
+      case .rtrim: while bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
+      }
+      self = .text(bytes)
+    }
+  }
+}

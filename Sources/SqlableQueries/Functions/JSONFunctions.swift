@@ -1,0 +1,326 @@
+// JSON functions. Text that is not valid JSON throws when the statement runs.
+
+import FoundationEssentials
+import SqlableCore
+
+/// A step of a JSON path: a key of an object or a position in an array.
+///
+/// ```swift
+/// Owner.doc.jsonValue("pets", 0, "name", as: String.self)     // "doc" ->> '$.pets[0].name'
+/// ```
+///
+/// The path is written into the SQL as a literal, so that an index on the same expression can be used. A key with
+/// characters other than ASCII letters, digits and `_` is quoted and can't inject SQL. A key with a quote, a backslash
+/// or a control character has no form that all versions of SQLite understand; the statement throws `.invalidStatement`.
+/// So does a key that begins with `$.` or `$[`: it would be a path, of which each step is an argument of its own.
+public enum JSONStep: Sendable, Hashable {
+  case key(String)
+  /// A position counted from 0, or from the end if negative: -1 is the last.
+  case position(Int)
+  /// The place behind the last element of an array: `Owner.doc.jsonInsert("pets", .end, value: "cat")` appends.
+  case end
+}
+
+extension JSONStep: ExpressibleByStringLiteral {
+  public init(stringLiteral key: String) { self = .key(key) }
+}
+
+extension JSONStep: ExpressibleByIntegerLiteral {
+  public init(integerLiteral position: Int) { self = .position(position) }
+}
+
+extension SqlExpression {
+  /// The path from the root in SQLite's syntax, as a value.
+  package static func path(_ steps: [JSONStep]) -> SqlExpression {
+    var path = "$"
+    for step in steps {
+      switch step {
+      case .position(let position):
+        // SQLite's positions wrap around at 32 bits; no array is that long.
+        path += "[\(position < 0 ? "#" : "")\(Int32(clamping: position))]"
+      case .end: path += "[#]"
+      case .key(let key):
+        guard key.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0 != "\"" && $0 != "\\" }) else {
+          return SqlExpression(
+            invalid: SqlError.invalidStatement("a JSON key contains a quote, a backslash or a control character"))
+        }
+        // A path of SQLite, which would be looked for as one key and never be found.
+        if key.hasPrefix("$.") || key.hasPrefix("$[") {
+          return SqlExpression(
+            invalid: SqlError.invalidStatement(
+              "a JSON key begins with $. or $[, as a path; give each key and position as a step: \"a\", 0 for $.a[0]"
+            ))
+        }
+        // Unquoted where possible, to match indexes written by hand.
+        path += key.isPlainName ? ".\(key)" : ".\"\(key)\""
+      }
+    }
+    return SqlExpression(path)
+  }
+
+  func following(_ operation: BinaryOperator, _ steps: [JSONStep]) -> SqlExpression {
+    combined(operation, with: .path(steps))
+  }
+
+  func calling(_ function: Call.BuiltIn, _ steps: [JSONStep]) -> SqlExpression { call(function, .path(steps)) }
+}
+
+extension AnyTerm {
+  /// The term as JSON text: `CAST("a" AS TEXT)` for a typed term of a `.blob` column.
+  ///
+  /// SQLite's functions take a BLOB for its own binary form of JSON, which only bytes and untyped columns can hold.
+  var jsonText: SqlExpression {
+    guard let typed = self as? any TypedTerm, !typed.holdsBytes else { return expression }
+    return expression.columnDefinition?.type.storageClass == .blob ? .special(.cast(.text), expression) : expression
+  }
+}
+
+extension AnyTerm {
+  /// The term within JSON, if it is typed: what is stored as JSON is a part of it, and not a string.
+  fileprivate var part: SqlExpression { (self as? any TypedTerm)?.jsonPart ?? expression }
+}
+
+extension TypedTerm {
+  fileprivate var holdsBytes: Bool { Value.self == Data.self || Value.self == Data?.self }
+
+  /// The term within JSON: what is stored as JSON is a part of it, and not a string.
+  fileprivate var jsonPart: SqlExpression { isStoredAsJSON(Value.self) ? jsonText.call(.json) : jsonText }
+}
+
+extension TypedTerm {
+  /// The value at a path, as JSON text: `"a" -> '$.…'`. NULL if the path does not exist.
+  public func json(_ steps: JSONStep...) -> TypedExpression<String?> {
+    TypedExpression(expression: jsonText.following(.json, steps))
+  }
+
+  /// The value at a path: `"a" ->> '$.…'`. NULL if the path does not exist or holds null.
+  public func jsonValue<Result: SqlValue>(
+    _ steps: JSONStep..., as type: Result.Type
+  ) -> TypedExpression<Result?> { TypedExpression(expression: jsonText.following(.jsonValue, steps)) }
+
+  /// The value at a path: `json_extract("a", '$.…')`. NULL if the path does not exist or holds null.
+  public func jsonExtract<Result: SqlValue>(
+    _ steps: JSONStep..., as type: Result.Type
+  ) -> TypedExpression<Result?> { TypedExpression(expression: jsonText.calling(.jsonExtract, steps)) }
+
+  /// The length of an array: `json_array_length("a", '$.…')`. 0 for anything else, NULL if the path does not exist.
+  public func jsonArrayLength(_ steps: JSONStep...) -> TypedExpression<Int?> {
+    TypedExpression(expression: jsonText.calling(.jsonArrayLength, steps))
+  }
+
+  /// The type of the value at a path, `json_type("a", '$.…')`: `object`, `array`, `text`, `integer`, `real`, `true`,
+  /// `false` or `null`. NULL if the path does not exist.
+  public func jsonType(_ steps: JSONStep...) -> TypedExpression<String?> {
+    TypedExpression(expression: jsonText.calling(.jsonType, steps))
+  }
+
+  /// Whether the term is well-formed JSON: `json_valid("a")`. For NULL it is 0 or NULL, by the version of SQLite.
+  ///
+  /// ```swift
+  /// Stay.read().filter(!Stay.doc.jsonValid())     // SELECT … FROM "stay" WHERE NOT json_valid("doc")
+  /// ```
+  public func jsonValid() -> SqlExpression { jsonText.call(.jsonValid) }
+
+  /// All values of a group as a JSON array: `json_group_array("a")`, or distinct ones:
+  /// `json_group_array(DISTINCT "a")`. Empty for no rows; NULL is null.
+  ///
+  /// ```swift
+  /// Car.name.jsonGroupArray(orderBy: Car.price.desc)     // json_group_array("name" ORDER BY "price" DESC)
+  /// ```
+  ///
+  /// Values that the column stores as JSON are parts of it, and not strings: `json_group_array(json("a"))`. Without an
+  /// order the values are in an undefined one. An order needs SQLite 3.44; running it with an earlier one throws
+  /// `.misuse`.
+  public func jsonGroupArray(
+    distinct: Bool = false, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+  ) -> TypedExpression<String> {
+    TypedExpression(
+      expression: jsonPart.aggregate(.jsonGroupArray, isDistinct: distinct, orderBy: orderings, where: condition))
+  }
+}
+
+extension SqlTerm {
+  /// The value at a path, as JSON text: `"a" -> '$.…'`. NULL if the path does not exist.
+  public func json(_ steps: JSONStep...) -> SqlExpression { expression.following(.json, steps) }
+
+  /// The value at a path: `"a" ->> '$.…'`. NULL if the path does not exist or holds null.
+  public func jsonValue(_ steps: JSONStep...) -> SqlExpression { expression.following(.jsonValue, steps) }
+
+  /// The value at a path: `json_extract("a", '$.…')`. NULL if the path does not exist or holds null.
+  public func jsonExtract(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonExtract, steps) }
+
+  /// The length of an array: `json_array_length("a", '$.…')`. 0 for anything else, NULL if the path does not exist.
+  public func jsonArrayLength(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonArrayLength, steps) }
+
+  /// The type of the value at a path, `json_type("a", '$.…')`: `object`, `array`, `text`, `integer`, `real`, `true`,
+  /// `false` or `null`. NULL if the path does not exist.
+  public func jsonType(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonType, steps) }
+
+  /// Whether the term is well-formed JSON: `json_valid("a")`. For NULL it is 0 or NULL, by the version of SQLite.
+  public func jsonValid() -> SqlExpression { expression.call(.jsonValid) }
+
+  /// All values of a group as a JSON array: `json_group_array("a")`. Without an order the values are in an undefined
+  /// one; an order needs SQLite 3.44.
+  public func jsonGroupArray(
+    distinct: Bool = false, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+  ) -> SqlExpression {
+    expression.aggregate(.jsonGroupArray, isDistinct: distinct, orderBy: orderings, where: condition)
+  }
+}
+
+extension SqlExpression {
+  /// A value within JSON: what is stored as JSON is a part of it, and not a string.
+  fileprivate init(within value: any SqlValue) {
+    if let truth = value as? Bool {
+      self = SqlExpression(truth ? "true" : "false").call(.json)
+    } else {
+      self = isStoredAsJSON(type(of: value)) ? SqlExpression(value).call(.json) : SqlExpression(value)
+    }
+  }
+
+  fileprivate func changing(_ function: Call.BuiltIn, _ steps: [JSONStep], to value: SqlExpression) -> SqlExpression {
+    call(function, .path(steps), value)
+  }
+}
+
+extension TypedTerm {
+  /// A result that is JSON, in the form that the term's column stores.
+  private func stored(_ result: SqlExpression) -> TypedExpression<Value> {
+    let isStoredAsBytes = !holdsBytes && expression.columnDefinition?.type.storageClass == .blob
+    return TypedExpression(expression: isStoredAsBytes ? .special(.cast(.blob), result) : result)
+  }
+
+  /// The JSON with a value at a path, which is added or replaced: `json_set("a", '$.…', ?)`.
+  ///
+  /// ```swift
+  /// Stay.update(Stay.doc.set(to: Stay.doc.jsonSet("pets", 0, "age", to: 7)))
+  /// // UPDATE "stay" SET "doc" = json_set("doc", '$.pets[0].age', ?)
+  /// ```
+  ///
+  /// Text is a JSON string, nil is null; a truth value, an array, and other values that columns store as JSON become
+  /// JSON, and so does a term of JSON, such as ``json(_:)`` or `jsonArray`. The containers of the path must be there.
+  /// NULL stays NULL.
+  public func jsonSet(_ steps: JSONStep..., to value: some SqlValue) -> TypedExpression<Value> {
+    stored(jsonText.changing(.jsonSet, steps, to: SqlExpression(within: value)))
+  }
+
+  /// The JSON with the value of a term at a path, which is added or replaced: `json_set("a", '$.…', "b")`.
+  public func jsonSet(_ steps: JSONStep..., to term: some TypedTerm) -> TypedExpression<Value> {
+    stored(jsonText.changing(.jsonSet, steps, to: term.jsonPart))
+  }
+
+  /// The JSON with a value at a path where none is yet: `json_insert("a", '$.…', ?)`.
+  public func jsonInsert(_ steps: JSONStep..., value: some SqlValue) -> TypedExpression<Value> {
+    stored(jsonText.changing(.jsonInsert, steps, to: SqlExpression(within: value)))
+  }
+
+  /// The JSON with the value of a term at a path where none is yet: `json_insert("a", '$.…', "b")`.
+  public func jsonInsert(_ steps: JSONStep..., value term: some TypedTerm) -> TypedExpression<Value> {
+    stored(jsonText.changing(.jsonInsert, steps, to: term.jsonPart))
+  }
+
+  /// The JSON with another value at a path where there is one: `json_replace("a", '$.…', ?)`.
+  public func jsonReplace(_ steps: JSONStep..., with value: some SqlValue) -> TypedExpression<Value> {
+    stored(jsonText.changing(.jsonReplace, steps, to: SqlExpression(within: value)))
+  }
+
+  /// The JSON with the value of a term at a path where there is one: `json_replace("a", '$.…', "b")`.
+  public func jsonReplace(_ steps: JSONStep..., with term: some TypedTerm) -> TypedExpression<Value> {
+    stored(jsonText.changing(.jsonReplace, steps, to: term.jsonPart))
+  }
+
+  /// The JSON without what is at a path: `json_remove("a", '$.…')`. NULL for the path of the root.
+  public func jsonRemove(_ first: JSONStep, _ steps: JSONStep...) -> TypedExpression<Value> {
+    stored(jsonText.calling(.jsonRemove, [first] + steps))
+  }
+
+  /// The JSON with the members of another object, of which null removes one (RFC 7396): `json_patch("a", ?)`.
+  public func jsonPatch(_ patch: String) -> TypedExpression<Value> {
+    stored(jsonText.call(.jsonPatch, SqlExpression(patch)))
+  }
+
+  /// The JSON with the members of a term's object: `json_patch("a", "b")`. NULL if the term is.
+  public func jsonPatch(_ patch: some TypedTerm<Value>) -> TypedExpression<Value> {
+    stored(jsonText.call(.jsonPatch, patch.jsonText))
+  }
+
+  /// The values of a group by the keys of this term, as a JSON object: `json_group_object("a", "b")`.
+  ///
+  /// Empty for no rows. A key that comes twice is there twice. An order needs SQLite 3.44.
+  public func jsonGroupObject(
+    _ value: some TypedTerm, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+  ) -> TypedExpression<String> {
+    TypedExpression(
+      expression: expression.aggregate(.jsonGroupObject, [value.jsonPart], orderBy: orderings, where: condition))
+  }
+}
+
+extension SqlTerm {
+  /// The JSON with a value at a path, which is added or replaced: `json_set("a", '$.…', ?)`.
+  public func jsonSet(_ steps: JSONStep..., to value: any SqlValue) -> SqlExpression {
+    expression.changing(.jsonSet, steps, to: SqlExpression(within: value))
+  }
+
+  /// The JSON with the value of a term at a path, which is added or replaced: `json_set("a", '$.…', "b")`.
+  public func jsonSet(_ steps: JSONStep..., to term: some SqlTerm) -> SqlExpression {
+    expression.changing(.jsonSet, steps, to: term.expression)
+  }
+
+  /// The JSON with a value at a path where none is yet: `json_insert("a", '$.…', ?)`.
+  public func jsonInsert(_ steps: JSONStep..., value: any SqlValue) -> SqlExpression {
+    expression.changing(.jsonInsert, steps, to: SqlExpression(within: value))
+  }
+
+  /// The JSON with the value of a term at a path where none is yet: `json_insert("a", '$.…', "b")`.
+  public func jsonInsert(_ steps: JSONStep..., value term: some SqlTerm) -> SqlExpression {
+    expression.changing(.jsonInsert, steps, to: term.expression)
+  }
+
+  /// The JSON with another value at a path where there is one: `json_replace("a", '$.…', ?)`.
+  public func jsonReplace(_ steps: JSONStep..., with value: any SqlValue) -> SqlExpression {
+    expression.changing(.jsonReplace, steps, to: SqlExpression(within: value))
+  }
+
+  /// The JSON with the value of a term at a path where there is one: `json_replace("a", '$.…', "b")`.
+  public func jsonReplace(_ steps: JSONStep..., with term: some SqlTerm) -> SqlExpression {
+    expression.changing(.jsonReplace, steps, to: term.expression)
+  }
+
+  /// The JSON without what is at a path: `json_remove("a", '$.…')`.
+  public func jsonRemove(_ first: JSONStep, _ steps: JSONStep...) -> SqlExpression {
+    expression.calling(.jsonRemove, [first] + steps)
+  }
+
+  /// The JSON with the members of another object, of which null removes one (RFC 7396): `json_patch("a", ?)`.
+  public func jsonPatch(_ patch: String) -> SqlExpression { expression.call(.jsonPatch, SqlExpression(patch)) }
+
+  /// The JSON with the members of a term's object: `json_patch("a", "b")`.
+  public func jsonPatch(_ patch: some SqlTerm) -> SqlExpression { expression.call(.jsonPatch, patch.expression) }
+
+  /// The values of a group by the keys of this term, as a JSON object: `json_group_object("a", "b")`. An order needs
+  /// SQLite 3.44.
+  public func jsonGroupObject(
+    _ value: some SqlTerm, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
+  ) -> SqlExpression {
+    expression.aggregate(.jsonGroupObject, [value.expression], orderBy: orderings, where: condition)
+  }
+}
+
+/// The values of terms as a JSON array: `json_array("a", "b")`.
+///
+/// Values that a typed column stores as JSON are parts of it, and not strings: `json_array(json("tags"))`.
+public func jsonArray(_ terms: any AnyTerm...) -> TypedExpression<String> {
+  TypedExpression(expression: .call(.jsonArray, terms.map(\.part)))
+}
+
+/// The values of terms by keys, as a JSON object: `json_object(?, "a", ?, "b")`.
+///
+/// ```swift
+/// jsonObject(["name": Car.name, "price": Car.price])     // json_object(?, "name", ?, "price")
+/// ```
+///
+/// Values that a typed column stores as JSON are parts of it, and not strings: `json_object(?, json("tags"))`.
+public func jsonObject(_ terms: KeyValuePairs<String, any AnyTerm>) -> TypedExpression<String> {
+  TypedExpression(
+    expression: .call(.jsonObject, terms.flatMap { [SqlExpression($0.key), $0.value.part] }))
+}

@@ -1,0 +1,58 @@
+// The condition of a join by columns of the same name, which SQL calls USING.
+
+import SqlableCore
+
+extension Sqlable {
+  /// The condition that this table has the same values as another in the columns of the same names.
+  ///
+  /// ```swift
+  /// Order.join(Customer.self, on: Customer.using(Order.tenant, Order.customerId))
+  /// // … JOIN "customer" ON "order"."tenant" = "customer"."tenant"
+  /// //   AND "order"."customer_id" = "customer"."customer_id"
+  /// ```
+  ///
+  /// The columns are those of the other table; the condition works in any join. NULL equals nothing. Running it throws
+  /// `.schema(.missingColumn)` if this table has no column of the name, and `.invalidStatement` if the columns can't be
+  /// compared.
+  public static func using(_ first: any ColumnConvertible, _ others: any ColumnConvertible...) -> SqlExpression {
+    let table = TableInfo.unchecked(Self.self)
+    return .using([first] + others, table) { column in
+      guard !table.columns.contains(where: { $0.definition === column.definition }) else {
+        return SqlExpression(
+          invalid: SqlError.invalidStatement("using(_:) takes columns of the other table, not of the joined one")
+            .at(table: table.name, column: column.name))
+      }
+      return table.position(named: column.name).map { SqlExpression(.column(ColumnReference(table.columns[$0]))) }
+    }
+  }
+}
+
+extension Alias {
+  /// The condition that this table has the same values as another in the columns of the same names.
+  ///
+  /// ```swift
+  /// Worker.join(other, on: other.using(Worker.bossId))     // … ON "worker"."boss_id" = "other"."boss_id"
+  /// ```
+  public func using(_ first: any ColumnConvertible, _ others: any ColumnConvertible...) -> SqlExpression {
+    let table = source.table
+    return .using([first] + others, table) { column in
+      table.position(named: column.name).map {
+        SqlExpression(.qualified(alias: name, ColumnReference(table.columns[$0])))
+      }
+    }
+  }
+}
+
+extension SqlExpression {
+  fileprivate static func using(
+    _ columns: [any ColumnConvertible], _ table: TableInfo, _ own: (Column) -> SqlExpression?
+  ) -> SqlExpression {
+    var condition: SqlExpression?
+    for column in columns.map(\.column) {
+      let reference = ColumnReference(column)
+      let term = own(column) ?? SqlExpression(invalid: SqlError.missing(reference, in: [table]))
+      condition.and(SqlExpression(.column(reference)).combined(.equal, with: term))
+    }
+    return condition ?? SqlExpression(invalid: SqlError.invalidStatement("a join without columns"))
+  }
+}

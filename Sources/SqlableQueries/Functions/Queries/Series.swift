@@ -1,0 +1,71 @@
+// Numbers as rows, in any SQLite: a recursive query in place of the extension `generate_series`.
+
+import SqlableCore
+
+/// A named query of numbers: those of a range, each `step` above the one before.
+///
+/// ```swift
+/// let day = series(1...31, as: "day")
+/// day.read().leftJoining(Visit.self, on: Visit.at.day() == day.column)
+/// // WITH RECURSIVE "day" ("c1") AS (SELECT * FROM (VALUES (?)) UNION ALL
+/// //   SELECT "day"."c1" + ? FROM "day" WHERE "day"."c1" < ?) SELECT … FROM "day" LEFT JOIN "visit" ON …
+/// ```
+///
+/// A step below 1 throws `.invalidStatement` when it runs.
+public func series(_ range: ClosedRange<Int>, by step: Int = 1, as name: String) -> NamedColumn<Int> {
+  guard step > 0 else {
+    let error = SqlError.invalidStatement("the step of a range must be above 0; series(from:through:by:as:) goes down")
+    return values([TypedExpression<Int>(expression: SqlExpression(invalid: error))]).named(name)
+  }
+  return series(from: range.lowerBound, through: range.upperBound, by: step, as: name)
+}
+
+/// A named query of numbers, from the first up or down to the last that is not beyond the end.
+///
+/// ```swift
+/// series(from: 10, through: 1, by: -3, as: "n")     // 10, 7, 4, 1
+/// ```
+///
+/// It has no rows if the end is on the other side. A step of 0 throws `.invalidStatement` when it runs.
+public func series(from start: Int, through end: Int, by step: Int, as name: String) -> NamedColumn<Int> {
+  guard step != 0 else { return values([withoutStep]).named(name) }
+  guard step > 0 ? start <= end : start >= end else { return values([start]).limit(0).named(name) }
+  // The last number, before which no addition goes beyond 64 bits.
+  let distance = (step > 0 ? end &- start : start &- end).magnitudeOfDifference
+  let last =
+    step > 0
+    ? end &- Int(truncatingIfNeeded: distance % step.magnitude)
+    : end &+ Int(truncatingIfNeeded: distance % step.magnitude)
+  return values([start]).named(name) { own in
+    own.read().select(own.column + step).filter(step > 0 ? own.column < last : own.column > last)
+  }
+}
+
+/// A named query of numbers between terms without columns, such as parameters.
+///
+/// ```swift
+/// let number = series(from: Parameter("first"), through: Parameter("last"), as: "number")
+/// try db.prepare(number.read()).run(["first": 1, "last": 3])     // 1, 2, 3
+/// ```
+///
+/// It has no rows if a bound is NULL.
+public func series(
+  from start: some TypedTerm<Int>, through end: some TypedTerm<Int>, by step: Int = 1, as name: String
+) -> NamedColumn<Int> {
+  guard step != 0 else { return values([withoutStep]).named(name) }
+  let bounds = values([rowValue(start, end)]).named(name + "_bounds")
+  let (first, last) = bounds.columns
+  return bounds.read().select(first).filter(step > 0 ? first <= last : first >= last).named(name) { own in
+    let next = own.column + step
+    return own.read().select(next).crossJoining(bounds).filter(step > 0 ? next <= last : next >= last)
+  }
+}
+
+private var withoutStep: TypedExpression<Int> {
+  TypedExpression(expression: SqlExpression(invalid: SqlError.invalidStatement("the step of a series can't be 0")))
+}
+
+extension Int {
+  /// The distance that this difference is, if it was computed without a check.
+  fileprivate var magnitudeOfDifference: UInt { UInt(bitPattern: self) }
+}

@@ -1,0 +1,315 @@
+// Text functions.
+
+import FoundationEssentials
+import SqlableCore
+
+extension SqlExpression {
+  func substr(_ start: Int, _ length: Int?) -> SqlExpression {
+    .call(.substr, [self] + [start, length].compactMap(\.self).map { .short($0) })
+  }
+
+  func trim(_ function: Call.BuiltIn, _ characters: String?) -> SqlExpression {
+    .call(function, [self] + [characters].compactMap(\.self).map { SqlExpression($0) })
+  }
+
+  /// A number for a function with a 32-bit parameter: SQLite would use the lower half of a larger one.
+  static func short(_ number: Int) -> SqlExpression { SqlExpression(Int32(clamping: number)) }
+
+  // What another term holds can't be escaped for LIKE here. SQLite's lower() folds A to Z, as LIKE does.
+
+  func begins(with text: SqlExpression) -> SqlExpression { SqlExpression(.binary(.equal, place(of: text), .short(1))) }
+
+  func contains(_ text: SqlExpression) -> SqlExpression { SqlExpression(.binary(.greater, place(of: text), .short(0))) }
+
+  func ends(with text: SqlExpression) -> SqlExpression {
+    // By bytes: substr and length see no text behind a NUL. With one more byte, since substr of an empty BLOB is NULL.
+    // A longer text is never equal, wherever substr then begins.
+    func bytes(_ term: SqlExpression) -> SqlExpression { .special(.cast(.blob), term) }
+    func marked(_ term: SqlExpression) -> SqlExpression {
+      bytes(SqlExpression(.binary(.concatenated, term.call(.lower), SqlExpression("."))))
+    }
+    let length = SqlExpression(.binary(.minus, bytes(self).call(.length), bytes(text).call(.length)))
+    let start = SqlExpression(.binary(.plus, length, .short(1)))
+    return SqlExpression(.binary(.equal, marked(self).call(.substr, start), marked(text)))
+  }
+
+  private func place(of text: SqlExpression) -> SqlExpression { call(.lower).call(.instr, text.call(.lower)) }
+
+  /// LIKE with a pattern that contains a literal text.
+  func isLike(_ before: String, literal text: String, _ after: String) -> SqlExpression {
+    // LIKE ends a pattern at the first NUL, and rejects patterns of more than 50,000 bytes.
+    guard !text.utf8.contains(0), text.utf8.count < 25_000 else {
+      let (folded, bytes) = (call(.lower), text.foldedName)
+      guard !after.isEmpty else {
+        // By bytes: substr on text does not see past a NUL.
+        let end = SqlExpression.special(.cast(.blob), folded).substr(-bytes.count, nil)
+        return SqlExpression(.binary(.equal, end, SqlExpression(Data(bytes))))
+      }
+      let place = folded.call(.instr, SqlExpression(String(decoding: bytes, as: UTF8.self)))
+      let least = SqlExpression(before.isEmpty ? 1 : 0)
+      return SqlExpression(.binary(before.isEmpty ? .equal : .greater, place, least))
+    }
+    var pattern = before
+    for scalar in text.unicodeScalars {
+      if scalar == "%" || scalar == "_" || scalar == "\\" { pattern.unicodeScalars.append("\\") }
+      pattern.unicodeScalars.append(scalar)
+    }
+    return isLike(pattern + after, escape: "\\")
+  }
+}
+
+/// The values of terms in a text, as SQLite's `printf` writes them: `printf('%.2f %s', "a", "b")`.
+///
+/// ```swift
+/// Car.select(format("%s: %.2f", Car.name, Car.price))     // printf('%s: %.2f', "name", "price")
+/// ```
+///
+/// The format is written into the SQL. `%d`, `%f`, `%e`, `%g`, `%x`, `%c`, `%s`, `%q` and their widths are those of
+/// [SQLite](https://sqlite.org/printf.html); `%n` and `%p` are not. A term that is missing is empty or 0, and so is
+/// NULL.
+public func format(_ format: String, _ terms: any AnyTerm...) -> TypedExpression<String> {
+  // Of an empty format SQLite's is NULL.
+  guard !format.isEmpty else { return TypedExpression("") }
+  return TypedExpression(expression: .call(.printf, [SqlExpression(format)] + terms.map(\.expression)))
+}
+
+extension TypedTerm where Value: SqlText {
+  /// Concatenates text: `"a" || ?`.
+  public func concatenated(_ value: Value) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.combined(.concatenated, with: value))
+  }
+
+  /// Concatenates text: `"a" || "b"`.
+  public func concatenated<Other: TypedTerm>(_ other: Other) -> TypedExpression<Value> where Other.Value == Value {
+    TypedExpression(expression: expression.combined(.concatenated, with: other.expression))
+  }
+
+  /// Matches a pattern in which `%` stands for any text and `_` for one character, ignoring the case of A to Z:
+  /// `"a" LIKE ? ESCAPE '!'`.
+  public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression {
+    expression.isLike(pattern, escape: escape)
+  }
+
+  /// Matches a pattern that is a term, such as another column: `"a" LIKE "b"`. NULL if the pattern is.
+  public func like<Pattern: TypedTerm>(_ pattern: Pattern, escape: Character? = nil) -> SqlExpression
+  where Pattern.Value: SqlText {
+    expression.isLike(pattern.expression, escape: escape)
+  }
+
+  /// The text in lower case, for A to Z only: `lower("a")`.
+  public func lowercase() -> TypedExpression<Value> { TypedExpression(expression: expression.call(.lower)) }
+
+  /// The text in upper case, for a to z only: `upper("a")`.
+  public func uppercase() -> TypedExpression<Value> { TypedExpression(expression: expression.call(.upper)) }
+
+  /// The number of characters, up to the first NUL: `length("a")`.
+  public func length() -> TypedExpression<Value.Count> { TypedExpression(expression: expression.call(.length)) }
+
+  /// The text from a character, counted from 1, or from the end if negative: `substr("a", 2, 3)`.
+  public func substr(_ start: Int, _ length: Int? = nil) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.substr(start, length))
+  }
+
+  /// The text from a character whose number is a term: `substr("a", "b")`. NULL if the number is.
+  public func substr<Start: TypedTerm>(_ start: Start) -> TypedExpression<Value> where Start.Value == Value.Count {
+    TypedExpression(expression: expression.call(.substr, start.expression))
+  }
+
+  /// Some characters from one whose number is a term: `substr("a", "b", 3)`. NULL if the number is.
+  public func substr<Start: TypedTerm>(_ start: Start, _ length: Int) -> TypedExpression<Value>
+  where Start.Value == Value.Count {
+    TypedExpression(expression: expression.call(.substr, start.expression, .short(length)))
+  }
+
+  /// As many characters as a term says: `substr("a", 1, "b")`. NULL if the number is.
+  public func substr<Length: TypedTerm>(_ start: Int, _ length: Length) -> TypedExpression<Value>
+  where Length.Value == Value.Count {
+    TypedExpression(expression: expression.call(.substr, .short(start), length.expression))
+  }
+
+  /// The characters from one on, as many as a term says: `substr("a", "b", "c")`. NULL if one of the numbers is.
+  public func substr<Start: TypedTerm, Length: TypedTerm>(
+    _ start: Start, _ length: Length
+  ) -> TypedExpression<Value> where Start.Value == Value.Count, Length.Value == Value.Count {
+    TypedExpression(expression: expression.call(.substr, start.expression, length.expression))
+  }
+
+  /// The text without spaces, or the given characters, at both ends: `trim("a", 'xy')`.
+  public func trim(_ characters: String? = nil) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.trim(.trim, characters))
+  }
+
+  /// The text without spaces, or the given characters, at the start: `ltrim("a", 'xy')`.
+  public func ltrim(_ characters: String? = nil) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.trim(.ltrim, characters))
+  }
+
+  /// The text without spaces, or the given characters, at the end: `rtrim("a", 'xy')`.
+  public func rtrim(_ characters: String? = nil) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.trim(.rtrim, characters))
+  }
+
+  /// The text with every occurrence of one text replaced by another: `replace("a", ?, ?)`.
+  public func replace(_ text: String, with other: String) -> TypedExpression<Value> {
+    TypedExpression(expression: expression.call(.replace, SqlExpression(text), SqlExpression(other)))
+  }
+
+  /// The text with every occurrence of one text replaced by another: `replace("a", "b", "c")`. NULL if any is NULL.
+  public func replace<Text: TypedTerm, Other: TypedTerm>(
+    _ text: Text, with other: Other
+  ) -> TypedExpression<Value> where Text.Value: SqlText, Other.Value: SqlText {
+    TypedExpression(expression: expression.call(.replace, text.expression, other.expression))
+  }
+
+  /// The position of the first occurrence, counted from 1, or 0: `instr("a", ?)`.
+  public func instr(_ text: String) -> TypedExpression<Value.Count> {
+    TypedExpression(expression: expression.call(.instr, SqlExpression(text)))
+  }
+
+  /// The position of the first occurrence, counted from 1, or 0: `instr("a", "b")`.
+  public func instr(_ text: some TypedTerm<String>) -> TypedExpression<Value.Count> {
+    TypedExpression(expression: expression.call(.instr, text.expression))
+  }
+
+  /// The code point of the first character: `unicode("a")`. NULL for empty text.
+  public func unicode() -> TypedExpression<Int?> { TypedExpression(expression: expression.call(.unicode)) }
+
+  /// Matches a case-sensitive pattern in which `*` stands for any text, `?` for one character and `[a-z]` for one of a
+  /// set: `"a" GLOB ?`.
+  public func glob(_ pattern: String) -> SqlExpression {
+    expression.combined(.matchesGlob, with: SqlExpression(pattern))
+  }
+
+  /// Whether it begins with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
+
+  /// Whether it ends with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  public func hasSuffix(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "") }
+
+  /// Whether it contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
+
+  /// Matches a case-sensitive pattern that is a term: `"a" GLOB "b"`. NULL if the pattern is.
+  public func glob<Pattern: TypedTerm>(_ pattern: Pattern) -> SqlExpression where Pattern.Value: SqlText {
+    expression.combined(.matchesGlob, with: pattern.expression)
+  }
+
+  /// Whether it begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
+  /// NULL if either is.
+  public func hasPrefix<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
+    expression.begins(with: text.expression)
+  }
+
+  /// Whether it ends with the text of a term, ignoring the case of A to Z. NULL if either is.
+  public func hasSuffix<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
+    expression.ends(with: text.expression)
+  }
+
+  /// Whether it contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
+  /// NULL if either is.
+  public func contains<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
+    expression.contains(text.expression)
+  }
+}
+
+extension TypedTerm where Value == Data {
+  /// The number of bytes: `length("a")`.
+  public func length() -> TypedExpression<Int> { TypedExpression(expression: expression.call(.length)) }
+}
+
+extension TypedTerm where Value == Data? {
+  /// The number of bytes: `length("a")`.
+  public func length() -> TypedExpression<Int?> { TypedExpression(expression: expression.call(.length)) }
+}
+
+extension TypedTerm {
+  /// The bytes in hexadecimal: `hex("a")`. Empty for NULL.
+  public func hex() -> TypedExpression<String> { TypedExpression(expression: expression.call(.hex)) }
+
+  /// The storage class, `integer`, `real`, `text`, `blob` or `null`: `typeof("a")`.
+  public func typeof() -> TypedExpression<String> { TypedExpression(expression: expression.call(.typeof)) }
+}
+
+extension SqlTerm {
+  /// The text in lower case, for A to Z only: `lower("a")`.
+  public func lowercase() -> SqlExpression { expression.call(.lower) }
+
+  /// The text in upper case, for a to z only: `upper("a")`.
+  public func uppercase() -> SqlExpression { expression.call(.upper) }
+
+  /// The number of characters of text, up to its first NUL, or of bytes of a BLOB: `length("a")`.
+  public func length() -> SqlExpression { expression.call(.length) }
+
+  /// The text from a character, counted from 1, or from the end if negative: `substr("a", 2, 3)`.
+  public func substr(_ start: Int, _ length: Int? = nil) -> SqlExpression { expression.substr(start, length) }
+
+  /// The text from a character whose number is a term: `substr("a", "b")`.
+  public func substr(_ start: some SqlTerm) -> SqlExpression { expression.call(.substr, start.expression) }
+
+  /// The characters from one on, as many as a term says: `substr("a", "b", "c")`.
+  public func substr(_ start: some SqlTerm, _ length: some SqlTerm) -> SqlExpression {
+    expression.call(.substr, start.expression, length.expression)
+  }
+
+  /// The text without spaces, or the given characters, at both ends: `trim("a", 'xy')`.
+  public func trim(_ characters: String? = nil) -> SqlExpression { expression.trim(.trim, characters) }
+
+  /// The text without spaces, or the given characters, at the start: `ltrim("a", 'xy')`.
+  public func ltrim(_ characters: String? = nil) -> SqlExpression { expression.trim(.ltrim, characters) }
+
+  /// The text without spaces, or the given characters, at the end: `rtrim("a", 'xy')`.
+  public func rtrim(_ characters: String? = nil) -> SqlExpression { expression.trim(.rtrim, characters) }
+
+  /// The text with every occurrence of one text replaced by another: `replace("a", ?, ?)`.
+  public func replace(_ text: String, with other: String) -> SqlExpression {
+    expression.call(.replace, SqlExpression(text), SqlExpression(other))
+  }
+
+  /// The position of the first occurrence, counted from 1, or 0: `instr("a", ?)`.
+  public func instr(_ text: String) -> SqlExpression {
+    expression.call(.instr, SqlExpression(text))
+  }
+
+  /// The position of the first occurrence, counted from 1, or 0: `instr("a", "b")`.
+  public func instr(_ text: some SqlTerm) -> SqlExpression { expression.call(.instr, text.expression) }
+
+  /// The code point of the first character: `unicode("a")`. NULL for empty text.
+  public func unicode() -> SqlExpression { expression.call(.unicode) }
+
+  /// The bytes in hexadecimal: `hex("a")`. Empty for NULL.
+  public func hex() -> SqlExpression { expression.call(.hex) }
+
+  /// The storage class, `integer`, `real`, `text`, `blob` or `null`: `typeof("a")`.
+  public func typeof() -> SqlExpression { expression.call(.typeof) }
+
+  /// Matches a case-sensitive pattern in which `*` stands for any text, `?` for one character and `[a-z]` for one of a
+  /// set: `"a" GLOB ?`.
+  public func glob(_ pattern: String) -> SqlExpression {
+    expression.combined(.matchesGlob, with: SqlExpression(pattern))
+  }
+
+  /// Whether it begins with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
+
+  /// Whether it ends with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  public func hasSuffix(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "") }
+
+  /// Whether it contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
+
+  /// Matches a case-sensitive pattern that is a term: `"a" GLOB "b"`.
+  public func glob(_ pattern: some SqlTerm) -> SqlExpression {
+    expression.combined(.matchesGlob, with: pattern.expression)
+  }
+
+  /// Whether it begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
+  /// NULL if either is.
+  public func hasPrefix(_ text: some SqlTerm) -> SqlExpression { expression.begins(with: text.expression) }
+
+  /// Whether it ends with the text of a term, ignoring the case of A to Z. NULL if either is.
+  public func hasSuffix(_ text: some SqlTerm) -> SqlExpression { expression.ends(with: text.expression) }
+
+  /// Whether it contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
+  /// NULL if either is.
+  public func contains(_ text: some SqlTerm) -> SqlExpression { expression.contains(text.expression) }
+}

@@ -1,0 +1,93 @@
+import Glibc
+import SqlableCore
+
+/// The log file of an archive to which commits are appended.
+///
+/// Sound as `Sendable`: it is used by one thread at a time.
+final class ArchiveLog: @unchecked Sendable {
+  private let descriptor: Int32
+  let path: String
+  /// The end of the last record that was written whole.
+  private(set) var size = 0
+  /// The checksum of all records so far.
+  private(set) var sum: LogChecksum
+  /// The part of a record that is not written yet: so many of these bytes.
+  private var buffer = [UInt8](repeating: 0, count: ArchiveLog.bufferSize)
+  private var used = 0
+  /// The checksum of all that is before it.
+  private var bufferSum: LogChecksum
+  private static let bufferSize = 256 << 10
+
+  static let magic: UInt64 = 0x3130_474F_4C51_4C53  // SLQLOG01
+  static let headerSize = 32
+
+  static func name(from number: Int) -> String { "log-\(number.padded)" }
+
+  /// Makes the file whose first commit has a number; it goes on from the checksum of the one before it.
+  init(in directory: String, from number: Int, after sum: LogChecksum) throws {
+    path = directory + "/" + ArchiveLog.name(from: number)
+    (self.sum, bufferSum) = (sum, sum)
+    // What is there already was begun, and never had a record.
+    descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }
+    let header = [ArchiveLog.magic, UInt64(number), sum.value].flatMap(\.littleEndianBytes)
+    let check = LogChecksum(isBigEndian: false).adding(header[...]).value.littleEndianBytes
+    add(header + check)
+    try write()
+    try sync()
+    try syncDirectory(directory)
+  }
+
+  deinit { close(descriptor) }
+
+  /// Whether the file is at its path.
+  var isIntact: Bool { FileIdentity.isFile(descriptor, at: path) }
+
+  /// Appends a commit, whose pages are in a write-ahead log. What fails leaves nothing of it.
+  func append(_ commit: LogReader.Commit, _ record: ArchiveRecord, from log: LogReader) throws {
+    let start = size
+    (used, bufferSum) = (0, sum)
+    do {
+      add(record.header)
+      for (number, offset) in commit.pages.sorted(by: { $0.key < $1.key }) {
+        if used + record.pageEntrySize > buffer.count { try flush() }
+        add(UInt64(number).littleEndianBytes)
+        try buffer.withUnsafeMutableBytes { buffer in
+          let page = UnsafeMutableRawBufferPointer(rebasing: buffer[used..<used + commit.pageSize])
+          try log.readPage(at: offset, into: page)
+        }
+        used += commit.pageSize
+      }
+      if used + ArchiveRecord.sumSize > buffer.count { try flush() }
+      let end = bufferSum.adding(buffer[..<used])
+      add(end.value.littleEndianBytes)
+      try write()
+      sum = end
+    } catch {
+      // A part that stayed would be taken for a damaged record once another begins before its end.
+      ftruncate(descriptor, off_t(start))
+      size = start
+      throw error
+    }
+  }
+
+  /// Makes all records survive a power failure.
+  func sync() throws { guard fdatasync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) } }
+
+  /// Adds a few bytes to the buffer, which must have room for them.
+  private func add(_ bytes: [UInt8]) {
+    buffer.replaceSubrange(used..<used + bytes.count, with: bytes)
+    used += bytes.count
+  }
+
+  /// Writes what is in the buffer, a part of a record.
+  private func flush() throws {
+    bufferSum = bufferSum.adding(buffer[..<used])
+    try write()
+  }
+
+  private func write() throws {
+    try buffer[..<used].withUnsafeBytes { try writeAll($0, to: descriptor, at: size, path) }
+    (size, used) = (size + used, 0)
+  }
+}

@@ -1,0 +1,133 @@
+import Glibc
+import SqlableCore
+
+/// Reads the commits of a generation, one after the other, and checks them.
+struct ArchiveReader {
+  let files: ArchiveFiles
+  let generation: Int
+
+  /// Calls `body` with each commit; `apply`, its second parameter, calls its own with the number and content of each
+  /// page. `body` returns whether to go on.
+  ///
+  /// A record at the end of the last file that is not whole is one that a killed process was writing. Throws `.corrupt`
+  /// for commits that are missing or damaged, with their numbers.
+  func eachCommit(
+    _ body: (ArchiveRecord, _ apply: ((Int, ArraySlice<UInt8>) throws -> Void) throws -> Void) throws -> Bool
+  ) throws {
+    var (next, sum) = (generation + 1, LogChecksum(isBigEndian: false))
+    let starts = try files.logs(ofGeneration: generation)
+    for (place, start) in starts.enumerated() {
+      guard start == next else {
+        throw damaged(start > next ? "it lacks commits \(next) to \(start - 1)" : "it has commit \(start) twice")
+      }
+      let log = try LogFile(files.directory(ofGeneration: generation) + "/" + ArchiveLog.name(from: start))
+      guard log.isHeader(of: start, after: sum) else {
+        // Killed between making the file and writing its header.
+        if place == starts.count - 1, log.size <= ArchiveLog.headerSize { return }
+        throw damaged("the header of \(log.path) is damaged")
+      }
+      var offset = ArchiveLog.headerSize
+      while offset < log.size {
+        let header = log.bytes(offset, ArchiveRecord.headerSize)
+        guard let record = ArchiveRecord(header: header), record.number == next, offset + record.size <= log.size,
+          let end = log.sum(of: record, at: offset, after: sum)
+        else {
+          if place == starts.count - 1, log.isTorn(at: offset, next) { return }
+          throw damaged("commit \(next) is damaged in \(log.path)")
+        }
+        let pages = offset + ArchiveRecord.headerSize
+        let isGoingOn = try body(record) { apply in
+          for page in 0..<record.pageCount {
+            let entry = log.bytes(pages + page * record.pageEntrySize, record.pageEntrySize)
+            guard entry.count == record.pageEntrySize else { throw damaged("commit \(next) can't be read") }
+            try apply(Int(truncatingIfNeeded: entry.littleEndian64(0)), entry[8...])
+          }
+        }
+        guard isGoingOn else { return }
+        (next, sum, offset) = (next + 1, end, offset + record.size)
+      }
+    }
+  }
+
+  /// The number and time of the last commit, by the sizes of the records alone; nil if there is none.
+  func last() throws -> (number: Int, time: Int64)? {
+    for start in try files.logs(ofGeneration: generation).reversed() {
+      let log = try LogFile(files.directory(ofGeneration: generation) + "/" + ArchiveLog.name(from: start))
+      var (offset, last): (Int, ArchiveRecord?) = (ArchiveLog.headerSize, nil)
+      while let record = ArchiveRecord(header: log.bytes(offset, ArchiveRecord.headerSize)),
+        offset + record.size <= log.size
+      {
+        (last, offset) = (record, offset + record.size)
+      }
+      if let last { return (last.number, last.time) }
+    }
+    return nil
+  }
+
+  private func damaged(_ what: String) -> SqlError {
+    SqlError(
+      .corrupt,
+      message: "the archive at \(files.path) is not whole: \(what); earlier commits can be restored by their numbers")
+  }
+}
+
+/// A log file that is read.
+private final class LogFile {
+  let path: String
+  let size: Int
+  private let descriptor: Int32
+
+  init(_ path: String) throws {
+    self.path = path
+    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SqlError.system("open", path, errno) }
+    var info = stat()
+    size = fstat(descriptor, &info) == 0 ? Int(info.st_size) : 0
+  }
+
+  deinit { close(descriptor) }
+
+  func bytes(_ offset: Int, _ count: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+      initialized = max(0, pread(descriptor, buffer.baseAddress, count, off_t(offset)))
+    }
+  }
+
+  func isHeader(of number: Int, after sum: LogChecksum) -> Bool {
+    let header = bytes(0, ArchiveLog.headerSize)
+    return header.count == ArchiveLog.headerSize && header.littleEndian64(0) == ArchiveLog.magic
+      && header.littleEndian64(8) == UInt64(number) && header.littleEndian64(16) == sum.value
+      && header.littleEndian64(24) == LogChecksum(isBigEndian: false).adding(header[..<24]).value
+  }
+
+  /// The checksum behind a record; nil if it is not the one that the record has.
+  func sum(of record: ArchiveRecord, at offset: Int, after sum: LogChecksum) -> LogChecksum? {
+    var (sum, place) = (sum.adding(bytes(offset, ArchiveRecord.headerSize)[...]), offset + ArchiveRecord.headerSize)
+    for _ in 0..<record.pageCount {
+      let entry = bytes(place, record.pageEntrySize)
+      guard entry.count == record.pageEntrySize else { return nil }
+      sum = sum.adding(entry[...])
+      place += entry.count
+    }
+    let end = bytes(place, ArchiveRecord.sumSize)
+    return end.count == ArchiveRecord.sumSize && end.littleEndian64(0) == sum.value ? sum : nil
+  }
+
+  /// Whether a file that ends in an incomplete record begins it at an offset: its process was killed as it wrote.
+  func isTorn(at offset: Int, _ next: Int) -> Bool {
+    let header = bytes(offset, ArchiveRecord.headerSize)
+    if let record = ArchiveRecord(header: header) { return record.number == next && offset + record.size >= size }
+    // A file system may have made the file longer before it wrote the bytes.
+    return header.count < ArchiveRecord.headerSize || isZero(from: offset)
+  }
+
+  private func isZero(from offset: Int) -> Bool {
+    var place = offset
+    while place < size {
+      let bytes = bytes(place, 1 << 20)
+      guard !bytes.isEmpty, bytes.allSatisfy({ $0 == 0 }) else { return false }
+      place += bytes.count
+    }
+    return true
+  }
+}

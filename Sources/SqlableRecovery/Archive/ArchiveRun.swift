@@ -1,0 +1,386 @@
+import Dispatch
+import FoundationEssentials
+import Glibc
+import SqlableCore
+import SqlablePool
+
+/// Archives the commits of a pool.
+///
+/// Sound as `Sendable`:
+/// 1. Until `start()` only its maker has it; from then on mutable state is used on `queue` only.
+/// 2. `state` has its own lock.
+final class ArchiveRun: @unchecked Sendable {
+  private let queue = DispatchQueue(label: "sqlable.archive")
+  private static let current = DispatchSpecificKey<ObjectIdentifier>()
+  private var timer: (any DispatchSourceTimer)?
+  private var isEnded = false
+  /// Whether the pool's file is closed, or about to be.
+  private var isPaused = false
+  let state = Guarded(ArchiveStatus())
+  private let files: ArchiveFiles
+  private var lock: ArchiveLock?
+  private let options: ArchiveOptions
+  private weak var pool: SqlitePool?
+  private let root: SqliteDatabase
+  private let hold: ArchiveHold
+  private let checkpointer: SqliteDatabase
+  private let filepath: String
+  /// The path that identifies the database; empty in memory, where each pool has another one.
+  private let database: String
+  private var log: LogReader?
+  private var position = LogReader.Position()
+  private var pageSize = 0
+  /// The number of frames at which the log is to be begun anew.
+  private var checkpointAt = ArchiveRun.checkpointFrames
+  private static let checkpointFrames = 1_000
+  /// How many times as many pages the writer's log must have before its commits run a checkpoint. While the archive
+  /// keeps the log, each commit beyond the limit would run one: four threads made 21,000 commits a second so, and
+  /// 37,000 with the archive's checkpoints alone. Should these fail, the writer's come all the same.
+  private static let autocheckpointFactor = 16
+
+  /// The generation that is being written; nil if one must be begun.
+  private var output: ArchiveLog?
+  private var generation = 0
+  private var generationBegin = ContinuousClock.now
+  private var number = 0
+  private var time: Int64 = 0
+  private var clock: ArchiveClock
+  /// When the archive last had all commits.
+  let caughtUp = Guarded(ContinuousClock.now)
+
+  init(_ pool: SqlitePool, at path: String, _ options: ArchiveOptions) throws {
+    try options.validate()
+    self.options = options
+    self.pool = pool
+    root = pool.root
+    files = ArchiveFiles(path: path)
+    filepath = try root.locked { [root] in try root.openConnection().absolutePath }
+    database = pool.memory == nil ? filepath : ""
+    lock = try files.lock()
+    hold = try ArchiveHold(root)
+    checkpointer = try root.createChild()
+    let last = try files.last()
+    (number, time) = (last.number, last.time)
+    clock = ArchiveClock(age: last.number == 0 ? archiveTime() : ArchiveClock.age(after: last, keep: options.keep))
+    try files.check(database, options)
+    queue.setSpecific(key: ArchiveRun.current, value: ObjectIdentifier(self))
+    try beginGeneration()
+  }
+
+  /// The problem of the archive that `health()` reports.
+  func problem(_ limits: SqlitePool.HealthLimits) -> SqlitePool.Health.Problem? {
+    if let error = state.withLock({ $0.error }) { return .archiveFails(error) }
+    let lag = caughtUp.withLock { $0 }.duration(to: .now)
+    return lag > limits.archiveLag && lag - limits.archiveLag > options.interval ? .archiveIsBehind(lag) : nil
+  }
+
+  /// Archives from now on.
+  func start() {
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.setEventHandler { [weak self] in try? self?.archive() }
+    timer.schedule(deadline: .now() + options.interval.dispatched, repeating: options.interval.dispatched)
+    timer.resume()
+    self.timer = timer
+  }
+
+  /// Archives what is committed; returns the number of the last commit. Throws `.closed` after `end()`.
+  func flush() throws -> Int {
+    // Inside a closure of the pool, on whose thread this runs, `tidy` could not write: the timer has it done.
+    let isOutside = pool?.withState { $0.ownHandle == nil } ?? true
+    return try queue.sync {
+      guard !isEnded else { throw SqlError(.closed, message: "the archive was stopped") }
+      guard !isPaused else {
+        throw SqlError(.busy, message: "withClosed has closed the pool's file; the archive goes on afterwards")
+      }
+      try archive(tidies: isOutside)
+      return number
+    }
+  }
+
+  /// Archives what is committed, and lets the log go. Does nothing a second time.
+  func end() throws {
+    // The queue may release the last reference to the pool, which ends the archive then.
+    if DispatchQueue.getSpecific(key: ArchiveRun.current) == ObjectIdentifier(self) { return try endHere() }
+    try queue.sync { try endHere() }
+  }
+
+  private func endHere() throws {
+    guard !isEnded else { return }
+    isEnded = true
+    timer?.cancel()
+    try finish()
+  }
+
+  /// Gives the writer its own checkpoints back, once it is free; waits for nothing.
+  static func giveCheckpointsBack(to pool: SqlitePool) {
+    startThread { try? pool.withWriter { db in try db.setAutocheckpoint(1) } }
+  }
+
+  // MARK: While the pool's file is closed
+
+  /// Archives nothing more; to be called before the pool keeps its calls waiting, as this one's would wait too.
+  func pause() { queue.sync { isPaused = true } }
+
+  /// Archives the last commits, and ends all use of the file.
+  func release() {
+    queue.sync {
+      guard !isEnded else { return }
+      if output != nil, hold.isHeld {
+        do { try archiveCommits() } catch { note(error) }
+      }
+      hold.end()
+      (output, log) = (nil, nil)
+    }
+  }
+
+  /// Goes on, with a new generation: the file may be another one.
+  func resume() { queue.sync { isPaused = false } }
+
+  // MARK: On the queue
+
+  private func archive(tidies: Bool = true) throws {
+    // A last event of the timer may come after its end.
+    guard !isEnded, !isPaused else { return }
+    do {
+      try lockAgain()
+      if output == nil || !hold.isHeld || clock.isStepped { try beginGeneration() }
+      try archiveCommits()
+      try demandFiles()
+      if tidies { try tidy() }
+      state.withLock { $0.error = nil }
+    } catch {
+      if !isEnded { note(error) }
+      throw error
+    }
+  }
+
+  private func finish() throws {
+    defer {
+      output = nil
+      hold.close()
+      try? checkpointer.close()
+      lock = nil
+    }
+    guard output != nil, hold.isHeld else { return }
+    try archiveCommits()
+    try demandFiles()
+  }
+
+  /// Throws if the archive's files are gone from its directory, and releases the WAL: a new copy of the database is
+  /// needed, since later commits continue what was removed.
+  private func demandFiles() throws {
+    guard let output, let lock else { return }
+    let base = files.base(ofGeneration: generation)
+    guard !lock.isIntact || !output.isIntact || access(base, F_OK) != 0 else { return }
+    hold.end()
+    self.output = nil
+    if !lock.isIntact { self.lock = nil }
+    state.withLock { $0.gaps += 1 }
+    throw SqlError(
+      .cannotOpen,
+      message: "the archive at \(files.path) was removed or replaced while the pool wrote to it; its commits are lost, "
+        + "and a new copy of the database is made once the directory is there again")
+  }
+
+  /// Locks the directory that is in the place of one that was removed. It is not created here: the archive may be on
+  /// a disk that is not mounted any more.
+  private func lockAgain() throws {
+    guard lock == nil else { return }
+    var info = stat()
+    guard stat(files.path, &info) == 0 else { throw SqlError.system("open", files.path, errno) }
+    let lock = try files.lock()
+    try files.check(database, options)
+    let last = try files.last()
+    number = max(number, last.number)
+    self.lock = lock
+  }
+
+  private func note(_ error: any Error) {
+    let error = (error as? SqlError) ?? SqlError(.other, message: "the archive could not be written to")
+    let isNew = state.withLock { state in
+      defer { state.error = error }
+      return state.error != error
+    }
+    if isNew { root.fail(error) }
+    guard hold.isHeld, output != nil, let end = try? hold.logEnd() else { return }
+    guard logSize(end.frames) > options.maximumLog else { return }
+    // Better a gap than a disk that the log has filled.
+    hold.end()
+    output = nil
+    state.withLock { $0.gaps += 1 }
+  }
+
+  // MARK: Generations
+
+  /// Copies the database, with the commits up to now.
+  private func beginGeneration() throws {
+    // The generation before this one is written up to the copy, so that any time between them can be restored.
+    let continues = output != nil && hold.isHeld
+    if continues { try archiveCommits() } else { try readLog() }
+    try withWriteLock {
+      if continues { try archiveCommits() }
+      hold.end()
+      try hold.begin()
+      if !continues, let log, let end = try hold.logEnd() { try log.read(from: &position, to: end) { _ in } }
+    }
+    output = nil
+    clock = ArchiveClock(age: clock.age)
+    // A clock that was set back far: later commits must be found by their real times.
+    time = clock.now < time.addingSaturated(-ArchiveClock.tolerance) ? clock.now : max(time, clock.now)
+    state.withLock { $0.isCopying = true }
+    defer { state.withLock { $0.isCopying = false } }
+    let first = number + 1
+    try files.makeGeneration(first) { directory in
+      let base = directory + "/" + ArchiveFiles.baseName
+      try hold.copy(to: base)
+      var description = GenerationDescription(commit: first, time: time)
+      description.age = clock.age
+      description.continues = continues
+      description.database = database
+      (description.baseSize, description.baseSum) = try ArchiveFiles.sum(ofFileAt: base)
+      try ArchiveFiles.write(description, to: directory)
+    }
+    (generation, generationBegin, number) = (first, .now, first)
+    output = try ArchiveLog(
+      in: files.directory(ofGeneration: first), from: first + 1, after: LogChecksum(isBigEndian: false))
+    noteArchived()
+    try removeOld()
+  }
+
+  /// Moves the position to the end of the WAL, without the writer's lock: writers wait for later commits only.
+  private func readLog() throws {
+    hold.end()
+    output = nil
+    position = LogReader.Position()
+    let log = try self.log ?? openLog()
+    self.log = log
+    if let end = try logEnd() { try log.read(from: &position, to: end) { _ in } }
+  }
+
+  /// The log's file is there once a connection has read.
+  private func openLog() throws -> LogReader {
+    try hold.begin()
+    defer { hold.end() }
+    return try LogReader(besideFileAt: filepath)
+  }
+
+  private func logEnd() throws -> (frames: Int, salts: UInt64)? {
+    try hold.begin()
+    defer { hold.end() }
+    return try hold.logEnd()
+  }
+
+  private func removeOld() throws {
+    guard let keep = options.keep else { return }
+    // Longer than there has been time.
+    guard let age = Int64(exactly: (keep / .microseconds(1)).rounded()) else { return }
+    let oldest = clock.age.addingSaturated(-age)
+    let generations = try files.generations()
+    // A generation is needed until the next one is too old.
+    for (old, next) in zip(generations, generations.dropFirst()) {
+      guard try files.description(ofGeneration: next).steadyAge < oldest else { return }
+      try files.removeGeneration(old)
+    }
+  }
+
+  // MARK: Commits
+
+  private func archiveCommits() throws {
+    guard var output, let log, let end = try hold.logEnd() else { return }
+    let salts = position.salts
+    let pending = end.frames - (end.salts == salts ? position.frames : 0)
+    state.withLock { $0.pendingBytes = logSize(max(0, pending)) }
+    var isNew = false
+    try log.read(from: &position, to: end) { commit in
+      if output.size >= options.fileSize {
+        try output.sync()
+        output = try ArchiveLog(in: files.directory(ofGeneration: generation), from: number + 1, after: output.sum)
+        self.output = output
+      }
+      pageSize = commit.pageSize
+      let now = max(time, clock.now)
+      let record = ArchiveRecord(
+        number: number + 1, time: now, pageCount: commit.pages.count, databasePages: Int(commit.databasePages),
+        pageSize: commit.pageSize)
+      try output.append(commit, record, from: log)
+      (number, time, isNew) = (number + 1, now, true)
+    }
+    if position.salts != salts { checkpointAt = ArchiveRun.checkpointFrames }
+    guard isNew else { return caughtUp.withLock { $0 = .now } }
+    do { try output.sync() } catch {
+      // What the file has of these commits is not known any more: a new copy of the database has them.
+      self.output = nil
+      throw error
+    }
+    noteArchived()
+  }
+
+  private func noteArchived() {
+    state.withLock { state in
+      (state.commit, state.time, state.pendingBytes) = (number, Date(archived: time), 0)
+    }
+    caughtUp.withLock { $0 = .now }
+  }
+
+  /// Lets the log be begun anew once it is long, and makes a new copy of the database once the present one is old.
+  private func tidy() throws {
+    if generationBegin.duration(to: .now) >= options.baseInterval { return try beginGeneration() }
+    guard position.frames >= checkpointAt, pool?.isOpen == true else { return }
+    // Outside the writer's turn: what can be copied while others write.
+    try checkpoint()
+    // What was committed during that: little is left then for the time in which writers wait.
+    try archiveCommits()
+    if let pool, let limit = pool.configuration.maximumWalSize, logSize(position.frames) >= limit {
+      // Reads that overlap would keep the log.
+      try pool.withReadsHeldBack(for: LogLimit.patience) { _ in try beginLogAnew() }
+    } else {
+      try beginLogAnew()
+    }
+    // If other readers keep the log, the next attempt waits until it has grown as much again.
+    checkpointAt = position.frames + ArchiveRun.checkpointFrames
+  }
+
+  /// How many bytes so many frames of the log have.
+  private func logSize(_ frames: Int) -> Int { frames * (LogFormat.frameHeaderSize + pageSize) }
+
+  private func beginLogAnew() throws {
+    try withWriteLock {
+      try archiveCommits()
+      // Nothing is committed, and the log is not begun anew, until the writer's lock is released.
+      hold.end()
+      defer { if !hold.isHeld { output = nil } }
+      try checkpoint()
+      try hold.begin()
+    }
+  }
+
+  private func checkpoint() throws { try checkpointer.checkpoint() }
+
+  /// Calls `body` while nothing is written to the database.
+  private func withWriteLock(_ body: () throws -> Void) throws {
+    guard let pool else { throw SqlError(.closed, message: "the pool of the archive is gone") }
+    try pool.withWriter { db in
+      try db.setAutocheckpoint(ArchiveRun.autocheckpointFactor)
+      try db.beginTransaction()
+      defer { try? db.rollbackTransaction() }
+      try body()
+    }
+  }
+}
+
+extension SqliteDatabase {
+  /// Multiplies the size of the log at which commits run a checkpoint.
+  fileprivate func setAutocheckpoint(_ factor: Int) throws {
+    try locked { try openConnection().setAutocheckpoint(pages: configuration.walAutocheckpoint * factor) }
+  }
+}
+
+extension Date {
+  init(archived time: Int64) { self.init(timeIntervalSince1970: Double(time) / 1_000_000) }
+
+  /// The time in microseconds since 1970; the first or last that there is for one beyond.
+  var archived: Int64 {
+    let time = (timeIntervalSince1970 * 1_000_000).rounded(.down)
+    return Int64(exactly: time) ?? (time < 0 ? .min : .max)
+  }
+}

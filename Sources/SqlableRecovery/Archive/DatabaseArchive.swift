@@ -1,0 +1,173 @@
+import FoundationEssentials
+import Glibc
+import SqlableCore
+import SqlableBackup
+import SqlableSchema
+
+/// An archive of a database's commits, from which the database at any of them can be restored.
+///
+/// ```swift
+/// let archive = DatabaseArchive(at: "/backups/bikes")
+/// let restored = try archive.restore(to: "bikes.sqlite", at: .time(noon))
+/// print(restored.commit, restored.time)
+/// ```
+///
+/// It only reads the archive, also while a pool writes to it: `SqlitePool.archive(to:)`.
+public struct DatabaseArchive: Sendable, Hashable {
+  /// The directory.
+  public let path: String
+
+  public init(at path: String) { self.path = path }
+
+  /// A moment to restore.
+  public enum Moment: Sendable, Hashable {
+    /// The last commit that was archived.
+    case latest
+    /// The commit with this number.
+    case commit(Int)
+    /// The last commit that had been archived at this time.
+    case time(Date)
+  }
+
+  /// A commit of an archive.
+  public struct Commit: Sendable, Hashable {
+    public let commit: Int
+    /// When it was archived: at most the archive's interval after it was committed.
+    public let time: Date
+  }
+
+  /// Commits in a row, none of which is missing.
+  public struct Range: Sendable, Hashable {
+    public let first: Commit
+    public let last: Commit
+  }
+
+  private var files: ArchiveFiles { ArchiveFiles(path: path) }
+
+  /// Returns which commits can be restored. Between two ranges nothing was archived: the pool was closed, or the
+  /// archive could not be written to. Reads no pages. Throws `.cannotOpen` if there is no directory.
+  public func ranges() throws -> [Range] {
+    try files.generations().map { generation in
+      let description = try files.description(ofGeneration: generation)
+      let first = Commit(commit: description.commit, time: Date(archived: description.time))
+      let last = try ArchiveReader(files: files, generation: generation).last()
+      return Range(first: first, last: last.map { Commit(commit: $0.number, time: Date(archived: $0.time)) } ?? first)
+    }
+  }
+
+  /// Restores the database as it was at a moment, into a new file; returns the commit.
+  ///
+  /// The file has its name once it is complete, synced and checked: damage throws `.corrupt`, tables that differ from
+  /// the models of `schema` `.schema(.mismatch)` and, with the check `.foreignKeys`, rows that refer to none
+  /// `.constraint(.foreignKey)`. Throws `.misuse` if there is a file at the path, and for a moment that is not in the
+  /// archive: before its first commit, after its last one, or, for a time, in a gap, and for a time that is not a
+  /// number. Throws `.corrupt` for commits that are missing or damaged, with their numbers; those before them can be
+  /// restored.
+  @discardableResult
+  public func restore(
+    to filepath: String, at moment: Moment = .latest, checks: BackupChecks = .integrity, schema: Schema? = nil
+  ) throws -> Commit {
+    let generation = try generation(for: moment)
+    let target = try BackupTarget(filepath)
+    guard DatabaseFiles(of: target.path).paths.isEmpty else {
+      throw SqlError.misuse("there is a file at \(filepath), or one of a database there")
+    }
+    let file = try PartialFile.make(beside: target.path, mode: 0o600)
+    try copyBase(ofGeneration: generation, to: file)
+    let commit = try applyCommits(ofGeneration: generation, upTo: moment, to: file)
+    try file.demandNoLog()
+    try file.sync()
+    let options = BackupOptions(checks: checks, schema: schema)
+    let copy = try BackupSource.file(file.path, for: nil, BackupStop(Configuration(), options))
+    try copy.check(options, "the restored database")
+    try file.rename(to: target)
+    return commit
+  }
+
+  /// The generation that has a moment.
+  private func generation(for moment: Moment) throws -> Int {
+    if case .time(let time) = moment, time.timeIntervalSince1970.isNaN {
+      throw SqlError.misuse(
+        "a database can't be restored at a time that is not a number; give another time or a commit")
+    }
+    let all = try files.generations()
+    let found =
+      switch moment {
+      case .latest: all.last
+      case .commit(let number): all.last { $0 <= number }
+      case .time(let time): try all.last { try files.description(ofGeneration: $0).time <= time.archived }
+      }
+    if let found { return found }
+    guard let first = all.first else { throw SqlError.misuse("there is no archive at \(path)") }
+    throw SqlError.misuse("the archive at \(path) begins later, with commit \(first)")
+  }
+
+  private func copyBase(ofGeneration generation: Int, to file: PartialFile) throws {
+    let path = files.base(ofGeneration: generation)
+    let description = try files.description(ofGeneration: generation)
+    var (size, sum) = (0, LogChecksum(isBigEndian: false))
+    try ArchiveFiles.eachPart(ofFileAt: path) { offset, part in
+      sum = sum.adding(part)
+      size = offset + part.count
+      try file.write(part, at: offset)
+    }
+    // Earlier versions wrote no checksum.
+    guard let expected = description.baseSum else { return }
+    guard sum.value == expected, size == description.baseSize else {
+      throw SqlError(
+        .corrupt,
+        message: "the archive at \(self.path) is not whole: \(path) is damaged; commits before \(generation) can be "
+          + "restored by their numbers")
+    }
+  }
+
+  /// Applies the commits up to a moment; returns the last one.
+  private func applyCommits(ofGeneration generation: Int, upTo moment: Moment, to file: PartialFile) throws -> Commit {
+    let description = try files.description(ofGeneration: generation)
+    var last = (number: description.commit, time: description.time)
+    var (size, isReached): (Int?, Bool) = (nil, moment == .commit(last.number))
+    // What comes after the moment is not read: it may be damaged.
+    if !isReached {
+      try ArchiveReader(files: files, generation: generation).eachCommit { record, apply in
+        if case .time(let time) = moment, record.time > time.archived {
+          isReached = true
+          return false
+        }
+        try apply { page, bytes in try file.write(bytes, at: (page - 1) * record.pageSize) }
+        (last, size) = ((record.number, record.time), record.databasePages * record.pageSize)
+        isReached = moment == .commit(record.number)
+        return !isReached
+      }
+    }
+    if let size { try file.cut(to: size) }
+    if !isReached { try check(moment, after: last.number, ofGeneration: generation) }
+    return Commit(commit: last.number, time: Date(archived: last.time))
+  }
+
+  /// Throws for a moment that is behind the last commit of its generation.
+  private func check(_ moment: Moment, after last: Int, ofGeneration generation: Int) throws {
+    switch moment {
+    case .latest: return
+    case .commit(let number):
+      guard number > last else { return }
+      throw SqlError.misuse("the archive at \(path) ends with commit \(last)")
+    case .time:
+      // Until now, if it is the last one.
+      guard let next = try files.generations().first(where: { $0 > generation }),
+        try files.description(ofGeneration: next).continues != true
+      else { return }
+      throw SqlError.misuse(
+        "nothing was archived at that time, between commit \(last) and \(next); restore one of these by its number")
+    }
+  }
+}
+
+extension PartialFile {
+  fileprivate func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws {
+    try bytes.withUnsafeBytes { try writeAll($0, to: descriptor, at: offset, path) }
+  }
+
+  fileprivate func cut(to size: Int) throws {
+    guard ftruncate(descriptor, off_t(size)) == 0 else { throw SqlError.system("write to", path, errno) }
+  }
+}

@@ -1,0 +1,116 @@
+import FoundationEssentials
+import SqlableCore
+import SqlableSchema
+
+/// The first bytes of a backup.
+struct BackupHeader {
+  let path: String
+  let header: DatabaseHeader
+  var encoding: TextEncoding? { header.encoding }
+
+  /// Throws `.cannotOpen` for a file that can't be read, and `.notADatabase` for one that is no database.
+  init(path: String) throws {
+    let file = try RawFile(path: path)
+    guard let header = DatabaseHeader(file.bytes(at: 0, count: 100)), header.isSound else {
+      throw SqlError(.notADatabase, message: "the backup is not a database", label: path)
+    }
+    (self.path, self.header) = (path, header)
+  }
+}
+
+/// A backup, attached to the new file, read only.
+struct AttachedBackup {
+  static let name = "sqlable_backup"
+  let entries: [SchemaEntry]
+
+  init(_ backup: BackupHeader, to connection: Connection) throws {
+    let isPlain = { (byte: UInt8) in
+      (97...122).contains(byte.foldedLetter) || (48...57).contains(byte) || "/-._~".utf8.contains(byte)
+    }
+    let digits = Array("0123456789ABCDEF")
+    let path =
+      FileIdentity.resolved(backup.path) ?? FileManager.default.currentDirectoryPath + "/" + backup.path
+    let escaped = path.utf8.map { byte in
+      isPlain(byte) ? String(UnicodeScalar(byte)) : "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+    }.joined()
+    // Without a log nothing has to be made beside it.
+    let hasLog = FileManager.default.fileExists(atPath: path + "-wal")
+    let uri = "file:\(escaped)?\(hasLog ? "mode=ro" : "immutable=1")"
+    try connection.pragma("ATTACH \(uri.quotedText) AS \(AttachedBackup.name)")
+    entries = try connection.schemaEntries(of: AttachedBackup.name)
+  }
+}
+
+extension SalvageRun {
+  /// Takes the rows from the backup that the damaged pages had.
+  func completeFromBackup() throws {
+    guard let backup else { return }
+    for table in tables where !table.tally.isComplete && table.use != .none && !table.entry.isInternal {
+      guard let sink = table.sink,
+        let entry = backup.entries.first(where: {
+          $0.type == "table" && $0.name.isSameName(as: table.entry.name)
+        }), let old = try? SchemaReader.table(entry.sql)
+      else { continue }
+      try complete(table, sink, from: TableShape(old))
+    }
+  }
+
+  private func complete(_ table: SalvagedTable, _ sink: TableSink, from old: TableShape) throws {
+    let columns = sink.columns.filter { name in old.columns.contains { $0.name.isSameName(as: name) } }
+    let source = "\(AttachedBackup.name).\(sink.name.quotedName)"
+    guard let rowid = sink.rowidColumn else {
+      // Which of its rows were deleted since can't be known.
+      return try copy(table, columns, from: source, condition: "")
+    }
+    let oldRowid =
+      old.columns.first(where: \.isRowid)?.name ?? String.rowidName(beside: old.table.columns.map(\.name))
+    guard !old.isWithoutRowid, let oldRowid else { return }
+    guard try keepsRowids(table, rowid, oldRowid, columns, source) else {
+      report.problems.append("the rows of \(sink.name) have other ids in the backup, and were not completed")
+      return
+    }
+    for range in table.tally.missingRowids {
+      let condition = """
+        WHERE \(oldRowid.quotedName) BETWEEN \(range.lowerBound.literal) AND \(range.upperBound.literal)
+          AND \(oldRowid.quotedName) NOT IN (SELECT \(rowid.quotedName) FROM main.\(sink.name.quotedName))
+        """
+      try copy(table, [rowid] + columns, taking: [oldRowid] + columns, from: source, condition: condition)
+    }
+  }
+
+  private func copy(
+    _ table: SalvagedTable, _ columns: [String], taking taken: [String]? = nil, from source: String, condition: String
+  ) throws {
+    let list = columns.map(\.quotedName).joined(separator: ", ")
+    let values = (taken ?? columns).map(\.quotedName).joined(separator: ", ")
+    let connection = output.connection
+    let before = connection.totalChanges
+    let target = "main.\(table.entry.name.quotedName)(\(list))"
+    let sql = "INSERT OR IGNORE INTO \(target) SELECT \(values) FROM \(source) \(condition)"
+    do { try connection.pragma(sql) } catch let error as SqlError where !error.endsSalvage || error.kind == .corrupt {
+      report.problems.append("\(table.entry.name) was not completed from the backup: \(error.message)")
+    }
+    table.rowsFromBackup += Int(connection.totalChanges &- before)
+  }
+
+  /// Whether the same ids mean the same rows in the backup: without a column for it, VACUUM may change the rowid.
+  private func keepsRowids(
+    _ table: SalvagedTable, _ rowid: String, _ oldRowid: String, _ columns: [String], _ source: String
+  ) throws -> Bool {
+    if table.shape?.columns.contains(where: \.isRowid) == true || columns.isEmpty { return true }
+    let same = columns.map { "new.\($0.quotedName) IS old.\($0.quotedName)" }.joined(separator: " AND ")
+    var (equal, all) = (0, 0)
+    try output.connection.eachRow(
+      """
+      SELECT count(*), total(same) FROM (SELECT \(same) AS same FROM main.\(table.entry.name.quotedName) AS new
+        JOIN \(source) AS old ON new.\(rowid.quotedName) = old.\(oldRowid.quotedName) LIMIT 200)
+      """
+    ) { row in (all, equal) = (Int(row[0]) ?? 0, Int(Double(row[1]) ?? 0)) }
+    return all == 0 || equal * 10 >= all * 8
+  }
+}
+
+extension Int64 {
+  /// As SQL. The lowest has no literal of its own: its digits without the sign are a real number.
+  var literal: String { self == .min ? "(-9223372036854775807 - 1)" : String(self) }
+}

@@ -1,0 +1,36 @@
+// Numbers of SQLite's file format. Each read is nil beyond the end: what the bytes say is never trusted.
+
+import SqlableCore
+
+extension [UInt8] {
+  /// The byte at an offset.
+  func byte(_ offset: Int) -> UInt8? { offset >= 0 && offset < count ? self[offset] : nil }
+
+  /// The big-endian number of two bytes.
+  func short(_ offset: Int) -> Int? {
+    guard offset >= 0, offset < count - 1 else { return nil }
+    return Int(self[offset]) << 8 | Int(self[offset + 1])
+  }
+
+  /// The big-endian number of four bytes.
+  func word(_ offset: Int) -> UInt32? {
+    guard offset >= 0, offset < count - 3 else { return nil }
+    return UInt32(self[offset]) << 24 | UInt32(self[offset + 1]) << 16 | UInt32(self[offset + 2]) << 8
+      | UInt32(self[offset + 3])
+  }
+
+  /// The number of one to nine bytes that begins at an offset, and the offset behind it.
+  func variable(_ offset: Int, before end: Int) -> (value: UInt64, end: Int)? {
+    var value: UInt64 = 0
+    for place in 0..<9 {
+      guard let byte = byte(offset + place), offset + place < end else { return nil }
+      if place == 8 { return (value << 8 | UInt64(byte), offset + 9) }
+      value = value << 7 | UInt64(byte & 0x7F)
+      if byte & 0x80 == 0 { return (value, offset + place + 1) }
+    }
+    return nil
+  }
+
+  /// Whether the bytes of a range, cut at the end, are all zero.
+  func isZero(_ range: Range<Int>) -> Bool { self[range.clamped(to: indices)].allSatisfy { $0 == 0 } }
+}

@@ -1,0 +1,170 @@
+import CSqlableSQLite
+import Dispatch
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+
+/// A check of a database on a connection of its own.
+struct CorruptionCheck {
+  let path: String
+  let label: String?
+  let functions: FunctionRegistry
+  let cipher: Cipher?
+
+  /// Checks the database, and calls `body` with what is damaged. No other connection can write meanwhile, unless it
+  /// does not give up its lock within five seconds.
+  func run<Result>(
+    because error: SqlError?, exclusively: Bool, _ body: (CorruptionReport) throws -> Result
+  ) throws -> Result {
+    var report = CorruptionReport()
+    report.error = error
+    guard let check = try examine(&report, exclusively: exclusively) else { return try body(report) }
+    defer { check.end() }
+    return try ExclusiveCheck.$current.withValue(check) { try body(report) }
+  }
+
+  /// Returns what has the lock if that is to be kept. Without it nothing of the check has the file open any more, so
+  /// that it can be closed and replaced.
+  private func examine(_ report: inout CorruptionReport, exclusively: Bool) throws -> ExclusiveCheck? {
+    let connection = try? Connection(
+      path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)
+    guard let connection else { return nil }
+    connection.setBusyTimeout(milliseconds: 5_000)
+    try? functions.apply(to: connection)
+    _ = try? connection.pragma(exclusively ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE")
+    let isLocked = !connection.isAutocommit
+    // Without the lock a tree may change while it is read.
+    if isLocked || report.error?.kind == .notADatabase { checkPages(&report) }
+    try checkContent(connection, &report)
+    report.isExclusive = isLocked && exclusively
+    if exclusively { return ExclusiveCheck(of: path, connection) }
+    _ = try? connection.pragma("ROLLBACK")
+    return nil
+  }
+
+  /// Reads the trees themselves: SQLite's check says which page is damaged, but not whose it is.
+  private func checkPages(_ report: inout CorruptionReport) {
+    // The pages of an encrypted file have no trees.
+    guard cipher == nil else { return }
+    guard let file = try? DamagedFile(path: path) else {
+      report.isSchemaDamaged = true
+      return
+    }
+    let crawler = TreeCrawler(file)
+    _ = crawler.marks.markFreelist(of: file)
+    guard let schema = try? SalvagedSchema(of: crawler, completedBy: []) else { return }
+    report.isSchemaDamaged = schema.isDamaged || file.header == nil
+    for entry in schema.entries where entry.root > 0 {
+      let shape = entry.type == "table" ? (try? SchemaReader.table(entry.sql)).map { TableShape($0) } : nil
+      guard let tally = try? crawler.check(entry.root, shape, isIndex: entry.type == "index"), !tally.isComplete else {
+        continue
+      }
+      if entry.type == "index" { report.indexes.append(entry.name) } else { report.tables.append(entry.name) }
+      report.pages += tally.badPages.map(Int.init)
+    }
+  }
+
+  private func checkContent(_ connection: Connection, _ report: inout CorruptionReport) throws {
+    var tables: [String] = []
+    var lines: [String] = []
+    do {
+      try connection.eachRow("SELECT name FROM main.sqlite_schema WHERE type = 'table'") { tables.append($0[0]) }
+      try connection.eachRow("PRAGMA main.integrity_check") { row in
+        lines += row[0].split(separator: "\n").map(String.init)
+      }
+    } catch let error as SqlError {
+      // Another process has changed the key: nothing is damaged.
+      if error.kind == .wrongKey { throw error }
+      lines.append(error.message)
+      if tables.isEmpty { report.isSchemaDamaged = true }
+    } catch {}
+    for line in lines where line != "ok" && !line.hasPrefix("*** in database") { report.add(line, tables: tables) }
+  }
+}
+
+extension SqliteDatabase {
+  /// The first error that showed that the file is damaged, on any handle of this one's family; nil if there was none.
+  public var corruption: SqlError? { family.corruption.first }
+
+  /// Calls `body` once, with what is damaged, after SQLite's first `SQLITE_CORRUPT` or `SQLITE_NOTADB` on any handle of
+  /// this one's family: its parent, its children, and those of its pool.
+  ///
+  /// ```swift
+  /// db.onCorruption { report in alert(report.tables, report.indexes, report.pages) }
+  /// ```
+  ///
+  /// It is called on a new thread. The file was then checked on a connection of its own, which takes as long as
+  /// reading all of it, and keeps writers waiting. With `exclusively` they wait until `body` returns or calls
+  /// `withClosed`, and so do readers if the database is not in WAL mode. If the file was found damaged before, it is
+  /// called soon. An intact file costs nothing.
+  public func onCorruption(
+    exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
+  ) {
+    guard let check = lockedAnyway({ corruptionCheck }) else { return }
+    family.corruption.add { error in
+      startThread {
+        try? check.run(because: error, exclusively: exclusively, body)
+      }
+    }
+  }
+
+  private var corruptionCheck: CorruptionCheck? {
+    guard let functions else { return nil }
+    return CorruptionCheck(path: family.path, label: configuration.label, functions: functions, cipher: cipher)
+  }
+
+  /// Checks the file, and returns what is damaged.
+  ///
+  /// ```swift
+  /// let report = try db.checkForCorruption()     // PRAGMA integrity_check
+  /// if report.isMendedByReindex { try db.reindex(report) }
+  /// ```
+  ///
+  /// It runs on a connection of its own, and keeps writers waiting; it may take long. Throws `.misuse` inside a
+  /// transaction, whose lock it would wait for, and in memory, and `.wrongKey` if another process has changed the key
+  /// of the file.
+  public func checkForCorruption() throws -> CorruptionReport {
+    guard transactionLevel == 0 else { throw misuse("the file can't be checked inside a transaction") }
+    guard let check = lockedAnyway({ corruptionCheck }) else {
+      throw closed
+    }
+    guard !check.path.isEmpty else { throw misuse("a database in memory has no file to check") }
+    return try check.run(because: corruption, exclusively: false) { $0 }
+  }
+
+  /// Builds the damaged indexes of a report again, checks the file again, and returns what is still damaged. If nothing
+  /// is, writes are no longer stopped, and the next error notifies again.
+  ///
+  /// ```swift
+  /// try db.reindex(report)     // REINDEX "bicycle_color"
+  /// ```
+  ///
+  /// Throws `.constraint(.unique)` if the table has rows that a unique index can't have, and `.corrupt` if pages of the
+  /// index are lost: then ``Salvage`` makes a new file.
+  @discardableResult
+  public func reindex(_ report: CorruptionReport) throws -> CorruptionReport {
+    try running { connection in
+      for index in report.indexes { try connection.pragma("REINDEX main.\(index.quotedName)") }
+    }
+    let rest = try checkForCorruption()
+    if rest.isSound { forgetCorruption() }
+    return rest
+  }
+
+  /// Forgets the damage, after the file was mended or replaced: writes are no longer stopped, and the next error
+  /// notifies again.
+  public func forgetCorruption() { family.corruption.clear() }
+}
+
+extension SqlitePool {
+  /// The first error that showed that the file is damaged, on any connection of the pool; nil if there was none.
+  public var corruption: SqlError? { root.corruption }
+
+  /// Calls `body` once, with what is damaged, after the first error that shows it; see `SqliteDatabase.onCorruption`.
+  public func onCorruption(
+    exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
+  ) { root.onCorruption(exclusively: exclusively, body) }
+
+  /// Forgets the damage, after the file was mended or replaced.
+  public func forgetCorruption() { root.forgetCorruption() }
+}

@@ -1,0 +1,95 @@
+import FoundationEssentials
+import SqlableCore
+
+/// The pages of a database file as a reader would see them, with those in its log.
+final class DamagedFile {
+  let geometry: PageGeometry
+  /// The header; nil if it is damaged.
+  let header: DatabaseHeader?
+  let encoding: TextEncoding
+  /// The number of pages of the database.
+  let pageCount: UInt32
+  /// The number of pages of the file, also behind the database's end.
+  let fileCount: UInt32
+  /// The number of pages that the database had, which is larger if the file was cut.
+  let fullCount: UInt32
+  /// What is wrong with the file as a whole.
+  private(set) var problems: [String] = []
+  private let file: RawFile
+  private let log: LogOverlay?
+
+  var usable: Int { geometry.usable }
+
+  /// Throws `.cannotOpen` for a file that can't be read, `.misuse` for one that looks encrypted, and `.notADatabase`
+  /// for one that has no page of a database.
+  ///
+  /// - Parameter likelyEncoding: That of a backup.
+  init(path: String, likelyEncoding: TextEncoding? = nil) throws {
+    // The log is beside the file that a symbolic link leads to.
+    let path = FileIdentity.resolved(path) ?? path
+    file = try RawFile(path: path)
+    let file = file
+    let stored = DatabaseHeader(file.bytes(at: 0, count: 100))
+    let guess = PageGeometry.best(for: file, header: stored?.isSound == true ? stored : nil)
+    let writeAhead = try RawFile.ifThere(path + "-wal").flatMap { log in
+      LogOverlay(writeAheadLog: log) { guess?.pageSize }
+    }
+    let journal = try writeAhead == nil ? RawFile.ifThere(path + "-journal").flatMap { LogOverlay(journal: $0) } : nil
+    log = writeAhead ?? journal
+    let first = log?.page(1) ?? file.bytes(at: 0, count: 100)
+    let header = DatabaseHeader(first).flatMap { $0.isSound ? $0 : nil }
+    self.header = header
+    guard header != nil || log != nil || !file.looksEncrypted else { throw Salvage.encrypted }
+    var geometry = guess
+    if let log, guess?.pageSize != log.pageSize {
+      let reserved = header.map(\.reserved) ?? guess.map { $0.pageSize - $0.usable } ?? 0
+      geometry = PageGeometry(pageSize: log.pageSize, reserved: reserved)
+    }
+    guard let geometry else {
+      throw SqlError(.notADatabase, message: "the file has no page of a database", label: path)
+    }
+    self.geometry = geometry
+    let size = geometry.pageSize
+    let inFile = UInt32(clamping: file.size / size + (file.size % size >= 100 ? 1 : 0))
+    let largest = log?.offsets.keys.max() ?? 0
+    var count = max(inFile, largest)
+    if let log, log.pageCount > 0 {
+      count = min(count, log.pageCount)
+    } else if let known = header?.pageCount, known < inFile {
+      count = known
+    }
+    (pageCount, fileCount) = (count, max(count, inFile))
+    fullCount = max(count, log.flatMap { $0.pageCount > 0 ? $0.pageCount : nil } ?? header?.pageCount ?? 0)
+    let texts = TextSample(of: file, geometry)
+    encoding = texts.encoding(claimed: header?.encoding) ?? likelyEncoding ?? .utf8
+    if let claimed = header?.encoding, claimed != encoding { problems.append("the header has a wrong text encoding") }
+    if header == nil { problems.append("the header of the file is damaged") }
+    if let header, PageGeometry(header) != geometry { problems.append("the header has a wrong page size") }
+    if let known = log?.pageCount ?? header?.pageCount, known > count {
+      problems.append("the file ends \(known - count) pages before the end of the database")
+    }
+    if log?.isJournal == true { problems.append("an unfinished transaction was rolled back") }
+  }
+
+  /// The bytes of a page, fewer where the file ends within it; nil if it is not there or the disk can't read it.
+  func page(_ number: UInt32) -> [UInt8]? {
+    guard number > 0, number <= fileCount else { return nil }
+    let size = geometry.pageSize
+    let bytes = log?.page(number) ?? file.bytes(at: Int(number - 1) * size, count: size)
+    return bytes.isEmpty ? nil : bytes
+  }
+
+  /// Whether the file was cut before a page.
+  func isCut(_ number: UInt32) -> Bool { number > fileCount && number <= fullCount }
+
+  /// A page of a b-tree, or nil.
+  func tree(_ number: UInt32) -> TreePage? {
+    guard let bytes = page(number) else { return nil }
+    // The last page of a file that was cut.
+    let rest = [UInt8](repeating: 0, count: max(geometry.pageSize - bytes.count, 0))
+    return TreePage(bytes + rest, number: number, usable: usable, readable: bytes.count)
+  }
+
+  /// The page of SQLite's locks, which has no content.
+  func isLockPage(_ number: UInt32) -> Bool { Int(number - 1) == 0x4000_0000 / geometry.pageSize }
+}

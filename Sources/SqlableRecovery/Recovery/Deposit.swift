@@ -1,0 +1,169 @@
+import CSqlableSQLite
+import FoundationEssentials
+import Glibc
+import SqlableCore
+import SqlablePool
+import SqlableSchema
+
+extension Salvage {
+  /// Moves the files of a damaged database aside, so that the program can go on with a new one at its path, and returns
+  /// where they are.
+  ///
+  /// ```swift
+  /// let aside = try Salvage.putAside("bikes.sqlite")     // bikes.sqlite.damaged-2026-11-25T02-30-00Z
+  /// let db = try SqliteDatabase(filepath: "bikes.sqlite")
+  /// try db.createTables(of: schema)
+  /// let merged = try Salvage(damaged: aside).merge(into: db)     // later
+  /// ```
+  ///
+  /// Call it inside `withClosed` of the pool or handle, or close all handles and pools first, in every process. The log
+  /// and the rollback journal move with the file, also if the process is killed meanwhile. A symbolic link stays, and
+  /// the file that it leads to is moved. Throws `.io` if the file is not there, is no file, or can't be renamed.
+  public static func putAside(_ path: String) throws -> String {
+    // The logs are beside the file that a symbolic link leads to.
+    guard let path = FileIdentity.resolved(path) else { throw notMoved(path, errno) }
+    guard FileIdentity.info(path)?.isRegular == true else { throw notMoved(path, EISDIR) }
+    let time = Date().formatted(.iso8601).replacing(":", with: "-")
+    var (aside, number) = ("\(path).damaged-\(time)", 1)
+    let logs = ["-wal", "-journal"]
+    while ([""] + logs).contains(where: { FileIdentity.linkInfo(aside + $0) != nil }) {
+      number += 1
+      aside = "\(path).damaged-\(time)-\(number)"
+    }
+    // Killed at any moment, the file has its logs beside it, under one name or the other: they get the other one first,
+    // and lose their own last. Where files have one name only, they are renamed.
+    var moved: [String] = []
+    do {
+      for log in logs where FileIdentity.linkInfo(path + log) != nil {
+        guard link(path + log, aside + log) == 0 || rename(path + log, aside + log) == 0 else {
+          throw notMoved(path + log, errno)
+        }
+        moved.append(log)
+      }
+      guard sqlable_rename_to_new(path, aside) == 0 else { throw notMoved(path, errno) }
+    } catch {
+      for log in moved where sqlable_rename_to_new(aside + log, path + log) != 0 { unlink(aside + log) }
+      throw error
+    }
+    for log in logs + ["-shm"] { unlink(path + log) }
+    if let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
+      try? syncDirectory(end == path.startIndex ? "/" : String(path[..<end]))
+    }
+    return aside
+  }
+
+  private static func notMoved(_ path: String, _ code: Int32) -> SqlError {
+    SqlError(.io, message: "can't put the damaged file \(path) aside: \(String(cString: strerror(code)))")
+  }
+
+  /// What ``merge(into:)`` did with the rows of a table.
+  public struct Merged: Sendable, Hashable, Codable {
+    public var table: String
+    /// The rows that were added.
+    public var added = 0
+    /// The rows that the database has already under the same key, or that break another of its constraints. It keeps
+    /// its own.
+    public var conflicts = 0
+    /// The rows that were left out because what they refer to is neither salvaged nor there.
+    public var withoutParent = 0
+  }
+
+  /// Recovers the rows of the damaged file, and adds those to a database whose keys are free there.
+  ///
+  /// ```swift
+  /// for table in try Salvage(damaged: aside).merge(into: db) { print(table.table, table.added, table.conflicts) }
+  /// // INSERT OR IGNORE INTO "bicycle"("id", "name") SELECT "id", "name" FROM …
+  /// ```
+  ///
+  /// Nothing that the database has is changed. It runs in one transaction, and observers are notified as of any other
+  /// write. Tables and columns that the database does not have are left out, and so are the rows of virtual tables; add
+  /// those with their content tables' triggers, or by `rebuild`. Rows of a table without an integer key get new ids.
+  ///
+  /// Let the new file begin with ids that the damaged one can't have: a row with the id of another is a conflict.
+  /// Throws `.misuse` inside a transaction.
+  public func merge(into db: SqliteDatabase) throws -> [Merged] {
+    guard db.transactionLevel == 0 else { throw SqlError.misuse("rows can't be merged inside a transaction") }
+    return try recovering(TextEncoding(of: db)) { try add($0, $1, to: db) }
+  }
+
+  /// Recovers the rows of the damaged file, and adds those to a pool's database whose keys are free there.
+  ///
+  /// As for a handle. The pool's writer is used once the rows are recovered, and only then do other writes wait. Blocks
+  /// the thread. Throws `.misuse` inside a transaction of the pool.
+  public func merge(
+    into pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [Merged] {
+    try recovering(TextEncoding(of: pool.root)) { report, path in
+      try pool.withWriter(file: file, line: line) { db in try add(report, path, to: db) }
+    }
+  }
+
+  /// Recovers the rows into a file of its own, which is deleted after `body`.
+  private func recovering(
+    _ encoding: TextEncoding, _ body: (SalvageReport, _ path: String) throws -> [Merged]
+  ) throws -> [Merged] {
+    let recovered = "\(damaged)-salvaged-\(UUID().uuidString)"
+    defer { try? SqliteDatabase.deleteDatabase(at: recovered) }
+    return try body(recover(into: recovered, encoding: encoding), recovered)
+  }
+
+  private func add(_ report: SalvageReport, _ recovered: String, to db: SqliteDatabase) throws -> [Merged] {
+    try db.running { try $0.attach(recovered, as: "sqlable_salvaged", nil) }
+    defer { try? db.execute("DETACH sqlable_salvaged") }
+    let salvaged = try db.running { try $0.columns(of: report.tables.map(\.name)) }
+    let schema = try db.schema()
+    return try db.transaction { db in
+      try db.execute("PRAGMA defer_foreign_keys = 1")
+      let lost = try LostParents(in: db, schema)
+      var merged: [Merged] = []
+      for table in schema.tables where table.module == nil {
+        guard let columns = salvaged[table.name.foldedName] else { continue }
+        let common = table.columns.filter { column in
+          column.generated == nil && columns.contains { $0.isSameName(as: column.name) }
+        }.map(\.name)
+        guard !common.isEmpty else { continue }
+        merged.append(try add(common, of: table.name, to: db))
+      }
+      try lost.deleteAdded(from: db) { table, count in
+        guard let place = merged.firstIndex(where: { $0.table == table }) else { return }
+        merged[place].added -= count
+        merged[place].withoutParent += count
+      }
+      return merged
+    }
+  }
+
+  private func add(_ columns: [String], of table: String, to db: SqliteDatabase) throws -> Merged {
+    let (list, name) = (columns.map(\.quotedName).joined(separator: ", "), table.quotedName)
+    func count(_ table: String) throws -> Int {
+      try db.query(SQL(verbatim: "SELECT count(*) FROM \(table)"), as: Int.self).first ?? 0
+    }
+    let before = try count("main.\(name)")
+    let all = try count("sqlable_salvaged.\(name)")
+    try db.execute(
+      SQL(verbatim: "INSERT OR IGNORE INTO main.\(name)(\(list)) SELECT \(list) FROM sqlable_salvaged.\(name)"))
+    let added = try count("main.\(name)") - before
+    return Merged(table: table, added: added, conflicts: all - added)
+  }
+}
+
+extension TextEncoding {
+  /// That of a database: SQLite attaches no file with another.
+  fileprivate init(of db: SqliteDatabase) throws {
+    let name = try db.running { try $0.pragma("PRAGMA main.encoding") }
+    self = [.utf16LittleEndian, .utf16BigEndian].first { $0.name == name } ?? .utf8
+  }
+}
+
+extension Connection {
+  /// The names of the columns of salvaged tables, by the folded names of these.
+  fileprivate func columns(of tables: [String]) throws -> [[UInt8]: [String]] {
+    var columns: [[UInt8]: [String]] = [:]
+    for table in tables {
+      try eachRow("PRAGMA sqlable_salvaged.table_xinfo(\(table.quotedName))") { row in
+        columns[table.foldedName, default: []].append(row[1])
+      }
+    }
+    return columns
+  }
+}

@@ -1,0 +1,116 @@
+import SqlableCore
+
+/// The pages that a log beside the file has in place of the file's own: the committed frames of a write-ahead log, or
+/// the originals in a rollback journal that a crash has left.
+struct LogOverlay {
+  private let file: RawFile
+  /// Where each page's latest content is.
+  private(set) var offsets: [UInt32: Int] = [:]
+  let pageSize: Int
+  /// The number of pages of the database.
+  private(set) var pageCount: UInt32 = 0
+  let isJournal: Bool
+
+  func page(_ number: UInt32) -> [UInt8]? { offsets[number].map { file.bytes(at: $0, count: pageSize) } }
+
+  // MARK: Write-ahead log
+
+  /// The frames up to the last commit, each checked by its checksum; nil if there are none.
+  ///
+  /// - Parameter likelyPageSize: Used if the log's header is damaged. Then the first frame can't be checked itself, and
+  ///   counts if the second one's checksum continues it.
+  init?(writeAheadLog file: RawFile, likelyPageSize: () -> Int?) {
+    (self.file, isJournal) = (file, false)
+    let header = file.bytes(at: 0, count: LogFormat.headerSize)
+    guard header.count == LogFormat.headerSize, let magic = header.word(0), let size = header.word(8) else {
+      return nil
+    }
+    let sum = LogChecksum(isBigEndian: magic & 1 == 1)
+    let start = sum.adding(header[..<24])
+    let isSound = magic & ~1 == 0x377F_0682 && (start.first, start.second) == (header.word(24), header.word(28))
+    let sizes = isSound ? Int(size) : likelyPageSize()
+    guard let sizes, PageGeometry.sizes.contains(sizes) else { return nil }
+    pageSize = sizes
+    if isSound {
+      read(from: 0, start, salts: (header.word(16), header.word(20)))
+    } else {
+      for isBigEndian in [true, false] where offsets.isEmpty {
+        let frame = file.bytes(at: LogFormat.headerSize, count: LogFormat.frameHeaderSize)
+        guard let first = frame.word(16), let second = frame.word(20) else { return nil }
+        let sum = LogChecksum(isBigEndian: isBigEndian, first: first, second: second)
+        read(from: 1, sum, salts: (frame.word(8), frame.word(12)))
+        // The first frame, unless a later one has the same page.
+        if !offsets.isEmpty, let number = frame.word(0), offsets[number] == nil {
+          offsets[number] = LogFormat.headerSize + LogFormat.frameHeaderSize
+        }
+      }
+    }
+    if offsets.isEmpty { return nil }
+  }
+
+  private mutating func read(from first: Int, _ start: LogChecksum, salts: (UInt32?, UInt32?)) {
+    var sum = start
+    var pending: [UInt32: Int] = [:]
+    let frameSize = LogFormat.frameHeaderSize + pageSize
+    var place = LogFormat.headerSize + first * frameSize
+    while true {
+      let frame = file.bytes(at: place, count: frameSize)
+      guard frame.count == frameSize, let number = frame.word(0), let size = frame.word(4), number > 0,
+        frame.word(8) == salts.0, frame.word(12) == salts.1
+      else { return }
+      sum = sum.adding(frame[..<8]).adding(frame[LogFormat.frameHeaderSize...])
+      guard frame.word(16) == sum.first, frame.word(20) == sum.second else { return }
+      pending[number] = place + LogFormat.frameHeaderSize
+      if size > 0 {
+        offsets.merge(pending) { $1 }
+        pending = [:]
+        pageCount = size
+      }
+      place += frameSize
+    }
+  }
+
+  // MARK: Rollback journal
+
+  /// The originals of the pages that an unfinished transaction has overwritten; nil if there are none.
+  init?(journal file: RawFile) {
+    (self.file, isJournal) = (file, true)
+    let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+    let header = file.bytes(at: 0, count: 28)
+    guard header.starts(with: magic), let count = header.word(16), let size = header.word(24),
+      PageGeometry.sizes.contains(Int(size))
+    else { return nil }
+    (pageSize, pageCount) = (Int(size), count)
+    var start = 0
+    while true {
+      let header = file.bytes(at: start, count: 28)
+      guard header.starts(with: magic), let records = header.word(8), let nonce = header.word(12),
+        let sector = header.word(20).map(Int.init), sector >= 28, sector <= 65_536
+      else { break }
+      var place = start + sector
+      // The number is set when the journal is synced; -1 stands for all that follow.
+      var left = records == .max ? Int.max : Int(records)
+      while left > 0 {
+        let record = file.bytes(at: place, count: pageSize + 8)
+        guard record.count == pageSize + 8, let number = record.word(0), number > 0,
+          record.word(pageSize + 4) == LogOverlay.journalSum(record, pageSize, nonce)
+        else { break }
+        if offsets[number] == nil { offsets[number] = place + 4 }
+        place += pageSize + 8
+        left -= 1
+      }
+      guard left == 0, records > 0 else { break }
+      start = (place + sector - 1) / sector * sector
+    }
+    if offsets.isEmpty { return nil }
+  }
+
+  private static func journalSum(_ record: [UInt8], _ pageSize: Int, _ nonce: UInt32) -> UInt32 {
+    var (sum, offset) = (nonce, pageSize - 200)
+    while offset > 0 {
+      sum &+= UInt32(record.byte(4 + offset) ?? 0)
+      offset -= 200
+    }
+    return sum
+  }
+}

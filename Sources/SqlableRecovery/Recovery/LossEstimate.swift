@@ -1,0 +1,133 @@
+// The number of rows that are probably lost, by what is left of each tree and by the pages that nothing accounts for.
+
+import SqlableCore
+import SqlableSchema
+
+extension SalvageRun {
+  /// The estimated loss of a table.
+  private struct Loss {
+    /// Rows in pages and cells that are known to be lost.
+    let known: Double
+    /// Rows in any number of pages that nothing leads to.
+    var possible: Double
+    let rowsPerPage: Double
+    /// Whether nothing says how large its tree was.
+    let isOpen: Bool
+  }
+
+  /// Reports the tables.
+  func reportTables() {
+    let reported = tables.filter { !$0.entry.isInternal && $0.use != .none }
+    var losses = reported.map { loss(of: $0) }
+    balance(&losses)
+    for (table, loss) in zip(reported, losses) {
+      var entry = table.report
+      if table.rowsByIndex == nil, !table.tally.isComplete {
+        let rows = Int(min((loss.known + loss.possible).rounded(), 1e15))
+        entry.estimatedRowsLost = max(rows - entry.rowsFromBackup, 0)
+      }
+      report.tables.append(entry)
+    }
+  }
+
+  private func loss(of table: SalvagedTable) -> Loss {
+    let tally = table.tally
+    // Pages are two thirds full on average.
+    let guess = Double(file.usable) * 2 / 3 / (usualBytesPerColumn * Double(table.shape?.columns.count ?? 5) + 4)
+    let found = tally.leafCells > 0 ? Double(tally.leafCells) / Double(tally.pages) : usualRowsPerPage ?? guess
+    let rowsPerPage = max(found, 0.01)
+    if let rows = table.rowsByIndex {
+      let lost = max(rows - table.rowsFromPages - table.rowsSetAside, 0)
+      return Loss(known: Double(lost), possible: 0, rowsPerPage: rowsPerPage, isOpen: false)
+    }
+    let (known, possible) = tally.estimatedLoss(rowsPerLeaf: guess, usable: file.usable)
+    guard tally.leaves == 0, let root = tally.gaps.first(where: { $0.depth == 0 }) else {
+      return Loss(known: known, possible: possible, rowsPerPage: rowsPerPage, isOpen: tally.isOpen)
+    }
+    if let rows = rowsElsewhere(of: table) {
+      return Loss(known: min(rows, known + possible), possible: 0, rowsPerPage: rowsPerPage, isOpen: false)
+    }
+    // Its root was its only page, as no other was found.
+    let rows = min(known + possible, usualRowsOfSmallTable ?? .infinity)
+    return root.page == .unknown
+      ? Loss(known: 0, possible: rows, rowsPerPage: rowsPerPage, isOpen: true)
+      : Loss(known: rows, possible: 0, rowsPerPage: rowsPerPage, isOpen: true)
+  }
+
+  /// The mean number of rows of the tables that are one page; nil if there are none.
+  private var usualRowsOfSmallTable: Double? {
+    let small = tables.filter { $0.tally.isComplete && $0.tally.leaves == 1 && !$0.entry.isInternal }
+    return small.isEmpty ? nil : Double(small.reduce(0) { $0 + $1.tally.leafCells }) / Double(small.count)
+  }
+
+  /// The mean over the other tables; ten if there are none.
+  private var usualBytesPerColumn: Double {
+    let found = tables.filter { $0.tally.leafCells > 0 && $0.shape != nil && !$0.entry.isInternal }
+    guard !found.isEmpty else { return 10 }
+    let sizes = found.map { Double($0.tally.leafBytes) / Double($0.tally.leafCells * ($0.shape?.columns.count ?? 1)) }
+    return sizes.reduce(0, +) / Double(sizes.count)
+  }
+
+  private var usualRowsPerPage: Double? {
+    let pages = tables.reduce(0) { $0 + $1.tally.pages }
+    return pages > 0 ? Double(tables.reduce(0) { $0 + $1.tally.leafCells }) / Double(pages) : nil
+  }
+
+  /// The rows of a table of which no page was found, by the backup or the counter of AUTOINCREMENT.
+  private func rowsElsewhere(of table: SalvagedTable) -> Double? {
+    if backup?.entries.contains(where: { $0.type == "table" && $0.name.isSameName(as: table.entry.name) }) == true {
+      let source = "\(AttachedBackup.name).\(table.entry.name.quotedName)"
+      let count = try? output.connection.pragma("SELECT count(*) FROM \(source)")
+      if let rows = count.flatMap(Double.init) { return rows }
+    }
+    let counters = tables.first { $0.entry.name.isSameName(as: "sqlite_sequence") && $0.tally.isComplete }
+    guard let counters, table.shape?.table.primaryKey?.isAutoincrement == true else { return nil }
+    // SQLite writes the counter with the first row.
+    let last = counters.sequences.first { $0.name.isSameName(as: table.entry.name) }?.number ?? 0
+    return Double(max(last, 0))
+  }
+
+  /// Corrects estimates by the number of missing pages: rows can't be lost from pages that are there, and pages behind
+  /// the end of a cut file had rows, too.
+  private func balance(_ losses: inout [Loss]) {
+    let (within, behindEnd) = missingPages
+    let tallies = tables.map(\.tally) + indexTallies
+    let cut = tallies.reduce(schema.cutPages) { $0 + $1.cutPages }
+    let left = Double(within + max(behindEnd - cut, 0))
+    let possible = losses.reduce(0) { $0 + $1.possible / $1.rowsPerPage }
+    if possible > left {
+      for place in losses.indices { losses[place].possible *= left / possible }
+    }
+    let open = losses.indices.filter { losses[$0].isOpen }
+    let known = losses.reduce(0) { $0 + $1.known / $1.rowsPerPage }
+    let surplus = Double(behindEnd) - max(Double(cut), known) - possible
+    guard surplus > 0 else { return }
+    guard !open.isEmpty else {
+      if schema.isDamaged { report.estimatedRowsOfLostTables = Int(min(surplus * (usualRowsPerPage ?? 0), 1e15)) }
+      return
+    }
+    let openIndexes = indexTallies.count { $0.isRootLost && $0.leaves == 0 }
+    let share = surplus / Double(open.count + openIndexes)
+    for place in open { losses[place].possible += share * losses[place].rowsPerPage }
+  }
+
+  /// The number of pages of the file that are in no tree and not free, and may have had rows, and of those behind its
+  /// end.
+  private var missingPages: (within: Int, behindEnd: Int) {
+    var (within, free) = (0, 0)
+    for number in 1...max(file.pageCount, 1) where !file.isLockPage(number) {
+      switch crawler.marks[number] {
+      case .unknown where copies.contains(number): within += 1
+      case .unknown:
+        let page = file.tree(number)
+        if page?.isSound != true, page?.isEmptyLeaf != true, !file.isMappedFree(number) { within += 1 }
+      case .free: free += 1
+      default: break
+      }
+    }
+    let isKnown =
+      schema.cutPages > 0 || tables.contains { $0.tally.cutPages > 0 } || indexTallies.contains { $0.cutPages > 0 }
+    let freeBehindEnd = max(Int(file.header?.freePages ?? 0) - free, 0)
+    return (within, isKnown ? max(Int(file.fullCount - file.pageCount) - freeBehindEnd, 0) : 0)
+  }
+}

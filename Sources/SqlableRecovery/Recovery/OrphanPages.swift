@@ -1,0 +1,210 @@
+// Pages that hold rows, and that nothing intact leads to.
+
+import SqlableCore
+
+extension SalvageRun {
+  /// Finds the tables of orphaned pages: by the pointer map, by the rowids that are missing there, and by the number
+  /// and storage classes of the values.
+  func assignOrphans() throws {
+    var interior: [UInt32] = []
+    var children: Set<UInt32> = []
+    if tables.contains(where: { $0.tally.mayHaveOrphans }) {
+      for number in unknownPages {
+        guard let page = file.tree(number), !page.kind.isLeaf, page.isSound else { continue }
+        interior.append(number)
+        for case let cell? in page.cells { children.insert(cell.child) }
+        children.insert(page.rightmost)
+      }
+      // The highest first: they say where those below them belong.
+      for number in interior.filter({ !children.contains($0) }) + interior { try assign(number) }
+      for number in unknownPages { try assign(number) }
+    }
+    for number in unknownPages { try leaveOut(number) }
+    let mayBeRows = schema.isDamaged || knowsFreelist && tables.contains(where: \.isWithoutRowid)
+    if mayBeRows { for number in unknownPages { try leaveOutKeys(number) } }
+  }
+
+  private var unknownPages: some Sequence<UInt32> {
+    (1...max(file.pageCount, 1)).lazy.filter { [crawler, copies] in
+      crawler.marks[$0] == .unknown && !copies.contains($0)
+    }
+  }
+
+  private func assign(_ number: UInt32) throws {
+    guard crawler.marks[number] == .unknown, let page = file.tree(number), page.isSound,
+      !file.isMappedFree(number), let table = try owner(of: page)
+    else { return }
+    let height = height(of: page)
+    guard let gap = gap(for: page, in: table) else { return }
+    // A page that is there and can't be read is not the orphan itself, but above it.
+    let isBelow = height > 0 || gap.page != .unknown
+    table.tally.assumeLeafDepth(gap.depth + height + (isBelow ? 1 : 0))
+    if page.kind.isTable {
+      let depth = max((table.tally.leafDepth ?? 0) - height, 0)
+      try crawler.crawl(number, table.shape, in: gap.rowids, depth: depth, isOrphan: true, &table.tally) {
+        try place($0, in: table, isOrphan: true)
+      }
+    } else {
+      try crawler.crawlIndex(number, table.shape, isOrphan: true, &table.tally) {
+        try place($0, in: table, isOrphan: true)
+      }
+    }
+  }
+
+  /// The table that a page belongs to; nil if none has a place for it, or several have.
+  private func owner(of page: TreePage) throws -> SalvagedTable? {
+    var candidates = tables.filter { gap(for: page, in: $0) != nil }
+    if let root = file.mappedRoot(of: page.number), schema.entries.contains(where: { $0.root == root }) {
+      candidates.removeAll { $0.entry.root != root }
+    }
+    guard !candidates.isEmpty else { return nil }
+    let records = samples(of: page)
+    guard !records.isEmpty else { return nil }
+    // A page of an index can look like one of a table without a rowid.
+    if !page.kind.isTable, damagedIndexes.contains(where: { $0 == nil || $0 == records[0].count }) { return nil }
+    var best: [(table: SalvagedTable, points: Int)] = []
+    for table in candidates {
+      guard let shape = table.shape, !records.contains(where: shape.contradicts), try !overlaps(page, table) else {
+        continue
+      }
+      // Only rows from before a column was added have fewer values.
+      let least = table.tally.leastFields ?? shape.columns.count
+      guard records.allSatisfy({ $0.count >= least }) else { continue }
+      best.append((table, records.reduce(0) { $0 + shape.likelihood(of: $1) }))
+    }
+    let most = best.map(\.points).max()
+    best.removeAll { $0.points != most }
+    return best.count == 1 ? best[0].table : nil
+  }
+
+  /// Where a page has its place in a table: the narrowest gap that all its rowids are in.
+  private func gap(for page: TreePage, in table: SalvagedTable) -> RowTally.Gap? {
+    guard table.tally.mayHaveOrphans, let shape = table.shape, shape.isWithoutRowid != page.kind.isTable else {
+      return nil
+    }
+    let rowids = page.kind.isTable ? page.rowids : TreeCrawler.allRowids
+    guard let rowids else { return nil }
+    return table.tally.gaps.filter { gap in
+      gap.mayHaveOrphans && gap.rowids.contains(rowids.lowerBound) && gap.rowids.contains(rowids.upperBound)
+    }.min { $0.rowids.width < $1.rowids.width }
+  }
+
+  /// Whether the table has rows already between those of a leaf: then the leaf is an old version.
+  private func overlaps(_ page: TreePage, _ table: SalvagedTable) throws -> Bool {
+    guard page.kind == .leafTable, let rowids = page.rowids, let sink = table.sink, let rowid = sink.rowidColumn else {
+      return false
+    }
+    return try output.connection.pragma(
+      """
+      SELECT 1 FROM \(sink.name.quotedName) WHERE \(rowid.quotedName) BETWEEN \(rowids.lowerBound)
+        AND \(rowids.upperBound) LIMIT 1
+      """) != nil
+  }
+
+  /// Some records of the first leaf below a page.
+  private func samples(of page: TreePage) -> [StoredRecord] {
+    var page = page
+    for _ in 0..<40 where page.kind == .interiorTable {
+      guard
+        let child = page.cells.lazy.compactMap({ $0 }).compactMap({ self.file.tree($0.child) })
+          .first(where: { $0.kind.isTable })
+      else { return [] }
+      page = child
+    }
+    return page.cells.prefix(50).compactMap { $0.flatMap { crawler.sample($0, page) } }
+  }
+
+  /// How many levels are below a page.
+  private func height(of page: TreePage) -> Int {
+    var (page, height) = (page, 0)
+    while !page.kind.isLeaf, height < 40 {
+      guard let child = page.cells.lazy.compactMap({ $0 }).compactMap({ self.file.tree($0.child) }).first else {
+        return height + 1
+      }
+      (page, height) = (child, height + 1)
+    }
+    return height
+  }
+
+  /// Counts the rows of a page that no table has a place for, and keeps them if they may be live.
+  private func leaveOut(_ number: UInt32) throws {
+    guard let page = file.tree(number), page.kind == .leafTable, page.isSound else { return }
+    let isFree = file.isMappedFree(number)
+    let isLive =
+      !isFree
+      && (knowsFreelist || schema.isDamaged || tables.contains { gap(for: page, in: $0) != nil && fits(page, $0) })
+    var tally = RowTally()
+    let reason = isLive ? "its table is unknown" : "it was probably deleted"
+    try crawler.crawl(number, nil, isOrphan: true, &tally) { row in
+      guard row.isSound else { return }
+      if isLive {
+        report.rowsOfUnknownTables += 1
+        rowidsOfUnknownTables.insert(row.rowid)
+      } else {
+        report.rowsPossiblyDeleted += 1
+      }
+      if isLive || salvage.keepsPossiblyDeleted { try output.setAside(row, of: nil, rowid: true, reason) }
+    }
+  }
+
+  /// Keeps the keys of a page that no table or index has a place for. They are rows of a table without a rowid whose
+  /// definition is lost, if they are not those of an index.
+  private func leaveOutKeys(_ number: UInt32) throws {
+    guard let page = file.tree(number), !page.kind.isTable, page.isSound, !file.isMappedFree(number),
+      try damagedIndexes.isEmpty && !schema.isDamaged || !isOfIndex(samples(of: page))
+    else { return }
+    for row in crawler.rows(of: page) where row.isSound {
+      report.rowsOfUnknownTables += 1
+      try output.setAside(row, of: nil, rowid: false, "its table is unknown")
+    }
+  }
+
+  /// Whether most of some keys are those of an index: each ends with the key of a row, and begins with one of its
+  /// values.
+  private func isOfIndex(_ keys: [StoredRecord]) throws -> Bool {
+    let keys = keys.filter { $0.fields.count == $0.count && $0.count > 1 }.prefix(8)
+    guard !keys.isEmpty else { return false }
+    let unknown = keys.count { key in
+      key.fields.last.flatMap { key.integer($0) }.map(rowidsOfUnknownTables.contains) == true
+    }
+    if unknown * 2 > keys.count { return true }
+    return try tables.contains { table in try rows(with: Array(keys), in: table).map { $0 * 2 > keys.count } == true }
+  }
+
+  /// Counts the keys of an index that end with the key of a row of a table and begin with one of its values. Nil if the
+  /// table has no key by which they could.
+  func rows(with keys: [StoredRecord], in table: SalvagedTable) throws -> Int? {
+    guard let sink = table.sink, let shape = table.shape, !sink.columns.isEmpty,
+      let name = sink.rowidColumn ?? (shape.keyCount == 1 ? shape.columns[0].name : nil)
+    else { return nil }
+    let columns = shape.columns.filter { !$0.isGenerated || $0.isRowid }
+    let same = columns.map { "\($0.name.quotedName) IS ?1" }.joined(separator: " OR ")
+    let statement = try output.connection.prepareText(
+      "SELECT 1 FROM main.\(sink.name.quotedName) WHERE \(name.quotedName) = ?2 AND (\(same))")
+    defer { statement.reset() }
+    return try keys.count { key in
+      guard let first = key.fields.first, let last = key.fields.last, key.fields.count == key.count else {
+        return false
+      }
+      var isFound = false
+      try key.bound([first, last], file.encoding, to: statement, from: 1) { isFound = try statement.step() }
+      statement.rewind()
+      return isFound
+    }
+  }
+
+  private func fits(_ page: TreePage, _ table: SalvagedTable) -> Bool {
+    guard let shape = table.shape else { return false }
+    return !samples(of: page).contains(where: shape.contradicts)
+      && ((try? overlaps(page, table)) == false)
+  }
+}
+
+extension TreePage {
+  /// From its lowest to its highest rowid.
+  fileprivate var rowids: ClosedRange<Int64>? {
+    let sound = cells.compactMap { $0?.rowid }
+    guard let first = sound.first, let last = sound.last, first <= last else { return nil }
+    return first...last
+  }
+}

@@ -1,0 +1,70 @@
+// Pages that another page of the file was written over.
+
+import SqlableCore
+
+extension SalvageRun {
+  /// Crawls the tables. Those whose roots are the same as other pages come last: by then it is known whether another
+  /// tree leads to these.
+  func crawlTables() throws {
+    let isUnsure = { (table: SalvagedTable) in self.twins[table.entry.root] != nil }
+    for table in tables where !isUnsure(table) { try crawl(table) }
+    for table in tables where isUnsure(table) {
+      if isOverwritten(table) {
+        copies.insert(table.entry.root)
+        table.tally.miss(TreeCrawler.allRowids, depth: 0)
+      } else {
+        try crawl(table)
+      }
+    }
+  }
+
+  /// Whether the root of a table is a copy of a page that another table leads to, or fits better.
+  private func isOverwritten(_ table: SalvagedTable) -> Bool {
+    guard let twin = twins[table.entry.root], let page = file.tree(twin) else { return false }
+    guard let other = tables.first(where: { $0.entry.root == twin }) else { return crawler.marks[twin] == .tree }
+    let records = page.cells.compactMap { $0.flatMap { crawler.sample($0, page) } }
+    let points = [table, other].map { table in
+      records.reduce(0) { points, record in
+        guard let shape = table.shape else { return points }
+        return points + (shape.contradicts(record) ? -100 : shape.likelihood(of: record))
+      }
+    }
+    return points[0] < points[1]
+  }
+
+  /// Finds pages without a place that are copies of others: they have no rows of their own.
+  func findCopies() {
+    for number in twins.pages where crawler.marks[number] == .unknown {
+      if let twin = twins[number], crawler.marks[twin] == .tree { copies.insert(number) }
+    }
+  }
+
+  /// Reports copies, and pages that are the same although two trees lead to them.
+  func reportCopies() {
+    if !copies.isEmpty {
+      report.problems.append("\(copies.count) pages are copies of others: what was on them is lost")
+    }
+    var same = 0
+    for number in twins.pages {
+      guard let twin = twins[number], number < twin, crawler.marks[number] == .tree, crawler.marks[twin] == .tree,
+        let page = file.tree(number), page.kind.isLeaf, let one = crawler.owners[number],
+        let other = crawler.owners[twin], isOfTable(one) || isOfTable(other), !areEqual(one, other)
+      else { continue }
+      same += 1
+    }
+    guard same > 0 else { return }
+    report.problems.append("\(same) pages are the same as others: these or those may have been overwritten")
+  }
+
+  /// Whether it is the root of a table that no virtual table has made, as two of these may have the same pages.
+  private func isOfTable(_ root: UInt32) -> Bool { tables.contains { $0.entry.root == root && $0.virtual == nil } }
+
+  /// Whether two tables have the same rows on several pages: then one was filled from the other.
+  private func areEqual(_ one: UInt32, _ other: UInt32) -> Bool {
+    guard one != other, let one = tables.first(where: { $0.entry.root == one }),
+      let other = tables.first(where: { $0.entry.root == other })
+    else { return false }
+    return one.tally.isComplete && other.tally.isComplete && one.tally.leaves > 1
+      && one.tally.leafCells == other.tally.leafCells
+  }
+}

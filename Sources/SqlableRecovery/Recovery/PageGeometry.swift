@@ -1,0 +1,107 @@
+import SqlableCore
+
+/// The size of a file's pages, and how many bytes at their ends SQLite does not use.
+struct PageGeometry: Equatable {
+  static let sizes = [512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536]
+
+  let pageSize: Int
+  let usable: Int
+
+  /// Nil for a size that is not one of SQLite's.
+  init?(pageSize: Int, reserved: Int) {
+    // SQLite needs 480 usable bytes.
+    guard PageGeometry.sizes.contains(pageSize), reserved >= 0, reserved < 256, pageSize - reserved >= 480 else {
+      return nil
+    }
+    (self.pageSize, usable) = (pageSize, pageSize - reserved)
+  }
+
+  /// The geometry in the header of a database.
+  init?(_ header: DatabaseHeader) { self.init(pageSize: header.pageSize, reserved: header.reserved) }
+
+  /// The geometry that explains the pages of a file best; that of the header, unless another does much better.
+  ///
+  /// A page of a b-tree is filled from its end, so the cell nearest to the end ends there: with a wrong size it ends
+  /// elsewhere, or its offset is outside the page.
+  static func best(for file: RawFile, header: DatabaseHeader?) -> PageGeometry? {
+    let claimed = header.flatMap { PageGeometry($0) }
+    let trials = sizes.map { size in Trial(of: file, pageSize: size) }
+    guard let best = trials.max(by: { $0.share < $1.share }), best.share > 0 else { return claimed }
+    if let claimed, let own = trials.first(where: { $0.pageSize == claimed.pageSize }) {
+      let fitting = own.matching.count { $0 >= claimed.pageSize - claimed.usable }
+      // Nearly every page leaves the same bytes free: the header has a wrong number of reserved ones.
+      let usual = own.usualDistance
+      if own.matching.count > 9, own.matching.count(where: { $0 == usual }) * 4 >= own.matching.count * 3,
+        own.matching.count(where: { $0 < usual }) * 20 <= own.matching.count,
+        usual > claimed.pageSize - claimed.usable, own.share * 2 >= best.share
+      {
+        return PageGeometry(pageSize: claimed.pageSize, reserved: usual)
+      }
+      if own.share * 2 >= best.share, fitting * 2 >= own.matching.count { return claimed }
+    }
+    // What all but a few pages leave free at their ends.
+    let distances = best.matching.sorted()
+    return PageGeometry(pageSize: best.pageSize, reserved: distances[distances.count / 10])
+  }
+
+  /// A page size, tried on a sample of a file's pages.
+  private struct Trial {
+    let pageSize: Int
+    /// How far from the end of the page the last cell ends, for those pages where it ends near it.
+    private(set) var matching: [Int] = []
+    private let tried: Int
+
+    var share: Double { Double(matching.count) / Double(max(tried, 1)) }
+
+    /// The most frequent distance.
+    var usualDistance: Int {
+      Dictionary(grouping: matching) { $0 }.max { ($0.value.count, $1.key) < ($1.value.count, $0.key) }?.key ?? 0
+    }
+
+    init(of file: RawFile, pageSize: Int) {
+      self.pageSize = pageSize
+      let pages = file.size / pageSize
+      tried = min(pages, 200)
+      for place in 0..<tried {
+        let number = pages <= 200 ? place : place * (pages / 200)
+        let bytes = file.bytes(at: number * pageSize, count: pageSize)
+        guard let page = TreePage(bytes, number: number == 0 ? 1 : 2, usable: pageSize), page.isSound,
+          let end = page.cells.compactMap({ $0?.end }).max(), pageSize - end < 256
+        else { continue }
+        matching.append(pageSize - end)
+      }
+    }
+  }
+}
+
+/// The first hundred bytes of a database.
+struct DatabaseHeader {
+  let bytes: [UInt8]
+
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count >= 100 else { return nil }
+    self.bytes = Array(bytes[..<100])
+  }
+
+  /// Whether the parts that are the same in every database are there.
+  var isSound: Bool {
+    bytes.starts(with: "SQLite format 3\0".utf8) && Array(bytes[21...23]) == [64, 32, 32]
+      && PageGeometry(self) != nil && encoding != nil && number(44).map { (1...4).contains($0) } == true
+  }
+
+  var pageSize: Int { bytes.short(16).map { $0 == 1 ? 65_536 : $0 } ?? 0 }
+  var reserved: Int { Int(bytes[20]) }
+  /// The number of pages; nil if the program that wrote last did not maintain it.
+  var pageCount: UInt32? { number(24) == number(92) ? number(28).flatMap { $0 > 0 ? $0 : nil } : nil }
+  var firstTrunk: UInt32 { number(32) ?? 0 }
+  var freePages: UInt32 { number(36) ?? 0 }
+  var isAutoVacuum: Bool { (number(52) ?? 0) > 0 }
+  /// SQLite has no encoding in an empty database.
+  var encoding: TextEncoding? {
+    number(56).flatMap { $0 == 0 ? .utf8 : UInt8(exactly: $0).flatMap(TextEncoding.init) }
+  }
+  var userVersion: Int32 { Int32(bitPattern: number(60) ?? 0) }
+  var applicationId: Int32 { Int32(bitPattern: number(68) ?? 0) }
+
+  private func number(_ offset: Int) -> UInt32? { bytes.word(offset) }
+}

@@ -1,0 +1,107 @@
+import SqlableCore
+
+/// What is known about each page of a damaged file, one byte a page.
+struct PageMarks {
+  enum Mark: UInt8 {
+    case unknown, tree, overflow, free, map
+  }
+
+  private var marks: [Mark]
+
+  init(of file: DamagedFile) {
+    marks = Array(repeating: .unknown, count: Int(file.fileCount) + 1)
+    for number in file.mapPages { marks[Int(number)] = .map }
+  }
+
+  /// What a page is; nil for one that does not exist.
+  subscript(_ number: UInt32) -> Mark? { number > 0 && number < marks.count ? marks[Int(number)] : nil }
+
+  /// Marks a page that has no other use; false if it has one, or does not exist.
+  mutating func claim(_ number: UInt32, as mark: Mark) -> Bool {
+    // A tree that reaches a page knows better than the freelist, which may be damaged itself.
+    guard let old = self[number], old == .unknown || old == .free && mark != .free else { return false }
+    marks[Int(number)] = mark
+    return true
+  }
+
+  /// Takes a mark back: the page is not what a damaged pointer says.
+  mutating func release(_ number: UInt32, to mark: Mark?) {
+    if let mark, self[number] != nil { marks[Int(number)] = mark }
+  }
+
+  // MARK: Freelist
+
+  /// Marks the pages of the freelist. Returns whether all of them were found.
+  mutating func markFreelist(of file: DamagedFile) -> Bool {
+    guard let header = file.header else { return false }
+    var found: UInt32 = 0
+    var trunk = header.firstTrunk
+    while trunk != 0 {
+      guard let entries = file.trunk(trunk), claim(trunk, as: .free) else { return false }
+      found += 1
+      for entry in entries.pages where claim(entry, as: .free) { found += 1 }
+      trunk = entries.next
+    }
+    return found == header.freePages
+  }
+
+  /// Marks the freelist's pages by those that look like its trunks, where the way to them is lost.
+  mutating func markLikelyFreelist(of file: DamagedFile) {
+    for number in 1...max(file.pageCount, 1) where self[number] == .unknown {
+      guard let trunk = file.trunk(number), trunk.pages.count > 2, Set(trunk.pages).count == trunk.pages.count,
+        trunk.pages.allSatisfy({ $0 != number && (self[$0] == .unknown || self[$0] == .free) }),
+        trunk.next == 0 || self[trunk.next] != nil
+      else { continue }
+      _ = claim(number, as: .free)
+      for entry in trunk.pages { _ = claim(entry, as: .free) }
+    }
+  }
+}
+
+extension DamagedFile {
+  /// A page of the freelist that lists others; nil if it can't be one.
+  fileprivate func trunk(_ number: UInt32) -> (next: UInt32, pages: [UInt32])? {
+    guard let bytes = page(number), let next = bytes.word(0), let count = bytes.word(4), count <= usable / 4 - 2 else {
+      return nil
+    }
+    let pages = (0..<Int(count)).compactMap { bytes.word(8 + 4 * $0) }
+    return pages.allSatisfy { $0 > 1 && $0 <= fileCount } ? (next, pages) : nil
+  }
+
+  // MARK: Auto-vacuum
+
+  /// How many pages a page of the pointer map describes.
+  private var mapped: UInt32 { UInt32(usable / 5) }
+
+  /// The pages of the pointer map that a file with auto-vacuum has.
+  fileprivate var mapPages: [UInt32] {
+    guard header?.isAutoVacuum == true, fileCount > 1 else { return [] }
+    return stride(from: 2, through: fileCount, by: Int(mapped) + 1).map { isLockPage($0) ? $0 + 1 : $0 }
+      .filter { $0 <= fileCount }
+  }
+
+  /// The root of the b-tree that a page belongs to, by the pointer map; nil if that does not say.
+  func mappedRoot(of page: UInt32) -> UInt32? {
+    var page = page
+    for _ in 0..<40 {
+      guard let entry = mapEntry(page) else { return nil }
+      if entry.kind == 1 { return page }
+      guard entry.kind == 5 else { return nil }
+      page = entry.parent
+    }
+    return nil
+  }
+
+  /// Whether the pointer map says that a page is free.
+  func isMappedFree(_ page: UInt32) -> Bool { mapEntry(page)?.kind == 2 }
+
+  private func mapEntry(_ number: UInt32) -> (kind: UInt8, parent: UInt32)? {
+    guard header?.isAutoVacuum == true, number > 2, number <= fileCount else { return nil }
+    let map = (number - 2) / (mapped + 1) * (mapped + 1) + 2
+    let place = isLockPage(map) ? map + 1 : map
+    guard number > place, let bytes = page(place) else { return nil }
+    let offset = 5 * Int(number - place - 1)
+    guard let kind = bytes.byte(offset), let parent = bytes.word(offset + 1) else { return nil }
+    return (kind, parent)
+  }
+}

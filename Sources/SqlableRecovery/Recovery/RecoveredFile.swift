@@ -1,0 +1,243 @@
+import CSqlableSQLite
+import FoundationEssentials
+import Glibc
+import SqlableCore
+import SqlableSchema
+
+/// The new file into which the rows go. It has a temporary name until it is complete.
+final class RecoveredFile {
+  let connection: Connection
+  private let path: String
+  private let encoding: TextEncoding
+  private var temporary: String { path + "-partial" }
+  /// The rows since the last commit.
+  private var pendingRows = 0
+  private var aside: (table: String, columns: Int)?
+  private(set) var rowsSetAside = 0
+
+  /// Throws `.misuse` if the file exists.
+  ///
+  /// - Parameters:
+  ///   - encoding: That of the damaged file.
+  ///   - stored: That of the new file. It is the backup's, which can't be attached otherwise.
+  init(
+    path: String, _ geometry: PageGeometry, _ encoding: TextEncoding, stored: TextEncoding,
+    functions: FunctionRegistry?
+  ) throws {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw SqlError.misuse("the path of the recovered file can't be empty or contain a NUL byte")
+    }
+    guard !FileManager.default.fileExists(atPath: path) else {
+      throw SqlError.misuse("the recovered file exists already: \(path)")
+    }
+    self.path = path.begins(with: "/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    self.encoding = encoding
+    try SqliteDatabase.deleteDatabase(at: self.path + "-partial")
+    connection = try Connection(
+      path: self.path + "-partial", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, label: path,
+      cacheCapacity: 0)
+    try functions?.apply(to: connection)
+    // If the process dies, the file is incomplete anyway; only the journal of a failed statement is needed.
+    for pragma in [
+      "page_size = \(geometry.pageSize)", "encoding = \(stored.name.quotedText)", "journal_mode = MEMORY",
+      "synchronous = OFF", "foreign_keys = OFF", "recursive_triggers = OFF",
+    ] { try connection.pragma("PRAGMA " + pragma) }
+  }
+
+  /// Calls `body` with the file, then gives it its name; deletes it if `body` throws.
+  func making<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      try connection.pragma("BEGIN")
+      let result = try body()
+      try connection.pragma("COMMIT")
+      return result
+    } catch {
+      connection.finalizeStatements()
+      try? SqliteDatabase.deleteDatabase(at: temporary)
+      throw error
+    }
+  }
+
+  /// Writes the file to the disk and gives it its name. Call after its connection's last use.
+  func finish() throws {
+    let descriptor = open(temporary, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0, fsync(descriptor) == 0 else { throw SqlError(.io, message: "can't sync the recovered file") }
+    close(descriptor)
+    guard link(temporary, path) == 0, unlink(temporary) == 0 else {
+      throw SqlError(.io, message: "can't rename the recovered file to \(path)")
+    }
+  }
+
+  // MARK: Rows
+
+  /// Runs a statement of the schema. Returns the reason if it can't.
+  func attempt(_ sql: String) throws -> SqlError? {
+    do { try connection.pragma(sql) } catch let error as SqlError where !error.endsSalvage { return error }
+    return nil
+  }
+
+  func hasTable(_ name: String) throws -> Bool {
+    try connection.pragma(
+      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(\(name.quotedText))") != nil
+  }
+
+  /// Inserts a row. Returns the reason if it can't.
+  func insert(_ row: TreeCrawler.FoundRow, _ sink: TableSink) throws -> SqlError? {
+    guard let record = row.record else { return nil }
+    do {
+      try sink.insert(rowid: row.rowid, record, encoding, connection)
+    } catch let error as SqlError where !error.endsSalvage { return error }
+    try didInsert()
+    return nil
+  }
+
+  private func didInsert() throws {
+    pendingRows += 1
+    guard pendingRows.isMultiple(of: 5_000) else { return }
+    try connection.pragma("COMMIT")
+    try connection.pragma("BEGIN")
+  }
+
+  /// Keeps a row that can't go into its table, or whose table is unknown.
+  func setAside(_ row: TreeCrawler.FoundRow, of table: String?, rowid: Bool, _ reason: String) throws {
+    rowsSetAside += 1
+    // SQLite's limit is 2,000 columns.
+    let fields = (row.record?.fields ?? []).prefix(1_900)
+    let name = try asideTable(columns: fields.count)
+    let holders = [String](repeating: "?", count: 4 + fields.count).joined(separator: ", ")
+    let columns = fields.indices.map { ", \"c\($0)\"" }.joined()
+    let statement = try connection.prepareText(
+      "INSERT INTO \(name.quotedName)(\"table\", \"page\", \"id\", \"reason\"\(columns)) VALUES (\(holders))")
+    defer { statement.reset() }
+    try statement.bindCopy(table.map { .text($0) } ?? .null, at: 1)
+    try statement.bindCopy(.integer(Int64(row.page)), at: 2)
+    try statement.bindCopy(rowid ? .integer(row.rowid) : .null, at: 3)
+    try statement.bindCopy(.text(reason), at: 4)
+    if let record = row.record {
+      try record.bound(Array(fields), encoding, to: statement, from: 5) { _ = try statement.step() }
+    } else {
+      _ = try statement.step()
+    }
+    try didInsert()
+  }
+
+  /// The table of rows without a place, with as many columns for values as needed.
+  private func asideTable(columns: Int) throws -> String {
+    var aside = try self.aside ?? newAsideTable()
+    while aside.columns < columns {
+      try connection.pragma("ALTER TABLE \(aside.table.quotedName) ADD COLUMN \"c\(aside.columns)\"")
+      aside.columns += 1
+    }
+    self.aside = aside
+    return aside.table
+  }
+
+  private func newAsideTable() throws -> (table: String, columns: Int) {
+    var names: [String] = []
+    try connection.eachRow("SELECT name FROM main.sqlite_schema") { names.append($0[0]) }
+    var (name, number) = ("lost_and_found", 1)
+    while names.contains(where: { $0.isSameName(as: name) }) {
+      number += 1
+      name = "lost_and_found_\(number)"
+    }
+    try connection.pragma(
+      "CREATE TABLE \(name.quotedName)(\"table\" TEXT, \"page\" INTEGER, \"id\" INTEGER, \"reason\" TEXT)")
+    return (name, 0)
+  }
+
+  /// The name of the table of rows without a place, if there are any.
+  var lostAndFound: String? { aside?.table }
+}
+
+/// How rows are inserted into a table of the new file.
+final class TableSink {
+  private let shape: TableShape
+  private let isReplacing: Bool
+  /// Whether the table has no constraints and no generated columns, since its own text could not be run.
+  private let isPlain: Bool
+  private var statements: [Int: PreparedStatement] = [:]
+
+  init(_ shape: TableShape, isPlain: Bool = false, isReplacing: Bool = false) {
+    (self.shape, self.isPlain, self.isReplacing) = (shape, isPlain, isReplacing)
+  }
+
+  var name: String { shape.table.name }
+  /// The columns that are inserted, by their places in the record.
+  private func places(of count: Int) -> [Int] {
+    (0..<min(count, shape.columns.count)).filter { place in
+      !shape.columns[place].isRowid && (isPlain || !shape.columns[place].isGenerated)
+    }
+  }
+
+  /// The column that is the rowid; nil if the table has none, or none that has a name.
+  var rowidColumn: String? {
+    if shape.isWithoutRowid { return nil }
+    return shape.columns.first(where: \.isRowid)?.name
+      ?? String.rowidName(beside: shape.table.columns.map(\.name))
+  }
+
+  /// The columns that are not the rowid and can be inserted.
+  var columns: [String] { places(of: shape.columns.count).map { shape.columns[$0].name } }
+
+  /// Runs the insert of a record. Columns that its row did not have when it was written get their defaults.
+  func insert(rowid: Int64, _ record: StoredRecord, _ encoding: TextEncoding, _ connection: Connection) throws {
+    let places = places(of: record.fields.count)
+    let statement: PreparedStatement
+    if let known = statements[record.fields.count] {
+      statement = known
+    } else {
+      let names = [rowidColumn].compactMap { $0 } + places.map { shape.columns[$0].name }
+      guard !names.isEmpty else { return }
+      let list = names.map(\.quotedName).joined(separator: ", ")
+      let holders = names.map { _ in "?" }.joined(separator: ", ")
+      statement = try connection.prepareText(
+        "INSERT \(isReplacing ? "OR REPLACE " : "")INTO main.\(name.quotedName)(\(list)) VALUES (\(holders))")
+      statements[record.fields.count] = statement
+    }
+    defer { statement.reset() }
+    var first: Int32 = 1
+    if rowidColumn != nil {
+      try statement.bindCopy(.integer(rowid), at: 1)
+      first = 2
+    }
+    try record.bound(places.map { record.fields[$0] }, encoding, to: statement, from: first) {
+      _ = try statement.step()
+    }
+  }
+}
+
+extension StoredRecord {
+  /// Binds fields to the parameters from `first` on, and calls `body` while their bytes are valid.
+  func bound(
+    _ fields: [Field], _ encoding: TextEncoding, to statement: PreparedStatement, from first: Int32,
+    _ body: () throws -> Void
+  ) throws {
+    try payload.withUnsafeBufferPointer { bytes in
+      guard let base = bytes.baseAddress else { return try body() }
+      for (index, field) in zip(first..., fields) {
+        let (start, count) = (base + field.start, field.end - field.start)
+        switch field.storage {
+        case .null: try statement.bind(.null, at: index)
+        case .integer: try statement.bind(.integer(integer(field) ?? 0), at: index)
+        case .real: try statement.bind(.real(real(field) ?? 0), at: index)
+        case .text: try statement.bind(text: start, count: count, encoding: encoding.rawValue, at: index)
+        case .blob: try statement.bind(.blob(start, count), at: index)
+        }
+      }
+      try body()
+    }
+  }
+}
+
+extension SqlError {
+  /// Whether the new file can't be written to, whatever the row.
+  var endsSalvage: Bool {
+    switch kind {
+    case .full, .io, .outOfMemory, .corrupt, .cannotOpen, .busy, .interrupted: true
+    default: false
+    }
+  }
+
+  /// What goes into a report or beside a row.
+  var reason: String { table.map { "\(message) (\($0))" } ?? message }
+}

@@ -1,0 +1,253 @@
+import FoundationEssentials
+import SqlableCore
+import SqlableSchema
+
+/// One salvage: reads the trees, finds orphans, fills the new file.
+final class SalvageRun {
+  let salvage: Salvage
+  let crawler: TreeCrawler
+  let output: RecoveredFile
+  let backup: AttachedBackup?
+  /// Pages that are the same as others, and those of them that were written over another page.
+  let twins: PageTwins
+  var copies: Set<UInt32> = []
+  var report = SalvageReport()
+  private(set) var schema = SalvagedSchema()
+  private(set) var tables: [SalvagedTable] = []
+  /// How many values the keys of each index with lost pages have; nil if that is not known.
+  private(set) var damagedIndexes: [Int?] = []
+  /// What was found of each index.
+  private(set) var indexTallies: [RowTally] = []
+  /// The ids of rows whose table is unknown, by which the keys of its indexes are told from other rows.
+  var rowidsOfUnknownTables: Set<Int64> = []
+  /// Whether all free pages are known: then each other page is of a table or an index.
+  private(set) var knowsFreelist = false
+  var file: DamagedFile { crawler.file }
+
+  /// - Parameter encoding: The text encoding of the new file, if there is no backup; nil for that of the damaged one.
+  init(_ salvage: Salvage, into path: String, encoding: TextEncoding? = nil) throws {
+    self.salvage = salvage
+    let copy = try salvage.backup.map { try BackupHeader(path: $0) }
+    let file = try DamagedFile(path: salvage.damaged, likelyEncoding: copy?.encoding)
+    twins = PageTwins(of: file)
+    crawler = TreeCrawler(file, ownersOf: twins)
+    output = try RecoveredFile(
+      path: path, file.geometry, file.encoding, stored: copy?.encoding ?? encoding ?? file.encoding,
+      functions: salvage.functions)
+    let output = output
+    backup = try copy.map { try AttachedBackup($0, to: output.connection) }
+    report.pages = Int(file.pageCount)
+    report.problems = file.problems
+    let header = file.header ?? copy?.header
+    if let header {
+      try output.connection.pragma("PRAGMA user_version = \(header.userVersion)")
+      try output.connection.pragma("PRAGMA application_id = \(header.applicationId)")
+    }
+  }
+
+  func recover() throws -> SalvageReport {
+    try output.making {
+      knowsFreelist = crawler.marks.markFreelist(of: file)
+      try readSchema()
+      try createTables()
+      try crawlTables()
+      if !knowsFreelist {
+        crawler.marks.markLikelyFreelist(of: file)
+        if file.header != nil { report.problems.append("the list of free pages is damaged") }
+      }
+      try crawlIndexes()
+      findCopies()
+      try assignOrphans()
+      try completeFromBackup()
+      try finishVirtualTables()
+      try finishSchema()
+      finishReport()
+    }
+    try output.finish()
+    return report
+  }
+
+  // MARK: Schema
+
+  private func readSchema() throws {
+    let models = try salvage.schema.map(SchemaEntry.entries(of:)) ?? []
+    let outside = (backup?.entries ?? []) + models
+    schema = try SalvagedSchema(of: crawler, completedBy: outside)
+    report.unreadablePages += schema.unreadablePages
+    if schema.isDamaged { report.problems.append("the schema of the file is damaged") }
+    tables = schema.entries.filter { $0.type == "table" && $0.sql.virtualTableModule == nil }.map { entry in
+      let root = entry.isOwn ? file.tree(entry.root) : nil
+      return SalvagedTable(
+        entry, source: entry.isOwn ? .file : isInBackup(entry) ? .backup : .models,
+        root: root?.cells.isEmpty == false ? root?.kind : nil)
+    }
+  }
+
+  private func isInBackup(_ entry: SchemaEntry) -> Bool {
+    backup?.entries.contains { $0.type == entry.type && $0.name.isSameName(as: entry.name) } == true
+  }
+
+  /// Creates ordinary tables, virtual ones, which create the tables in which they keep their rows, and what is left of
+  /// these.
+  private func createTables() throws {
+    let virtual = schema.entries.filter { $0.sql.virtualTableModule != nil }
+    for entry in virtual { plan(entry) }
+    for table in tables where table.virtual == nil && !table.entry.isInternal { try create(table) }
+    for entry in virtual {
+      guard let error = try output.attempt(entry.sql) else { continue }
+      report.problems.append("the virtual table \(entry.name) can't be created: \(error.message)")
+      for table in tables where table.virtual?.name == entry.name {
+        table.use = .rows
+        try create(table)
+      }
+    }
+    for table in tables where table.virtual != nil && table.sink == nil && table.use != .none {
+      // The virtual table has another name than the tables of its rows, if the name in its text is damaged.
+      guard try output.hasTable(table.entry.name) else {
+        table.use = .rows
+        try create(table)
+        continue
+      }
+      table.fill(isReplacing: true)
+      if table.use == .copies { _ = try output.attempt("DELETE FROM \(table.entry.name.quotedName)") }
+    }
+  }
+
+  private func create(_ table: SalvagedTable) throws {
+    guard let shape = table.shape else { return }
+    guard let error = try output.attempt(table.entry.sql) ?? rename(table) else { return table.fill() }
+    table.problem = "it has neither constraints nor types: \(error.message)"
+    let columns = shape.columns.map { $0.name.quotedName + ($0.isRowid ? " INTEGER PRIMARY KEY" : "") }
+    let sql = "CREATE TABLE \(table.entry.name.quotedName)(\(columns.joined(separator: ", ")))"
+    if let error = try output.attempt(sql) {
+      table.problem = "it can't be created: \(error.message)"
+    } else {
+      table.fill(isPlain: true)
+    }
+  }
+
+  /// Gives a table its name, if its text has created it with another.
+  private func rename(_ table: SalvagedTable) throws -> SqlError? {
+    guard let name = table.definedName, !name.isSameName(as: table.entry.name) else { return nil }
+    let error = try output.attempt("ALTER TABLE \(name.quotedName) RENAME TO \(table.entry.name.quotedName)")
+    if error != nil { _ = try output.attempt("DROP TABLE \(name.quotedName)") }
+    return error
+  }
+
+  // MARK: Trees
+
+  func crawl(_ table: SalvagedTable) throws {
+    guard table.entry.root > 0 else {
+      table.tally.miss(TreeCrawler.allRowids, depth: 0)
+      return
+    }
+    if table.isWithoutRowid {
+      try crawler.crawlIndex(table.entry.root, table.shape, &table.tally) { try place($0, in: table) }
+    } else {
+      try crawler.crawl(table.entry.root, table.shape, &table.tally) { try place($0, in: table) }
+    }
+  }
+
+  /// Puts a row into its table, or aside.
+  func place(_ row: TreeCrawler.FoundRow, in table: SalvagedTable, isOrphan: Bool = false) throws {
+    if table.entry.name.isSameName(as: "sqlite_sequence") { return table.sequence(row, file.encoding) }
+    if table.use == .none || table.entry.isInternal { return }
+    let hasRowid = !table.isWithoutRowid
+    guard row.isSound else {
+      guard row.record?.fields.isEmpty == false else { return }
+      return try output.setAside(
+        row, of: table.entry.name, rowid: hasRowid, "the row is damaged, or some of its pages are lost")
+    }
+    guard let sink = table.sink else {
+      table.rowsSetAside += 1
+      return try output.setAside(row, of: table.entry.name, rowid: hasRowid, "the table can't be created")
+    }
+    let isInvalid = row.record?.hasInvalidText(file.encoding) == true
+    if isInvalid, try replaceByBackup(row, of: table, sink) { return }
+    guard let error = try output.insert(row, sink) else {
+      table.rowsFromPages += 1
+      if isInvalid { table.rowsWithInvalidText += 1 }
+      return
+    }
+    // The row that the tree leads to is there already.
+    let isDuplicate = error.kind == .constraint(.primaryKey) || error.kind == .constraint(.rowId)
+    if isOrphan, isDuplicate { return }
+    table.rowsSetAside += 1
+    try output.setAside(row, of: table.entry.name, rowid: hasRowid, error.reason)
+  }
+
+  /// Reads the indexes: a complete one says how many rows its table had.
+  private func crawlIndexes() throws {
+    for entry in schema.entries where entry.type == "index" && entry.isOwn && entry.root > 0 {
+      var tally = RowTally()
+      let sample = try crawler.countKeys(entry.root, &tally)
+      report.unreadablePages += tally.unreadablePages
+      indexTallies.append(tally)
+      if tally.mayHaveOrphans { damagedIndexes.append(tally.leastFields) }
+      let isFull = entry.sql.isEmpty || (try? SchemaReader.index(entry.sql).condition) == .some(nil)
+      guard tally.isComplete, isFull,
+        let table = tables.first(where: { $0.entry.name.isSameName(as: entry.table) }),
+        try fits(sample, table)
+      else { continue }
+      table.rowsByIndex = max(table.rowsByIndex ?? 0, tally.entries)
+    }
+  }
+
+  /// Whether keys can be those of an index of a table: some rows that it has are theirs.
+  private func fits(_ keys: [StoredRecord], _ table: SalvagedTable) throws -> Bool {
+    guard !keys.isEmpty, table.rowsFromPages > 0, let found = try rows(with: keys, in: table) else { return true }
+    return found > 0
+  }
+
+  // MARK: End
+
+  private func finishSchema() throws {
+    for kind in ["index", "view", "trigger"] {
+      for entry in schema.entries where entry.type == kind && !entry.sql.isEmpty {
+        if let error = try output.attempt(entry.sql) {
+          report.problems.append("the \(kind) \(entry.name) can't be created: \(error.message)")
+        }
+      }
+    }
+    guard let sequence = tables.first(where: { $0.entry.name.isSameName(as: "sqlite_sequence") }) else { return }
+    for (name, number) in sequence.sequences {
+      // Its table may be missing, if no table has AUTOINCREMENT.
+      let condition = "WHERE name = \(name.quotedText)"
+      _ = try output.attempt(
+        """
+        INSERT INTO sqlite_sequence(name, seq) SELECT \(name.quotedText), 0
+          WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence \(condition))
+        """)
+      _ = try output.attempt("UPDATE sqlite_sequence SET seq = max(seq, \(number)) \(condition)")
+    }
+  }
+
+  private func finishReport() {
+    reportTables()
+    reportCopies()
+    for table in tables { report.unreadablePages += table.tally.unreadablePages }
+    report.lostAndFound = output.lostAndFound
+  }
+}
+
+extension SchemaEntry {
+  /// What a program's models create.
+  static func entries(of schema: Schema) throws -> [SchemaEntry] {
+    let db = try SqliteDatabase.inMemory()
+    try db.createTables(of: schema)
+    return try db.running { try $0.schemaEntries(of: "main") }
+  }
+}
+
+extension Connection {
+  /// The rows of a database's schema table, as those of an outside schema.
+  func schemaEntries(of database: String) throws -> [SchemaEntry] {
+    var entries: [SchemaEntry] = []
+    try eachRow("SELECT type, name, tbl_name, rootpage, sql FROM \(database).sqlite_schema") { row in
+      let entry = SchemaEntry(
+        type: row[0], name: row[1], table: row[2], root: UInt32(row[3]) ?? 0, sql: row[4], isOwn: false)
+      if let entry { entries.append(entry) }
+    }
+    return entries
+  }
+}

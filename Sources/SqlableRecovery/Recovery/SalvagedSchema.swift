@@ -1,0 +1,113 @@
+import FoundationEssentials
+import SqlableCore
+import SqlableSchema
+
+/// A row of a schema table, and where it comes from.
+struct SchemaEntry {
+  let type: String
+  let name: String
+  let table: String
+  /// The root of its b-tree; 0 if it has none or it is unknown.
+  let root: UInt32
+  let sql: String
+  /// Whether the damaged file itself has it.
+  var isOwn = true
+
+  /// Nil for text that does not read like SQLite's.
+  init?(type: String, name: String, table: String, root: UInt32, sql: String, isOwn: Bool) {
+    guard ["table", "index", "view", "trigger"].contains(type), !name.isEmpty, !name.utf8.contains(0),
+      !sql.utf8.contains(0), sql.isEmpty ? type == "index" : sql.foldedName.starts(with: "create ".utf8)
+    else { return nil }
+    (self.type, self.name, self.table, self.root, self.sql) = (type, name, table, root, sql)
+    self.isOwn = isOwn
+  }
+
+  /// SQLite's own tables, whose names it refuses to others.
+  var isInternal: Bool { name.foldedName.starts(with: "sqlite_".utf8) }
+}
+
+/// What the schema of a damaged file is: its own as far as it is readable, completed from outside.
+struct SalvagedSchema {
+  private(set) var entries: [SchemaEntry] = []
+  /// Whether parts of the file's own schema are missing.
+  private(set) var isDamaged = false
+  private(set) var unreadablePages = 0
+  /// How many of its pages are known to be behind the end of the file.
+  private(set) var cutPages = 0
+
+  init() {}
+
+  private static let shape = try? SchemaReader.table(
+    "CREATE TABLE sqlite_schema(type TEXT, name TEXT, tbl_name TEXT, rootpage INT, sql TEXT)")
+
+  init(of crawler: TreeCrawler, completedBy outside: [SchemaEntry]) throws {
+    let encoding = crawler.file.encoding
+    let shape = SalvagedSchema.shape.map { TableShape($0) }
+    var entries: [SchemaEntry] = []
+    var tally = RowTally()
+    func add(_ row: TreeCrawler.FoundRow) {
+      if row.isSound, let record = row.record, let entry = SchemaEntry(record, encoding) {
+        entries.append(entry)
+      } else {
+        isDamaged = true
+      }
+    }
+    try crawler.crawl(1, shape, &tally, add)
+    if !tally.isComplete {
+      isDamaged = true
+      for number in 1...max(crawler.file.pageCount, 1) where crawler.marks[number] == .unknown {
+        guard let page = crawler.file.tree(number), page.kind == .leafTable, page.isSound,
+          page.cells.allSatisfy({ cell in
+            cell.flatMap { crawler.sample($0, page) }.flatMap { SchemaEntry($0, encoding) } != nil
+          })
+        else { continue }
+        try crawler.crawl(number, shape, isOrphan: true, &tally, add)
+      }
+    }
+    (unreadablePages, cutPages) = (tally.unreadablePages, tally.cutPages)
+    self.entries = entries
+    let isUnknown = entries.isEmpty
+    for entry in outside where isDamaged || isUnknown {
+      guard !self.entries.contains(where: { $0.type == entry.type && $0.name.isSameName(as: entry.name) }) else {
+        continue
+      }
+      // Its root is a hint at most, and another tree's if that has it.
+      let isTaken = self.entries.contains { $0.root == entry.root }
+      let root = isTaken ? 0 : entry.root
+      if let entry = SchemaEntry(
+        type: entry.type, name: entry.name, table: entry.table, root: root, sql: entry.sql, isOwn: false)
+      {
+        self.entries.append(entry)
+      }
+    }
+  }
+}
+
+extension SchemaEntry {
+  fileprivate init?(_ record: StoredRecord, _ encoding: TextEncoding) {
+    guard record.fields.count == 5, let type = record.text(0, encoding), let name = record.text(1, encoding),
+      let table = record.text(2, encoding)
+    else { return nil }
+    let root = record.integer(record.fields[3]).flatMap { UInt32(exactly: $0) } ?? 0
+    let sql = record.text(4, encoding) ?? ""
+    // A table's name is there three times; one of them may be damaged.
+    let isNamed = type != "table" || name.isSameName(as: table)
+    let defined = isNamed ? nil : try? SchemaReader.table(sql).name
+    let trueName = defined.flatMap { $0.isSameName(as: table) ? $0 : nil } ?? name
+    self.init(type: type, name: trueName, table: table, root: root, sql: sql, isOwn: true)
+  }
+}
+
+extension SchemaReader {
+  /// The table that a text creates. Throws `.schema(.mismatch)` for a text that is not SQLite's.
+  static func table(_ sql: String) throws -> DatabaseSchema.Table {
+    var reader = SchemaReader(sql)
+    return try reader.table()
+  }
+
+  /// The index that a text creates.
+  static func index(_ sql: String) throws -> DatabaseSchema.Index {
+    var reader = SchemaReader(sql)
+    return try reader.index().index
+  }
+}

@@ -1,0 +1,46 @@
+import SqlableCore
+
+extension SalvageRun {
+  /// Decides what the tables in which a virtual table keeps its rows are used for.
+  func plan(_ entry: SchemaEntry) {
+    let module = entry.sql.virtualTableModule ?? []
+    let shadows = ShadowTables.names(of: entry.name, module: module)
+    let hasContent = tables.contains { $0.entry.name.isSameName(as: entry.name + "_content") }
+    for table in tables where shadows.contains(table.entry.name.foldedName) {
+      table.virtual = entry
+      if !module.starts(with: "fts".utf8) || entry.isContentless {
+        table.use = .copies
+      } else {
+        let kept = hasContent ? ["_content", "_config"] : ["_config"]
+        let isKept = kept.contains { table.entry.name.isSameName(as: entry.name + $0) }
+        table.use = isKept ? .rows : .none
+      }
+    }
+  }
+
+  /// Lets full-text indexes compute their entries from the rows again.
+  func finishVirtualTables() throws {
+    for entry in schema.entries {
+      guard let module = entry.sql.virtualTableModule else { continue }
+      if module.starts(with: "fts".utf8), !entry.isContentless {
+        let name = entry.name.quotedName
+        if let error = try output.attempt("INSERT INTO \(name)(\(name)) VALUES ('rebuild')") {
+          report.problems.append("the full-text index \(entry.name) is not complete: \(error.message)")
+        }
+      } else if tables.contains(where: { $0.virtual?.name == entry.name && !$0.tally.isComplete }) {
+        report.problems.append("the virtual table \(entry.name) has lost entries")
+      }
+    }
+  }
+}
+
+extension SchemaEntry {
+  /// Whether it is a full-text index that does not keep the text: its entries can't be computed again.
+  fileprivate var isContentless: Bool {
+    let tokens = SQLTokenList(sql)
+    return (0..<tokens.count).contains { place in
+      tokens.name(place)?.isSameName(as: "content") == true && tokens.isSign(place + 1, UInt8(ascii: "="))
+        && tokens.name(place + 2)?.isEmpty == true
+    }
+  }
+}

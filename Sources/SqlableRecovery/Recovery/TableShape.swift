@@ -1,0 +1,106 @@
+import SqlableCore
+import SqlableSchema
+
+/// How the rows of a table look in its b-tree: which value of a record is which column, and what it can be.
+struct TableShape {
+  struct Column {
+    let name: String
+    let affinity: Affinity
+    var isNotNull: Bool
+    /// Whether it is the rowid by another name, which its record has as NULL.
+    var isRowid = false
+    let isGenerated: Bool
+    /// The type of a STRICT table's column; nil if it may be anything.
+    let strict: Affinity?
+  }
+
+  enum Affinity {
+    case text, integer, real, numeric, blob
+
+    /// SQLite's rules for declared types.
+    init(_ type: String) {
+      let type = String(decoding: type.foldedName, as: UTF8.self)
+      if type.contains("int") {
+        self = .integer
+      } else if ["char", "clob", "text"].contains(where: type.contains) {
+        self = .text
+      } else if type.isEmpty || type.contains("blob") {
+        self = .blob
+      } else {
+        self = ["real", "floa", "doub"].contains(where: type.contains) ? .real : .numeric
+      }
+    }
+  }
+
+  let table: DatabaseSchema.Table
+  /// The columns in the order of the record: without virtual ones, and without a rowid with those of the key first.
+  let columns: [Column]
+  /// The number of columns of the key that stands for the rowid; 0 if there is a rowid.
+  let keyCount: Int
+  var isWithoutRowid: Bool { table.isWithoutRowid }
+
+  init(_ table: DatabaseSchema.Table) {
+    self.table = table
+    var order = table.columns.filter { $0.generated?.isStored != false }
+    var keyCount = 0
+    if table.isWithoutRowid, let key = table.primaryKey {
+      var first: [DatabaseSchema.Column] = []
+      for term in key.columns {
+        guard let name = term.expression.name, let column = table[column: name],
+          !first.contains(where: { $0.name.isSameName(as: name) })
+        else { continue }
+        first.append(column)
+      }
+      order = first + order.filter { column in !first.contains { $0.name.isSameName(as: column.name) } }
+      keyCount = first.count
+    }
+    self.keyCount = keyCount
+    let rowid = table.keyIsRowid ? table.primaryKey?.columns.first?.expression.name : nil
+    columns = order.enumerated().map { [keyCount] place, column in
+      let type = column.type.text
+      let isRowid = rowid.map(column.name.isSameName(as:)) == true
+      return Column(
+        name: column.name, affinity: Affinity(type), isNotNull: (column.isNotNull || place < keyCount) && !isRowid,
+        isRowid: isRowid, isGenerated: column.generated != nil,
+        strict: table.isStrict && !type.isSameName(as: "any") ? Affinity(type) : nil)
+    }
+  }
+
+  /// Whether the table can't have this record.
+  func contradicts(_ record: StoredRecord) -> Bool {
+    record.count == 0 || record.count > columns.count
+      || zip(record.fields, columns).contains { field, column in column.contradicts(field.storage) }
+  }
+
+  /// How well a record fits, to choose between tables that can have it.
+  func likelihood(of record: StoredRecord) -> Int {
+    var points = record.count == columns.count ? 3 : 0
+    for (field, column) in zip(record.fields, columns) {
+      switch (column.affinity, field.storage) {
+      case (_, .null): break
+      case (.text, .text), (.integer, .integer), (.real, .real), (.numeric, .integer), (.numeric, .real),
+        (.blob, .blob):
+        points += 2
+      case (.real, .integer), (.blob, _): points += 1
+      default: points -= 2
+      }
+    }
+    return points
+  }
+}
+
+extension TableShape.Column {
+  fileprivate func contradicts(_ storage: StorageClass) -> Bool {
+    if isRowid { return storage != .null }
+    if storage == .null { return isNotNull }
+    // Such a column turns numbers into text before they are stored.
+    if affinity == .text, storage == .integer || storage == .real { return true }
+    switch strict {
+    case .integer: return storage != .integer
+    case .real: return storage != .real && storage != .integer
+    case .text: return storage != .text
+    case .blob: return storage != .blob
+    case .numeric, nil: return false
+    }
+  }
+}

@@ -1,0 +1,281 @@
+import SqlableCore
+
+/// Reads the b-trees of a damaged file page by page, and marks the pages that it meets.
+///
+/// A page belongs to one tree only, so cycles end, and a pointer to the page of another tree counts as damaged.
+final class TreeCrawler {
+  let file: DamagedFile
+  var marks: PageMarks
+  /// The roots of the trees to which pages with a twin belong.
+  private(set) var owners: [UInt32: UInt32] = [:]
+  private let twins: PageTwins?
+
+  init(_ file: DamagedFile, ownersOf twins: PageTwins? = nil) {
+    (self.file, self.twins) = (file, twins)
+    marks = PageMarks(of: file)
+  }
+
+  /// Looks for damage below the root of a table or index.
+  func check(_ root: UInt32, _ shape: TableShape?, isIndex: Bool) throws -> RowTally {
+    var tally = RowTally()
+    if isIndex || shape?.isWithoutRowid == true {
+      try crawlIndex(root, shape, &tally) { _ in }
+    } else {
+      try crawl(root, shape, &tally) { _ in }
+    }
+    return tally
+  }
+
+  /// A row of a leaf, or a key of an index.
+  struct FoundRow {
+    let page: UInt32
+    let rowid: Int64
+    /// Nil if its header is damaged.
+    let record: StoredRecord?
+    /// Whether all of it is there, and fits its table.
+    let isSound: Bool
+  }
+
+  /// A page to read, and the rowids that can be below it.
+  private struct Step {
+    let number: UInt32
+    let rowids: ClosedRange<Int64>
+    /// Those that can be below the page that leads to it.
+    let outer: ClosedRange<Int64>
+    let depth: Int
+  }
+
+  static let allRowids = Int64.min...Int64.max
+
+  // MARK: Tables
+
+  /// Reads the rows below a page of a table's b-tree in the order of their rowids.
+  ///
+  /// - Parameter isOrphan: Whether nothing intact leads to the page.
+  func crawl(
+    _ root: UInt32, _ shape: TableShape?, in rowids: ClosedRange<Int64> = allRowids, depth: Int = 0,
+    isOrphan: Bool = false, _ tally: inout RowTally, _ body: (FoundRow) throws -> Void
+  ) throws {
+    var steps = [Step(number: root, rowids: rowids, outer: rowids, depth: depth)]
+    while let step = steps.popLast() {
+      let isRoot = step.number == root
+      let mark = marks[step.number]
+      // Above a leaf, the pages below are still there.
+      let mayHaveOrphans = isRoot || tally.leafDepth.map { step.depth < $0 } ?? true
+      guard step.depth < 64, marks.claim(step.number, as: .tree) else {
+        if file.isCut(step.number) {
+          tally.miss(step.rowids, depth: step.depth, .cut, mayHaveOrphans: mayHaveOrphans)
+        } else {
+          tally.miss(step.outer, depth: step.depth)
+        }
+        continue
+      }
+      guard let page = file.tree(step.number) else {
+        tally.addBadPage(step.number, isReadable: false)
+        tally.miss(step.rowids, depth: step.depth, .unreadable, mayHaveOrphans: mayHaveOrphans)
+        continue
+      }
+      guard fits(page, step, shape, isRoot: isRoot) else {
+        marks.release(step.number, to: mark)
+        tally.addBadPage(step.number, isReadable: true)
+        tally.miss(step.outer, depth: step.depth)
+        continue
+      }
+      if twins?[step.number] != nil { owners[step.number] = root }
+      if page.kind.isLeaf {
+        try visit(page, step, shape, isOrphan: isOrphan, &tally, body)
+      } else {
+        steps += children(of: page, step, &tally).reversed()
+      }
+    }
+  }
+
+  private func fits(_ page: TreePage, _ step: Step, _ shape: TableShape?, isRoot: Bool) -> Bool {
+    guard page.kind.isTable else { return false }
+    // A schema that fits on one page, but not on the first, which has less room, leaves the first without cells.
+    if page.cells.isEmpty { return isRoot && (page.isEmptyLeaf || page.number == 1 && !page.kind.isLeaf) }
+    let sound = page.cells.compactMap { $0 }
+    guard sound.count(where: { step.rowids.contains($0.rowid) }) * 2 > sound.count else { return false }
+    guard page.kind.isLeaf, let shape else { return true }
+    let records = sound.prefix(50).compactMap { sample($0, page) }
+    return records.isEmpty || records.count(where: { shape.contradicts($0) }) * 2 < records.count
+  }
+
+  /// The record of a cell, without its overflow pages; nil if it is damaged.
+  func sample(_ cell: TreePage.Cell, _ page: TreePage) -> StoredRecord? {
+    StoredRecord(Array(page.bytes[cell.local]), length: cell.length)
+  }
+
+  private func children(of page: TreePage, _ step: Step, _ tally: inout RowTally) -> [Step] {
+    tally.addInterior(cells: page.cells.count)
+    var children: [Step] = []
+    var first = step.rowids.lowerBound
+    var damaged = 0
+    func missDamaged(_ rowids: ClosedRange<Int64>) {
+      for _ in 0..<damaged { tally.miss(rowids, depth: step.depth + 1) }
+      damaged = 0
+    }
+    for cell in page.cells {
+      guard let cell, let rowids = ClosedRange.between(first, cell.rowid), step.rowids.contains(cell.rowid) else {
+        damaged += 1
+        continue
+      }
+      missDamaged(rowids)
+      children.append(Step(number: cell.child, rowids: rowids, outer: step.rowids, depth: step.depth + 1))
+      guard cell.rowid < step.rowids.upperBound else { break }
+      first = cell.rowid + 1
+    }
+    let rest = first...step.rowids.upperBound
+    missDamaged(rest)
+    damaged = page.missingCells
+    missDamaged(step.rowids)
+    if page.cells.last??.rowid != step.rowids.upperBound || children.isEmpty {
+      children.append(Step(number: page.rightmost, rowids: rest, outer: step.rowids, depth: step.depth + 1))
+    }
+    return children
+  }
+
+  private func visit(
+    _ page: TreePage, _ step: Step, _ shape: TableShape?, isOrphan: Bool, _ tally: inout RowTally,
+    _ body: (FoundRow) throws -> Void
+  ) throws {
+    var first = step.rowids.lowerBound
+    var (damaged, sound) = (0, 0)
+    var range: ClosedRange<Int64>?
+    for cell in page.cells {
+      guard let cell, step.rowids.contains(cell.rowid), cell.rowid >= first else {
+        damaged += 1
+        continue
+      }
+      if damaged > 0 { tally.lose(damaged, in: first...cell.rowid) }
+      damaged = 0
+      range = (range?.lowerBound ?? cell.rowid)...cell.rowid
+      let row = found(cell, page, shape)
+      tally.addOverflow(overflowPages(of: cell))
+      if row.isSound { sound += 1 } else { tally.lose(1, in: cell.rowid...cell.rowid) }
+      if row.isSound, !isOrphan, let record = row.record { tally.addFields(record.count) }
+      try body(row)
+      if cell.rowid == .max { break }
+      first = cell.rowid + 1
+    }
+    if damaged > 0 { tally.lose(damaged, in: min(first, step.rowids.upperBound)...step.rowids.upperBound) }
+    if page.missingCells > 0 { tally.lose(page.missingCells, in: step.rowids) }
+    tally.addLeaf(cells: sound, bytes: page.cellBytes, rowids: range, depth: step.depth, isOrphan: isOrphan)
+  }
+
+  private func found(_ cell: TreePage.Cell, _ page: TreePage, _ shape: TableShape?) -> FoundRow {
+    let (payload, isComplete) = payload(of: cell, page)
+    let record = StoredRecord(payload, length: cell.length)
+    let isSound = isComplete && record.map { shape?.contradicts($0) != true } == true
+    return FoundRow(page: page.number, rowid: cell.rowid, record: record, isSound: isSound)
+  }
+
+  // MARK: Indexes
+
+  /// Counts the keys below a page of an index's b-tree. Returns those of its root.
+  func countKeys(_ root: UInt32, _ tally: inout RowTally) throws -> [StoredRecord] {
+    try crawlIndex(root, nil, readsRows: false, &tally) { _ in }
+    guard let page = file.tree(root) else { return [] }
+    return page.cells.prefix(50).compactMap { $0.flatMap { sample($0, page) } }
+  }
+
+  /// Reads the rows of a table without a rowid below a page of its b-tree, in no order.
+  func crawlIndex(
+    _ root: UInt32, _ shape: TableShape?, isOrphan: Bool = false, readsRows: Bool = true, _ tally: inout RowTally,
+    _ body: (FoundRow) throws -> Void
+  ) throws {
+    var steps: [(number: UInt32, depth: Int)] = [(root, 0)]
+    while let (number, depth) = steps.popLast() {
+      let mark = marks[number]
+      guard depth < 64, marks.claim(number, as: .tree) else {
+        tally.miss(TreeCrawler.allRowids, depth: depth, file.isCut(number) ? .cut : .unknown)
+        continue
+      }
+      let page = file.tree(number)
+      guard let page, !page.kind.isTable, fitsIndex(page, shape, isRoot: depth == 0) else {
+        if page != nil { marks.release(number, to: mark) }
+        tally.addBadPage(number, isReadable: page != nil)
+        tally.miss(TreeCrawler.allRowids, depth: depth, page == nil ? .unreadable : .unknown)
+        continue
+      }
+      if twins?[number] != nil { owners[number] = root }
+      let damaged = page.cells.count(where: { $0 == nil }) + page.missingCells
+      if damaged > 0 { tally.lose(damaged, in: TreeCrawler.allRowids) }
+      var sound = 0
+      if !isOrphan, let record = page.cells.first.flatMap({ $0 }).flatMap({ sample($0, page) }) {
+        tally.addFields(record.count)
+      }
+      for case let cell? in page.cells {
+        if !page.kind.isLeaf { steps.append((cell.child, depth + 1)) }
+        guard readsRows else {
+          sound += 1
+          claimOverflow(of: cell)
+          continue
+        }
+        let row = found(cell, page, shape)
+        tally.addOverflow(overflowPages(of: cell))
+        if row.isSound { sound += 1 } else { tally.lose(1, in: TreeCrawler.allRowids) }
+        try body(row)
+      }
+      if page.kind.isLeaf {
+        tally.addLeaf(cells: sound, bytes: page.cellBytes, rowids: nil, depth: depth, isOrphan: isOrphan)
+      } else {
+        tally.addInterior(cells: sound)
+        for _ in 0..<damaged { tally.miss(TreeCrawler.allRowids, depth: depth + 1) }
+        steps.append((page.rightmost, depth + 1))
+      }
+    }
+  }
+
+  private func fitsIndex(_ page: TreePage, _ shape: TableShape?, isRoot: Bool) -> Bool {
+    if page.cells.isEmpty { return isRoot && page.isEmptyLeaf }
+    guard let shape else { return true }
+    let records = page.cells.prefix(50).compactMap { $0.flatMap { sample($0, page) } }
+    return records.isEmpty || records.count(where: { shape.contradicts($0) }) * 2 < records.count
+  }
+
+  /// The rows of a page that nothing leads to, without those below it.
+  func rows(of page: TreePage) -> [FoundRow] {
+    guard marks.claim(page.number, as: .tree) else { return [] }
+    return page.cells.compactMap { $0.map { found($0, page, nil) } }
+  }
+
+  // MARK: Payload
+
+  private func overflowPages(of cell: TreePage.Cell) -> Int {
+    (cell.length - cell.local.count + file.usable - 5) / (file.usable - 4)
+  }
+
+  /// Marks the overflow pages of a key without reading it.
+  private func claimOverflow(of cell: TreePage.Cell) {
+    var (next, left) = (cell.overflow, cell.length - cell.local.count)
+    while left > 0, next > 0, marks.claim(next, as: .overflow) {
+      left -= file.usable - 4
+      next = file.page(next)?.word(0) ?? 0
+    }
+  }
+
+  /// The bytes of a row or key; incomplete where its chain of overflow pages is broken.
+  private func payload(of cell: TreePage.Cell, _ page: TreePage) -> (bytes: [UInt8], isComplete: Bool) {
+    var bytes = Array(page.bytes[cell.local])
+    var next = cell.overflow
+    while bytes.count < cell.length {
+      guard next > 0, marks.claim(next, as: .overflow) else { return (bytes, false) }
+      let part = min(file.usable - 4, cell.length - bytes.count)
+      guard let page = file.page(next), page.count >= 4 + part, let link = page.word(0) else { return (bytes, false) }
+      // A page of nothing but zeros was more likely overwritten than written, unless zeros lead to it.
+      if page.isZero(0..<file.usable), !bytes.suffix(16).allSatisfy({ $0 == 0 }) { return (bytes, false) }
+      bytes += page[4..<(4 + part)]
+      next = link
+    }
+    return (bytes, next == 0)
+  }
+}
+
+extension TreePage {
+  /// Whether it is a leaf without rows, as that of an empty table.
+  var isEmptyLeaf: Bool {
+    let start = number == 1 ? 100 : 0
+    return kind.isLeaf && bytes.short(start + 3) == 0 && bytes.short(start + 1) == 0
+  }
+}

@@ -1,0 +1,155 @@
+import SqlableCore
+
+/// A page of a b-tree, of which nothing is trusted but that it begins like one.
+struct TreePage {
+  enum Kind: UInt8 {
+    case interiorIndex = 2
+    case interiorTable = 5
+    case leafIndex = 10
+    case leafTable = 13
+
+    var isLeaf: Bool { self == .leafIndex || self == .leafTable }
+    var isTable: Bool { self != .interiorIndex && self != .leafIndex }
+  }
+
+  /// A cell whose parts are all inside the page.
+  struct Cell {
+    /// The page left of its key, in an interior page.
+    var child: UInt32 = 0
+    var rowid: Int64 = 0
+    /// The length of the row or key, and the part of it on this page; empty in the interior of a table.
+    var length = 0
+    var local: Range<Int> = 0..<0
+    /// The page where the rest begins; 0 for none.
+    var overflow: UInt32 = 0
+    /// The offsets of its first byte and behind its last.
+    var start = 0
+    var end = 0
+  }
+
+  let number: UInt32
+  let kind: Kind
+  let bytes: [UInt8]
+  /// The cells in the order of their keys; nil for one that is damaged.
+  let cells: [Cell?]
+  /// The page right of all keys; 0 in a leaf.
+  let rightmost: UInt32
+  /// How many cells there are beside these, by the bytes that none of these accounts for.
+  let missingCells: Int
+
+  /// Nil if the page is not one of a b-tree.
+  ///
+  /// - Parameters:
+  ///   - usable: The size of the page without its reserved bytes.
+  ///   - readable: The number of bytes that the file has of it. A cell that ends behind them is damaged.
+  init?(_ bytes: [UInt8], number: UInt32, usable: Int, readable: Int = .max) {
+    let start = number == 1 ? 100 : 0
+    guard usable <= bytes.count, let kind = bytes.byte(start).flatMap(Kind.init), let count = bytes.short(start + 3),
+      let content = bytes.short(start + 5), let rightmost = bytes.word(start + 8)
+    else { return nil }
+    let pointers = start + (kind.isLeaf ? 8 : 12)
+    guard pointers <= readable else { return nil }
+    // The content may begin behind the pointers only; 0 is 65,536.
+    let contentStart = content == 0 ? 65_536 : content
+    let room = contentStart >= pointers && contentStart <= usable ? contentStart : usable
+    let fitting = min(count, (room - pointers) / 2)
+    var cells: [Cell?] = (0..<fitting).map { place in
+      guard let offset = bytes.short(pointers + 2 * place), offset >= pointers + 2 * fitting else { return nil }
+      return Cell(bytes, at: offset, kind, before: min(usable, readable), usable: usable)
+    }
+    if kind.isTable { TreePage.dropUnordered(&cells) }
+    var missing = cells.count { $0 == nil }
+    if readable >= usable, let coverage = PageCoverage(of: bytes, cells, start: start, content: room, usable: usable) {
+      // A damaged number of cells makes cells of what is none.
+      var damaged = 0
+      cells.removeAll { cell in
+        if cell == nil { damaged += 1 }
+        return cell == nil && damaged > coverage.missingCells
+      }
+      missing = coverage.missingCells
+    }
+    missingCells = missing - cells.count { $0 == nil }
+    (self.number, self.kind, self.bytes, self.cells) = (number, kind, bytes, cells)
+    self.rightmost = kind.isLeaf ? 0 : rightmost
+  }
+
+  /// The bytes of its sound cells and of the pointers to them.
+  var cellBytes: Int { cells.reduce(0) { $0 + ($1.map { $0.end - $0.start + 2 } ?? 0) } }
+
+  /// Whether it has cells, and most of them are sound.
+  var isSound: Bool { !cells.isEmpty && cells.count(where: { $0 == nil }) * 2 < cells.count }
+
+  /// Drops the cells whose rowids are not in order, as few as possible.
+  private static func dropUnordered(_ cells: inout [Cell?]) {
+    let sound = cells.indices.filter { cells[$0] != nil }
+    let rowids = sound.map { cells[$0]?.rowid ?? 0 }
+    guard zip(rowids, rowids.dropFirst()).contains(where: { $0 >= $1 }) else { return }
+    // The longest ascending sequence: `ends` has the place of the last of each length's that ends lowest.
+    var ends: [Int] = []
+    var before: [Int?] = []
+    for place in rowids.indices {
+      var (low, high) = (0, ends.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if rowids[ends[middle]] < rowids[place] { low = middle + 1 } else { high = middle }
+      }
+      before.append(low > 0 ? ends[low - 1] : nil)
+      if low == ends.count { ends.append(place) } else { ends[low] = place }
+    }
+    var kept: Set<Int> = []
+    var next = ends.last
+    while let place = next {
+      kept.insert(sound[place])
+      next = before[place]
+    }
+    for place in sound where !kept.contains(place) { cells[place] = nil }
+  }
+}
+
+extension TreePage.Cell {
+  /// Nil if a part of it is outside the page.
+  ///
+  /// - Parameters:
+  ///   - end: Where the readable bytes of the page end.
+  ///   - usable: The size of the page without its reserved bytes.
+  init?(_ bytes: [UInt8], at start: Int, _ kind: TreePage.Kind, before end: Int, usable: Int) {
+    self.start = start
+    var offset = start
+    if !kind.isLeaf {
+      guard let child = bytes.word(offset) else { return nil }
+      self.child = child
+      offset += 4
+    }
+    if kind != .interiorTable {
+      guard let length = bytes.variable(offset, before: end), length.value <= UInt64(Int32.max) else { return nil }
+      self.length = Int(length.value)
+      offset = length.end
+    }
+    if kind.isTable {
+      guard let rowid = bytes.variable(offset, before: end) else { return nil }
+      self.rowid = Int64(bitPattern: rowid.value)
+      offset = rowid.end
+    }
+    if kind != .interiorTable {
+      let size = TreePage.Cell.localSize(length, kind, usable: usable)
+      local = offset..<(offset + size)
+      offset += size
+      if size < length {
+        guard let overflow = bytes.word(offset) else { return nil }
+        self.overflow = overflow
+        offset += 4
+      }
+    }
+    guard offset <= end else { return nil }
+    self.end = offset
+  }
+
+  /// How much of a payload is on the page.
+  static func localSize(_ length: Int, _ kind: TreePage.Kind, usable: Int) -> Int {
+    let least = (usable - 12) * 32 / 255 - 23
+    let most = kind.isTable ? usable - 35 : (usable - 12) * 64 / 255 - 23
+    guard length > most else { return length }
+    let size = least + (length - least) % (usable - 4)
+    return size <= most ? size : least
+  }
+}

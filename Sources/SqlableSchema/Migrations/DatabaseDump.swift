@@ -1,0 +1,164 @@
+import CSqlableSQLite
+import SqlableCore
+
+extension SqliteDatabase {
+  /// Returns the SQL that makes a database like this one: its schema, its rows, the counters of `autoincrement`,
+  /// the user version and the application id. For fixtures of tests, and small copies that can be read and compared.
+  ///
+  /// ```swift
+  /// try db.dump().write(toFile: "Fixtures/release-3.sql", atomically: true, encoding: .utf8)
+  /// // CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY, "name" TEXT NOT NULL);
+  /// // INSERT INTO "bicycle" ("id", "name") VALUES (1, 'Racer');
+  /// ```
+  ///
+  /// ``load(_:)`` reads it, and so does the `sqlite3` shell. Every value comes back as it was: integers, reals,
+  /// infinities, texts with NUL bytes, blobs; also the ids of rows without a key of their own. Two databases with equal
+  /// schemas and rows have equal dumps, tables in the order of their names, rows in that of their ids or keys.
+  ///
+  /// It reads in one transaction and holds the text in memory; ``dump(to:)`` passes each statement on. Throws
+  /// `.schema(.mismatch)` for a full-text table that does not store its text, and `.decoding` for text that is not
+  /// UTF-8: a ``backup(to:_:)-(String,_)`` copies that.
+  public func dump() throws -> String {
+    var text = ""
+    try dump { text += $0 + ";\n" }
+    return text
+  }
+
+  /// Calls `body` with each statement of a dump; see ``dump()``.
+  public func dump(to body: (String) throws -> Void) throws {
+    try transaction(.deferred) { db in try DatabaseDump(db).write(body) }
+  }
+
+  /// Runs the SQL of a dump in one transaction, without enforcing foreign keys meanwhile.
+  ///
+  /// ```swift
+  /// let db = try SqliteDatabase.inMemory()
+  /// try db.load(String(contentsOfFile: "Fixtures/release-3.sql", encoding: .utf8))
+  /// ```
+  ///
+  /// Throws what the SQL throws, and `.constraint(.foreignKey)` for rows that refer to rows that are not there, unless
+  /// the handle's ``Configuration/foreignKeys`` is false; then nothing has changed.
+  public func load(_ dump: String) throws {
+    try transaction { db in
+      try db.running { connection in
+        let isEnforcing = try connection.withoutForeignKeys { try db.execute(dump) }
+        if isEnforcing { try connection.checkForeignKeys() }
+      }
+    }
+  }
+}
+
+/// What a dump consists of.
+struct DatabaseDump {
+  private let db: SqliteDatabase
+  private let schema: DatabaseSchema
+
+  /// A part of it.
+  enum Part {
+    case statement(String)
+    /// Rows, which `insert` puts into as many columns.
+    case rows(query: String, insert: String, columns: Int)
+  }
+
+  init(_ db: SqliteDatabase) throws {
+    self.db = db
+    schema = try db.schema()
+  }
+
+  /// The parts in the order in which they run: indexes, triggers and views after the rows.
+  func parts() throws -> [Part] {
+    var parts: [Part] = []
+    for table in schema.tables {
+      parts.append(.statement(table.sql))
+      if let rows = try rows(of: table) { parts.append(rows) }
+    }
+    parts += counters
+    let tables = Set(schema.tables.map(\.sql))
+    parts += schema.statements.filter { !tables.contains($0) }.map { .statement($0) }
+    for table in schema.tables where table.fullText?.content?.isEmpty == false {
+      let name = table.name.quotedName
+      parts.append(.statement("INSERT INTO \(name) (\(name)) VALUES ('rebuild')"))
+    }
+    for name in ["user_version", "application_id"] {
+      let number = try db.running { try $0.pragma("PRAGMA main.\(name)") } ?? "0"
+      if number != "0" { parts.append(.statement("PRAGMA \(name) = \(number)")) }
+    }
+    return parts
+  }
+
+  func write(_ body: (String) throws -> Void) throws {
+    for part in try parts() {
+      switch part {
+      case .statement(let sql): try body(sql)
+      case .rows(let query, let insert, _):
+        let next = try rows(of: query)
+        while let values = try next() { try body(text(of: values, insert)) }
+      }
+    }
+  }
+
+  /// Returns what gives the values of a part's next row, and nil after the last.
+  func rows(of query: String) throws -> () throws -> [DatabaseValue]? {
+    let (cursor, layout) = (try CursorCore(db, text: query), ResultLayout([]))
+    return {
+      try cursor.next { statement in
+        var row = ResultRow(ReadRow(statement), types: layout.types)
+        return try DynamicRow.next(of: &row).values
+      }
+    }
+  }
+
+  /// The statement that inserts a row.
+  func text(of values: [DatabaseValue], _ insert: String) throws -> String {
+    let literals = try values.map { value in
+      try value.literal { real in try db.running { try $0.literal(real, isConstant: false) } }
+    }
+    return "\(insert) VALUES (\(literals.joined(separator: ", ")))"
+  }
+
+  private func rows(of table: DatabaseSchema.Table) throws -> Part? {
+    if let content = table.fullText?.content {
+      guard !content.isEmpty else {
+        throw SchemaPlanner.mismatch("table \(table.name) does not store its text, and can't be dumped", table.name)
+      }
+      return nil
+    }
+    var columns: [String] = []
+    try db.running { connection in
+      // Hidden columns, 1, are a virtual table's; 2 and 3 are generated.
+      try connection.eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { row in
+        if row[6] == "0" { columns.append(row[1]) }
+      }
+    }
+    var order = (table.primaryKey?.columns ?? []).map(\.expression.text)
+    if !table.isWithoutRowid, table.module == nil || table.fullText != nil,
+      let rowid = String.rowidName(beside: table.columns.map(\.name) + columns)
+    {
+      order = [rowid]
+      // Its key is the row's id already.
+      if !table.keyIsRowid { columns.insert(rowid, at: 0) }
+    }
+    let names = columns.map(\.quotedName).joined(separator: ", ")
+    let name = table.name.quotedName
+    let tail = order.isEmpty ? "" : " ORDER BY \(order.joined(separator: ", "))"
+    return .rows(
+      query: "SELECT \(names) FROM main.\(name)\(tail)", insert: "INSERT INTO \(name) (\(names))",
+      columns: columns.count)
+  }
+
+  /// The highest ids that tables have given, which may be higher than those of their rows.
+  private var counters: [Part] {
+    guard schema.tables.contains(where: { $0.primaryKey?.isAutoincrement == true }) else { return [] }
+    return [
+      .statement("DELETE FROM sqlite_sequence"),
+      .rows(
+        query: "SELECT name, seq FROM main.sqlite_sequence ORDER BY name",
+        insert: "INSERT INTO sqlite_sequence (name, seq)", columns: 2),
+    ]
+  }
+}
+
+extension DatabaseSchema.Table {
+  /// What it says of FTS5; nil for a table that is no full-text table.
+  fileprivate var fullText: FullTextArguments? { FullTextArguments(module) }
+}

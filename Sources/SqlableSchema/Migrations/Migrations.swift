@@ -1,0 +1,281 @@
+import SqlableCore
+
+/// The migrations of a program, in their order.
+///
+/// ```swift
+/// let migrations = Migrations(all, fresh: Schema(Person.self, Bicycle.self))
+/// try migrations.apply(pool) { print("\($0.name): batch \($0.batch)") }
+/// ```
+///
+/// The database keeps the names and checksums of those that have run, in the table `sqlable_migration`. A value, which
+/// can be shared.
+public struct Migrations: Sendable {
+  /// The table with the records of the migrations that a database has run.
+  public static let tableName = "sqlable_migration"
+
+  public let all: [Migration]
+  /// What a new file gets in place of the migrations.
+  let fresh: Fresh?
+
+  enum Fresh: Sendable {
+    case schema(Schema)
+    case code(@Sendable (SqliteDatabase) throws -> Void)
+  }
+
+  /// Takes all migrations, from the first release on; new ones come last.
+  ///
+  /// A new file gets the tables of the models in `fresh` at once, instead of all migrations one after another;
+  /// ``checkFreshSchema(configuration:)`` proves that both are equal.
+  public init(_ migrations: [Migration], fresh schema: Schema? = nil) {
+    (all, fresh) = (migrations, schema.map(Fresh.schema))
+  }
+
+  /// Takes all migrations, from the first release on; `fresh` fills a new file, instead of all of them.
+  public init(_ migrations: [Migration], fresh: @escaping @Sendable (SqliteDatabase) throws -> Void) {
+    (all, self.fresh) = (migrations, .code(fresh))
+  }
+
+  /// What a database has of the migrations.
+  public enum Status: Sendable, Hashable {
+    /// All have run.
+    case current
+    /// These have not run, or not to their end.
+    case pending([String])
+    /// All have run, and these, which the program does not know: the database is of a newer program. Code that can read
+    /// its tables all the same may do so.
+    case newer([String])
+  }
+
+  /// How far the migrations have come.
+  public struct Progress: Sendable, Hashable {
+    public let name: String
+    /// The place among all migrations, from 0.
+    public let position: Int
+    /// How many batches this call has stored; 0 for a migration that begins, or goes on where it was stopped.
+    public let batch: Int
+  }
+
+  /// Runs the migrations that have not run, in their order, each in a transaction with its record.
+  ///
+  /// Returns the names of those that it has run. Processes and threads that start at once run each migration once: one
+  /// waits for the other. A new file, without tables, gets the schema `fresh`, if there is one. On a handle or pool.
+  ///
+  /// Throws `.schema(.mismatch)` if a migration was changed or removed after it has run, or if the database is of a
+  /// newer program; `.misuse` for two migrations of one name; and what a migration throws, whose changes are then
+  /// undone, while those before it stay.
+  ///
+  /// Foreign keys are not enforced while a migration runs, except in batches: a table can be dropped and made anew
+  /// without the rows that refer to it being deleted. Before the commit all are checked: a row that refers to one that
+  /// is not there throws `.constraint(.foreignKey)`.
+  ///
+  /// While another connection writes, such as a process that runs the same migrations, it waits for up to `limit`, and
+  /// without one until that ends or the task is cancelled. `waiting` is called each time that the busy timeout has
+  /// passed, with the error that names the process that writes. Past the limit that error is thrown: `.busy`, and at
+  /// once inside the closure of the transaction that has the lock. A deadline or `waitTimeout` of a pool holds as for
+  /// other calls. Blocks the thread; `async` code gets the overload for pools with `await`.
+  ///
+  /// `progress` is called when a migration begins, and after each batch.
+  @discardableResult
+  public func apply(
+    _ db: some SqlDatabase, waitingAtMost limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line,
+    progress: (Progress) -> Void = { _ in }, waiting: (SqlError) -> Void = { _ in }
+  ) throws -> [String] {
+    try checkNames()
+    var run = Run()
+    while true {
+      let step = try db.withTransactionAfterOthers(waitingAtMost: limit, file: file, line: line, waiting) { db in
+        try next(db, batches: run.batches, progress)
+      }
+      if run.isDone(after: step, progress) { return run.names }
+    }
+  }
+
+  /// The progress of one application of migrations.
+  package struct Run {
+    package private(set) var names: [String] = []
+    /// The number of batches of the current migration that have run.
+    package private(set) var batches = 0
+
+    package init(names: [String] = [], batches: Int = 0) {
+      (self.names, self.batches) = (names, batches)
+    }
+
+    /// Notes a step that was committed; returns whether it was the last.
+    package mutating func isDone(after step: Step, _ progress: (Progress) -> Void) -> Bool {
+      switch step {
+      case .done: return true
+      case .batch(let name, let position):
+        batches += 1
+        progress(Progress(name: name, position: position, batch: batches))
+      case .whole(let name):
+        batches = 0
+        names.append(name)
+      }
+      return false
+    }
+  }
+
+  /// Returns what a database has of the migrations, without changing it.
+  ///
+  /// Throws `.schema(.mismatch)` if one was changed or removed after it has run.
+  public func status(
+    _ db: some SqlDatabase, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> Status {
+    try checkNames()
+    return try db.withTransaction(.deferred, file: file, line: line) { db in
+      try status(of: db.tableExists(MigrationRecord.self) ? MigrationRecord.stored(db) : [])
+    }
+  }
+
+  /// What a database with these records has of the migrations.
+  func status(of records: [MigrationRecord]) throws -> Status {
+    try check(records)
+    if records.count > all.count { return .newer(records[all.count...].map(\.name)) }
+    let pending = pending(after: records)
+    return pending.isEmpty ? .current : .pending(pending.map { all[$0].name })
+  }
+
+  /// The places of the migrations that a database with these records has not run to their end.
+  func pending(after records: [MigrationRecord]) -> [Int] {
+    all.indices.filter { $0 >= records.count || !records[$0].isDone }
+  }
+
+  package enum Step: Sendable {
+    case done
+    case whole(name: String)
+    case batch(name: String, position: Int)
+  }
+
+  /// Runs what comes next in the open transaction.
+  package func next(_ db: SqliteDatabase, batches: Int, _ progress: (Progress) -> Void) throws -> Step {
+    if try !db.tableExists(MigrationRecord.self) {
+      let isNew = try db.schema() == DatabaseSchema()
+      try db.createTable(MigrationRecord.self)
+      if isNew, let fresh {
+        switch fresh {
+        case .schema(let schema): try db.createTables(of: schema)
+        case .code(let body): try body(db)
+        }
+        try MigrationRecord.insert(all.indices.map { record($0, isDone: true) }).run(db)
+        return .done
+      }
+    }
+    let records = try MigrationRecord.stored(db)
+    try checkIsNotNewer(records)
+    guard let position = pending(after: records).first else { return .done }
+    let migration = all[position]
+    let last = position < records.count ? records[position].progress : nil
+    if batches == 0 { progress(Progress(name: migration.name, position: position, batch: 0)) }
+    do {
+      switch migration.work {
+      case .whole(let body):
+        // With foreign keys enforced, to drop a table is to delete its rows first, and those that refer to them.
+        let isEnforcing = try db.running { $0 }.withoutForeignKeys { try body(db) }
+        if isEnforcing { try db.running { try $0.checkForeignKeys() } }
+        try record(position, isDone: true).insert().run(db)
+        return .whole(name: migration.name)
+      case .batches(let body):
+        let result = try body(db, last)
+        try record(position, isDone: result == nil, progress: result ?? last).save().run(db)
+        return result == nil ? .whole(name: migration.name) : .batch(name: migration.name, position: position)
+      }
+    } catch { throw migration.failure(error) }
+  }
+
+  func record(_ position: Int, isDone: Bool, progress: Int? = nil) -> MigrationRecord {
+    MigrationRecord(
+      position: position, name: all[position].name, checksum: all[position].checksum, isDone: isDone,
+      progress: progress)
+  }
+
+  /// Throws unless the database has run what the program has, in its order, and nothing else.
+  func checkIsNotNewer(_ records: [MigrationRecord]) throws {
+    try check(records)
+    guard records.count > all.count else { return }
+    throw Migrations.mismatch(
+      "the database is of a newer program, which has the migration \(records[all.count].name)")
+  }
+
+  /// Throws unless the database has run what the program has, in its order.
+  private func check(_ records: [MigrationRecord]) throws {
+    for (record, migration) in zip(records, all) {
+      guard record.name.isExactly(migration.name) else {
+        throw Migrations.mismatch(
+          "the database has run the migration \(record.name) where the program has \(migration.name): migrations that "
+            + "have run must stay, and new ones come last")
+      }
+      guard record.checksum == migration.checksum else {
+        throw Migrations.mismatch("the migration \(migration.name) was changed after the database has run it")
+      }
+    }
+  }
+
+  package func checkNames() throws {
+    var names: Set<[UInt8]> = []
+    for migration in all where !names.insert(Array(migration.name.utf8)).inserted {
+      throw SqlError.misuse("two migrations are called \(migration.name)")
+    }
+  }
+
+  static func mismatch(_ message: String) -> SqlError {
+    SqlError(.schema(.mismatch(message)), message: message, table: MigrationRecord.tableName)
+  }
+}
+
+extension Migration {
+  /// The error of this migration.
+  func failure(_ error: any Error) -> any Error {
+    guard var error = error as? SqlError else { return error }
+    error.message = "migration \(name): \(error.message)"
+    return error
+  }
+}
+
+extension MigrationRecord {
+  fileprivate static func stored(_ db: SqliteDatabase) throws -> [MigrationRecord] {
+    try read().orderBy(position).run(db)
+  }
+}
+
+// MARK: Checks for tests
+
+extension Migrations {
+  /// Throws `.schema(.mismatch)` unless a new file gets the same schema, and the same rows, from `fresh` as from all
+  /// migrations one after another. For a test of the program; it works on databases in memory.
+  public func checkFreshSchema(configuration: Configuration = Configuration()) throws {
+    let (short, long) = (
+      try SqliteDatabase.inMemory(configuration: configuration),
+      try SqliteDatabase.inMemory(configuration: configuration)
+    )
+    try apply(short)
+    try Migrations(all).apply(long)
+    let differences = try short.schema().differences(from: long.schema())
+    guard differences.isEmpty else {
+      throw Migrations.mismatch(
+        "the schema of a new file is not that of the migrations: "
+          + differences.map(\.description).joined(separator: "; "))
+    }
+    for table in try long.schema().tables where table.module == nil {
+      let columns = table.columns.map(\.name.quotedName).joined(separator: ", ")
+      let rows = SQL(verbatim: "SELECT \(columns) FROM \(table.name.quotedName) ORDER BY \(columns)")
+      let (left, right) = (try short.query(rows, as: DynamicRow.self), try long.query(rows, as: DynamicRow.self))
+      guard left.map(\.values) == right.map(\.values) else {
+        throw Migrations.mismatch("a new file does not get the rows that the migrations leave in table \(table.name)")
+      }
+    }
+  }
+
+  /// Returns a copy of the database's schema in memory, without rows, with the handle's functions, on which the
+  /// migrations that the database has not run were run.
+  package func migratedScratch(of db: SqliteDatabase) throws -> SqliteDatabase {
+    let copy = try db.scratch()
+    for text in try db.schema().statements { try copy.execute(SQL(verbatim: text)) }
+    if try db.tableExists(MigrationRecord.self) {
+      try MigrationRecord.insert(MigrationRecord.stored(db)).run(copy)
+      try apply(copy)
+    } else {
+      try Migrations(all).apply(copy)
+    }
+    return copy
+  }
+}

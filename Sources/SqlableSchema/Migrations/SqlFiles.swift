@@ -1,0 +1,30 @@
+import Foundation
+import SqlableCore
+
+extension Migrations {
+  /// The migrations that are files of SQL, in the order of their names.
+  ///
+  /// ```swift
+  /// let migrations = try Migrations(directory: "Migrations")
+  /// // 001-bicycles.sql, 002-color.sql
+  /// ```
+  ///
+  /// Each file whose name ends with `.sql` is a migration, called by its name without that ending; other files are
+  /// left out. Numbers at the beginning need leading zeros: names are ordered by their bytes. Throws `.cannotOpen` for
+  /// a directory or file that can't be read, or that is not UTF-8.
+  public init(directory: String, fresh schema: Schema? = nil) throws {
+    func problem(_ path: String) -> SqlError {
+      SqlError(.cannotOpen, message: "\(path) can't be read as UTF-8 text")
+    }
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
+      throw SqlError(.cannotOpen, message: "the directory of the migrations can't be read: \(directory)")
+    }
+    let files = names.filter { $0.hasSuffix(".sql") }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    self.init(
+      try files.map { name in
+        let path = "\(directory)/\(name)"
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { throw problem(path) }
+        return Migration(String(name.dropLast(4)), sql: text)
+      }, fresh: schema)
+  }
+}

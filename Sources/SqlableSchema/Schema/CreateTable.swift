@@ -1,0 +1,214 @@
+import SqlableCore
+
+extension SqliteDatabase {
+  /// Creates the model's table and indexes, or adds the columns and indexes that an existing table lacks.
+  ///
+  /// ```swift
+  /// try db.createTable(Bicycle.self)
+  /// // CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "name" TEXT NOT NULL, …)
+  /// ```
+  ///
+  /// Nothing is dropped or rewritten: columns that the model no longer has stay, and existing columns and indexes are
+  /// left as they are. All of it is one transaction. Throws `.misuse` for a model that contradicts itself, and
+  /// `.schema(.mismatch)` for a column that can't be added to a table with rows (no default, or part of the key) and
+  /// for an index whose name is taken; then nothing is changed. Constraints of the whole table stay as they were when
+  /// it was created.
+  ///
+  /// A view that differs from the model's is left as it is too.
+  ///
+  /// A full-text index is filled from the existing rows, and rebuilt if its columns or its tokenizer differ from the
+  /// model's. A table that is itself full-text can't be changed: if it is declared differently, `.schema(.mismatch)` is
+  /// thrown.
+  @discardableResult
+  public func createTable<Model: Sqlable>(_ model: Model.Type) throws -> SchemaChange {
+    try createTable(TableInfo.of(model))
+  }
+
+  /// Creates another table with the model's layout, or adds what an existing one lacks; see ``createTable(_:)``.
+  ///
+  /// ```swift
+  /// try db.createTable(Bicycle.self, named: "archive")
+  /// ```
+  @discardableResult
+  public func createTable<Model: Sqlable>(_ model: Model.Type, named name: String) throws -> SchemaChange {
+    try createTable(TableInfo.of(model, named: name))
+  }
+
+  /// Creates the tables and indexes of several models, or adds what existing ones lack, in one transaction; see
+  /// ``createTable(_:)``.
+  ///
+  /// ```swift
+  /// try db.createTables(Bicycle.self, Person.self)     // CREATE TABLE "person" …; CREATE TABLE "bicycle" …
+  /// ```
+  ///
+  /// A table comes after those to which its foreign keys refer, as far as these are among the models. Returns the
+  /// changes in that order.
+  @discardableResult
+  public func createTables(_ models: any Sqlable.Type...) throws -> [SchemaChange] {
+    try createTables(of: Schema(models))
+  }
+
+  /// Creates the tables of a schema's models, and its triggers; see ``createTables(_:)``.
+  ///
+  /// A trigger that differs from the schema's is left as it is, and reported as drift.
+  @discardableResult
+  public func createTables(of schema: Schema) throws -> [SchemaChange] {
+    try schema.check()
+    return try transaction { db in
+      var changes = try Schema.ordered(schema.tables).map { try db.createTable($0) }
+      for (place, table) in Schema.ordered(schema.tables).enumerated() {
+        try db.createTriggers(of: table, in: schema, &changes[place])
+      }
+      return changes
+    }
+  }
+
+  /// Creates the triggers of a table that are missing.
+  private func createTriggers(of table: TableInfo, in schema: Schema, _ change: inout SchemaChange) throws {
+    try running { connection in
+      let triggers = try schema.triggers(of: table, for: connection)
+      guard !triggers.isEmpty else { return }
+      let found = try connection.schema(of: [table.name.foldedName])[table: table.name]?.triggers ?? []
+      for trigger in triggers {
+        guard let own = found.first(where: { $0.name.isSameName(as: trigger.name) }) else {
+          try execute(SQL(verbatim: trigger.sql.text))
+          change.addedTriggers.append(trigger.name)
+          continue
+        }
+        guard own.sql != trigger.sql else { continue }
+        change.drift.append(
+          SchemaDifference(table.name, .trigger, name: own.name, expected: trigger.sql.text, found: own.sql.text))
+      }
+    }
+  }
+
+  private func createTable(_ table: TableInfo) throws -> SchemaChange {
+    try running { connection in try writing(on: connection, atomically: false) { try create(table, on: connection) } }
+  }
+
+  private func create(_ table: TableInfo, on connection: Connection) throws -> SchemaChange {
+    var change = SchemaChange(table: table.name)
+    guard !table.name.isSameName(as: ValueListModule.name) else {
+      throw SqlError.misuse("\(ValueListModule.name) is the library's own; give the table another name")
+        .at(table: table.name)
+    }
+    if let fullText = table.fullText, !fullText.isExternal {
+      change.createdTable = try createFullTextTable(fullText)
+      return change
+    }
+    if let view = table.view { return try create(view, of: table, on: connection) }
+    // json_each and others have columns although the file has no such table.
+    let isThere = try query(
+      """
+      SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = \(table.name) COLLATE NOCASE
+      """, as: String.self)
+    var existing: Set<[UInt8]> = []
+    if !isThere.isEmpty {
+      try connection.eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { existing.insert($0[1].foldedName) }
+    }
+    if existing.isEmpty {
+      try execute(SQL(verbatim: TableDefinition(table).createTable(for: connection)))
+      change.createdTable = true
+    } else {
+      for column in table.columns where !existing.contains(column.name.foldedName) {
+        try execute(SQL(verbatim: TableDefinition(table).addColumn(column, for: connection)))
+        if !Library.checksAddedColumns { try connection.checkRows(of: table, column.name) }
+        change.addedColumns.append(column.name)
+      }
+    }
+    for index in table.indexes {
+      let name = index.name(inTable: table.name)
+      // Index names are built from table and column names, and can collide: order_item(id) and order(item_id).
+      let isOwn = try query(
+        """
+        SELECT type = 'index' AND tbl_name = \(table.name) COLLATE NOCASE FROM main.sqlite_schema
+        WHERE name = \(name) COLLATE NOCASE
+        """, as: Bool.self)
+      guard !isOwn.contains(false) else {
+        let message = "the name of index \(name) of table \(table.name) is taken; give the index another name"
+        throw SqlError(
+          .schema(.mismatch(message)), message: message, table: table.name, label: configuration.label)
+      }
+      guard isOwn.isEmpty else { continue }
+      try execute(SQL(verbatim: TableDefinition(table).create(index, for: connection)))
+      change.addedIndexes.append(name)
+    }
+    if let fullText = table.fullText {
+      change.builtFullText = try createFullTextIndex(fullText, isNewTable: change.createdTable)
+    }
+    if !change.createdTable { try noteDrift(of: table, in: &change, on: connection) }
+    return change
+  }
+
+  /// Creates a view unless there is one.
+  private func create(_ view: View, of table: TableInfo, on connection: Connection) throws -> SchemaChange {
+    var change = SchemaChange(table: table.name)
+    let sql = try TableDefinition(table).create(view, for: connection)
+    let found = try connection.schema(of: [table.name.foldedName])
+    if found[table: table.name] != nil || !found.views.isEmpty {
+      change.drift = try SchemaComparison.differences(of: found, from: table, connection)
+    } else {
+      try execute(SQL(verbatim: sql))
+      change.createdTable = true
+    }
+    return change
+  }
+
+  /// Finds what `createTable` does not mend.
+  private func noteDrift(of table: TableInfo, in change: inout SchemaChange, on connection: Connection) throws {
+    let names = [table.name, table.fullText?.name ?? table.name].map(\.foldedName)
+    let found = try connection.schema(of: Set(names))
+    let differences = try SchemaComparison.differences(of: found, from: table, connection)
+    change.drift = differences.filter { !$0.isHarmless }
+    let types = found[table: table.name]
+    for difference in differences where difference.kind == .column && difference.isExtra {
+      let added = change.addedColumns.filter { types?[column: $0]?.type.text == difference.found }
+      if let old = difference.column, !added.isEmpty { change.possibleRenames[old] = added }
+    }
+  }
+}
+
+extension Connection {
+  /// Throws if rows violate a constraint of an added column; an older SQLite does not check that.
+  fileprivate func checkRows(of table: TableInfo, _ column: String) throws {
+    var failure: SqlError.Constraint?
+    try eachRow("PRAGMA main.quick_check(\(table.name.quotedName))") { row in
+      guard let problem = row.first else { return }
+      if problem.begins(with: "CHECK constraint failed") { failure = failure ?? .check }
+      if problem.begins(with: "NULL value in ") { failure = failure ?? .notNull }
+    }
+    guard let failure else { return }
+    let message = "\(failure == .check ? "CHECK" : "NOT NULL") constraint failed"
+    throw SqlError(.constraint(failure), message: message).at(table: table.name, column: column).labelled(label)
+  }
+}
+
+/// The changes that `createTable` made.
+public struct SchemaChange: Sendable, Hashable {
+  public let table: String
+  /// Whether the table was created.
+  public internal(set) var createdTable = false
+  /// The columns that were added to an existing table.
+  public internal(set) var addedColumns: [String] = []
+  /// The indexes that were created.
+  public internal(set) var addedIndexes: [String] = []
+  /// The triggers of a schema that were created.
+  public internal(set) var addedTriggers: [String] = []
+
+  /// Whether the full-text index was created, or rebuilt because the model declares it differently.
+  public internal(set) var builtFullText = false
+
+  /// How the table still differs from the model: types, NOT NULL, defaults, constraints, an index of the same name over
+  /// other columns. A ``SchemaPlan`` mends it.
+  public internal(set) var drift: [SchemaDifference] = []
+  /// The added columns that may be a column of the table under a new name: they have the type of one that is not the
+  /// model's. The values of the old one stay where they are.
+  public internal(set) var possibleRenames: [String: [String]] = [:]
+
+  init(table: String) { self.table = table }
+
+  /// Whether nothing changed: the database already matched the model.
+  public var isEmpty: Bool {
+    !createdTable && addedColumns.isEmpty && addedIndexes.isEmpty && addedTriggers.isEmpty && !builtFullText
+  }
+}

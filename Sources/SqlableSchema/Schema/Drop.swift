@@ -1,0 +1,106 @@
+import SqlableCore
+
+/// A statement that drops a table, an index, a view or a trigger.
+///
+/// ```swift
+/// try Bicycle.dropTable().run(db)                      // DROP TABLE main."bicycle"
+/// try Drop.view("names").ifExists().run(db)            // DROP VIEW IF EXISTS main."names"
+/// ```
+///
+/// A value like other statements, which runs on a handle, a pool or a remote database; it has no form as data for
+/// clients. Names are quoted. What is dropped is that of the database's own file, not of an attached one.
+///
+/// Dropping what is not there throws an error, unless ``ifExists()`` says otherwise. A table to which rows of others
+/// refer throws `.constraint(.foreignKey)`, where foreign keys are enforced. Observers are not notified of the rows
+/// that go with a table; inside a transaction that is rolled back, it stays.
+public struct Drop: Sendable, Hashable, Codable {
+  /// What can be dropped.
+  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+    case table, index, view, trigger
+  }
+
+  public let kind: Kind
+  public let name: String
+  /// Whether it does nothing where there is nothing to drop.
+  public private(set) var isLenient = false
+  /// The full-text index that goes with a table.
+  private var fullText: String?
+
+  /// Drops a table with its rows, indexes and triggers.
+  public static func table(_ name: String) -> Drop { Drop(.table, name) }
+
+  public static func index(_ name: String) -> Drop { Drop(.index, name) }
+
+  public static func view(_ name: String) -> Drop { Drop(.view, name) }
+
+  public static func trigger(_ name: String) -> Drop { Drop(.trigger, name) }
+
+  fileprivate init(_ kind: Kind, _ name: String, fullText: String? = nil) {
+    (self.kind, self.name, self.fullText) = (kind, name, fullText)
+  }
+
+  /// The same statement, which does nothing where there is nothing to drop: `DROP TABLE IF EXISTS`.
+  public func ifExists() -> Drop {
+    var drop = self
+    drop.isLenient = true
+    return drop
+  }
+
+  private var statements: [String] {
+    func drop(_ kind: Kind, _ name: String) -> String {
+      "DROP \(kind.rawValue.uppercased()) \(isLenient ? "IF EXISTS " : "")main.\(name.quotedName)"
+    }
+    return (fullText.map { [drop(.table, $0)] } ?? []) + [drop(kind, name)]
+  }
+}
+
+extension Drop: Runnable {
+  public var sql: String { statements[0] }
+  public var isReadOnly: Bool { false }
+
+  public func requests() throws -> [SqlRequest] {
+    guard !name.isEmpty, !name.utf8.contains(0) else {
+      throw SqlError.misuse("the name of a \(kind) to drop is empty or has a NUL byte in it")
+    }
+    return statements.map { SqlRequest(sql: $0, values: [], isReadOnly: false) }
+  }
+
+  public func run(_ db: SqliteDatabase) throws {
+    let requests = try requests()
+    try db.transaction { db in
+      for request in requests { try db.execute(SQL(verbatim: request.sql)) }
+    }
+  }
+
+  public func run(over transport: some SqlTransport) async throws {
+    _ = try await transport.answers(to: requests())
+  }
+}
+
+extension Sqlable {
+  /// Drops the model's table, with its rows, indexes and triggers, and its full-text index; or its view.
+  ///
+  /// ```swift
+  /// try Bicycle.dropTable().run(db)                          // DROP TABLE main."bicycle"
+  /// try Bicycle.dropTable(named: "archive").ifExists().run(db)
+  /// ```
+  ///
+  /// - Parameter name: Another table with the model's layout; nil for its own.
+  public static func dropTable(named name: String? = nil) -> Drop {
+    let own = TableInfo.unchecked(Self.self)
+    let table = name.map(own.named) ?? own
+    guard table.view == nil else { return Drop(.view, table.name) }
+    return Drop(.table, table.name, fullText: table.fullText?.isExternal == true ? table.fullText?.name : nil)
+  }
+
+  /// Drops an index of the model's table, found by the name that its declaration has.
+  ///
+  /// ```swift
+  /// try Bicycle.dropIndex(Index(Bicycle.color)).run(db)      // DROP INDEX main."bicycle_color"
+  /// ```
+  ///
+  /// `ofTable` names another table with the model's layout.
+  public static func dropIndex(_ index: Index, ofTable table: String? = nil) -> Drop {
+    Drop(.index, index.name(inTable: table ?? tableName))
+  }
+}

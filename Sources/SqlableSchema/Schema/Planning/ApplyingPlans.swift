@@ -1,0 +1,298 @@
+import CSqlableSQLite
+import SqlableCore
+
+/// What a plan may do that can't be undone.
+public struct SchemaPermission: OptionSet, Sendable, Hashable {
+  public let rawValue: Int
+
+  public init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// Deletes columns with their values.
+  public static let dataLoss = SchemaPermission(rawValue: 1)
+}
+
+/// How far a plan has come.
+public struct SchemaProgress: Sendable, Hashable {
+  /// The place of the running step in the plan, from 0.
+  public let step: Int
+  /// How many rows of its table it has copied; 0 for a step that copies none.
+  public let rows: Int
+}
+
+extension Schema {
+  /// Returns what would bring a database's tables up to the models, without changing anything.
+  ///
+  /// ```swift
+  /// let plan = try Schema(Bicycle.self).plan(db, renamed: ["colour": "color"], dropping: .columns)
+  /// ```
+  ///
+  /// A column is renamed only where `renamed` says so. What no model has stays, unless `dropping` says otherwise; a
+  /// column that would be dropped while one of the same type is added makes the plan ask, in
+  /// ``SchemaPlan/questions``. Throws `.schema(.mismatch)` for a change that no plan can make, such as a column
+  /// that can't be NULL and gets no value.
+  ///
+  /// - `renamed` has the new names of columns by their old ones: `["colour": "color"]`, or
+  ///   `["bicycle.colour": "color"]`; `renamedTables` those of tables.
+  /// - `notRenamed` has columns that are dropped although one of the same type is added.
+  /// - `filling` says what rows get in a column that is new or can't be NULL any more: `["bicycle.price": 0.0]`.
+  /// - `dropping` says what goes because no model has it.
+  public func plan(
+    _ db: some SqlDatabase, renamed: [String: String] = [:], renamedTables: [String: String] = [:],
+    notRenamed: Set<String> = [], filling: [String: any SqlValue] = [:], dropping: SchemaDropping = [],
+    file: StaticString = #fileID, line: UInt = #line
+  ) throws -> SchemaPlan {
+    let answers = SchemaPlanner.Answers(
+      renamed: renamed, renamedTables: renamedTables, notRenamed: notRenamed, filling: filling, dropping: dropping)
+    return try db.withTransaction(.deferred, file: file, line: line) { db in
+      try db.running { connection in
+        var planner = try SchemaPlanner(connection, functions: db.functions, answers: answers)
+        return try planner.plan(for: self)
+      }
+    }
+  }
+}
+
+extension SchemaPlan {
+  /// Applies the plan in one transaction: afterwards the database is up to the models, or as it was.
+  ///
+  /// ```swift
+  /// try plan.apply(db, allowing: .dataLoss) { print($0.step, $0.rows) }
+  /// ```
+  ///
+  /// Before the commit it checks the integrity of the tables that it has rebuilt, and the foreign keys of these and of
+  /// those whose columns it has filled or dropped, or whose indexes it has dropped. Foreign keys are not enforced
+  /// meanwhile, and no triggers fire. On a handle or pool; inside another transaction of a handle it is a savepoint. A
+  /// plan is SQL: apply one that was stored only if you trust where it was stored.
+  ///
+  /// Throws `.misuse` for a plan that loses data without permission or has questions; `.schema(.mismatch)` for one that
+  /// was made for another schema, and for rows that do not fit, with their ids; `.constraint`, `.full`, `.busy` and
+  /// others of SQLite's. Then nothing has changed.
+  ///
+  /// While another connection writes it waits for up to `limit`, and without one until that ends or the task is
+  /// cancelled; `waiting` is called each time that the busy timeout has passed, with the error that names the process
+  /// that writes. Past the limit that error is thrown, and at once inside the closure of the transaction that has
+  /// the lock. Blocks the thread; `async` code gets the overload for pools with `await`.
+  ///
+  /// `progress` is called before each step, and about every hundred thousand rows of a rebuild.
+  public func apply(
+    _ db: some SqlDatabase, allowing permission: SchemaPermission = [], waitingAtMost limit: Duration? = nil,
+    file: StaticString = #fileID, line: UInt = #line, progress: (SchemaProgress) -> Void = { _ in },
+    waiting: (SqlError) -> Void = { _ in }
+  ) throws {
+    try checkMayApply(permission)
+    guard !isEmpty else { return }
+    try db.withTransactionAfterOthers(waitingAtMost: limit, file: file, line: line, waiting) { db in
+      try applySteps(db, progress)
+    }
+  }
+
+  /// Throws `.misuse` for a plan that has questions, or loses data without permission.
+  package func checkMayApply(_ permission: SchemaPermission) throws {
+    if let question = questions.first { throw SqlError.misuse("the plan has a question: \(question)") }
+    if let step = steps.first(where: \.losesData), !permission.contains(.dataLoss) {
+      throw SqlError.misuse("the plan loses data, which must be allowed: \(step)").at(table: step.table)
+    }
+  }
+
+  /// Applies the plan in the open transaction.
+  package func applySteps(_ db: SqliteDatabase, _ progress: (SchemaProgress) -> Void) throws {
+    try db.running { connection in
+      try check(connection)
+      try connection.withoutForeignKeys {
+        try connection.withoutTriggers {
+          for (place, step) in steps.enumerated() {
+            progress(SchemaProgress(step: place, rows: 0))
+            try run(step, on: connection) { progress(SchemaProgress(step: place, rows: $0)) }
+          }
+        }
+        let referring = Set(steps.filter(\.concernsForeignKeys).map(\.table))
+        if !referring.isEmpty { try connection.checkForeignKeys(of: referring) }
+        for step in steps where step.rebuilds { try connection.checkIntegrity(of: step.table) }
+      }
+    }
+    // Other parts of the handle must learn that the schema has changed.
+    try db.refreshObservation()
+  }
+
+  /// Throws `.schema(.mismatch)` unless a database has the schema for which the plan was made.
+  public func check(_ db: SqliteDatabase) throws { try db.running { try check($0) } }
+
+  private func check(_ connection: Connection) throws {
+    guard try connection.schemaFingerprint() == schema else {
+      let message = "the schema has changed since the plan was made; make a new one"
+      throw SqlError(.schema(.mismatch(message)), message: message)
+    }
+  }
+
+  private func run(_ step: Step, on connection: Connection, _ progress: (Int) -> Void) throws {
+    // A table that takes an old one's name must not change what refers to that; a column that is renamed must.
+    let before = try connection.pragma("PRAGMA legacy_alter_table")
+    try connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
+    defer { _ = try? connection.pragma("PRAGMA legacy_alter_table = \(before ?? "OFF")") }
+    try diagnose(step, .before, on: connection)
+    do {
+      for statement in step.statements { try connection.run(statement, progress) }
+    } catch let error as SqlError {
+      guard case .constraint = error.kind else { throw error.at(table: step.table) }
+      for diagnosis in step.diagnoses where diagnosis.time == .failure {
+        // Of what was there before the step; a query for something else fails.
+        if let found = try? connection.fault(diagnosis, in: step.table) { throw found.with(error) }
+      }
+      if step.rebuilds { throw connection.rebuildFailure(error, step) }
+      throw error.at(table: step.table)
+    }
+    try diagnose(step, .after, on: connection)
+  }
+
+  private func diagnose(_ step: Step, _ time: Diagnosis.Time, on connection: Connection) throws {
+    for diagnosis in step.diagnoses where diagnosis.time == time {
+      if let fault = try connection.fault(diagnosis, in: step.table) { throw fault }
+    }
+  }
+}
+
+extension SchemaPlan.Step {
+  /// Whether it may leave rows that refer to rows, or to a key, that are not there.
+  fileprivate var concernsForeignKeys: Bool {
+    rebuilds || statements.contains { !$0.values.isEmpty }
+      || changes.contains { [.dropColumn, .dropIndex, .changeIndex].contains($0.kind) }
+  }
+}
+
+extension SqlError {
+  /// An error that says which rows are at fault, with the kind and code of SQLite's.
+  fileprivate func with(_ error: SqlError) -> SqlError {
+    var result = error
+    (result.message, result.table, result.column, result.rowId) = (message, table, column ?? error.column, rowId)
+    return result
+  }
+}
+
+extension Connection {
+  /// Calls `body` without enforcing foreign keys, also inside a transaction, where the pragma would do nothing.
+  /// Returns whether they are enforced otherwise.
+  @discardableResult
+  func withoutForeignKeys(_ body: () throws -> Void) throws -> Bool {
+    let isEnforcing = try pragma("PRAGMA foreign_keys") == "1"
+    try setFlag(SQLITE_DBCONFIG_ENABLE_FKEY, false)
+    defer { try? setFlag(SQLITE_DBCONFIG_ENABLE_FKEY, isEnforcing) }
+    try body()
+    return isEnforcing
+  }
+
+  /// Calls `body` without firing triggers.
+  package func withoutTriggers(_ body: () throws -> Void) throws {
+    try setFlag(SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
+    defer { try? setFlag(SQLITE_DBCONFIG_ENABLE_TRIGGER, true) }
+    try body()
+  }
+
+  /// Throws if rows of the tables, or rows that refer to them, refer to rows that are not there.
+  ///
+  /// - Parameter names: The tables; nil for all.
+  func checkForeignKeys(of names: Set<String>? = nil) throws {
+    let referring = try schema().tables.filter { table in
+      guard let names, !table.foreignKeys.isEmpty else { return !table.foreignKeys.isEmpty }
+      return names.contains { name in
+        table.name.isSameName(as: name) || table.foreignKeys.contains { $0.table.isName(name) }
+      }
+    }
+    for child in referring {
+      var rows: [(id: Int?, parent: String)] = []
+      try eachRow("PRAGMA main.foreign_key_check(\(child.name.quotedName))") { row in
+        if rows.count < 10 { rows.append((Int(row[1]), row[2])) }
+      }
+      guard let first = rows.first else { continue }
+      throw SqlError.orphans(of: child.name, ids: rows.compactMap(\.id), without: first.parent)
+    }
+  }
+
+  /// Throws `.corrupt` if a table or its indexes are damaged, or rows contradict its constraints.
+  fileprivate func checkIntegrity(of table: String) throws {
+    var found: [String] = []
+    try eachRow("PRAGMA main.integrity_check(\(table.quotedName))") { found.append($0[0]) }
+    guard found != ["ok"] else { return }
+    let message = "the rebuilt table \(table) is damaged: \(found.prefix(10).joined(separator: "; "))"
+    throw SqlError(.corrupt, message: message, table: table, label: label)
+  }
+
+  /// The error of a rebuild with the name of the table in place of the new one's, and the rows that conflict.
+  fileprivate func rebuildFailure(_ error: SqlError, _ step: SchemaPlan.Step) -> SqlError {
+    let temporary = TableRebuild.temporaryName(of: step.table)
+    let rows = (try? conflicts(in: step, temporary)) ?? []
+    var result = error
+    let which = rows.isEmpty ? "" : ", in rows such as \(rows.map(String.init).joined(separator: ", "))"
+    result.message = error.message.replacing(temporary, with: step.table) + which
+    (result.table, result.rowId) = (step.table, rows.first ?? error.rowId)
+    return result
+  }
+
+  /// The ids of at most ten rows that the new table does not take. The transaction is rolled back afterwards.
+  private func conflicts(in step: SchemaPlan.Step, _ temporary: String) throws -> [Int] {
+    guard let statement = step.statements.first(where: { $0.copy != nil }), let copy = statement.copy,
+      let new = try schema(of: [temporary.foldedName])[table: temporary],
+      let old = try schema(of: [step.table.foldedName])[table: step.table], old.keyIsRowid || !new.keyIsRowid,
+      let id = String.rowidName(beside: new.columns.map(\.name)), let place = statement.sql.firstRange(of: "OR ABORT")
+    else { return [] }
+    var insert = statement.sql
+    insert.replaceSubrange(place, with: "OR IGNORE")
+    try run(insert, statement.values)
+    var rows: [Int] = []
+    try eachRow(
+      "SELECT \(copy.rowid) FROM \(copy.table) WHERE \(copy.rowid) NOT IN (SELECT \(id) FROM \(temporary.quotedName)) "
+        + "LIMIT 10"
+    ) { row in Int(row[0]).map { rows.append($0) } }
+    return rows
+  }
+
+  /// What is wrong with rows, if a query finds some.
+  fileprivate func fault(_ diagnosis: SchemaPlan.Diagnosis, in table: String) throws -> SqlError? {
+    var (count, ids): (Int, [Int]) = (0, [])
+    try eachRow(diagnosis.sql) { row in
+      count += 1
+      if let id = row.first.flatMap({ Int($0) }) { ids.append(id) }
+    }
+    guard count > 0 else { return nil }
+    let which = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
+    let place = diagnosis.column.map { " in column \($0)" } ?? ""
+    let message = "rows of \(table) \(diagnosis.fault)\(place)\(which)"
+    return SqlError(
+      .schema(.mismatch(message)), message: message, table: table, column: diagnosis.column, rowId: ids.first)
+  }
+
+  fileprivate func run(_ statement: SchemaPlan.Statement, _ progress: (Int) -> Void) throws {
+    guard let copy = statement.copy else { return try run(statement.sql, statement.values) }
+    // In parts, so that it can be watched; in the order of the rows, which costs nothing.
+    var (last, copied): (Int64?, Int) = (nil, 0)
+    while true {
+      let after = last.map { " WHERE \(copy.rowid) > \($0)" } ?? ""
+      let part = "SELECT \(copy.rowid) AS id FROM \(copy.table)\(after) ORDER BY \(copy.rowid) LIMIT \(Copy.part)"
+      var (end, count): (Int64?, Int) = (nil, 0)
+      try eachRow("SELECT max(id), count(*) FROM (\(part))") { row in (end, count) = (Int64(row[0]), Int(row[1]) ?? 0) }
+      guard let end, count > 0 else { return }
+      let range = (last.map { "\(copy.rowid) > \($0) AND " } ?? "") + "\(copy.rowid) <= \(end)"
+      try run("\(statement.sql) WHERE \(range)", statement.values)
+      last = end
+      copied += count
+      progress(copied)
+      if count < Copy.part { return }
+    }
+  }
+
+  private typealias Copy = SchemaPlan.Statement.Copy
+
+  private func run(_ sql: String, _ values: [DatabaseValue]) throws {
+    let parameters = ParameterBuffer()
+    for value in values { parameters.append(value) }
+    try withExtendedLifetime(parameters) { try eachRow(sql, binding: parameters) { _ in } }
+  }
+}
+
+extension SqlError {
+  /// The error for rows that refer to rows that are not there.
+  static func orphans(of child: String, ids: [Int], without parent: String) -> SqlError {
+    let which = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
+    let message = "rows of \(child) refer to rows of \(parent) that are not there\(which)"
+    return SqlError(.constraint(.foreignKey), message: message, table: child, rowId: ids.first)
+  }
+}

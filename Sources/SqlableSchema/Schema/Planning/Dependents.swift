@@ -1,0 +1,54 @@
+import CSqlableSQLite
+import SqlableCore
+
+extension SchemaCopy {
+  /// Throws `.schema(.mismatch)` if a view can't be read any more, or a trigger can't run, because of what a plan has
+  /// done to this copy. Of `old`, a copy of the schema as it was, what can't run there is left out.
+  func checkDependents(of schema: DatabaseSchema, in old: SchemaCopy, _ changed: DatabaseSchema) throws {
+    let before = try old.broken(schema)
+    for (use, problem) in try broken(changed).sorted(by: { $0.key < $1.key }) where before[use] == nil {
+      throw SchemaPlanner.mismatch(
+        "the plan would break \(use.words): \(problem); drop it before, and create it again after the plan", use.name)
+    }
+  }
+
+  /// The views that can't be read, and the tables whose triggers can't run, with SQLite's message.
+  private func broken(_ schema: DatabaseSchema) throws -> [Use: String] {
+    // Not a text in place of a column that is not there.
+    try connection.setFlag(SQLITE_DBCONFIG_DQS_DML, false)
+    var broken: [Use: String] = [:]
+    func run(_ kind: Use.Kind, _ name: String, _ sql: String) {
+      do {
+        try connection.pragma("EXPLAIN \(sql)")
+      } catch { broken[Use(name: name, kind: kind)] = (error as? SqlError)?.message ?? "" }
+    }
+    for view in schema.views { run(.read, view.name, "SELECT * FROM \(view.name.quotedName)") }
+    let names = schema.tables.filter { !$0.triggers.isEmpty }.map(\.name)
+    for name in names + schema.views.filter({ !$0.triggers.isEmpty }).map(\.name) {
+      var columns: [String] = []
+      // Without generated ones.
+      try? connection.eachRow("PRAGMA table_info(\(name.quotedName))") { columns.append($0[1].quotedName) }
+      let assignments = columns.map { "\($0) = \($0)" }.joined(separator: ", ")
+      run(.insert, name, "INSERT INTO \(name.quotedName) DEFAULT VALUES")
+      run(.update, name, "UPDATE \(name.quotedName) SET \(assignments)")
+      run(.delete, name, "DELETE FROM \(name.quotedName)")
+    }
+    return broken
+  }
+
+  /// What a view or trigger does.
+  private struct Use: Hashable, Comparable {
+    let name: String
+    let kind: Kind
+
+    enum Kind: String, Hashable {
+      case read, insert, update, delete
+    }
+
+    var words: String { kind == .read ? "view \(name)" : "a trigger of \(name), on \(kind.rawValue)" }
+
+    static func < (left: Use, right: Use) -> Bool {
+      (left.name, left.kind.rawValue) < (right.name, right.kind.rawValue)
+    }
+  }
+}

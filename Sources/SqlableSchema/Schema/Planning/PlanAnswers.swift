@@ -1,0 +1,94 @@
+import SqlableCore
+
+extension SchemaPlanner {
+  /// What the program says about a plan.
+  struct Answers {
+    /// The new names of columns by their old ones, `color` or `bicycle.color`.
+    var renamed: [String: String] = [:]
+    /// The new names of tables by their old ones.
+    var renamedTables: [String: String] = [:]
+    /// Columns that were not renamed, though they look so.
+    var notRenamed: Set<String> = []
+    /// What columns get where they have no value.
+    var filling: [String: any SqlValue] = [:]
+    var dropping: SchemaDropping = []
+
+    /// Whether a column of a table was to become this one.
+    func isNewName(_ column: String, in table: String) -> Bool {
+      renamed.contains { Answers.canBe(of: table, $0.key) && $0.value.isSameName(as: column) }
+    }
+
+    /// Whether a key, `color` or `bicycle.color`, may be a column of a table.
+    private static func canBe(of table: String, _ key: String) -> Bool {
+      !key.utf8.contains(UInt8(ascii: ".")) || key.foldedName.starts(with: "\(table).".foldedName)
+    }
+
+    /// Throws `.misuse` for a new name, or a column to fill, that no model has.
+    func check(for tables: [TableInfo]) throws {
+      for name in filling.keys {
+        let isThere = tables.contains { table in
+          table.columns.contains { name.isSameName(as: $0.name) || name.isSameName(as: "\(table.name).\($0.name)") }
+        }
+        guard isThere else { throw SqlError.misuse("filling names column \(name), which no model has") }
+      }
+      for (old, new) in renamed {
+        let isThere = tables.contains { table in
+          Answers.canBe(of: table.name, old) && table.columns.contains { $0.name.isSameName(as: new) }
+        }
+        guard isThere else {
+          throw SqlError.misuse("column \(old) can't be renamed: no model of the schema has a column \(new)")
+        }
+      }
+    }
+
+    /// The entry for a column, which may be given with its table; that one comes first.
+    static func entry<Value>(_ entries: [String: Value], _ table: String, _ column: String) -> Value? {
+      entries.first { $0.key.isSameName(as: "\(table).\(column)") }?.value
+        ?? entries.first { $0.key.isSameName(as: column) }?.value
+    }
+
+    /// The old and new names of the columns of a table that are renamed.
+    ///
+    /// A column that the model has too is renamed only if its entry names the table, or if another column gets its
+    /// name: an entry without a table may be for another one. Throws `.misuse` for names that go in a circle: once it
+    /// is done, it looks as before.
+    func renames(of table: TableInfo, _ found: DatabaseSchema.Table) throws -> [(old: String, new: String)] {
+      var renames: [(old: String, new: String)] = []
+      for column in found.columns {
+        guard let new = Answers.entry(renamed, table.name, column.name), !new.isSameName(as: column.name) else {
+          continue
+        }
+        let isKept = table.columns.contains { $0.name.isSameName(as: column.name) }
+        guard let target = table.columns.first(where: { $0.name.isSameName(as: new) }) else {
+          if isKept { continue }
+          throw SqlError.misuse("column \(column.name) can't be renamed: the model has no column \(new)")
+            .at(table: table.name, column: column.name)
+        }
+        // With both there, it has been done before.
+        if isKept, found[column: target.name] != nil {
+          try checkCircle(from: column.name, in: table, found)
+          continue
+        }
+        renames.append((column.name, target.name))
+      }
+      return renames.filter { rename in
+        let isKept = table.columns.contains { $0.name.isSameName(as: rename.old) }
+        return !isKept || renamed.keys.contains { $0.isSameName(as: "\(table.name).\(rename.old)") }
+          || renames.contains { $0.new.isSameName(as: rename.old) }
+      }
+    }
+
+    private func checkCircle(from column: String, in table: TableInfo, _ found: DatabaseSchema.Table) throws {
+      var name = column
+      for _ in found.columns {
+        guard let new = Answers.entry(renamed, table.name, name), found[column: new] != nil else { return }
+        name = new
+        guard name.isSameName(as: column) else { continue }
+        throw SqlError.misuse(
+          "column \(column) can't be renamed: the new names go in a circle, so that it can't be seen whether it has "
+            + "been done; rename them in a migration, with SQL"
+        ).at(table: table.name, column: column)
+      }
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import SqlableCore
+
+/// What brings a database's tables up to the models, as a value: to print, review, store, compare and apply.
+///
+/// ```swift
+/// let plan = try Schema(Bicycle.self).plan(db, renamed: ["colour": "color"])
+/// print(plan)
+/// // bicycle: rename column colour to color
+/// //   ALTER TABLE "bicycle" RENAME COLUMN "colour" TO "color"
+/// // bicycle: add column price; change the type of frame (rebuilds the table; about 12000 rows)
+/// //   CREATE TABLE "sqlable_new_bicycle" …
+/// try plan.apply(db)
+/// ```
+public struct SchemaPlan: Sendable, Hashable, Codable {
+  public let steps: [Step]
+  /// What must be answered before the plan can be applied.
+  public let questions: [Question]
+  /// The SHA-256 of the schema for which it was made.
+  let schema: String
+
+  /// Whether the database is up to the models already.
+  public var isEmpty: Bool { steps.isEmpty && questions.isEmpty }
+  /// Whether it deletes something that is stored.
+  public var losesData: Bool { steps.contains(where: \.losesData) }
+  /// Whether it copies all rows of a table.
+  public var rebuilds: Bool { steps.contains(where: \.rebuilds) }
+
+  /// Changes of one table, with their SQL.
+  public struct Step: Sendable, Hashable, Codable {
+    /// The table, by its name after the step.
+    public let table: String
+    public let changes: [Change]
+    public let statements: [Statement]
+    /// Whether it deletes a column or table that may have values.
+    public let losesData: Bool
+    /// Whether it copies all rows into a new table.
+    public let rebuilds: Bool
+    /// About how many rows it reads or writes; 0 if it changes the schema only.
+    public let rows: Int
+    /// Finds rows that are at fault if the step fails.
+    let diagnoses: [Diagnosis]
+
+    init(
+      _ table: String, _ changes: [Change], _ statements: [Statement], losesData: Bool = false, rebuilds: Bool = false,
+      rows: Int = 0, diagnoses: [Diagnosis] = []
+    ) {
+      (self.table, self.changes, self.statements) = (table, changes, statements)
+      (self.losesData, self.rebuilds, self.rows, self.diagnoses) = (losesData, rebuilds, rows, diagnoses)
+    }
+  }
+
+  /// A statement of a step.
+  public struct Statement: Sendable, Hashable, Codable {
+    public let sql: String
+    /// The values, in the order of the `?`.
+    public let values: [DatabaseValue]
+    /// The rows that it copies, if it can do so in parts.
+    var copy: Copy?
+
+    init(_ sql: String, _ values: [DatabaseValue] = []) { (self.sql, self.values) = (sql, values) }
+
+    /// The rows of a table that an `INSERT … SELECT` copies.
+    struct Copy: Sendable, Hashable, Codable {
+      let table: String
+      let rowid: String
+      /// The number of rows in a part.
+      static let part = 100_000
+    }
+  }
+
+  /// A change of a table.
+  public struct Change: Sendable, Hashable, Codable {
+    public let kind: Kind
+    /// The column, index, trigger or constraint; nil for the table.
+    public let name: String?
+    /// What it was called before, for what is renamed.
+    public let oldName: String?
+
+    init(_ kind: Kind, _ name: String? = nil, from oldName: String? = nil) {
+      (self.kind, self.name, self.oldName) = (kind, name, oldName)
+    }
+
+    public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+      case addTable, renameTable
+      case addColumn, renameColumn, dropColumn
+      case changeType, changeNotNull, changeDefault, changeCollation, changeGenerated
+      case changePrimaryKey, changeOptions
+      case addConstraint, dropConstraint
+      case addIndex, changeIndex, dropIndex
+      case buildFullText
+      case addView, changeView
+      case addTrigger, dropTrigger
+    }
+  }
+
+  /// Something that only its author knows.
+  public struct Question: Sendable, Hashable, Codable {
+    public let table: String
+    /// A column of the table that no model has.
+    public let dropped: String
+    /// The columns of the same type that would be added.
+    public let added: [String]
+  }
+
+  /// A query for the ids of rows that a change can't keep.
+  struct Diagnosis: Sendable, Hashable, Codable {
+    let column: String?
+    /// What is wrong with them.
+    let fault: String
+    /// Selects the ids of at most ten of them.
+    let sql: String
+    var time = Time.failure
+
+    /// When it is asked: before the step, after it, or only if the step has failed.
+    enum Time: String, Sendable, Hashable, Codable {
+      case before, after, failure
+    }
+  }
+}
+
+extension SchemaPlan: CustomStringConvertible {
+  /// The changes, with the SQL of each.
+  public var description: String {
+    if isEmpty { return "nothing to change" }
+    let questions = questions.map { "question: \($0)" }
+    let steps = steps.map { step in
+      ([step.description] + step.statements.map { "  " + $0.sql }).joined(separator: "\n")
+    }
+    return (questions + steps).joined(separator: "\n")
+  }
+}
+
+extension SchemaPlan.Step: CustomStringConvertible {
+  /// `bicycle: drop column price (loses data; rebuilds the table; about 12000 rows)`
+  public var description: String {
+    var notes: [String] = []
+    if losesData { notes.append("loses data") }
+    if rebuilds { notes.append("rebuilds the table") }
+    if rows > 0 { notes.append("about \(rows) rows") }
+    let tail = notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))"
+    return "\(table): \(changes.map(\.description).joined(separator: "; "))\(tail)"
+  }
+}
+
+extension SchemaDifference.Kind {
+  /// The change that ends such a difference, if SQLite can't alter a table so: it is rebuilt.
+  var changeByRebuild: SchemaPlan.Change.Kind? {
+    switch self {
+    case .type: .changeType
+    case .notNull: .changeNotNull
+    case .defaultValue: .changeDefault
+    case .collation: .changeCollation
+    case .generated: .changeGenerated
+    case .primaryKey: .changePrimaryKey
+    case .strict, .withoutRowid: .changeOptions
+    case .table, .column, .unique, .check, .foreignKey, .index, .trigger, .view, .fullText: nil
+    }
+  }
+}
+
+extension SchemaPlan.Change: CustomStringConvertible {
+  /// `rename column colour to color`
+  public var description: String {
+    let name = name ?? ""
+    return switch kind {
+    case .addTable: "create the table"
+    case .renameTable: "rename the table from \(oldName ?? "")"
+    case .addColumn: "add column \(name)"
+    case .renameColumn: "rename column \(oldName ?? "") to \(name)"
+    case .dropColumn: "drop column \(name)"
+    case .changeType: "change the type of \(name)"
+    case .changeNotNull: "change whether \(name) can be NULL"
+    case .changeDefault: "change the default of \(name)"
+    case .changeCollation: "change the collation of \(name)"
+    case .changeGenerated: "change the generated expression of \(name)"
+    case .changePrimaryKey: "change the primary key"
+    case .changeOptions: "change the table's options"
+    case .addConstraint: "add \(name)"
+    case .dropConstraint: "drop \(name)"
+    case .addIndex: "create index \(name)"
+    case .changeIndex: oldName.map { "rename index \($0) to \(name)" } ?? "change index \(name)"
+    case .dropIndex: "drop index \(name)"
+    case .buildFullText: "build the full-text index \(name)"
+    case .addView: "create the view"
+    case .changeView: "change the view"
+    case .addTrigger: "create trigger \(name)"
+    case .dropTrigger: "drop trigger \(name)"
+    }
+  }
+}
+
+extension SchemaPlan.Question: CustomStringConvertible {
+  /// `was bicycle.colour renamed to color?`
+  public var description: String { "was \(table).\(dropped) renamed to \(added.joined(separator: " or "))?" }
+}
+
+/// What a plan may leave out of the tables because the models do not have it.
+public struct SchemaDropping: OptionSet, Sendable, Hashable {
+  public let rawValue: Int
+
+  public init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// Columns of the models' tables, with their values.
+  public static let columns = SchemaDropping(rawValue: 1)
+  /// Indexes of the models' tables, but not those of constraints.
+  public static let indexes = SchemaDropping(rawValue: 2)
+}

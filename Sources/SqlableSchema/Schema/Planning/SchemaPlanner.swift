@@ -1,0 +1,310 @@
+import SqlableCore
+
+/// Makes plans. Each step is tried on a copy of the schema in memory, so that the next one begins with what it leaves.
+struct SchemaPlanner {
+  let connection: Connection
+  let copy: SchemaCopy
+  let answers: Answers
+  private var steps: [SchemaPlan.Step] = []
+  private var questions: [SchemaPlan.Question] = []
+  /// The schema as it is, and as the steps leave it.
+  private let schema: DatabaseSchema
+  private(set) var changed: DatabaseSchema
+  private let functions: FunctionRegistry?
+  /// The old names of columns that steps have renamed, by their folded new ones, for each table by its folded name.
+  private(set) var formerColumns: [[UInt8]: [[UInt8]: String]] = [:]
+
+  init(_ connection: Connection, functions: FunctionRegistry?, answers: Answers) throws {
+    (self.connection, self.functions, self.answers) = (connection, functions, answers)
+    copy = try SchemaCopy(of: connection, functions: functions, isOfFile: true)
+    schema = try connection.schema()
+    changed = try copy.connection.schema()
+  }
+
+  mutating func plan(for schema: Schema) throws -> SchemaPlan {
+    let tables = schema.tables
+    try schema.check()
+    try answers.check(for: tables)
+    try checkTemporary(tables)
+    let fingerprint = try connection.schemaFingerprint()
+    try dropOutdated(schema.triggers)
+    // A view may read any table.
+    for table in tables where table.view == nil { try plan(table) }
+    for table in tables where table.view != nil { try plan(table) }
+    try create(schema.triggers)
+    if !steps.isEmpty {
+      try copy.checkDependents(
+        of: self.schema, in: SchemaCopy(of: connection, functions: functions, isOfFile: true), changed)
+    }
+    return SchemaPlan(steps: steps, questions: questions, schema: fingerprint)
+  }
+
+  private mutating func plan(_ table: TableInfo) throws {
+    if let defect = table.defect { throw defect }
+    if let view = table.view { return try plan(view, of: table) }
+    try renameTable(table)
+    let isOwnFullText = table.fullText?.isExternal == false
+    if let found = changed[table: table.name], !isOwnFullText {
+      try renameColumns(of: table, found)
+      try change(table)
+    } else if changed[table: table.name] == nil {
+      guard changed.views.allSatisfy({ !$0.name.isSameName(as: table.name) }) else {
+        throw SchemaPlanner.mismatch("table \(table.name) of a model is a view in the database", table.name)
+      }
+      try create(table)
+    }
+    try buildFullText(of: table)
+  }
+
+  /// Throws `.schema(.mismatch)` if SQLite would take a temporary table for a model's.
+  private func checkTemporary(_ tables: [TableInfo]) throws {
+    var names: [String] = []
+    try connection.eachRow("SELECT name FROM temp.sqlite_schema WHERE type IN ('table', 'view')") {
+      names.append($0[0])
+    }
+    for table in tables where names.contains(where: table.name.isSameName) {
+      throw SchemaPlanner.mismatch("a temporary table has the name of table \(table.name); drop it first", table.name)
+    }
+  }
+
+  /// Adds a step, and takes it on the copy.
+  mutating func add(_ step: SchemaPlan.Step) throws {
+    // See SchemaPlan.run(_:on:).
+    try copy.connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
+    for statement in step.statements {
+      // The copy has no rows, so that values make no difference.
+      try copy.connection.pragma(statement.sql)
+    }
+    steps.append(step)
+    changed = try copy.connection.schema()
+  }
+
+  static func mismatch(_ message: String, _ table: String, _ column: String? = nil) -> SqlError {
+    SqlError(.schema(.mismatch(message)), message: message, table: table, column: column)
+  }
+
+  // MARK: Tables
+
+  private mutating func renameTable(_ table: TableInfo) throws {
+    let named = answers.renamedTables.first { $0.value.isSameName(as: table.name) }
+    guard let old = named?.key, let found = changed[table: old], !old.isSameName(as: table.name) else { return }
+    guard changed[table: table.name] == nil else {
+      throw SqlError.misuse("table \(old) can't be renamed: there is a table \(table.name) already").at(table: old)
+    }
+    let rename = SchemaPlan.Statement("ALTER TABLE \(found.name.quotedName) RENAME TO \(table.name.quotedName)")
+    try add(
+      SchemaPlan.Step(
+        table.name, [.init(.renameTable, table.name, from: found.name)], fullTextDrops(of: table, found) + [rename]))
+  }
+
+  /// What drops the full-text index that a table has under its old name; the one of its new name is built afterwards.
+  private func fullTextDrops(of table: TableInfo, _ found: DatabaseSchema.Table) -> [SchemaPlan.Statement] {
+    guard let old = table.named(found.name).fullText, old.isExternal, old.name != table.fullText?.name,
+      changed[table: old.name] != nil
+    else { return [] }
+    let names = FullTextDefinition(old).triggers().map(\.name)
+    let triggers = found.triggers.map(\.name).filter { trigger in names.contains { $0.isSameName(as: trigger) } }
+    // Otherwise it is another table, which has its name by chance.
+    guard !triggers.isEmpty else { return [] }
+    return (triggers.map { "DROP TRIGGER \($0.quotedName)" } + ["DROP TABLE \(old.quotedName)"]).map { .init($0) }
+  }
+
+  private mutating func create(_ table: TableInfo) throws {
+    let definition = TableDefinition(table)
+    var statements: [SchemaPlan.Statement] = []
+    if table.fullText?.isExternal == false {
+      statements = [.init(table.fullText.map { FullTextDefinition($0).createTable() } ?? "")]
+    } else {
+      statements = [.init(try definition.createTable(for: connection))]
+      statements += try table.indexes.map { .init(try definition.create($0, for: connection)) }
+    }
+    try add(SchemaPlan.Step(table.name, [.init(.addTable)], statements))
+  }
+
+  private mutating func buildFullText(of table: TableInfo) throws {
+    guard let fullText = table.fullText else { return }
+    let definition = FullTextDefinition(fullText)
+    let create = definition.createTable()
+    let found = changed[table: fullText.name]
+    guard fullText.isExternal else {
+      guard let found, try !found.isVirtualTable(of: create) else { return }
+      throw SchemaPlanner.mismatch(
+        "table \(table.name) exists, but differs from the model's full-text table; FTS5 can't change it", table.name)
+    }
+    let triggers = definition.triggers()
+    let own = changed[table: table.name]?.triggers ?? []
+    let areThere = triggers.allSatisfy { trigger in
+      own.contains { $0.name.isSameName(as: trigger.name) && $0.sql == SchemaText(trigger.sql) }
+    }
+    let isCurrent = try found?.isVirtualTable(of: create) ?? false
+    if isCurrent, areThere { return }
+    var statements: [SchemaPlan.Statement] = []
+    for trigger in triggers where own.contains(where: { $0.name.isSameName(as: trigger.name) }) {
+      statements.append(.init("DROP TRIGGER \(trigger.name.quotedName)"))
+    }
+    if !isCurrent {
+      if found != nil { statements.append(.init("DROP TABLE \(fullText.quotedName)")) }
+      statements.append(.init(create))
+    }
+    statements += triggers.map { .init($0.sql) }
+    statements.append(.init("INSERT INTO \(fullText.quotedName) (\(fullText.quotedName)) VALUES ('rebuild')"))
+    try add(
+      SchemaPlan.Step(
+        table.name, [.init(.buildFullText, fullText.name)], statements, rows: try rowCount(of: table.name)))
+  }
+
+  /// About how many rows a table has; 0 for one that is new.
+  func rowCount(of table: String) throws -> Int {
+    let old = answers.renamedTables.first { $0.value.isSameName(as: table) }?.key
+    guard let found = schema[table: table] ?? old.flatMap({ schema[table: $0] }) else { return 0 }
+    let table = "main.\(found.name.quotedName)"
+    if !found.isWithoutRowid, let id = String.rowidName(beside: found.columns.map(\.name)) {
+      // One query for both ends would read the whole table: SQLite seeks a single min or max only.
+      let ends = ["max", "min"].map { "(SELECT \($0)(\(id)) FROM \(table))" }.joined(separator: " - ")
+      // A distance beyond 64 bits is no integer.
+      if let distance = try Int(connection.pragma("SELECT coalesce(\(ends) + 1, 0)") ?? "") { return distance }
+    }
+    return try Int(connection.pragma("SELECT count(*) FROM \(table)") ?? "") ?? 0
+  }
+
+  // MARK: Views
+
+  private mutating func plan(_ view: View, of table: TableInfo) throws {
+    guard changed[table: table.name] == nil else {
+      throw SchemaPlanner.mismatch("view \(table.name) of a model is a table in the database", table.name)
+    }
+    let create = try TableDefinition(table).create(view, for: connection)
+    let found = changed.views.first { $0.name.isSameName(as: table.name) }
+    guard let found else {
+      return try add(SchemaPlan.Step(table.name, [.init(.addView)], [.init(create)]))
+    }
+    let model = DatabaseSchema.View(name: table.name, sql: SchemaText(create))
+    guard !copy.connection.isSame(found, as: model) else { return }
+    let triggers = found.triggers.map { SchemaPlan.Statement($0.sql.text) }
+    try add(
+      SchemaPlan.Step(
+        table.name, [.init(.changeView)],
+        [.init("DROP VIEW \(table.name.quotedName)"), .init(create)] + triggers))
+  }
+
+  // MARK: Triggers
+
+  /// Drops the triggers that differ before their tables change: they may name columns that go.
+  private mutating func dropOutdated(_ triggers: [Trigger]) throws {
+    for trigger in triggers {
+      for table in changed.tables {
+        guard let own = table.triggers.first(where: { $0.name.isSameName(as: trigger.name) }),
+          own.sql != SchemaText(try trigger.create(for: connection))
+        else { continue }
+        try add(
+          SchemaPlan.Step(
+            table.name, [.init(.dropTrigger, own.name)], [.init("DROP TRIGGER \(own.name.quotedName)")]))
+      }
+    }
+  }
+
+  /// Creates the triggers that are not there.
+  private mutating func create(_ triggers: [Trigger]) throws {
+    for trigger in triggers {
+      let own = changed[table: trigger.table.name]?.triggers ?? []
+      guard !own.contains(where: { $0.name.isSameName(as: trigger.name) }) else { continue }
+      try add(
+        SchemaPlan.Step(
+          trigger.table.name, [.init(.addTrigger, trigger.name)], [.init(try trigger.create(for: connection))]))
+    }
+  }
+
+  // MARK: Columns
+
+  private mutating func renameColumns(of table: TableInfo, _ found: DatabaseSchema.Table) throws {
+    var (names, waiting) = (found.columns.map(\.name), try answers.renames(of: table, found))
+    // A column whose new name is still another's waits until that has its own.
+    while let place = waiting.firstIndex(where: { !names.contains(where: $0.new.isSameName) }) {
+      let (old, new) = waiting.remove(at: place)
+      names = names.map { $0.isExactly(old) ? new : $0 }
+      formerColumns[table.name.foldedName, default: [:]][new.foldedName] = old
+      try add(
+        SchemaPlan.Step(
+          table.name, [.init(.renameColumn, new, from: old)],
+          [.init("ALTER TABLE \(table.name.quotedName) RENAME COLUMN \(old.quotedName) TO \(new.quotedName)")]))
+    }
+    guard let (old, new) = waiting.first else { return }
+    throw SqlError.misuse("column \(old) can't be renamed: the table has a column \(new) already")
+      .at(table: table.name, column: old)
+  }
+
+  /// Changes a table that is there, in a rebuild if SQLite can't alter it so.
+  private mutating func change(_ table: TableInfo) throws {
+    guard let found = changed[table: table.name] else { return }
+    guard found.module == nil else {
+      throw SchemaPlanner.mismatch("table \(table.name) of a model is a virtual table in the database", table.name)
+    }
+    guard
+      let model = try DatabaseSchema(of: table, for: connection).tables.first(where: {
+        $0.name.isSameName(as: table.name)
+      })
+    else { return }
+    let differences = SchemaComparison.differences(of: found, from: model, declaredBy: table, in: changed)
+    ask(differences, found, model)
+    let change = try TableChange(table: table, found: found, model: model, differences: differences, planner: self)
+    for step in try change.steps() { try add(step) }
+  }
+
+  /// Asks where a column that no model has may be one that would be added: if it would be dropped, or if the added one
+  /// was to be the new name of a column that is not there. Also where a column that the model has, too, was to get the
+  /// name of one that would be added, in an entry that may be of another table.
+  private mutating func ask(
+    _ differences: [SchemaDifference], _ found: DatabaseSchema.Table, _ model: DatabaseSchema.Table
+  ) {
+    let added = differences.filter { $0.kind == .column && $0.isMissing }.compactMap(\.column).filter {
+      answers.dropping.contains(.columns) || answers.isNewName($0, in: found.name)
+    }
+    for extra in differences where extra.kind == .column && extra.isExtra {
+      guard let old = extra.column, !isAnswered(old, of: found.name) else { continue }
+      let alike = added.filter { name in
+        guard let new = model[column: name], let own = found[column: old] else { return false }
+        return found.hasSameType(own, as: new, of: model)
+      }
+      if !alike.isEmpty { questions.append(.init(table: found.name, dropped: old, added: alike)) }
+    }
+    for column in found.columns where model[column: column.name] != nil && !isAnswered(column.name, of: found.name) {
+      let new = Answers.entry(answers.renamed, found.name, column.name)
+      let named = added.filter { new?.isSameName(as: $0) ?? false }
+      if !named.isEmpty { questions.append(.init(table: found.name, dropped: column.name, added: named)) }
+    }
+  }
+}
+
+extension SchemaPlanner {
+  /// Whether the program says that the column was not renamed.
+  private func isAnswered(_ column: String, of table: String) -> Bool {
+    answers.notRenamed.contains { $0.isSameName(as: column) || $0.isSameName(as: "\(table).\(column)") }
+  }
+}
+
+extension SchemaPlanner {
+  /// The table's name and its old ones.
+  func names(of table: TableInfo) -> [String] {
+    [table.name] + answers.renamedTables.filter { $0.value.isSameName(as: table.name) }.map(\.key).sorted()
+  }
+}
+
+extension DatabaseSchema.Table {
+  /// Whether it is the virtual table that a text creates.
+  fileprivate func isVirtualTable(of create: String) throws -> Bool {
+    var reader = SchemaReader(create)
+    guard let module, let other = try reader.table().module else { return false }
+    return module.isSameModule(as: other)
+  }
+}
+
+extension Connection {
+  /// A SHA-256 of everything in the schema table.
+  func schemaFingerprint() throws -> String {
+    var bytes: [UInt8] = []
+    try eachRow("SELECT type, name, tbl_name, coalesce(sql, '') FROM main.sqlite_schema ORDER BY type, name") { row in
+      for field in row { bytes += Array(field.utf8) + [0] }
+    }
+    return SHA256.hex(bytes)
+  }
+}

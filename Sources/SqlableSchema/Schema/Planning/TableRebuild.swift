@@ -1,0 +1,262 @@
+import SqlableCore
+
+/// A step that copies a table's rows into a new one, as SQLite's documentation prescribes.
+struct TableRebuild {
+  let change: TableChange
+  let changes: [SchemaPlan.Change]
+
+  private var table: TableInfo { change.table }
+  private var found: DatabaseSchema.Table { change.found }
+  private var connection: Connection { change.planner.connection }
+
+  /// The name of the new table until the old one is dropped.
+  static func temporaryName(of table: String) -> String { "sqlable_new_\(table)" }
+
+  func step() throws -> SchemaPlan.Step {
+    let rows = try change.rowCount
+    let (old, new) = (table.name.quotedName, TableRebuild.temporaryName(of: table.name).quotedName)
+    let kept = change.keptColumns
+    let create = try TableDefinition(table).createTable(
+      for: connection, named: TableRebuild.temporaryName(of: table.name),
+      with: (kept.map(\.sql), change.keptConstraints), defaults: change.foreignDefaults)
+    let copied = try copied(rows: rows)
+    var statements: [SchemaPlan.Statement] = [.init(create)]
+    if !copied.isEmpty {
+      let names = copied.map(\.column).joined(separator: ", ")
+      let terms = copied.map(\.term).joined(separator: ", ")
+      // Not as the table's constraints say: what conflicts must not be left out, replaced or filled.
+      var copy = SchemaPlan.Statement(
+        "INSERT OR ABORT INTO \(new) (\(names)) SELECT \(terms) FROM \(old)", copied.compactMap(\.value))
+      if change.rowid != "NULL" { copy.copy = .init(table: old, rowid: change.rowid) }
+      statements.append(copy)
+    }
+    if change.model.primaryKey?.isAutoincrement == true, found.primaryKey?.isAutoincrement == true {
+      // SQLite compares names of counters as texts.
+      let (oldText, newText) = (found.name.quotedText, TableRebuild.temporaryName(of: table.name).quotedText)
+      statements.append(.init("DELETE FROM sqlite_sequence WHERE name = \(newText)"))
+      statements.append(
+        .init(
+          "INSERT INTO sqlite_sequence (name, seq) SELECT \(newText), seq FROM sqlite_sequence WHERE name = \(oldText)")
+      )
+    }
+    statements.append(.init("DROP TABLE \(old)"))
+    statements.append(.init("ALTER TABLE \(new) RENAME TO \(old)"))
+    statements += try indexes().map { .init($0) }
+    statements += found.triggers.map { .init($0.sql.text) }
+    return SchemaPlan.Step(
+      table.name, changes, statements, losesData: losesData, rebuilds: true, rows: rows, diagnoses: diagnoses())
+  }
+
+  /// Whether a column goes, or its values, because they are computed from now on.
+  private var losesData: Bool {
+    changes.contains { change in
+      change.kind == .dropColumn || change.kind == .changeGenerated && self.change.isComputedNow(change.name ?? "")
+    }
+  }
+
+  /// The columns that get values, the terms that select these, and their values.
+  private func copied(rows: Int) throws -> [(column: String, term: String, value: DatabaseValue?)] {
+    var copied: [(column: String, term: String, value: DatabaseValue?)] = []
+    if !table.keyIsRowid, change.rowid != "NULL", newRowid != "NULL" { copied.append((newRowid, change.rowid, nil)) }
+    for column in table.columns where column.definition.options.generated == nil {
+      let name = column.name.quotedName
+      let filling = try change.filling(of: column)
+      if let old = found[column: column.name] {
+        let isFilled = filling != nil && !old.isNotNull
+        copied.append(
+          (name, isFilled ? "coalesce(\(old.name.quotedName), ?)" : old.name.quotedName, isFilled ? filling : nil))
+      } else if let filling {
+        copied.append((name, "?", filling))
+      } else if !column.type.isNullable, column.definition.options.defaultValue == nil, rows > 0,
+        !(table.keyIsRowid && column.name.isExactly(table.columns[table.key[0]].name))
+      {
+        throw SchemaPlanner.mismatch(
+          "column \(table.name).\(column.name) can't be NULL and has no default, and the table has rows; "
+            + "say what they get: filling: [\"\(table.name).\(column.name)\": …]", table.name, column.name)
+      }
+    }
+    for column in change.keptColumns where column.generated == nil {
+      copied.append((column.name.quotedName, column.name.quotedName, nil))
+    }
+    return copied
+  }
+
+  /// The indexes of the model, and those of the table that stay.
+  private func indexes() throws -> [String] {
+    let own = try table.indexes.map { try TableDefinition(table).create($0, for: connection) }
+    let names = table.indexes.map { $0.name(inTable: table.name) } + change.formerIndexes.map(\.old)
+    let columns = table.columns.map(\.name) + change.keptColumns.map(\.name)
+    let others = found.indexes.filter { index in
+      if names.contains(where: index.name.isSameName) { return false }
+      if change.planner.answers.dropping.contains(.indexes) { return false }
+      // An index of a column that goes can't stay.
+      return found.columns.allSatisfy { column in
+        columns.contains(where: column.name.isSameName) || !index.mentions(column.name)
+      }
+    }
+    return own + others.map(\.sql)
+  }
+
+  /// The id of a row of the new table; NULL if it has none.
+  private var newRowid: String {
+    if table.isWithoutRowid { return "NULL" }
+    return String.rowidName(beside: table.columns.map(\.name) + change.keptColumns.map(\.name)) ?? "NULL"
+  }
+
+  private func diagnoses() -> [SchemaPlan.Diagnosis] {
+    let (old, rowid) = (table.name.quotedName, change.rowid)
+    var diagnoses: [SchemaPlan.Diagnosis] = []
+    for difference in change.differences {
+      if difference.kind == .notNull, let column = difference.column, change.model[column: column]?.isNotNull == true {
+        diagnoses.append(
+          .init(
+            column: column, fault: "have no value",
+            sql: "SELECT \(rowid) FROM \(old) WHERE \(column.quotedName) IS NULL LIMIT 10"))
+      }
+      if difference.kind == .check, difference.isMissing, let check = difference.expected {
+        let condition = check.dropFirst("CHECK ".count)
+        diagnoses.append(
+          .init(
+            column: nil, fault: "violate \(check)", sql: "SELECT \(rowid) FROM \(old) WHERE NOT \(condition) LIMIT 10"))
+      }
+      if difference.kind == .type,
+        let column = table.columns.first(where: { $0.name.isSameName(as: difference.column ?? "") })
+      {
+        let classes = (column.type.storedClasses + ["null"]).map { "'\($0)'" }.joined(separator: ", ")
+        diagnoses.append(
+          .init(
+            column: column.name,
+            fault: "have values that are not \(change.model[column: column.name]?.type.text ?? "")",
+            sql:
+              "SELECT \(newRowid) FROM \(old) WHERE typeof(\(column.name.quotedName)) NOT IN (\(classes)) LIMIT 10",
+            time: .after))
+        if let condition = column.type.unreadable(column.name.quotedName) {
+          diagnoses.append(
+            .init(
+              column: column.name, fault: "have values that can't be read as \(column.type.name)",
+              sql: "SELECT \(rowid) FROM \(old) WHERE \(condition) LIMIT 10", time: .before))
+        }
+        if column.type.countsUnits, found[column: column.name]?.type.isInteger != true {
+          diagnoses.append(
+            .init(
+              column: column.name, fault: "have values that are not stored as \(column.type.name)",
+              sql: "SELECT \(rowid) FROM \(old) WHERE \(column.name.quotedName) IS NOT NULL LIMIT 10", time: .before))
+        } else if let condition = column.type.loss(of: column.name.quotedName) {
+          diagnoses.append(
+            .init(
+              column: column.name, fault: "have values that \(column.type.sqlName) can't hold exactly",
+              sql: "SELECT \(rowid) FROM \(old) WHERE \(condition) LIMIT 10", time: .before))
+        }
+      }
+    }
+    if table.keyIsRowid, !found.keyIsRowid, let key = found[column: table.columns[table.key[0]].name] {
+      // SQLite would give them numbers.
+      diagnoses.append(
+        .init(
+          column: key.name, fault: "have no value",
+          sql: "SELECT \(rowid) FROM \(old) WHERE \(key.name.quotedName) IS NULL LIMIT 10", time: .before))
+    }
+    let keys =
+      change.differences.contains { $0.kind == .primaryKey } ? change.model.primaryKey.map { [$0.columns] } ?? [] : []
+    for terms in keys + change.model.uniques.map(\.columns) {
+      let columns = terms.compactMap { term in found.columns.first { term.expression.isName($0.name) }?.name }
+      if columns.count == terms.count { diagnoses.append(change.duplicates(columns)) }
+    }
+    return diagnoses + change.model.indexes.compactMap(change.duplicates)
+  }
+}
+
+extension ColumnType {
+  /// The classes of values that a column of the type stores, as SQLite names them.
+  fileprivate var storedClasses: [String] {
+    switch storageClass {
+    case .integer: ["integer"]
+    case .real: ["real", "integer"]
+    case .text: ["text"]
+    case .blob: ["blob"]
+    case .null: []
+    }
+  }
+
+  /// Whether a stored number is one of smaller units than that which it stands for: 1234 for 12.34.
+  fileprivate var countsUnits: Bool { scale ?? 0 > 0 || base == .date(.unixMilliseconds) }
+
+  /// A condition for values that the column would store and its form can't read; nil for forms without such values.
+  ///
+  /// A text column turns numbers into text, and an integer column turns text into any number.
+  fileprivate func unreadable(_ column: String) -> String? {
+    switch base {
+    case .boolean: return "\(column) IS NOT NULL AND CAST(\(column) AS NUMERIC) NOT IN (0, 1)"
+    case .date(.iso8601):
+      let digits = String(repeating: "[0-9]", count: 2)
+      let second = "\(digits)\(digits)-\(digits)-\(digits)[ T]\(digits):\(digits):\(digits)"
+      let zone = "(\(column) GLOB '*Z' OR \(column) GLOB '*[+-]\(digits):\(digits)' OR substr(\(column), 11, 1) = ' ')"
+      // SQLite also reads February 30, 24:00 and spaces before the zone.
+      return "\(column) IS NOT NULL AND NOT coalesce(typeof(\(column)) = 'text' AND \(column) GLOB '\(second)*'"
+        + " AND \(zone) AND substr(\(column), 12) NOT GLOB '*[^0-9Z:.+-]*' AND substr(\(column), 12, 2) < '24'"
+        + " AND julianday(\(column)) IS NOT NULL"
+        + " AND date(substr(\(column), 1, 10), '+0 days') = substr(\(column), 1, 10), 0)"
+    case .date(.unixSeconds):
+      let number = "CAST(\(column) AS NUMERIC)"
+      // A date is a Double; 2⁶³ - 1024 is the highest integer that is one.
+      return "typeof(\(number)) = 'integer'"
+        + " AND (\(number) > 9223372036854774784 OR CAST(CAST(\(number) AS REAL) AS INTEGER) <> \(number))"
+    default: return nil
+    }
+  }
+
+  /// A condition for values of another type that would be changed by becoming this one; nil if there are none.
+  ///
+  /// SQLite converts a text that looks like a number, such as a code that begins with 0 or +, and rounds an integer
+  /// beyond 2⁵³ in a column of reals. Reals become texts of 15 digits.
+  fileprivate func loss(of column: String) -> String? {
+    let isCode = "(\(column) GLOB '+*' OR ltrim(\(column), ' -') GLOB '0[0-9]*')"
+    switch storageClass {
+    case .integer: return "typeof(\(column)) = 'text' AND \(isCode)"
+    case .real:
+      let number = "CAST(\(column) AS NUMERIC)"
+      // 2⁶³ - 1024 is the highest integer that is a real.
+      let isRounded = "(\(number) > 9223372036854774784 OR CAST(CAST(\(column) AS REAL) AS INTEGER) <> \(number))"
+      let isLong = "\(column) NOT GLOB '*[eE]*' AND length(ltrim(\(column), ' +-0.')) > 18"
+      return "typeof(\(number)) = 'integer' AND typeof(\(column)) <> 'real' AND \(isRounded)"
+        + " OR typeof(\(column)) = 'text' AND (\(isCode) OR abs(CAST(\(column) AS REAL)) = 9e999 OR \(isLong))"
+    case .text: return "typeof(\(column)) = 'real' AND CAST(CAST(\(column) AS TEXT) AS REAL) <> \(column)"
+    case .blob, .null: return nil
+    }
+  }
+}
+
+extension DatabaseSchema.Index {
+  /// Whether a term or the condition has a word that is the column's name.
+  fileprivate func mentions(_ column: String) -> Bool {
+    (terms.map(\.expression) + (condition.map { [$0] } ?? [])).contains { text in
+      let tokens = SQLTokenList(text.text)
+      return (0..<tokens.count).contains { tokens.name($0)?.isSameName(as: column) ?? false }
+    }
+  }
+}
+
+extension DatabaseSchema.Column {
+  /// Its declaration without keys and constraints.
+  fileprivate var sql: String {
+    "\(name.quotedName) \(type)" + (isNotNull ? " NOT NULL" : "") + (notNullConflict.map { " ON CONFLICT \($0)" } ?? "")
+      + (defaultValue.map { " DEFAULT \($0.defaultClause)" } ?? "")
+      + (collation.map { " COLLATE \($0)" } ?? "")
+      + (generated.map { " GENERATED ALWAYS AS (\($0.expression)) \($0.isStored ? "STORED" : "VIRTUAL")" } ?? "")
+  }
+}
+
+extension SchemaText {
+  /// Whether it is a declared type that SQLite treats as INTEGER.
+  fileprivate var isInteger: Bool { text.uppercased().contains("INT") }
+
+  /// The text of a default behind DEFAULT.
+  var defaultClause: String { isLiteral ? text : "(\(text))" }
+
+  /// Whether it is a default that stands without parentheses: a word of its own is a text there, `DEFAULT black`, and a
+  /// column in them.
+  fileprivate var isLiteral: Bool {
+    let tokens = SQLTokenList(text)
+    return tokens.count == 1 || tokens.count == 2 && (text.begins(with: "-") || text.begins(with: "+"))
+  }
+}

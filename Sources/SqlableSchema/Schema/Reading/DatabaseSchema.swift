@@ -1,0 +1,231 @@
+import SqlableCore
+
+/// The tables and views of a database, as values to compare, store and print.
+///
+/// ```swift
+/// let schema = try db.schema()
+/// for table in schema.tables { print(table.name, table.columns.map(\.name)) }
+/// try JSONEncoder().encode(schema)
+/// ```
+///
+/// Types and expressions are compared by their words, so that blanks, comments and quotes around names make no
+/// difference. Tables, views, indexes and triggers are in the order of their names, columns in their own.
+public struct DatabaseSchema: Sendable, Hashable, Codable {
+  public var tables: [Table] = []
+  public var views: [View] = []
+
+  public init() {}
+
+  /// A table, also a virtual one.
+  public struct Table: Sendable, Hashable, Codable {
+    public var name: String
+    public var columns: [Column] = []
+    public var primaryKey: PrimaryKey?
+    public var uniques: [Unique] = []
+    public var checks: [Check] = []
+    public var foreignKeys: [ForeignKey] = []
+    /// The indexes that were created by themselves, not those of constraints.
+    public var indexes: [Index] = []
+    public var triggers: [Trigger] = []
+    public var isStrict = false
+    public var isWithoutRowid = false
+    /// The module of a virtual table, such as `fts5`, with its arguments; nil for an ordinary table.
+    public var module: SchemaText?
+    /// The text that created it; not compared.
+    @Uncompared public var sql: String
+
+    init(name: String, sql: String) {
+      self.name = name
+      self.sql = sql
+    }
+  }
+
+  /// A column of a table.
+  public struct Column: Sendable, Hashable, Codable {
+    public var name: String
+    /// The declared type; empty if there is none.
+    public var type: SchemaText
+    public var isNotNull = false
+    /// What `ON CONFLICT` says behind NOT NULL: `REPLACE`; nil for `ABORT`.
+    public var notNullConflict: SchemaText?
+    /// The name of the constraint NOT NULL; not compared.
+    @Uncompared public var notNullName: String?
+    /// The default, an expression; nil for none, which is NULL.
+    public var defaultValue: SchemaText?
+    /// The collation; nil for `BINARY`.
+    public var collation: SchemaText?
+    public var generated: Generated?
+
+    init(name: String, type: SchemaText = "") {
+      self.name = name
+      self.type = type
+    }
+
+    /// What SQLite computes a column from.
+    public struct Generated: Sendable, Hashable, Codable {
+      public var expression: SchemaText
+      public var isStored: Bool
+    }
+  }
+
+  /// A column of a key, or a term of an index.
+  public struct Term: Sendable, Hashable, Codable {
+    /// The name of the column, or the expression.
+    public var expression: SchemaText
+    public var collation: SchemaText?
+    public var isDescending = false
+  }
+
+  public struct PrimaryKey: Sendable, Hashable, Codable {
+    public var columns: [Term]
+    public var isAutoincrement = false
+    /// What `ON CONFLICT` says: `REPLACE`; nil for `ABORT`.
+    public var onConflict: SchemaText?
+    @Uncompared public var name: String?
+  }
+
+  public struct Unique: Sendable, Hashable, Codable {
+    public var columns: [Term]
+    public var onConflict: SchemaText?
+    @Uncompared public var name: String?
+  }
+
+  public struct Check: Sendable, Hashable, Codable {
+    public var expression: SchemaText
+    @Uncompared public var name: String?
+  }
+
+  public struct ForeignKey: Sendable, Hashable, Codable {
+    public var columns: [SchemaText]
+    public var table: SchemaText
+    /// The columns that it refers to; empty for the primary key.
+    public var references: [SchemaText]
+    public var onDelete: ForeignKeyAction = .noAction
+    public var onUpdate: ForeignKeyAction = .noAction
+    public var isDeferred = false
+    @Uncompared public var name: String?
+  }
+
+  public struct Index: Sendable, Hashable, Codable {
+    public var name: String
+    public var terms: [Term]
+    public var isUnique = false
+    /// The condition of a partial index.
+    public var condition: SchemaText?
+    @Uncompared public var sql: String
+  }
+
+  public struct Trigger: Sendable, Hashable, Codable {
+    public var name: String
+    public var sql: SchemaText
+  }
+
+  public struct View: Sendable, Hashable, Codable {
+    public var name: String
+    public var sql: SchemaText
+    public var triggers: [Trigger] = []
+
+    /// The names that it gives its columns, nil if they are those of its query, and the query; nil for text that can't
+    /// be read.
+    package var parts: (columns: [SchemaText]?, query: SchemaText)? {
+      var reader = SchemaReader(sql.text)
+      return try? reader.view()
+    }
+  }
+
+  /// The texts that created the tables, indexes, views and triggers, in an order in which they can run.
+  public var statements: [String] {
+    var statements: [String] = []
+    for table in tables { statements += [table.sql] + table.indexes.map(\.sql) }
+    statements += views.map(\.sql.text)
+    for triggers in tables.map(\.triggers) + views.map(\.triggers) { statements += triggers.map(\.sql.text) }
+    return statements
+  }
+
+  /// The table with a name, as SQLite compares names; nil if there is none.
+  public subscript(table name: String) -> Table? { tables.first { $0.name.isSameName(as: name) } }
+}
+
+extension DatabaseSchema.Table {
+  /// The column with a name, as SQLite compares names; nil if there is none.
+  public subscript(column name: String) -> DatabaseSchema.Column? { columns.first { $0.name.isSameName(as: name) } }
+
+  /// Whether a column of its own is the row's id.
+  package var keyIsRowid: Bool {
+    guard !isWithoutRowid, let key = primaryKey, key.columns.count == 1, let name = key.columns[0].expression.name
+    else { return false }
+    return self[column: name]?.type == "INTEGER" && !key.columns[0].isDescending
+  }
+}
+
+/// A piece of SQL, which equals another with the same words: blanks, comments, the case of words and the quotes of
+/// names make no difference.
+public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, ExpressibleByStringLiteral {
+  /// As it was written.
+  public let text: String
+  private let compared: [UInt8]
+
+  public init(_ text: String) {
+    let tokens = SQLTokenList(text)
+    self.init(tokens, 0..<tokens.count)
+  }
+
+  public init(stringLiteral text: String) { self.init(text) }
+
+  init(_ tokens: SQLTokenList, _ range: Range<Int>) {
+    text = tokens.text(range)
+    compared = tokens.compared(range)
+  }
+
+  /// A name, which is compared without its quotes.
+  package init(name: String) {
+    text = name.isPlainName ? name : name.quotedName
+    compared = name.foldedName
+  }
+
+  /// Whether it is this name.
+  package func isName(_ name: String) -> Bool { compared == name.foldedName }
+
+  /// The name that it is, without quotes; nil for an expression or number.
+  package var name: String? {
+    let tokens = SQLTokenList(text)
+    return tokens.count == 1 ? tokens.name(0) : nil
+  }
+
+  func isFolded(_ name: [UInt8]) -> Bool { compared == name }
+
+  public var description: String { text }
+
+  public static func == (left: SchemaText, right: SchemaText) -> Bool { left.compared == right.compared }
+  public func hash(into hasher: inout Hasher) { hasher.combine(compared) }
+
+  public init(from decoder: any Decoder) throws { self.init(try String(from: decoder)) }
+  public func encode(to encoder: any Encoder) throws { try text.encode(to: encoder) }
+}
+
+/// A value that makes no difference where values that have it are compared.
+@propertyWrapper
+public struct Uncompared<Value: Sendable & Codable>: Sendable, Hashable, Codable {
+  public var wrappedValue: Value
+
+  public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
+
+  public static func == (left: Uncompared, right: Uncompared) -> Bool { true }
+  public func hash(into hasher: inout Hasher) {}
+
+  public init(from decoder: any Decoder) throws { wrappedValue = try Value(from: decoder) }
+  public func encode(to encoder: any Encoder) throws { try wrappedValue.encode(to: encoder) }
+}
+
+// Without these, nil would be written, and have to be there to be read.
+extension KeyedEncodingContainer {
+  mutating func encode<Value>(_ value: Uncompared<Value?>, forKey key: Key) throws {
+    try encodeIfPresent(value.wrappedValue, forKey: key)
+  }
+}
+
+extension KeyedDecodingContainer {
+  func decode<Value>(_ type: Uncompared<Value?>.Type, forKey key: Key) throws -> Uncompared<Value?> {
+    Uncompared(wrappedValue: try decodeIfPresent(Value.self, forKey: key))
+  }
+}

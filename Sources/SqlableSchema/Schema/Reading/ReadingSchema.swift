@@ -1,0 +1,149 @@
+import SqlableCore
+
+extension SqlExecutor {
+  /// Returns the tables, views, indexes and triggers of the database, without SQLite's own and the shadow tables of
+  /// virtual ones.
+  ///
+  /// ```swift
+  /// let schema = try db.schema()
+  /// // SELECT type, name, tbl_name, sql FROM main.sqlite_schema
+  /// schema[table: "bicycle"]?.columns.map(\.name)     // ["id", "name", "color"]
+  /// ```
+  ///
+  /// Throws `.schema(.mismatch)` for text that is not SQLite's, as in a schema table that was edited by hand.
+  public func schema(file: StaticString = #fileID, line: UInt = #line) throws -> DatabaseSchema {
+    try run(SchemaReading(), file: file, line: line)
+  }
+}
+
+extension AsyncSqlExecutor {
+  /// Returns the tables, views, indexes and triggers of the database, without SQLite's own and the shadow tables of
+  /// virtual ones.
+  ///
+  /// Throws `.schema(.mismatch)` for text that is not SQLite's, as in a schema table that was edited by hand.
+  public func schema(file: StaticString = #fileID, line: UInt = #line) async throws -> DatabaseSchema {
+    try await run(SchemaReading(), file: file, line: line)
+  }
+}
+
+/// Reads a database's schema.
+struct SchemaReading: Runnable {
+  var sql: String { "SELECT type, name, tbl_name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL" }
+  var isReadOnly: Bool { true }
+
+  func requests() throws -> [SqlRequest] { [SqlRequest(sql: sql, values: [], isReadOnly: true)] }
+
+  func run(_ db: SqliteDatabase) throws -> DatabaseSchema { try db.running { try $0.schema() } }
+
+  func run(over transport: some SqlTransport) async throws -> DatabaseSchema {
+    guard let answer = try await transport.answers(to: requests()).first else { throw SqlError.withoutAnswer }
+    return try DatabaseSchema(
+      answer.rows.map { row in
+        let texts = row.map { if case .text(let text) = $0 { text } else { "" } }
+        guard texts.count == 4 else { throw SqlError.withoutAnswer }
+        return SchemaRow(type: texts[0], name: texts[1], table: texts[2], sql: texts[3])
+      })
+  }
+}
+
+extension SqliteDatabase {
+  /// Whether the database has a table of this name, also a virtual one; names are compared as SQLite compares them.
+  ///
+  /// ```swift
+  /// try db.tableExists("bicycle")     // SELECT name FROM main.sqlite_schema WHERE type = 'table'
+  /// ```
+  public func tableExists(_ name: String) throws -> Bool {
+    try running { connection in
+      var exists = false
+      try connection.eachRow("SELECT name FROM main.sqlite_schema WHERE type = 'table'") { row in
+        if row[0].isSameName(as: name) { exists = true }
+      }
+      return exists
+    }
+  }
+
+  /// Whether the database has the model's table or view.
+  public func tableExists(_ model: (some Sqlable).Type) throws -> Bool {
+    let table = try TableInfo.of(model)
+    guard table.view != nil else { return try tableExists(table.name) }
+    return try running { try !$0.schema(of: [table.name.foldedName]).views.isEmpty }
+  }
+}
+
+extension Connection {
+  /// - Parameter names: Folded names of tables; nil for all.
+  func schema(of names: Set<[UInt8]>? = nil) throws -> DatabaseSchema {
+    var rows: [SchemaRow] = []
+    try eachRow(SchemaReading().sql) { row in
+      if let names, !names.contains(row[2].foldedName) { return }
+      rows.append(SchemaRow(type: row[0], name: row[1], table: row[2], sql: row[3]))
+    }
+    return try DatabaseSchema(rows)
+  }
+}
+
+/// A row of SQLite's schema table.
+struct SchemaRow {
+  let type: String
+  let name: String
+  let table: String
+  let sql: String
+}
+
+extension DatabaseSchema {
+  init(_ rows: [SchemaRow]) throws {
+    let ordinary = rows.filter { !$0.name.foldedName.starts(with: "sqlite_".utf8) }
+    let shadows = DatabaseSchema.shadows(of: ordinary)
+    var (places, viewPlaces): ([[UInt8]: Int], [[UInt8]: Int]) = ([:], [:])
+    for row in ordinary where row.type == "table" && !shadows.contains(row.name.foldedName) {
+      places[row.name.foldedName] = tables.count
+      var table = try row.reading { try $0.table() }
+      // The text may be of a table that was renamed by hand.
+      table.name = row.name
+      tables.append(table)
+    }
+    for row in ordinary where row.type == "view" {
+      viewPlaces[row.name.foldedName] = views.count
+      views.append(View(name: row.name, sql: SchemaText(row.sql)))
+    }
+    for row in ordinary {
+      let table = row.table.foldedName
+      switch row.type {
+      case "index":
+        if let place = places[table] { tables[place].indexes.append(try row.reading { try $0.index().index }) }
+      case "trigger":
+        let trigger = Trigger(name: row.name, sql: SchemaText(row.sql))
+        if let place = places[table] { tables[place].triggers.append(trigger) }
+        if let place = viewPlaces[table] { views[place].triggers.append(trigger) }
+      default: break
+      }
+    }
+    sort()
+  }
+
+  private mutating func sort() {
+    for place in tables.indices {
+      tables[place].indexes.sort { $0.name < $1.name }
+      tables[place].triggers.sort { $0.name < $1.name }
+    }
+    for place in views.indices { views[place].triggers.sort { $0.name < $1.name } }
+    tables.sort { $0.name < $1.name }
+    views.sort { $0.name < $1.name }
+  }
+
+  /// The folded names of tables in which virtual tables keep their rows.
+  private static func shadows(of rows: [SchemaRow]) -> Set<[UInt8]> {
+    var shadows: Set<[UInt8]> = []
+    for row in rows where row.type == "table" {
+      if let module = row.sql.virtualTableModule { shadows.formUnion(ShadowTables.names(of: row.name, module: module)) }
+    }
+    return shadows
+  }
+}
+
+extension SchemaRow {
+  fileprivate func reading<Value>(_ body: (inout SchemaReader) throws -> Value) throws -> Value {
+    var reader = SchemaReader(sql)
+    do { return try body(&reader) } catch let error as SqlError { throw error.at(table: name) }
+  }
+}

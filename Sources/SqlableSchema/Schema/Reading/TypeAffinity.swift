@@ -1,0 +1,46 @@
+import SqlableCore
+
+/// The affinity that SQLite derives from a declared type.
+package enum TypeAffinity: Hashable {
+  case integer, real, text, blob, numeric
+
+  /// By the words in the type, as SQLite finds them.
+  package init(of type: String) {
+    let name = type.uppercased()
+    func has(_ words: String...) -> Bool { words.contains { name.contains($0) } }
+    self =
+      if has("INT") { .integer } else if has("CHAR", "CLOB", "TEXT") { .text } else if name.isEmpty || has("BLOB") {
+        .blob
+      } else if has("REAL", "FLOA", "DOUB") { .real } else { .numeric }
+  }
+
+  /// Whether two declared types of ordinary tables are the same to SQLite.
+  ///
+  /// A truth value is an integer. Other NUMERIC columns stay apart: they may hold fractions, which a model's integers,
+  /// such as cents, do not.
+  package static func isSame(_ left: String, _ right: String) -> Bool {
+    func affinity(_ type: String) -> TypeAffinity {
+      let affinity = TypeAffinity(of: type)
+      return affinity == .numeric && type.uppercased().hasPrefix("BOOL") ? .integer : affinity
+    }
+    return affinity(left) == affinity(right)
+  }
+
+  /// The value that a column stores for a constant.
+  func stored(_ value: DatabaseValue) -> DatabaseValue {
+    switch (self, value) {
+    case (.text, .integer(let integer)): .text("\(integer)")
+    case (.integer, _), (.numeric, _), (.real, _): number(value)
+    default: value
+    }
+  }
+
+  private func number(_ value: DatabaseValue) -> DatabaseValue {
+    switch value {
+    case .text(let text): Int64(text).map { number(.integer($0)) } ?? Double(text).map { number(.real($0)) } ?? value
+    case .integer(let integer): self == .real ? .real(Double(integer)) : value
+    case .real(let real): self == .real ? value : Int64(exactly: real).map { .integer($0) } ?? value
+    default: value
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import SqlableCore
+
+extension SqlExecutor {
+  /// Returns a table or view of the database with all of its columns, for statements without a model.
+  ///
+  /// ```swift
+  /// let people = try db.table("person")     // PRAGMA table_xinfo("person")
+  /// for var person in try people.read().run(db) {
+  ///   try person.set("full_name", person.get("full_name", as: String.self).uppercased())
+  ///   try people.update(person).run(db)     // UPDATE "person" SET "full_name" = ?, … WHERE "id" = ?
+  /// }
+  /// ```
+  ///
+  /// It knows the primary key and which columns are generated, as they were when it was made. Throws
+  /// `.schema(.missingTable)` if there is none of this name.
+  public func table(_ name: String, file: StaticString = #fileID, line: UInt = #line) throws -> Table {
+    try run(TableReading(name: name), file: file, line: line)
+  }
+}
+
+extension AsyncSqlExecutor {
+  /// Returns a table or view of the database with all of its columns, for statements without a model.
+  public func table(_ name: String, file: StaticString = #fileID, line: UInt = #line) async throws -> Table {
+    try await run(TableReading(name: name), file: file, line: line)
+  }
+}
+
+/// Reads the columns of a table.
+private struct TableReading: Runnable {
+  let name: String
+
+  var sql: String { "PRAGMA main.table_xinfo(\(name.quotedName))" }
+  var isReadOnly: Bool { true }
+
+  func requests() throws -> [SqlRequest] { [SqlRequest(sql: sql, values: [], isReadOnly: true)] }
+
+  func run(_ db: SqliteDatabase) throws -> Table {
+    try db.running { connection in
+      var columns: [UntypedColumn] = []
+      try connection.eachRow(sql) { row in
+        // 1 is a hidden column of a virtual table, 2 and 3 are generated.
+        guard row[6] != "1" else { return }
+        columns.append(
+          UntypedColumn(name: row[1], keyPlace: Int(row[5]) ?? 0, isGenerated: row[6] == "2" || row[6] == "3"))
+      }
+      guard !columns.isEmpty else {
+        throw SqlError(.schema(.missingTable(name)), message: "no such table: \(name)", table: name)
+      }
+      let found = try connection.schema(of: [name.foldedName])[table: name]
+      if found?.keyIsRowid == true, let place = columns.firstIndex(where: { $0.keyPlace > 0 }) {
+        columns[place].isRowid = true
+      }
+      return Table(
+        UntypedTable(name: found?.name ?? name, columns: columns, isWithoutRowid: found?.isWithoutRowid == true))
+    }
+  }
+
+  func run(over transport: some SqlTransport) async throws -> Table {
+    throw SqlError.misuse("the columns of a table are read on a handle or pool")
+  }
+}

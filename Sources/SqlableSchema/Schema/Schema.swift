@@ -1,0 +1,276 @@
+import SqlableCore
+
+/// The tables of a program's models, to compare with a database and to bring it up to them.
+///
+/// ```swift
+/// let schema = Schema(Person.self, Bicycle.self)
+/// try schema.verify(db)                            // throws what differs
+/// let plan = try schema.plan(db)                   // what would mend it
+/// try plan.apply(db)
+/// ```
+///
+/// A value that can be shared; it reads the models' declarations when it is used.
+public struct Schema: Sendable {
+  private(set) var tables: [TableInfo]
+  private(set) var triggers: [Trigger] = []
+
+  public init(_ models: any Sqlable.Type...) { self.init(models) }
+
+  public init(_ models: [any Sqlable.Type]) {
+    func info(_ model: (some Sqlable).Type) -> TableInfo { .unchecked(model) }
+    tables = models.map { info($0) }
+  }
+
+  /// The same schema with another table that has a model's layout.
+  public func adding(_ model: (some Sqlable).Type, named name: String) -> Schema {
+    var schema = self
+    schema.tables.append(TableInfo.unchecked(model).named(name))
+    return schema
+  }
+
+  /// The same schema with a trigger on one of its tables.
+  ///
+  /// ```swift
+  /// let schema = Schema(Bicycle.self, Remark.self).adding(repainted)
+  /// try schema.plan(db).apply(db)     // CREATE TRIGGER "repainted" …, after DROP TRIGGER if it was another
+  /// ```
+  ///
+  /// The trigger is compared with the database's by its text; `createTables(of:)` creates it if it is missing. What the
+  /// schema is used for throws `.misuse` for a trigger that can't be created, on a table that is not in the schema, or
+  /// with the name of another.
+  public func adding(_ trigger: Trigger) -> Schema {
+    var schema = self
+    schema.triggers.append(trigger)
+    return schema
+  }
+
+  /// The triggers of a table, as a database's schema has them.
+  func triggers(of table: TableInfo, for connection: Connection) throws -> [DatabaseSchema.Trigger] {
+    try triggers.filter { $0.table.name.isSameName(as: table.name) }.map {
+      DatabaseSchema.Trigger(name: $0.name, sql: SchemaText(try $0.create(for: connection)))
+    }
+  }
+
+  /// Throws `.misuse` for a model or trigger that contradicts itself or the schema.
+  func check() throws {
+    for table in tables { if let defect = table.defect { throw defect } }
+    for trigger in triggers where !tables.contains(where: { $0.name.isSameName(as: trigger.table.name) }) {
+      throw SqlError.misuse("the trigger \(trigger.name) is on table \(trigger.table.name), which is not in the schema")
+    }
+    if let name = triggers.map(\.name).firstDoubled {
+      throw SqlError.misuse("the schema has two triggers with the same name, \(name)")
+    }
+  }
+
+  /// Returns how the tables of a database differ from the models.
+  ///
+  /// ```swift
+  /// let differences = try schema.differences(db)
+  /// // [bicycle.color: the type is TEXT, and should be INTEGER]
+  /// ```
+  ///
+  /// It also has what is in no model, with ``SchemaDifference/isHarmless`` where the models do not notice it. Other
+  /// tables are left out. It runs in one read; of a remote database the schema alone is read, and compared here. Throws
+  /// `.misuse` for a model that contradicts itself.
+  public func differences(
+    _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
+  ) throws -> [SchemaDifference] {
+    try db.run(SchemaComparison(schema: self), file: file, line: line)
+  }
+
+  /// Returns how the tables of a database differ from the models.
+  public func differences(
+    _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
+  ) async throws -> [SchemaDifference] {
+    try await db.run(SchemaComparison(schema: self), file: file, line: line)
+  }
+
+  /// Throws `.schema(.mismatch)` with every difference between the models and their tables that is not harmless, for
+  /// the start of a service.
+  ///
+  /// ```swift
+  /// try Schema(Person.self, Bicycle.self).verify(db)
+  /// // SqlError.schema: the database differs from the models: bicycle.color: the type is TEXT, and should be INTEGER
+  /// ```
+  ///
+  /// The differences are those of ``differences(_:file:line:)-(SqlExecutor,_,_)``. It changes nothing.
+  public func verify(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws {
+    try Schema.check(differences(db, file: file, line: line))
+  }
+
+  /// Throws `.schema(.mismatch)` with every difference between the models and their tables that is not harmless.
+  public func verify(
+    _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
+  ) async throws {
+    try await Schema.check(differences(db, file: file, line: line))
+  }
+
+  private static func check(_ differences: [SchemaDifference]) throws {
+    let differences = differences.filter { !$0.isHarmless }
+    guard let first = differences.first else { return }
+    let message = "the database differs from the models: " + differences.map(\.description).joined(separator: "; ")
+    throw SqlError(.schema(.mismatch(message)), message: message, table: first.table, column: first.column)
+  }
+}
+
+/// Reads a database's schema and compares it with models.
+struct SchemaComparison: Runnable {
+  let schema: Schema
+
+  var sql: String { SchemaReading().sql }
+  var isReadOnly: Bool { true }
+
+  func requests() throws -> [SqlRequest] { try SchemaReading().requests() }
+
+  func run(_ db: SqliteDatabase) throws -> [SchemaDifference] {
+    try db.running { connection in
+      try schema.check()
+      let found = try connection.schema()
+      return try schema.tables.flatMap { table in
+        let triggers = try schema.triggers(of: table, for: connection)
+        return try SchemaComparison.differences(of: found, from: table, with: triggers, connection)
+      }
+    }
+  }
+
+  func run(over transport: some SqlTransport) async throws -> [SchemaDifference] {
+    try run(await .inMemory(schemaOf: transport))
+  }
+
+  /// How a database differs from a model and the triggers of its table.
+  static func differences(
+    of found: DatabaseSchema, from info: TableInfo, with triggers: [DatabaseSchema.Trigger] = [],
+    _ connection: Connection
+  ) throws -> [SchemaDifference] {
+    let model = try DatabaseSchema(of: info, with: triggers, for: connection)
+    var differences = model.views.compactMap { found.difference(from: $0, connection) }
+    for expected in model.tables {
+      guard let table = found[table: expected.name] else {
+        let view = found.views.first { $0.name.isSameName(as: expected.name) }
+        differences.append(
+          SchemaDifference(
+            expected.name, expected.module == nil ? .table : .fullText, expected: expected.sql, found: view?.sql.text))
+        continue
+      }
+      differences += SchemaComparison.differences(of: table, from: expected, declaredBy: info, in: found)
+    }
+    return differences
+  }
+
+  /// How a table differs from that of a model.
+  ///
+  /// - Parameter schema: The schema of the table.
+  static func differences(
+    of found: DatabaseSchema.Table, from model: DatabaseSchema.Table, declaredBy info: TableInfo,
+    in schema: DatabaseSchema
+  ) -> [SchemaDifference] {
+    found.differences(from: model, in: schema).filter { difference in
+      switch difference.kind {
+      // A unique index is as good as the constraint.
+      case .unique:
+        !difference.isMissing
+          || !model.uniques.contains { $0.sql == difference.expected && found.hasUniqueIndex($0) }
+      // No model can declare it, and a plan keeps it.
+      case .defaultValue: found.foreignDefault(of: difference.column ?? "", besides: model, info) == nil
+      default: true
+      }
+    }.map { $0.marked(in: found, of: model) }
+  }
+}
+
+extension DatabaseSchema.Table {
+  /// The default of a column whose model has none, and could not declare this one; nil for any other.
+  func foreignDefault(of column: String, besides model: DatabaseSchema.Table, _ info: TableInfo) -> SchemaText? {
+    guard let own = self[column: column], let value = own.defaultValue, own.generated == nil,
+      let declared = model[column: column], declared.defaultValue == nil, declared.generated == nil,
+      let type = info.columns.first(where: { $0.name.isSameName(as: column) })?.type
+    else { return nil }
+    return own.hasUndeclarableDefault(for: type) ? value : nil
+  }
+
+  fileprivate func hasUniqueIndex(_ constraint: DatabaseSchema.Unique) -> Bool {
+    constraint.onConflict == nil
+      && indexes.contains { $0.isUnique && $0.condition == nil && $0.terms == constraint.columns }
+  }
+}
+
+extension DatabaseSchema {
+  /// What a model declares: its table, and the full-text index beside it.
+  init(of table: TableInfo, with triggers: [Trigger] = [], for connection: Connection) throws {
+    if let defect = table.defect { throw defect }
+    let definition = TableDefinition(table)
+    if let view = table.view {
+      views.append(View(name: table.name, sql: SchemaText(try definition.create(view, for: connection))))
+      return
+    }
+    if table.fullText?.isExternal != false {
+      var reader = SchemaReader(try definition.createTable(for: connection))
+      var declared = try reader.table()
+      declared.indexes = try table.indexes.map { index in
+        var reader = SchemaReader(try definition.create(index, for: connection))
+        return try reader.index().index
+      }
+      for trigger in table.fullText.map({ FullTextDefinition($0).triggers() }) ?? [] {
+        declared.triggers.append(Trigger(name: trigger.name, sql: SchemaText(trigger.sql)))
+      }
+      declared.triggers += triggers
+      tables.append(declared)
+    }
+    if let fullText = table.fullText {
+      var reader = SchemaReader(FullTextDefinition(fullText).createTable())
+      tables.append(try reader.table())
+    }
+  }
+}
+
+extension DatabaseSchema {
+  /// How the view of a name differs from a model's; nil if it does not.
+  fileprivate func difference(from model: View, _ connection: Connection) -> SchemaDifference? {
+    let view = views.first { $0.name.isSameName(as: model.name) }
+    if let view, connection.isSame(view, as: model) { return nil }
+    return SchemaDifference(
+      model.name, .view, name: model.name, expected: model.sql.text,
+      found: view?.sql.text ?? self[table: model.name]?.sql)
+  }
+}
+
+extension Connection {
+  /// Whether a view of the database is a model's: it may take the names of its columns from its query.
+  func isSame(_ view: DatabaseSchema.View, as model: DatabaseSchema.View) -> Bool {
+    if view.sql == model.sql { return true }
+    guard let own = view.parts, let other = model.parts, own.columns == nil, own.query == other.query else {
+      return false
+    }
+    var columns: [SchemaText] = []
+    // A view of what is not there has no columns.
+    try? eachRow("PRAGMA main.table_xinfo(\(view.name.quotedName))") { columns.append(SchemaText(name: $0[1])) }
+    return columns == other.columns
+  }
+}
+
+extension Schema {
+  /// The tables in an order in which each comes after those to which its foreign keys refer; those that refer to each
+  /// other are in the order in which they are given.
+  static func ordered(_ tables: [TableInfo]) -> [TableInfo] {
+    var (ordered, visited): ([TableInfo], Set<[UInt8]>) = ([], [])
+    func add(_ table: TableInfo) {
+      guard visited.insert(table.name.foldedName).inserted else { return }
+      for parent in table.parents {
+        if let table = tables.first(where: { $0.name.isSameName(as: parent) }) { add(table) }
+      }
+      ordered.append(table)
+    }
+    // A view may read any table, and a view before it.
+    tables.filter { $0.view == nil }.forEach(add)
+    tables.filter { $0.view != nil }.forEach(add)
+    return ordered
+  }
+}
+
+extension TableInfo {
+  /// The names of the tables to which its foreign keys refer.
+  fileprivate var parents: [String] {
+    columns.flatMap { $0.definition.options.foreignKeys.map { $0.table() } }
+      + constraints.foreignKeys.map { $0.reference.table() }
+  }
+}

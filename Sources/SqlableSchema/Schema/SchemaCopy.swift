@@ -1,0 +1,53 @@
+import CSqlableSQLite
+import SqlableCore
+
+/// An in-memory copy of a database's schema, without rows, for testing indexes and changes of the schema.
+package struct SchemaCopy {
+  package let connection: Connection
+
+  /// - Parameter isOfFile: Whether it has the triggers, and nothing that is temporary; otherwise what a query can read.
+  package init(of original: Connection, functions: FunctionRegistry?, isOfFile: Bool = false) throws {
+    connection = try Connection(
+      path: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, label: original.label,
+      cacheCapacity: 0)
+    try functions?.apply(to: connection)
+    var (virtual, others): ([String], [String]) = ([], [])
+    // A program may replace LIKE and every function, so the texts are filtered in Swift.
+    let temporary = isOfFile ? "" : "UNION ALL SELECT type, sql, rowid FROM temp.sqlite_schema"
+    try original.eachRow(
+      """
+      SELECT sql, type FROM (SELECT type, sql, rowid AS place FROM main.sqlite_schema \(temporary))
+      WHERE sql IS NOT NULL ORDER BY type = 'trigger', type = 'index', place
+      """
+    ) { row in
+      if row[1] == "trigger", !isOfFile { return }
+      if row[0].virtualTableModule != nil {
+        virtual.append(row[0])
+      } else if !row[0].foldedName.starts(with: "create table sqlite_".utf8) {
+        others.append(row[0])
+      }
+    }
+    // Tables before what depends on them; shadow tables are created with their virtual table.
+    let statements = virtual + others
+    for statement in statements {
+      // A statement that fails here, because a module is missing or the table exists already, creates nothing that is
+      // scanned.
+      _ = try? connection.pragma(statement)
+    }
+    try copyStatistics(from: original)
+  }
+
+  /// Copies the statistics of ANALYZE, if it ever ran: the planner uses them.
+  private func copyStatistics(from original: Connection) throws {
+    var rows: [[String]] = []
+    try? original.eachRow(
+      "SELECT tbl, idx, stat, tbl IS NULL, idx IS NULL, stat IS NULL FROM main.sqlite_stat1"
+    ) { row in
+      rows.append((0..<3).map { row[$0 + 3] == "1" ? "NULL" : row[$0].quotedText })
+    }
+    guard !rows.isEmpty else { return }
+    try connection.pragma("ANALYZE main")
+    for row in rows { try connection.pragma("INSERT INTO main.sqlite_stat1 VALUES (\(row.joined(separator: ", ")))") }
+    try connection.pragma("ANALYZE main.sqlite_schema")
+  }
+}

@@ -1,0 +1,297 @@
+import SqlableCore
+
+/// A difference between a model and its table, or between two schemas.
+///
+/// ```swift
+/// for difference in try Schema(Bicycle.self, Person.self).differences(db) { print(difference) }
+/// // bicycle.color: the type is TEXT, and should be INTEGER
+/// // bicycle: the index bicycle_name is missing
+/// ```
+public struct SchemaDifference: Sendable, Hashable, Codable {
+  public let table: String
+  /// The column, if it is one of a column.
+  public let column: String?
+  public let kind: Kind
+  /// The name of the index or trigger that differs.
+  public let name: String?
+  /// What it should be; nil for something that should not be there.
+  public let expected: String?
+  /// What it is; nil for something that is missing.
+  public let found: String?
+  /// Whether the database has something that is in no model, and of which a program with the models takes no notice: a
+  /// table or view of its own, a column that may be NULL or has a default, an index that is not unique, a trigger.
+  public internal(set) var isHarmless = false
+
+  init(
+    _ table: String, column: String? = nil, _ kind: Kind, name: String? = nil, expected: String?, found: String?
+  ) {
+    (self.table, self.column, self.kind, self.name) = (table, column, kind, name)
+    (self.expected, self.found) = (expected, found)
+  }
+
+  /// What differs.
+  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+    case table, column, type, notNull, defaultValue, collation, generated, primaryKey, unique, check, foreignKey
+    case index, trigger, view, strict, withoutRowid, fullText
+  }
+
+  /// Whether something of the database is in no model.
+  public var isExtra: Bool { expected == nil && kind.isThing }
+
+  /// Whether something of a model is not in the database.
+  public var isMissing: Bool { found == nil && kind.isThing }
+
+  fileprivate var harmless: SchemaDifference {
+    var difference = self
+    difference.isHarmless = true
+    return difference
+  }
+
+  /// The same, marked as harmless if it is, in a table that has more than its model.
+  func marked(in table: DatabaseSchema.Table, of model: DatabaseSchema.Table) -> SchemaDifference {
+    guard isExtra else { return self }
+    var difference = self
+    difference.isHarmless =
+      switch kind {
+      case .column:
+        column.flatMap { table[column: $0] }.map {
+          !$0.isNotNull || $0.defaultValue != nil || $0.generated != nil
+        } ?? false
+      case .index:
+        table.indexes.first { $0.name.isSameName(as: name ?? "") }.map {
+          !$0.isUnique || model.repeatsUniqueness($0)
+        } ?? true
+      case .trigger: true
+      default: false
+      }
+    return difference
+  }
+}
+
+extension SchemaDifference.Kind {
+  /// Whether it is there or not; the others are properties, of which one may be that there is none.
+  fileprivate var isThing: Bool {
+    switch self {
+    case .table, .column, .unique, .check, .foreignKey, .index, .trigger, .view, .fullText: true
+    default: false
+    }
+  }
+
+  fileprivate var words: String {
+    switch self {
+    case .notNull: "NOT NULL"
+    case .defaultValue: "default"
+    case .generated: "generated expression"
+    case .primaryKey: "primary key"
+    case .foreignKey: "foreign key"
+    case .strict: "option STRICT"
+    case .withoutRowid: "option WITHOUT ROWID"
+    case .fullText: "full-text index"
+    default: rawValue
+    }
+  }
+}
+
+extension SchemaDifference: CustomStringConvertible {
+  /// `bicycle.color: the type is TEXT, and should be INTEGER`
+  public var description: String {
+    let place = column.map { "\(table).\($0)" } ?? table
+    let words = ["the", kind.words] + (name.map { [$0] } ?? [])
+    let subject = isWhole ? "it" : words.joined(separator: " ")
+    let rest =
+      switch (expected, found) {
+      case (_, nil) where kind.isThing: "\(subject) is missing" + (isWhole || name != nil ? "" : ": \(expected ?? "")")
+      case (nil, _) where kind.isThing: "\(subject) is extra" + (isWhole || name != nil ? "" : ": \(found ?? "")")
+      case (_, let found?) where kind == .table: "it is \(found), and should be a table"
+      default: "\(subject) is \(found ?? "not there"), and should be \(expected ?? "left out")"
+      }
+    return "\(place): \(rest)"
+  }
+
+  /// Whether it is one of what its place names.
+  private var isWhole: Bool { kind == .table || kind == .column || kind == .view }
+}
+
+// MARK: Comparing
+
+extension DatabaseSchema {
+  /// Returns what differs from another schema: `expected` is the other's, `found` this one's.
+  ///
+  /// The order of columns, the names of constraints, and whether a single column's constraint stands beside the column
+  /// or behind all of them make no difference.
+  public func differences(from other: DatabaseSchema) -> [SchemaDifference] {
+    var differences: [SchemaDifference] = []
+    for expected in other.tables {
+      if let found = self[table: expected.name] {
+        differences += found.differences(from: expected, in: self).map { $0.marked(in: found, of: expected) }
+      } else {
+        differences.append(.init(expected.name, .table, expected: expected.sql, found: nil))
+      }
+    }
+    for found in tables where other[table: found.name] == nil {
+      differences.append(.init(found.name, .table, expected: nil, found: found.sql).harmless)
+    }
+    for expected in other.views {
+      let found = views.first { $0.name.isSameName(as: expected.name) }
+      if found?.sql != expected.sql {
+        differences.append(.init(expected.name, .view, expected: expected.sql.text, found: found?.sql.text))
+      }
+      differences += Table.triggers(expected.triggers, found?.triggers ?? [], of: expected.name)
+    }
+    for found in views where !other.views.contains(where: { $0.name.isSameName(as: found.name) }) {
+      differences.append(.init(found.name, .view, expected: nil, found: found.sql.text).harmless)
+    }
+    return differences
+  }
+}
+
+extension DatabaseSchema.Table {
+  /// What differs from another table.
+  ///
+  /// - Parameter schema: The schema of the table, with those to which its foreign keys refer.
+  func differences(from other: DatabaseSchema.Table, in schema: DatabaseSchema?) -> [SchemaDifference] {
+    guard self != other else { return [] }
+    var differences: [SchemaDifference] = []
+    func note(
+      _ kind: SchemaDifference.Kind, _ expected: String?, _ found: String?, column: String? = nil, name: String? = nil
+    ) {
+      differences.append(
+        SchemaDifference(self.name, column: column, kind, name: name, expected: expected, found: found))
+    }
+    for column in other.columns {
+      if let own = self[column: column.name] {
+        if !hasSameType(own, as: column, of: other) { note(.type, column.type.text, own.type.text, column: own.name) }
+        for (kind, expected, found) in own.differences(from: column) {
+          if kind == .notNull, isKey(own.name), other.isKey(own.name) { continue }
+          note(kind, expected, found, column: own.name)
+        }
+      } else {
+        note(.column, column.type.text, nil, column: column.name)
+      }
+    }
+    for column in columns where other[column: column.name] == nil {
+      note(.column, nil, column.type.text, column: column.name)
+    }
+    if module != other.module, module.map({ own in other.module.map(own.isSameModule) ?? false }) != true {
+      note(.table, other.sql, sql)
+    }
+    if isStrict != other.isStrict { note(.strict, other.isStrict.word, isStrict.word) }
+    if isWithoutRowid != other.isWithoutRowid { note(.withoutRowid, other.isWithoutRowid.word, isWithoutRowid.word) }
+    if primaryKey != other.primaryKey { note(.primaryKey, other.primaryKey?.sql, primaryKey?.sql) }
+    differences += constraints(.unique, of: other, \.uniques, ==)
+    differences += constraints(.check, of: other, \.checks, ==)
+    differences += constraints(.foreignKey, of: other, \.foreignKeys) { $0.isSame(as: $1, in: schema) }
+    for index in other.indexes {
+      let own = indexes.first { $0.name.isSameName(as: index.name) }
+      if own.map({ !$0.isSame(as: index) }) ?? true { note(.index, index.sql, own?.sql, name: index.name) }
+    }
+    for index in indexes where !other.indexes.contains(where: { $0.name.isSameName(as: index.name) }) {
+      note(.index, nil, index.sql, name: index.name)
+    }
+    return differences + DatabaseSchema.Table.triggers(other.triggers, triggers, of: name)
+  }
+
+  private func constraints<Constraint: SchemaConstraint>(
+    _ kind: SchemaDifference.Kind, of other: DatabaseSchema.Table, _ list: (DatabaseSchema.Table) -> [Constraint],
+    _ isSame: (Constraint, Constraint) -> Bool
+  ) -> [SchemaDifference] {
+    let (expected, found) = (list(other), list(self))
+    let missing = expected.filter { constraint in !found.contains { isSame(constraint, $0) } }
+    let extra = found.filter { constraint in !expected.contains { isSame(constraint, $0) } }
+    return missing.map { SchemaDifference(name, kind, expected: $0.sql, found: nil) }
+      + extra.map { SchemaDifference(name, kind, expected: nil, found: $0.sql) }
+  }
+
+  fileprivate static func triggers(
+    _ expected: [DatabaseSchema.Trigger], _ found: [DatabaseSchema.Trigger], of table: String
+  ) -> [SchemaDifference] {
+    let missing = expected.compactMap { trigger -> SchemaDifference? in
+      let own = found.first { $0.name.isSameName(as: trigger.name) }
+      guard own?.sql != trigger.sql else { return nil }
+      return SchemaDifference(table, .trigger, name: trigger.name, expected: trigger.sql.text, found: own?.sql.text)
+    }
+    let extra = found.filter { trigger in !expected.contains { $0.name.isSameName(as: trigger.name) } }
+    return missing
+      + extra.map { SchemaDifference(table, .trigger, name: $0.name, expected: nil, found: $0.sql.text) }
+  }
+}
+
+extension DatabaseSchema.Column {
+  fileprivate func differences(
+    from other: DatabaseSchema.Column
+  ) -> [(kind: SchemaDifference.Kind, expected: String?, found: String?)] {
+    var differences: [(SchemaDifference.Kind, String?, String?)] = []
+    if isNotNull != other.isNotNull || notNullConflict != other.notNullConflict {
+      differences.append((.notNull, other.notNullWords, notNullWords))
+    }
+    if !hasSameDefault(as: other) {
+      differences.append((.defaultValue, other.defaultValue?.text, defaultValue?.text))
+    }
+    if collation != other.collation {
+      differences.append((.collation, other.collation?.text ?? "BINARY", collation?.text ?? "BINARY"))
+    }
+    if generated != other.generated { differences.append((.generated, other.generated?.sql, generated?.sql)) }
+    return differences
+  }
+}
+
+extension DatabaseSchema.Column {
+  fileprivate var notNullWords: String { isNotNull.word + (notNullConflict.map { " ON CONFLICT \($0)" } ?? "") }
+}
+
+extension DatabaseSchema.Index {
+  /// Whether it is over the same terms. The name is not compared.
+  func isSame(as other: DatabaseSchema.Index) -> Bool {
+    terms == other.terms && isUnique == other.isUnique && condition == other.condition
+  }
+}
+
+extension Bool {
+  fileprivate var word: String { self ? "set" : "not set" }
+}
+
+// MARK: As SQL
+
+/// A constraint of a table, which has a text.
+protocol SchemaConstraint: Equatable {
+  var sql: String { get }
+}
+
+extension DatabaseSchema.Term {
+  var sql: String {
+    expression.text + (collation.map { " COLLATE \($0)" } ?? "") + (isDescending ? " DESC" : "")
+  }
+}
+
+extension [DatabaseSchema.Term] {
+  fileprivate var sql: String { "(\(map(\.sql).joined(separator: ", ")))" }
+}
+
+extension DatabaseSchema.PrimaryKey: SchemaConstraint {
+  package var sql: String {
+    "PRIMARY KEY \(columns.sql)" + (isAutoincrement ? " AUTOINCREMENT" : "")
+      + (onConflict.map { " ON CONFLICT \($0)" } ?? "")
+  }
+}
+
+extension DatabaseSchema.Unique: SchemaConstraint {
+  package var sql: String { "UNIQUE \(columns.sql)" + (onConflict.map { " ON CONFLICT \($0)" } ?? "") }
+}
+
+extension DatabaseSchema.Check: SchemaConstraint {
+  var sql: String { "CHECK (\(expression))" }
+}
+
+extension DatabaseSchema.ForeignKey: SchemaConstraint {
+  package var sql: String {
+    let list = { (names: [SchemaText]) in "(\(names.map(\.text).joined(separator: ", ")))" }
+    return "FOREIGN KEY \(list(columns)) REFERENCES \(table)" + (references.isEmpty ? "" : " \(list(references))")
+      + (onDelete == .noAction ? "" : " ON DELETE \(onDelete.rawValue)")
+      + (onUpdate == .noAction ? "" : " ON UPDATE \(onUpdate.rawValue)")
+      + (isDeferred ? " DEFERRABLE INITIALLY DEFERRED" : "")
+  }
+}
+
+extension DatabaseSchema.Column.Generated {
+  fileprivate var sql: String { "(\(expression)) \(isStored ? "STORED" : "VIRTUAL")" }
+}

@@ -1,0 +1,189 @@
+import SqlableCore
+
+/// A statement that creates a trigger: changes that SQLite makes with each row that others change.
+///
+/// ```swift
+/// let trigger = Trigger(
+///   "bicycle_sold", after: .update(of: Bicycle.ownerId), on: Bicycle.self,
+///   when: Bicycle.ownerId.new != Bicycle.ownerId.old,
+///   run: Sale.insert(Sale.bicycleId, Sale.price, from: Bicycle.select(Bicycle.id, Bicycle.price)
+///     .filter(Bicycle.id == Bicycle.id.new)))
+/// try trigger.ifNotExists().run(db)
+/// // CREATE TRIGGER IF NOT EXISTS "bicycle_sold" AFTER UPDATE OF "owner_id" ON "bicycle" FOR EACH ROW
+/// //   WHEN "new"."owner_id" <> "old"."owner_id" BEGIN INSERT INTO "sale" … ; END
+/// ```
+///
+/// It runs with every change of its table, also those of other programs, and in the change's transaction: an error in
+/// it undoes the change. Its condition and statements use ``Column/old`` and ``Column/new``; values in them become
+/// literals. ``Drop/trigger(_:)`` drops it.
+///
+/// Running it throws `.misuse` for a parameter, a statement of structs, one that returns rows, and a view;
+/// `.schema` for a column that is not there; and `.sql` if there is a trigger of its name.
+public struct Trigger: Sendable, Hashable {
+  @ByBytes private var givenName: String?
+  private let time: Time
+  private let event: Event
+  unowned(unsafe) let table: TableInfo
+  private let condition: SqlExpression?
+  private let trees: [StatementTree]
+  private var isLenient = false
+
+  private enum Time: String {
+    case before, after
+  }
+
+  /// What fires a trigger.
+  public struct Event: Sendable, Hashable {
+    fileprivate enum Kind: String {
+      case insert, update, delete
+    }
+
+    fileprivate let kind: Kind
+    fileprivate var columns: [ColumnReference] = []
+
+    public static let insert = Event(kind: .insert)
+    public static let update = Event(kind: .update)
+    public static let delete = Event(kind: .delete)
+
+    /// An update that sets one of these columns, also to the value that it has.
+    public static func update(of columns: any ColumnConvertible...) -> Event {
+      Event(kind: .update, columns: columns.map { ColumnReference($0.column) })
+    }
+
+    fileprivate var rows: [TriggerRow] {
+      switch kind {
+      case .insert: [.new]
+      case .update: [.old, .new]
+      case .delete: [.old]
+      }
+    }
+  }
+
+  /// A trigger that runs its statements after a row is changed.
+  ///
+  /// `table` is the table, if it is not the model's own. A row for which the condition is false or NULL fires nothing.
+  public init<Model: Sqlable, each Target: Sqlable, each Output>(
+    _ name: String, after event: Event, on model: Model.Type, in table: String? = nil,
+    when condition: (any SqlCondition)? = nil, run statement: repeat Statement<each Target, each Output>
+  ) {
+    var trees: [StatementTree] = []
+    for statement in repeat each statement { trees.append(statement.tree) }
+    self.init(name, .after, event, TableInfo.unchecked(model), table, condition?.expression, trees)
+  }
+
+  /// A trigger that runs its statements before a row is changed. What it does to that row itself is undefined in
+  /// SQLite.
+  public init<Model: Sqlable, each Target: Sqlable, each Output>(
+    _ name: String, before event: Event, on model: Model.Type, in table: String? = nil,
+    when condition: (any SqlCondition)? = nil, run statement: repeat Statement<each Target, each Output>
+  ) {
+    var trees: [StatementTree] = []
+    for statement in repeat each statement { trees.append(statement.tree) }
+    self.init(name, .before, event, TableInfo.unchecked(model), table, condition?.expression, trees)
+  }
+
+  private init(
+    _ name: String, _ time: Time, _ event: Event, _ model: TableInfo, _ table: String?, _ condition: SqlExpression?,
+    _ trees: [StatementTree]
+  ) {
+    givenName = name
+    (self.time, self.event, self.condition, self.trees) = (time, event, condition, trees)
+    self.table = table.map(model.named) ?? model
+  }
+
+  public var name: String { givenName ?? "" }
+
+  /// The same statement, which does nothing if there is a trigger of its name, even another one.
+  public func ifNotExists() -> Trigger {
+    var trigger = self
+    trigger.isLenient = true
+    return trigger
+  }
+
+  public static func == (left: Trigger, right: Trigger) -> Bool {
+    left._givenName == right._givenName && left.time == right.time && left.event == right.event
+      && left.table === right.table && left.condition == right.condition && left.trees == right.trees
+      && left.isLenient == right.isLenient
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(givenName)
+    hasher.combine(event)
+    hasher.combine(trees)
+  }
+}
+
+extension Trigger: Runnable {
+  public var sql: String { (try? text()) ?? "" }
+  public var isReadOnly: Bool { false }
+
+  public func requests() throws -> [SqlRequest] { [SqlRequest(sql: try text(), values: [], isReadOnly: false)] }
+
+  public func run(_ db: SqliteDatabase) throws {
+    try db.running { connection in
+      try db.execute(SQL(verbatim: try create(for: connection, isLenient: isLenient)))
+    }
+  }
+
+  public func run(over transport: some SqlTransport) async throws {
+    _ = try await transport.answers(to: requests())
+  }
+
+  /// `connection` finds the literals for numbers.
+  func create(for connection: Connection, isLenient: Bool = false) throws -> String {
+    try text(isLenient: isLenient) { try connection.literal($0, isConstant: false) }
+  }
+
+  private func text() throws -> String {
+    try text(isLenient: isLenient) { $0.isFinite ? "\($0)" : $0 > 0 ? "9e999" : "(-9e999)" }
+  }
+
+  /// - Parameter real: Spells a number so that SQLite reads it exactly.
+  private func text(isLenient: Bool, real: (Double) throws -> String) throws -> String {
+    try check()
+    let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: .literal))
+    let scope = try Scope(triggeredBy: table, event.rows)
+    var head = "CREATE TRIGGER \(isLenient ? "IF NOT EXISTS " : "")\(name.quotedName) \(time.rawValue.uppercased())"
+    head += " \(event.kind.rawValue.uppercased())"
+    if !event.columns.isEmpty {
+      let names = try event.columns.map { column in
+        guard table.position(of: column) != nil else { throw scope.missing(column) }
+        return column.name.quotedName
+      }
+      head += " OF " + names.joined(separator: ", ")
+    }
+    sql.append(text: head + " ON ")
+    sql.append(table)
+    sql.append(" FOR EACH ROW ")
+    if let condition {
+      sql.append("WHEN ")
+      try Renderer(scope, sql: sql, parameters: parameters).write(condition)
+      sql.append(" ")
+    }
+    sql.append("BEGIN ")
+    for tree in trees {
+      try StatementWriter(table: tree.table, sql: sql, parameters: parameters, outer: scope).write(tree)
+      sql.append("; ")
+    }
+    sql.append("END")
+    guard parameters.firstPlaceholder == nil else { throw wrong("has a parameter, which only a statement can have") }
+    return try StatementWithValues(sql: sql.text, parameters: parameters).withLiterals(real: real)
+  }
+
+  private func check() throws {
+    if let defect = table.defect { throw defect }
+    guard !name.isEmpty, !name.utf8.contains(0) else { throw wrong("has an empty name, or one with a NUL byte") }
+    guard table.view == nil else { throw wrong("is on a view, which can't be changed") }
+    guard table.fullText?.isExternal != false else { throw wrong("is on a full-text table, where SQLite allows none") }
+    guard !trees.isEmpty else { throw wrong("has no statements") }
+    for tree in trees {
+      guard tree.changesRows else { throw wrong("reads rows, which no caller gets") }
+      guard !tree.takesRows else { throw wrong("can't have a statement of structs: insert the rows of a query") }
+      guard tree.returned == nil else { throw wrong("can't have RETURNING") }
+    }
+  }
+
+  private func wrong(_ message: String) -> SqlError {
+    SqlError.misuse("the trigger \(name) \(message)").at(table: table.name)
+  }
+}

@@ -1,0 +1,147 @@
+import SqlableCore
+
+extension SqliteDatabase {
+  /// Creates the model's own full-text table unless it exists as declared. Returns whether it did.
+  package func createFullTextTable(_ table: FullTextTable) throws -> Bool {
+    let sql = FullTextDefinition(table).createTable()
+    guard let current = try schemaText(of: table.name) else {
+      try checkHasFullText()
+      try execute(SQL(verbatim: sql))
+      return true
+    }
+    guard current.isExactly(sql) else {
+      throw mismatch(
+        "table \(table.name) exists, but differs from the model's full-text table; FTS5 can't change it",
+        table)
+    }
+    return false
+  }
+
+  /// Creates a table's full-text index and its triggers, or recreates them if they differ from the model's declaration.
+  /// Returns whether it did.
+  package func createFullTextIndex(_ table: FullTextTable, isNewTable: Bool) throws -> Bool {
+    let definition = FullTextDefinition(table)
+    let (sql, triggers) = (definition.createTable(), definition.triggers())
+    if !isNewTable { try checkKeyIsRowid(table) }
+    let current = try schemaText(of: table.name)
+    let areTriggersThere = try triggers.allSatisfy { try schemaText(of: $0.name)?.isExactly($0.sql) == true }
+    let isCurrent = current?.isExactly(sql) == true
+    if isCurrent, areTriggersThere { return false }
+    guard current == nil || isOwnIndex(current, table) else { throw isTaken(table.name, table) }
+    try checkHasFullText()
+    for trigger in triggers {
+      // A program may replace any SQL function, so Swift searches the text.
+      let found = try query(
+        "SELECT type, sql FROM main.sqlite_schema WHERE name = \(trigger.name) COLLATE NOCASE",
+        as: String.self, String?.self)
+      guard !found.isEmpty else { continue }
+      let isOwn = found.allSatisfy { type, sql in
+        type.isExactly("trigger") && sql?.suffix(after: table.quotedName) != nil
+      }
+      guard isOwn else { throw isTaken(trigger.name, table) }
+      try execute(SQL(verbatim: "DROP TRIGGER \(trigger.name.quotedName)"))
+    }
+    if !isCurrent {
+      if current != nil { try execute(SQL(verbatim: "DROP TABLE \(table.quotedName)")) }
+      try execute(SQL(verbatim: sql))
+    }
+    for trigger in triggers { try execute(SQL(verbatim: trigger.sql)) }
+    // Without its triggers it may have missed changes, and an index may be left over from a dropped table.
+    if !isNewTable || current != nil { try run("rebuild", on: table) }
+    return true
+  }
+
+  /// Throws if SQL created the table with a key that is not the rowid: `INT` in place of `INTEGER`, or descending.
+  private func checkKeyIsRowid(_ table: FullTextTable) throws {
+    guard case .external(let content, let key) = table.content, try openConnection().hasKeyIndex(of: content, in: nil)
+    else { return }
+    throw mismatch(
+      "the key \(key) of table \(content) is not its rowid, which full-text index \(table.name) needs; "
+        + "a plan can make it INTEGER PRIMARY KEY", table)
+  }
+
+  private func schemaText(of name: String) throws -> String? {
+    try query(
+      """
+      SELECT CASE WHEN sql IS NULL THEN '' ELSE sql END FROM main.sqlite_schema
+      WHERE name = \(name) COLLATE NOCASE
+      """, as: String.self
+    ).first
+  }
+
+  /// Whether the SQL creates a full-text index of the same table, with any columns and options.
+  private func isOwnIndex(_ sql: String?, _ table: FullTextTable) -> Bool {
+    guard let sql, case .external(let content, _) = table.content else { return false }
+    return sql.begins(with: "CREATE VIRTUAL TABLE \(table.quotedName) USING fts5(")
+      && sql.suffix(after: "content = \(content.quotedText), ") != nil
+  }
+
+  private func checkHasFullText() throws {
+    guard try openConnection().fullTextAPI != nil else { throw SqlError.withoutFullText }
+  }
+
+  private func isTaken(_ name: String, _ table: FullTextTable) -> SqlError {
+    mismatch("full-text index \(table.name) needs the name \(name), which is taken; give the index another name", table)
+  }
+
+  private func mismatch(_ message: String, _ table: FullTextTable) -> SqlError {
+    SqlError(.schema(.mismatch(message)), message: message, table: table.name, label: configuration.label)
+  }
+
+  // MARK: Maintenance
+
+  /// Rebuilds the full-text index of a model from the stored text.
+  ///
+  /// ```swift
+  /// try db.rebuildFullText(Article.self)     // INSERT INTO "article_fulltext" ("article_fulltext") VALUES ('rebuild')
+  /// ```
+  ///
+  /// Call it for an index that another program has not kept up to date, and after changing a custom tokenizer. Throws
+  /// `.misuse` for a model without full-text search or without stored text. `tableName` is the table, if it is not the
+  /// model's own.
+  public func rebuildFullText(_ model: (some Sqlable).Type, in tableName: String? = nil) throws {
+    let table = try fullText(of: model, tableName)
+    guard table.content != .none else {
+      throw misuse("full-text table \(table.name) stores no text to rebuild its index from")
+    }
+    try run("rebuild", on: table)
+  }
+
+  /// Merges the segments of the model's full-text index into one, which is slow but makes searching faster.
+  ///
+  /// `INSERT INTO "article_fulltext" ("article_fulltext") VALUES ('optimize')`
+  public func optimizeFullText(_ model: (some Sqlable).Type, in tableName: String? = nil) throws {
+    try run("optimize", on: try fullText(of: model, tableName))
+  }
+
+  /// Checks whether the model's full-text index is intact and consistent with the stored text.
+  ///
+  /// `INSERT INTO "article_fulltext" ("article_fulltext", "rank") VALUES ('integrity-check', 1)`
+  ///
+  /// It reads the whole table while holding the write lock. If it returns false, call ``rebuildFullText(_:in:)``.
+  /// Without stored text it checks only the index itself.
+  public func isFullTextIntact(_ model: (some Sqlable).Type, in tableName: String? = nil) throws -> Bool {
+    let table = try fullText(of: model, tableName)
+    do {
+      try run("integrity-check", on: table, isComparing: table.isExternal)
+      return true
+    } catch let error as SqlError where error.kind == .corrupt && error.extendedCode == 267 {
+      // SQLITE_CORRUPT_VTAB: the index is corrupt, not the database file.
+      return false
+    }
+  }
+
+  private func fullText(of model: (some Sqlable).Type, _ tableName: String?) throws -> FullTextTable {
+    let table = try TableInfo.of(model, named: tableName ?? TableInfo.of(model).name)
+    guard let fullText = table.fullText else {
+      throw misuse("the model of table \(table.name) has no full-text search").at(table: table.name)
+    }
+    return fullText
+  }
+
+  private func run(_ command: String, on table: FullTextTable, isComparing: Bool = false) throws {
+    let (name, rank) = (table.quotedName, isComparing ? ", \"rank\"" : "")
+    let value = isComparing ? ", 1" : ""
+    try execute(SQL(verbatim: "INSERT INTO main.\(name) (\(name)\(rank)) VALUES ('\(command)'\(value))"))
+  }
+}

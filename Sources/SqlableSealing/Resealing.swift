@@ -1,0 +1,215 @@
+#if Crypto
+import FoundationEssentials
+import SqlableCore
+import SqlablePool
+import SqlableQueries
+import SqlableSchema
+
+/// How far a rotation of keys has come.
+public struct ResealProgress: Sendable, Hashable {
+  /// How many rows it has read.
+  public internal(set) var rows = 0
+  /// How many values were sealed anew.
+  public internal(set) var resealed = 0
+  /// Whether the last row was reached.
+  public internal(set) var isDone = false
+}
+
+extension SqliteDatabase {
+  /// Seals the values of a column anew with the ring's current key, in transactions of some rows.
+  ///
+  /// ```swift
+  /// let keys = try KeyRing(newKey, older: [oldKey])
+  /// try db.reseal(Patient.diagnosis, with: keys) { progress in print(progress.rows) }
+  /// // SELECT rowid, "diagnosis" FROM "patient" WHERE (rowid) > (?) ORDER BY rowid LIMIT 500
+  /// // UPDATE "patient" SET "diagnosis" = ? WHERE (rowid) = (?)
+  /// ```
+  ///
+  /// Rows come in the order of the rowid, or of the primary key without one. A value that the current key has sealed
+  /// stays as it is, so a rotation that was stopped, by an error or a crash, goes on if it is called again. A value of
+  /// the other form, ``Sealed`` or ``Sealed/Deterministic``, gets that of the column; NULL stays. Triggers run, and
+  /// observers see updates. Once it is done no row needs an older key: those of backups do.
+  ///
+  /// Throws as opening does, with table, column and row, and `.misuse` for fewer than one row; the transactions before
+  /// stay done. Inside a transaction everything belongs to that one.
+  ///
+  /// - Parameters:
+  ///   - rows: How many rows a transaction reads.
+  ///   - place: The earlier names of the column and its table, to which values may be bound.
+  ///   - progress: Called after each transaction; if it throws, the rotation ends.
+  @discardableResult
+  public func reseal<Model, Value: SealedCell>(
+    _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from place: SealedPlace? = nil,
+    progress: (ResealProgress) throws -> Void = { _ in }
+  ) throws -> ResealProgress {
+    try ResealRun(column, keys, rows, place).all(progress) { run in try transaction { db in try run.next(db) } }
+  }
+}
+
+extension SqlitePool {
+  /// Seals the values of a column anew with the ring's current key. Other writes take their turns between its
+  /// transactions; see ``SqliteDatabase/reseal(_:with:rows:from:progress:)``. Blocks the thread.
+  @discardableResult
+  public func reseal<Model, Value: SealedCell>(
+    _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from place: SealedPlace? = nil,
+    file: StaticString = #fileID, line: UInt = #line, progress: (ResealProgress) throws -> Void = { _ in }
+  ) throws -> ResealProgress {
+    try ResealRun(column, keys, rows, place).all(progress) { run in
+      try transaction(file: file, line: line) { db in try run.next(db) }
+    }
+  }
+
+  /// Seals the values of a column anew with the ring's current key, without blocking the thread; `progress` should not
+  /// block it either.
+  ///
+  /// Throws `CancellationError` if the task is cancelled; the transactions before stay done.
+  @discardableResult
+  public func reseal<Model, Value: SealedCell>(
+    _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from place: SealedPlace? = nil,
+    file: StaticString = #fileID, line: UInt = #line, progress: @Sendable (ResealProgress) throws -> Void = { _ in }
+  ) async throws -> ResealProgress {
+    var run = try ResealRun(column, keys, rows, place)
+    while !run.progress.isDone {
+      run = try await transaction(file: file, line: line) { [run] db in try run.next(db) }
+      try progress(run.progress)
+    }
+    return run.progress
+  }
+}
+
+/// A rotation of the keys of a column, between two of its transactions.
+private struct ResealRun: Sendable {
+  private let place: SealedPlace
+  private let earlier: SealedPlace?
+  private let isDeterministic: Bool
+  private let keys: KeyRing
+  private let limit: Int
+  /// The names that identify a row, as SQL.
+  private var names: [String] = []
+  /// Those of the row that was read last.
+  private var position: [DatabaseValue] = []
+  private(set) var progress = ResealProgress()
+
+  init<Model, Value: SealedCell>(
+    _ column: TypedColumn<Model, Value>, _ keys: KeyRing, _ limit: Int, _ earlier: SealedPlace?
+  ) throws {
+    guard limit > 0 else { throw SqlError.misuse("a transaction of a rotation must read one row or more") }
+    (place, isDeterministic) = (column.place, Value.isDeterministic)
+    (self.keys, self.limit, self.earlier) = (keys, limit, earlier)
+  }
+
+  /// Seals the values of all rows anew, step by step.
+  func all(
+    _ progress: (ResealProgress) throws -> Void, _ step: (ResealRun) throws -> ResealRun
+  ) throws -> ResealProgress {
+    var run = self
+    while !run.progress.isDone {
+      run = try step(run)
+      try progress(run.progress)
+    }
+    return run.progress
+  }
+
+  /// Reads the next rows and seals their values anew; call inside a transaction.
+  func next(_ db: SqliteDatabase) throws -> ResealRun {
+    var run = self
+    if run.names.isEmpty { run.names = try db.running { try $0.rowNames(ofTable: place.table) } }
+    let rows = try db.query(run.page) { row in
+      try (0...run.names.count).map { try row.get(at: $0, as: StoredCell.self).databaseValue }
+    }
+    for row in rows {
+      run.position = Array(row.dropLast())
+      do {
+        guard case .blob(let bytes)? = row.last else {
+          guard row.last != .null else { continue }
+          throw SqlError.decoding(expected: "a sealed value", found: "\(row.last?.storageClass ?? .null)")
+        }
+        guard let sealed = try reseal(bytes) else { continue }
+        try db.execute(run.update(to: sealed))
+        run.progress.resealed += 1
+      } catch let error as SqlError {
+        guard error.rowId == nil, run.position.count == 1, case .integer(let id)? = run.position.first else {
+          throw place.located(error)
+        }
+        var located = place.located(error)
+        located.rowId = Int(id)
+        throw located
+      }
+    }
+    run.progress.rows += rows.count
+    run.progress.isDone = rows.count < limit
+    return run
+  }
+
+  /// The bytes of the value by the current key; nil if they stay.
+  private func reseal(_ bytes: Data) throws -> Data? {
+    let bytes = try SealedForm.checked(bytes, isDeterministic: nil)
+    let isCurrent =
+      SealedForm.keyId(of: bytes) == keys.current.id && SealedForm.isDeterministic(bytes) == isDeterministic
+    guard let earlier else {
+      guard !isCurrent else { return nil }
+      return try seal(SealedForm.open(bytes, in: place, with: keys))
+    }
+    do {
+      let content = try SealedForm.open(bytes, in: place, with: keys)
+      return isCurrent ? nil : try seal(content)
+    } catch let error as SqlError where error.kind == .notAuthentic {
+      return try seal(SealedForm.open(bytes, in: earlier, with: keys))
+    }
+  }
+
+  private func seal(_ content: Data) throws -> Data {
+    try SealedForm.seal(content, in: place, by: keys.current, isDeterministic: isDeterministic)
+  }
+
+  /// The query for the rows after `position`.
+  private var page: SQL {
+    var sql = SQL.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
+    let key = names.joined(separator: ", ")
+    sql.appendLiteral("SELECT \(key), ")
+    sql.appendInterpolation(column: place.column)
+    sql.appendLiteral(" FROM ")
+    sql.appendInterpolation(table: place.table)
+    if !position.isEmpty {
+      sql.appendLiteral(" WHERE (\(key)) > (")
+      sql.appendInterpolation(position)
+      sql.appendLiteral(")")
+    }
+    sql.appendLiteral(" ORDER BY \(key) LIMIT \(limit)")
+    return SQL(stringInterpolation: sql)
+  }
+
+  /// The update of the row at `position`.
+  private func update(to bytes: Data) -> SQL {
+    var sql = SQL.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
+    sql.appendLiteral("UPDATE ")
+    sql.appendInterpolation(table: place.table)
+    sql.appendLiteral(" SET ")
+    sql.appendInterpolation(column: place.column)
+    sql.appendLiteral(" = ")
+    sql.appendInterpolation(bytes)
+    sql.appendLiteral(" WHERE (\(names.joined(separator: ", "))) = (")
+    sql.appendInterpolation(position)
+    sql.appendLiteral(")")
+    return SQL(stringInterpolation: sql)
+  }
+}
+
+/// A value as it is stored, of any storage class.
+private struct StoredCell: SqlValue {
+  let databaseValue: DatabaseValue
+  static let columnType = ColumnType.nullable(.blob)
+}
+
+extension Connection {
+  /// The names, as SQL, that identify a row and are never NULL: one of the rowid, or those of the primary key.
+  fileprivate func rowNames(ofTable name: String) throws -> [String] {
+    let shape = try keyShape(ofTable: name)
+    if !shape.isWithoutRowid, let rowid = String.rowidName(beside: shape.row.names) { return [rowid] }
+    guard !shape.names.isEmpty else {
+      throw SqlError(.schema(.missingTable(name)), message: "there is no table \(name) with a key")
+    }
+    return shape.names
+  }
+}
+#endif

@@ -1,0 +1,140 @@
+#if Crypto
+import Crypto
+import FoundationEssentials
+import SqlableCore
+import SqlablePool
+import SqlableQueries
+import SqlableSchema
+
+/// The bytes of sealed values: a byte for the form, four for the number of the key, the nonce, what is encrypted, and
+/// the tag.
+enum SealedForm {
+  private static let random: UInt8 = 1
+  private static let deterministic: UInt8 = 2
+  private static let headerCount = 5
+  private static let nonceCount = 12
+  private static let tagCount = 16
+
+  /// The bytes, if they have the form of a sealed value; it has at least a byte for the storage class of its content.
+  ///
+  /// - Parameter form: Which of the two forms; nil for any.
+  static func checked(_ bytes: Data, isDeterministic form: Bool?) throws -> Data {
+    let forms = form.map { [$0 ? deterministic : random] } ?? [deterministic, random]
+    guard bytes.count > headerCount + nonceCount + tagCount, bytes.first.map(forms.contains) == true else {
+      throw SqlError.decoding(expected: "a sealed value", found: "BLOB that is not one, or one of another form")
+    }
+    return bytes
+  }
+
+  static func isDeterministic(_ bytes: Data) -> Bool { bytes.first == deterministic }
+
+  static func keyId(of bytes: Data) -> UInt32 {
+    bytes.dropFirst().prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
+  static func seal(
+    _ content: Data, in place: SealedPlace, by key: SealingKey, isDeterministic: Bool
+  ) throws -> Data {
+    var header = Data([isDeterministic ? deterministic : random])
+    header.append(bigEndian: key.id)
+    let context = context(header, place)
+    do {
+      let box: AES.GCM.SealedBox
+      if isDeterministic {
+        var hash = HMAC<Crypto.SHA256>(key: key.nonces)
+        hash.update(data: context)
+        hash.update(data: content)
+        let nonce = try AES.GCM.Nonce(data: Data(hash.finalize()).prefix(nonceCount))
+        box = try AES.GCM.seal(content, using: key.deterministic, nonce: nonce, authenticating: context)
+      } else {
+        box = try AES.GCM.seal(content, using: key.random, authenticating: context)
+      }
+      return header + Data(box.nonce) + box.ciphertext + box.tag
+    } catch {
+      throw place.located(SqlError(.other, message: "the value could not be sealed"))
+    }
+  }
+
+  /// Throws `.wrongKey` if there is no key of the number, and `.notAuthentic` if it does not open the bytes.
+  static func open(_ bytes: Data, in place: SealedPlace, with keys: KeyRing) throws -> Data {
+    let header = Data(bytes.prefix(headerCount))
+    let id = keyId(of: bytes)
+    guard let key = keys[id] else {
+      throw place.located(SqlError(.wrongKey, message: "the value is sealed by key \(id), which the key ring has not"))
+    }
+    let secret = header.first == deterministic ? key.deterministic : key.random
+    do {
+      let box = try AES.GCM.SealedBox(combined: Data(bytes.dropFirst(headerCount)))
+      return try AES.GCM.open(box, using: secret, authenticating: context(header, place))
+    } catch {
+      throw place.located(
+        SqlError(
+          .notAuthentic,
+          message: "the value was sealed by another key than the key ring's, or in another column, or was changed"))
+    }
+  }
+
+  /// What a value is bound to, each name after its length.
+  private static func context(_ header: Data, _ place: SealedPlace) -> Data {
+    var context = header
+    for name in [place.table, place.column].map(\.foldedName) {
+      context.append(bigEndian: UInt32(clamping: name.count))
+      context.append(contentsOf: name)
+    }
+    return context
+  }
+}
+
+extension SealedForm {
+  /// The content of a value before it is sealed: a byte for its storage class, and its bytes.
+  static func plain(_ value: DatabaseValue) throws -> Data {
+    var plain = Data([UInt8(truncatingIfNeeded: value.storageClass.rawValue)])
+    switch try value.checked() {
+    case .null: break
+    case .integer(let integer): plain.append(bigEndian: UInt64(bitPattern: integer))
+    // −0 is 0, as in a column.
+    case .real(let real): plain.append(bigEndian: (real == 0 ? 0 : real).bitPattern)
+    case .text(let text): plain.append(contentsOf: text.utf8)
+    case .blob(let data): plain.append(data)
+    }
+    return plain
+  }
+
+  static func value(_ plain: Data) throws -> DatabaseValue {
+    let content = plain.dropFirst()
+    let number = content.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    switch plain.first.flatMap({ StorageClass(rawValue: Int32($0)) }) {
+    case .null? where content.isEmpty: return .null
+    case .integer? where content.count == 8: return .integer(Int64(bitPattern: number))
+    case .real? where content.count == 8: return .real(Double(bitPattern: number))
+    case .text?: if let text = String(validating: content, as: UTF8.self) { return .text(text) }
+    case .blob?: return .blob(Data(content))
+    default: break
+    }
+    throw SqlError.decoding(expected: "the content of a sealed value", found: "bytes that are not one")
+  }
+}
+
+/// The column that a sealed value is bound to.
+///
+/// It is named by a rotation of keys after the column or its table was renamed, which no sealed value can follow; see
+/// ``SqliteDatabase/reseal(_:with:rows:from:progress:)``. The letters A to Z are those a to z.
+public struct SealedPlace: Sendable, Hashable {
+  public let table: String
+  public let column: String
+
+  public init(table: String, column: String) { (self.table, self.column) = (table, column) }
+
+  func located(_ error: SqlError) -> SqlError {
+    var error = error
+    (error.table, error.column) = (table, column)
+    return error
+  }
+}
+
+extension Data {
+  fileprivate mutating func append(bigEndian integer: some FixedWidthInteger) {
+    Swift.withUnsafeBytes(of: integer.bigEndian) { append(contentsOf: $0) }
+  }
+}
+#endif

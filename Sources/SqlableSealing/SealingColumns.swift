@@ -1,0 +1,82 @@
+#if Crypto
+import FoundationEssentials
+import SqlableCore
+import SqlablePool
+import SqlableQueries
+import SqlableSchema
+
+extension TypedColumn where Value: SealedValue {
+  /// Seals a value for this column, by the ring's current key.
+  ///
+  /// ```swift
+  /// let patient = Patient(diagnosis: try Patient.diagnosis.seal("fracture", with: keys))
+  /// ```
+  ///
+  /// In another column it does not open. Throws `.encoding` for a value that has no stored form.
+  public func seal(_ content: Value.Content, with keys: KeyRing) throws -> Value {
+    try sealed(content, by: keys.current)
+  }
+
+  /// Opens a value of this column.
+  ///
+  /// ```swift
+  /// let diagnosis = try Patient.diagnosis.open(patient.diagnosis, with: keys)
+  /// ```
+  ///
+  /// Throws `.wrongKey` if the ring has no key of the value's number, `.notAuthentic` if the key does not open it: it
+  /// is another key with that number, the value is of another column, or was changed; `.decoding` if the content does
+  /// not fit its type. The errors name table and column.
+  public func open(_ sealed: Value, with keys: KeyRing) throws -> Value.Content { try opened(sealed, with: keys) }
+
+  /// The forms of a value under each key of the ring, the current one first: what a filter compares with while values
+  /// of several keys are stored.
+  ///
+  /// Those of a ``Sealed`` value, which are random, are equal to none that is stored.
+  public func sealings(of content: Value.Content, with keys: KeyRing) throws -> [Value] {
+    try keys.all.map { try sealed(content, by: $0) }
+  }
+}
+
+extension TypedColumn {
+  /// Seals a value for this column; nil, which is stored as NULL, stays nil.
+  public func seal<Wrapped: SealedValue>(_ content: Wrapped.Content?, with keys: KeyRing) throws -> Wrapped?
+  where Value == Wrapped? { try content.map { try sealed($0, by: keys.current) } }
+
+  /// Opens a value of this column; nil, which NULL is read as, stays nil.
+  public func open<Wrapped: SealedValue>(_ sealed: Wrapped?, with keys: KeyRing) throws -> Wrapped.Content?
+  where Value == Wrapped? { try sealed.map { try opened($0, with: keys) } }
+
+  /// The forms of a value under each key of the ring, the current one first.
+  public func sealings<Wrapped: SealedValue>(of content: Wrapped.Content, with keys: KeyRing) throws -> [Wrapped]
+  where Value == Wrapped? { try keys.all.map { try sealed(content, by: $0) } }
+
+  /// Whether a row holds a value, sealed by any key of the ring; NULL is equal to none.
+  ///
+  /// ```swift
+  /// Patient.read().filter(try Patient.insurance.equals("A 123", with: keys))
+  /// // SELECT … WHERE "insurance" IN (?, ?)
+  /// ```
+  public func equals<Content>(_ content: Content, with keys: KeyRing) throws -> SqlExpression
+  where Value == Sealed<Content>.Deterministic { `in`(try sealings(of: content, with: keys)) }
+
+  /// Whether a row holds a value, sealed by any key of the ring; NULL is equal to none.
+  public func equals<Content>(_ content: Content, with keys: KeyRing) throws -> SqlExpression
+  where Value == Sealed<Content>.Deterministic? { `in`(try sealings(of: content, with: keys)) }
+
+  /// The column that sealed values are bound to.
+  var place: SealedPlace { SealedPlace(table: Model.tableName, column: name) }
+
+  private func sealed<Form: SealedValue>(_ content: Form.Content, by key: SealingKey) throws -> Form {
+    do {
+      let plain = try SealedForm.plain(content.databaseValue(in: Form.Content.columnType))
+      return try Form(bytes: SealedForm.seal(plain, in: place, by: key, isDeterministic: Form.isDeterministic))
+    } catch let error as SqlError { throw place.located(error) }
+  }
+
+  private func opened<Form: SealedValue>(_ sealed: Form, with keys: KeyRing) throws -> Form.Content {
+    do {
+      return try Form.Content(databaseValue: SealedForm.value(SealedForm.open(sealed.bytes, in: place, with: keys)))
+    } catch let error as SqlError { throw place.located(error) }
+  }
+}
+#endif
