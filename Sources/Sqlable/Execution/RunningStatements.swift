@@ -71,7 +71,7 @@ extension Statement: Runnable {
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Output {
-    // Where the statement's type is known, the compiler leaves one of these.
+    // The compiler leaves one of these if the statement's type is known.
     if Output.self == [Model].self { return try identical(models(db)) }
     if Output.self == Model?.self { return try identical(firstModel(db)) }
     if Output.self == Int.self { return try identical(number(db)) }
