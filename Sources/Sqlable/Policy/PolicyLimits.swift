@@ -32,8 +32,8 @@ extension StatementPolicy {
     /// The longest full-text query, in bytes. To rank a text is a single step, whose time grows with the text and with
     /// the square of the number of words in the query: 64 bytes and a text of one MiB take up to two seconds.
     public var searchBytes: Int? = 64
-    /// The most rows of a table whose rows a run's plan visits all. A read of one table without a condition
-    /// visits only the rows of its limit.
+    /// The most rows of a table that a run's plan scans completely. A read of one table without a condition visits only
+    /// the rows of its limit.
     public var scannedRows: Int? = 100_000
 
     public init() {}
