@@ -10,8 +10,8 @@ extension SqliteDatabase {
   ///
   /// Does not report tables of attached databases, temporary tables, SQLite's own tables, or the rows of
   /// `CREATE TABLE … AS`. The id is 0 for a WITHOUT ROWID table whose key is not a single integer. Changes of this
-  /// handle are delivered on the thread that committed, those of its children on ``queue``. An error that the closure
-  /// throws goes to ``didFail``.
+  /// handle are delivered on the thread that committed, those of its children on
+  /// ``ObservedDatabase/queue``. An error that the closure throws goes to ``ObservedDatabase/didFail``.
   ///
   /// After another closure or nil is set, the old one is not called again, not even for the rest of a commit that is
   /// being delivered; a call already running on another thread is not waited for. The new closure receives later
@@ -21,7 +21,7 @@ extension SqliteDatabase {
     set { registry.didUpdate = newValue }
   }
 
-  /// Passes an error to ``didFail``.
+  /// Passes an error to ``ObservedDatabase/didFail``.
   public func fail(_ error: any Error) {
     registry.fail(error)
   }
@@ -36,7 +36,12 @@ public struct Registrations: Sendable {
 }
 
 /// A database that has observers: a handle, a pool or a cluster.
+///
+/// ```swift
+/// func report(_ database: some ObservedDatabase) { database.didFail = { error in print(error) } }
+/// ```
 public protocol ObservedDatabase: Sendable {
+  /// The observers, traces and functions of the database. Only the library uses them.
   var registrations: Registrations { get }
 }
 

@@ -119,8 +119,9 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Opens another connection to the same database, for use on another thread.
   ///
-  /// The observers of this handle also receive the child's commits, on this handle's ``queue``; the child's observers
-  /// do not receive this handle's. A child can have children. It stays open when its parent is closed.
+  /// The observers of this handle also receive the child's commits, on this handle's ``ObservedDatabase/queue``; the
+  /// child's observers do not receive this handle's. A child can have children. It stays open when its parent is
+  /// closed.
   ///
   /// Throws `.io` if the file was moved, deleted or replaced since this handle was opened. A relative path keeps the
   /// meaning it had then, even if the working directory changes.

@@ -71,7 +71,7 @@ extension Statement: Runnable {
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Output {
-    // Where the statement's type is known, the compiler leaves one of these.
+    // The compiler leaves one of these if the statement's type is known.
     if Output.self == [Model].self { return try identical(models(db)) }
     if Output.self == Model?.self { return try identical(firstModel(db)) }
     if Output.self == Int.self { return try identical(number(db)) }
@@ -134,9 +134,10 @@ extension Statement: Runnable {
   }
 }
 
-/// Returns a value as the type that code for several types has found it to have.
+/// Returns a value as the type that code for several types has found it to have. Consumes it: a copy of a model takes
+/// 400 instructions.
 @inlinable
-func identical<Value, Output>(_ value: Value, as type: Output.Type = Output.self) throws -> Output {
+func identical<Value, Output>(_ value: consuming Value, as type: Output.Type = Output.self) throws -> Output {
   guard Value.self == Output.self else { throw SqlError.withoutResult(of: Output.self) }
   return unsafeBitCast(value, to: Output.self)
 }

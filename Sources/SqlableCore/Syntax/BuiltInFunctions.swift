@@ -131,7 +131,7 @@ extension SqlExpression.Call.BuiltIn {
     /// The arguments for which the result is NULL.
     package enum Nulls {
       case never, withAny, withAll, withFirst
-      /// Where the first is NULL, and for other reasons.
+      /// NULL where the first is, and for other reasons.
       case withFirstOrOtherwise
       /// Perhaps where the first may be NULL.
       case perhapsWithFirst

@@ -1,7 +1,7 @@
 import SqlableCore
 
 extension StatementPolicy {
-  /// How large a document, and what it reads, may be.
+  /// The largest size of a document, and of what it reads.
   public struct Limits: Sendable, Hashable {
     /// The largest document, in bytes.
     public var bytes = 65_536
@@ -11,16 +11,16 @@ extension StatementPolicy {
     public var offset = 10_000
     /// The number of terms and queries.
     public var nodes = 200
-    /// How deeply terms and queries are nested.
+    /// The most levels of terms and queries within one another.
     public var depth = 16
     /// The number of values of an IN list, and of rows that are inserted.
     public var list = 200
 
     // Of a run that is limited(by:) the policy; nil for no limit.
 
-    /// How long a run may take from when it has its handle, waiting for locks included.
+    /// The time of a run from when it has its handle, waiting for locks included.
     public var time: Duration? = .seconds(1)
-    /// How many steps of SQLite's virtual machine a run may take, in whole thousands; a million take some 20 ms.
+    /// The most steps of SQLite's virtual machine in a run, in whole thousands; a million take some 20 ms.
     public var steps: Int? = 50_000_000
     /// The largest text, blob or row that a run may bind, make or read, in bytes.
     public var valueBytes: Int? = 1 << 20
@@ -34,8 +34,8 @@ extension StatementPolicy {
     /// The longest full-text query, in bytes. To rank a text is a single step, whose time grows with the text and with
     /// the square of the number of words in the query: 64 bytes and a text of one MiB take up to two seconds.
     public var searchBytes: Int? = 64
-    /// How many rows a table may have whose rows a run's plan visits all. A read of one table without a condition
-    /// visits only the rows of its limit.
+    /// The most rows of a table that a run's plan scans completely. A read of one table without a condition visits only
+    /// the rows of its limit.
     public var scannedRows: Int? = 100_000
 
     public init() {}
@@ -50,7 +50,7 @@ struct NamedLimit: Sendable {
   /// Removes the limit; nil for one that can't be removed.
   var remove: (@Sendable (inout StatementPolicy.Limits) -> Void)?
 
-  /// What says that there is no limit.
+  /// The text for a limit that is not set.
   static let none = "none"
 
   static let all = [

@@ -27,7 +27,7 @@ public struct StatementPolicy: Sendable {
   public var functions: Set<String>
   /// Functions and collations of the program's own that a document may name.
   public var registered: Set<String>
-  /// How large a document, and what it reads, may be.
+  /// The largest size of a document, and of what it reads.
   public var limits: Limits
 
   /// Allows a document to use these tables, to read them, and nothing else. A policy that has a table twice throws

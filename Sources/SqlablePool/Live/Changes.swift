@@ -28,7 +28,7 @@ extension SqlitePool {
   ///   - limit: The maximum number of buffered rows, unless a single commit has more.
   ///
   /// For a full-text table that stores its own texts, which SQLite can't observe, and for a contradictory model, an
-  /// error is passed to ``didFail`` and the sequence ends at once. So does that of a closed pool.
+  /// error is passed to ``ObservedDatabase/didFail`` and the sequence ends at once. So does that of a closed pool.
   public func changes<Model: Sqlable>(
     on model: Model.Type, _ change: Change? = nil, in tableName: String? = nil, id: (any SqlValue)? = nil,
     buffering limit: Int = 10_000

@@ -16,7 +16,7 @@ final class SalvageRun {
   private(set) var tables: [SalvagedTable] = []
   /// How many values the keys of each index with lost pages have; nil if that is not known.
   private(set) var damagedIndexes: [Int?] = []
-  /// What was found of each index.
+  /// The findings about each index.
   private(set) var indexTallies: [RowTally] = []
   /// The ids of rows whose table is unknown, by which the keys of its indexes are told from other rows.
   var rowidsOfUnknownTables: Set<Int64> = []

@@ -149,7 +149,7 @@ extension GuidesTests {
           let isHidden = ["struct", "enum", "final class"].contains { line.hasPrefix("private \($0) ") }
           return isHidden ? String(line.dropFirst(8)) : line
         }
-      words = text.replacingOccurrences(of: "\\\n", with: " ").split(whereSeparator: \.isWhitespace)
+      words = text.replacing(/\\#?\n/, with: " ").split(whereSeparator: \.isWhitespace)
         .joined(separator: " ")
     }
   }

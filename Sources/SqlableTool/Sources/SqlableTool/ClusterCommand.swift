@@ -17,7 +17,7 @@ struct ClusterCommand: ParsableCommand {
     defaultSubcommand: ClusterMembersCommand.self)
 }
 
-/// Which cluster a command is about.
+/// The cluster of a command.
 struct ClusterPlace: ParsableArguments {
   @Argument(help: ArgumentHelp("A node of the cluster.", valueName: "host:port"))
   var nodes: [String]

@@ -14,7 +14,7 @@ public struct Report: Sendable {
   /// Lines to print whether or not there is a problem.
   public internal(set) var notes: [String] = []
 
-  /// How many declarations the check found. A check that finds next to none looks in the wrong place.
+  /// The number of declarations that the check found. A check that finds next to none looks in the wrong place.
   public internal(set) var declarations = 0
 
   mutating func add(_ path: String, _ line: Int, _ text: String) {
