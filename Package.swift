@@ -105,7 +105,7 @@ let package = Package(
       ]
     ),
     .testTarget(
-      name: "SqlableTests", dependencies: ["Sqlable", "SqlableRecovery"], exclude: ["Coding/Golden"]),
+      name: "SqlableTests", dependencies: ["Sqlable", "SqlableRecovery", "SqlableCluster"], exclude: ["Coding/Golden"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// The log of changed rows in the database: triggers of the observed tables write to it, in the same transaction.
 ///
 /// ```sql

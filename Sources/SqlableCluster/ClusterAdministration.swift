@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// The nodes of a cluster. All methods ask the leader; they wait for one and for other changes, and throw
 /// `.unavailable` after the configuration's timeout.
 extension SqliteCluster {

@@ -1,10 +1,5 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
 import Dispatch
 
 /// Reads the log of changed rows from where it was, for this client's observers, loops over changes and live results.

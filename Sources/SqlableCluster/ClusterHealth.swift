@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 extension SqliteCluster {
   /// Whether a client can serve, for the readiness probe of a service.
   public struct Health: Sendable, Hashable {

@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 // Loops over the rows of reads and queries on a cluster.
 
 extension SqliteCluster {

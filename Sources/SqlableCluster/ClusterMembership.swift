@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// Changes of a cluster's nodes, which its leader makes one at a time.
 ///
 /// Each is sent again until the nodes are as wanted: the leader refuses a change while another one goes on, and one

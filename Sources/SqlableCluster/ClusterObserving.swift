@@ -1,10 +1,5 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
 import Dispatch
 
 extension SqliteCluster: ObservedDatabase {

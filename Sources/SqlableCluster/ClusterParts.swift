@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// The rows of a query in the parts in which a node sends them: one part is in memory at a time.
 struct ClusterParts {
   private let session: ClusterSession

@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 extension SqliteCluster {
   /// Creates the tables and indexes of models, or adds the columns, indexes and triggers that existing tables lack.
   ///

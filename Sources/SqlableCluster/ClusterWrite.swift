@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// A write of one caller.
 final class ClusterWrite: Sendable {
   let deadline: ContinuousClock.Instant

@@ -1,10 +1,5 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
 import NIOCore
 
 /// The one connection that writes: writes that wait for it share a commit, in order.

@@ -1,10 +1,5 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
 import Foundation
 
 /// A database on a cluster of dqlite nodes, which replicate it. Needs the package trait `Cluster`.

@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// A call on a cluster that is traced. Its events are delivered when it has ended: after the whole transaction.
 final class TracedCall: Sendable {
   /// The file and line of the call that the task makes.

@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 extension SqliteCluster {
   /// Calls `body` with every statement and transaction of this client, when it has ended.
   ///

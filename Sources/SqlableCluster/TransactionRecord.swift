@@ -1,10 +1,5 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
 import Foundation
 
 /// The record by which a transaction is stored once, however often it is repeated: its id, in the same commit.

@@ -1,5 +1,4 @@
-import SqlableCore
-import SqlablePool
+import Sqlable
 
 #if Logging || Metrics || Tracing
 // What logs, metrics and spans call things.

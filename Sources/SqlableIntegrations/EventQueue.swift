@@ -1,7 +1,6 @@
 #if Logging || Metrics || Tracing
 import Dispatch
-import SqlableCore
-import SqlablePool
+import Sqlable
 
 /// Hands items over to a thread of its own, and from there to code that is not the library's.
 ///

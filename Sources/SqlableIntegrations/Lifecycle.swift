@@ -1,7 +1,6 @@
 #if Lifecycle
 import ServiceLifecycle
-import SqlableCore
-import SqlablePool
+import Sqlable
 
 /// Needs the package trait `Lifecycle`.
 extension SqlitePool: Service {

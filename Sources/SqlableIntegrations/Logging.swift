@@ -1,7 +1,6 @@
 #if Logging
 import Logging
-import SqlableCore
-import SqlablePool
+import Sqlable
 
 extension SqlitePool {
   /// Logs slow statements and transactions, errors, long reads, calls that waited for too long, the end of the pool.

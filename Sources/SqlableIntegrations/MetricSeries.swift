@@ -1,7 +1,6 @@
 #if Metrics
 import Metrics
-import SqlableCore
-import SqlablePool
+import Sqlable
 
 /// A dimension of a metric, and its value.
 struct MetricDimension: Sendable, Hashable {

@@ -1,8 +1,7 @@
 #if Metrics
 import Dispatch
 import Metrics
-import SqlableCore
-import SqlablePool
+import Sqlable
 
 extension SqlitePool {
   /// Reports durations, rows, waits and errors of statements and the state of the pool as metrics, named as

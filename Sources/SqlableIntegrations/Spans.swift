@@ -1,6 +1,5 @@
 #if Tracing
-import SqlableCore
-import SqlablePool
+import Sqlable
 import Tracing
 
 extension SqlitePool {

@@ -1,10 +1,7 @@
 #if Crypto
 import Crypto
 import FoundationEssentials
-import SqlableCore
-import SqlablePool
-import SqlableQueries
-import SqlableSchema
+import Sqlable
 
 /// A secret key for sealed values, and the number by which they name it.
 ///

@@ -1,9 +1,6 @@
 #if Crypto
 import FoundationEssentials
-import SqlableCore
-import SqlablePool
-import SqlableQueries
-import SqlableSchema
+import Sqlable
 
 /// How far a rotation of keys has come.
 public struct ResealProgress: Sendable, Hashable {

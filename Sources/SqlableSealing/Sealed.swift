@@ -1,9 +1,6 @@
 #if Crypto
 import FoundationEssentials
-import SqlableCore
-import SqlablePool
-import SqlableQueries
-import SqlableSchema
+import Sqlable
 
 /// A value that is stored encrypted: a BLOB that only a key opens, in its own column.
 ///

@@ -1,10 +1,7 @@
 #if Crypto
 import Crypto
 import FoundationEssentials
-import SqlableCore
-import SqlablePool
-import SqlableQueries
-import SqlableSchema
+import Sqlable
 
 /// The bytes of sealed values: a byte for the form, four for the number of the key, the nonce, what is encrypted, and
 /// the tag.

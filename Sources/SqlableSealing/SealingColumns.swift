@@ -1,9 +1,6 @@
 #if Crypto
 import FoundationEssentials
-import SqlableCore
-import SqlablePool
-import SqlableQueries
-import SqlableSchema
+import Sqlable
 
 extension TypedColumn where Value: SealedValue {
   /// Seals a value for this column, by the ring's current key.

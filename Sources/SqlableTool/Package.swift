@@ -30,12 +30,17 @@ let package = Package(
       name: "SqlableTool",
       dependencies: [
         .product(name: "Sqlable", package: "Sqlable"),
+        .product(name: "SqlableCluster", package: "Sqlable"), .product(name: "SqlableRecovery", package: "Sqlable"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       packageAccess: false,
       swiftSettings: [.unsafeFlags(["-package-name", library])]),
     .testTarget(
-      name: "SqlableToolTests", dependencies: ["SqlableTool", .product(name: "Sqlable", package: "Sqlable")]),
+      name: "SqlableToolTests",
+      dependencies: [
+        "SqlableTool", .product(name: "Sqlable", package: "Sqlable"),
+        .product(name: "SqlableRecovery", package: "Sqlable"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

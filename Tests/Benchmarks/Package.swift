@@ -33,8 +33,16 @@ let package = Package(
     .executableTarget(
       name: "Soak", dependencies: ["CMalloc", "CSQLite3", .product(name: "Sqlable", package: "Sqlable")]),
     .executableTarget(name: "LogSoak", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
-    .executableTarget(name: "SalvageShare", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
-    .executableTarget(name: "ArchiveRate", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
+    .executableTarget(
+      name: "SalvageShare",
+      dependencies: [
+        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableRecovery", package: "Sqlable"),
+      ]),
+    .executableTarget(
+      name: "ArchiveRate",
+      dependencies: [
+        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableRecovery", package: "Sqlable"),
+      ]),
     .executableTarget(name: "EncryptionCost", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
     .executableTarget(name: "SchemaScale", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
   ],

@@ -16,13 +16,21 @@ let package = Package(
   ],
   targets: [
     .executableTarget(
-      name: "ClusterNodeProcess", dependencies: [.product(name: "Sqlable", package: "Sqlable")]),
+      name: "ClusterNodeProcess",
+      dependencies: [
+        .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableCluster", package: "Sqlable"),
+      ]),
     .executableTarget(
-      name: "ClusterFigures", dependencies: ["ClusterNodeProcess", .product(name: "Sqlable", package: "Sqlable")]),
+      name: "ClusterFigures",
+      dependencies: [
+        "ClusterNodeProcess", .product(name: "Sqlable", package: "Sqlable"),
+        .product(name: "SqlableCluster", package: "Sqlable"),
+      ]),
     .testTarget(
       name: "ClusterTests",
       dependencies: [
         "ClusterNodeProcess", .product(name: "Sqlable", package: "Sqlable"),
+        .product(name: "SqlableCluster", package: "Sqlable"), .product(name: "SqlableIntegrations", package: "Sqlable"),
         .product(name: "sqlable", package: "SqlableTool"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),

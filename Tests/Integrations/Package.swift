@@ -17,6 +17,8 @@ let package = Package(
       name: "IntegrationTests",
       dependencies: [
         .product(name: "Sqlable", package: "Sqlable"),
+        .product(name: "SqlableIntegrations", package: "Sqlable"),
+        .product(name: "SqlableSealing", package: "Sqlable"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),

@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// Random pauses between attempts. Their bound doubles with each one, up to a maximum.
 ///
 /// The pauses are random so that clients that wait for the same thing do not ask at the same time.

@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// What a call comes to: set once, by the first that can, and waited for by one task.
 final class CallOutcome<Value: Sendable>: Sendable {
   private enum State {

@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// When the parts of a call began, for the events of a trace. Of several attempts the last one counts.
 final class CallTimes: Sendable {
   private struct State {

@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// How a ``SqliteCluster`` behaves.
 public struct ClusterConfiguration: Sendable, Hashable {
   /// The name of the database on the nodes. A cluster can have several; a ``SqliteCluster`` is one of them.

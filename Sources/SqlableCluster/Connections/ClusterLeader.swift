@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// Finds the leader, and keeps in mind which node it was, and which nodes there are.
 final class ClusterLeader: Sendable {
   private struct State {

@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// A connection to the leader with the database open. One call at a time uses it.
 ///
 /// Once one of its requests was not answered it is closed, and its transaction rolled back by the node.

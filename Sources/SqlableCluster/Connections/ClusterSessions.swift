@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// The connections of reads: each read has one for itself.
 final class ClusterSessions: Sendable {
   private let leader: ClusterLeader

@@ -1,9 +1,5 @@
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// What SQL text does on a node, by its words.
 package struct ClusterStatement: Sendable {
   /// Whether it inserts, updates or deletes rows.

@@ -1,9 +1,5 @@
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// The types of columns to which dqlite gives a meaning of its own.
 ///
 /// In a column that is declared as `BOOLEAN`, `DATE`, `DATETIME` or `TIMESTAMP` it reports NULL as 0 or an empty text,

@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// Confirms that a node still leads, by asking the voters whom they follow.
 ///
 /// A leader that was cut off does not know it at once, and would answer a read with what was stored before. Each commit

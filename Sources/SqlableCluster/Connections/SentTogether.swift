@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 // Requests that are sent at once, before those ahead of them are answered.
 
 /// What became of requests that were sent at once.

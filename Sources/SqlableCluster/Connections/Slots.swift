@@ -1,10 +1,5 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
 import NIOCore
 
 /// Lets a number of calls through at a time, in the order in which they came.

@@ -1,10 +1,6 @@
 #if ClusterNode
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// Watches how a node leads and follows, and makes up for what the raft of dqlite 1.11 lacks.
 ///
 /// A leader there counts commits of earlier terms as stored once a majority has them, which can be undone as long as

@@ -1,10 +1,6 @@
 #if ClusterNode
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 extension SqliteClusterNode {
   /// Whether a node can serve, for the readiness probe of a service.
   public struct Health: Sendable, Hashable {

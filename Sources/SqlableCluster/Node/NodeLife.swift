@@ -1,10 +1,6 @@
 #if ClusterNode
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 extension SqliteClusterNode {
   /// Starts the node: begins a cluster, joins one, or goes on in the one that it belongs to.
   ///

@@ -1,10 +1,6 @@
 #if ClusterNode
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 extension SqliteClusterNode.Health.Problem: CustomStringConvertible {
   public var description: String {
     switch self {

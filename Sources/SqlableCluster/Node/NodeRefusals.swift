@@ -1,10 +1,6 @@
 #if ClusterNode
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 extension SqliteClusterNode {
   /// Returns the statements that nodes of this process refuse or end, as errors with the text of the statement.
   ///

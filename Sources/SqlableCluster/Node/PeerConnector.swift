@@ -1,10 +1,5 @@
 #if ClusterNode
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
 import Glibc
 
 /// How a node connects to another: in dqlite's place, which knows no names, waits minutes for a machine that is not

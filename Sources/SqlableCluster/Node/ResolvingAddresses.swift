@@ -1,10 +1,5 @@
 #if ClusterNode
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
 #if SQLCipher
 #error("the traits ClusterNode and SQLCipher exclude each other: libdqlite links libsqlite3, a second SQLite")
 #endif

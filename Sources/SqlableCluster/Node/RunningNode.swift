@@ -1,10 +1,5 @@
 #if ClusterNode
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
 import CSqlableDqlite
 import Glibc
 

@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// A node of a cluster.
 public struct ClusterMember: Sendable, Hashable, Codable {
   public var id: UInt64

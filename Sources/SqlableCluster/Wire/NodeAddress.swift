@@ -1,10 +1,6 @@
 #if Cluster
-import SqlableCore
-import SqlableQueries
-import SqlableSchema
-import SqlableDocuments
-import SqlablePool
-import SqlableBackup
+import Sqlable
+
 /// The address of a node, `host:port`. dqlite listens on IPv4 only, and takes what it can't read for something else.
 struct NodeAddress: Sendable, Hashable {
   let host: String

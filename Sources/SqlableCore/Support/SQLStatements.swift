@@ -95,7 +95,7 @@ extension UnsafeBufferPointer<UInt8> {
 
   /// The word in upper case that says what the first statement does: its first one, or the one after the queries of
   /// WITH; nil if there is none.
-  var verb: String? {
+  package var verb: String? {
     var tokens = SQLTokenizer(self)
     var first = tokens.next()
     while first?.isSymbol(";") == true { first = tokens.next() }

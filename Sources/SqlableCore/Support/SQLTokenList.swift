@@ -23,7 +23,9 @@ package struct SQLTokenList {
   package var count: Int { tokens.count }
 
   /// Nil outside of the text.
-  package func kind(_ position: Int) -> SQLToken.Kind? { tokens.indices.contains(position) ? tokens[position].kind : nil }
+  package func kind(_ position: Int) -> SQLToken.Kind? {
+    tokens.indices.contains(position) ? tokens[position].kind : nil
+  }
 
   /// Whether it is a name in double quotes, backticks or brackets.
   package func isQuotedName(_ position: Int) -> Bool { kind(position) == .name }
@@ -49,7 +51,7 @@ package struct SQLTokenList {
   }
 
   /// The bare word in upper case; empty for anything else.
-  func keyword(_ position: Int) -> String {
+  package func keyword(_ position: Int) -> String {
     guard isWord(position) else { return "" }
     return bytes.withUnsafeBufferPointer { $0[tokens[position].range].uppercasedWord }
   }

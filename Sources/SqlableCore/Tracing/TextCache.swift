@@ -1,13 +1,13 @@
 /// What was made of SQL texts that were traced lately.
-final class TextCache<Value: Sendable>: Sendable {
+package final class TextCache<Value: Sendable>: Sendable {
   private static var maximumCount: Int { 1_000 }
 
   private let values = Guarded<[String: Value]>([:])
   private let make: @Sendable (String) -> Value
 
-  init(_ make: @escaping @Sendable (String) -> Value) { self.make = make }
+  package init(_ make: @escaping @Sendable (String) -> Value) { self.make = make }
 
-  func value(of sql: String) -> Value {
+  package func value(of sql: String) -> Value {
     if let known = values.withLock({ $0[sql] }) { return known }
     let value = make(sql)
     // Texts of any length would keep megabytes.

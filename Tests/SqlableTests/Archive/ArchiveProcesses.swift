@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Sqlable
+import SqlableRecovery
 import Testing
 
 /// A machine burns: the process is killed, and only its archive is left.

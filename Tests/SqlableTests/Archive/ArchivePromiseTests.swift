@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Sqlable
+import SqlableRecovery
 import Testing
 
 /// What the guide promises of archives beside their contents: times, pools in memory, and one writer at a time.

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Sqlable
+import SqlableRecovery
 import Testing
 
 /// What can happen to an archive's directory, its clock and its copies, and where it is reported.

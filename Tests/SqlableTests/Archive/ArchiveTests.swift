@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Sqlable
+import SqlableRecovery
 import Testing
 
 /// Every commit of a pool is archived, and the database at any of them can be restored.

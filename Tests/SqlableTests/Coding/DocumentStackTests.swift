@@ -1,15 +1,10 @@
 import Foundation
 import Glibc
+import Sqlable
 import Testing
 
-@testable import Sqlable
 @testable import SqlableCore
-@testable import SqlableQueries
-@testable import SqlableSchema
 @testable import SqlableDocuments
-@testable import SqlablePool
-@testable import SqlableBackup
-@testable import SqlableRecovery
 
 /// Documents as deep as a document may be, on a stack as small as a thread's may be.
 @Suite struct DocumentStackTests {

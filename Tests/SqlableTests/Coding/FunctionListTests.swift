@@ -1,7 +1,9 @@
 import Foundation
+import Sqlable
 import Testing
 
-@testable import Sqlable
+@testable import SqlableCore
+@testable import SqlableDocuments
 
 /// The functions in `Docs/StatementFormat.schema.json` and `Docs/StatementFormat.md` are those of `BuiltIn.facts`.
 ///

@@ -106,7 +106,7 @@ import Testing
 
   /// The cases of an enum of the library, by which the keys of documents are named.
   private func cases(of name: String) throws -> Set<String> {
-    let folder = GuidesTests.root.appending(path: "Sources/Sqlable/Coding")
+    let folder = GuidesTests.root.appending(path: "Sources/SqlableDocuments/Coding")
     for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
       let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
       guard let start = text.range(of: "enum \(name): ") else { continue }

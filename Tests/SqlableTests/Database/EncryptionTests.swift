@@ -1,6 +1,7 @@
 #if SQLCipher
 import Foundation
 import Sqlable
+import SqlableRecovery
 import Testing
 
 @Suite struct EncryptionTests {

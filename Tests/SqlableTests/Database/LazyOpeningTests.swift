@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Sqlable
+import SqlableRecovery
 import Testing
 
 /// Handles and pools that open their file when they are first used.

@@ -1,15 +1,9 @@
 import CSqlableSQLite
 import Foundation
+import Sqlable
 import Testing
 
-@testable import Sqlable
 @testable import SqlableCore
-@testable import SqlableQueries
-@testable import SqlableSchema
-@testable import SqlableDocuments
-@testable import SqlablePool
-@testable import SqlableBackup
-@testable import SqlableRecovery
 
 /// What there is no memory for is not made up, and what could not be found out is asked again.
 ///

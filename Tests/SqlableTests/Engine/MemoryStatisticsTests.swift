@@ -1,14 +1,8 @@
 import CSqlableSQLite
+import Sqlable
 import Testing
 
-@testable import Sqlable
 @testable import SqlableCore
-@testable import SqlableQueries
-@testable import SqlableSchema
-@testable import SqlableDocuments
-@testable import SqlablePool
-@testable import SqlableBackup
-@testable import SqlableRecovery
 
 /// SQLite's memory is counted where a process asks for it before all else, and then only.
 @Suite struct MemoryStatisticsTests {

@@ -1,15 +1,9 @@
 import CSqlableSQLite
 import Foundation
+import Sqlable
 import Testing
 
-@testable import Sqlable
 @testable import SqlableCore
-@testable import SqlableQueries
-@testable import SqlableSchema
-@testable import SqlableDocuments
-@testable import SqlablePool
-@testable import SqlableBackup
-@testable import SqlableRecovery
 
 @Suite struct StatementCacheTests {
   private func people(_ db: SqliteDatabase, _ count: Int = 10) throws {

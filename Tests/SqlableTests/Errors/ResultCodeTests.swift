@@ -1,14 +1,8 @@
 import CSqlableSQLite
+import Sqlable
 import Testing
 
-@testable import Sqlable
 @testable import SqlableCore
-@testable import SqlableQueries
-@testable import SqlableSchema
-@testable import SqlableDocuments
-@testable import SqlablePool
-@testable import SqlableBackup
-@testable import SqlableRecovery
 
 @Suite struct ResultCodeTests {
   /// Most can't be provoked; what is left for `.other` no call of the library meets, or is SQLite's own mistake.

@@ -1,11 +1,7 @@
-@testable import Sqlable
+import Sqlable
+
 @testable import SqlableCore
-@testable import SqlableQueries
-@testable import SqlableSchema
-@testable import SqlableDocuments
 @testable import SqlablePool
-@testable import SqlableBackup
-@testable import SqlableRecovery
 
 /// What decides when the connection that looks for other processes' commits looks, and what it makes of a look.
 protocol CommitRule: Hashable {

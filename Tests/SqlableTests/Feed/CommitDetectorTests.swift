@@ -1,14 +1,9 @@
 import Foundation
+import Sqlable
 import Testing
 
-@testable import Sqlable
 @testable import SqlableCore
-@testable import SqlableQueries
-@testable import SqlableSchema
-@testable import SqlableDocuments
 @testable import SqlablePool
-@testable import SqlableBackup
-@testable import SqlableRecovery
 
 /// Every order of what several processes, the kernel and the connection that looks can do, gone through step by step.
 struct CommitDetectorTests {

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableRecovery
 import Testing
 
 @Suite(.needsPlainFiles("it reads pages")) struct ArchiveGuide {

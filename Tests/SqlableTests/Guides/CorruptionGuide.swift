@@ -1,4 +1,5 @@
 import Sqlable
+import SqlableRecovery
 import Testing
 
 @Suite(.needsPlainFiles("it reads pages")) struct CorruptionGuide {

@@ -1,13 +1,7 @@
+import Sqlable
 import Testing
 
-@testable import Sqlable
 @testable import SqlableCore
-@testable import SqlableQueries
-@testable import SqlableSchema
-@testable import SqlableDocuments
-@testable import SqlablePool
-@testable import SqlableBackup
-@testable import SqlableRecovery
 
 /// What is kept of a transaction's rows for live results, beside a plain list of them.
 struct TableChangesTests {

@@ -1,14 +1,9 @@
 import Foundation
+import Sqlable
 import Testing
 
-@testable import Sqlable
 @testable import SqlableCore
-@testable import SqlableQueries
-@testable import SqlableSchema
 @testable import SqlableDocuments
-@testable import SqlablePool
-@testable import SqlableBackup
-@testable import SqlableRecovery
 
 /// One call of a function is a single step, which no limit of a run ends. So no function that a policy can allow takes
 /// long over the longest texts that the policy's limits let through.

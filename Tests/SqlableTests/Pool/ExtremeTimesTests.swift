@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableRecovery
 import Testing
 
 /// Deadlines, limits and intervals of any length.

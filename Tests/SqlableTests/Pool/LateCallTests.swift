@@ -1,15 +1,10 @@
 import Dispatch
 import Foundation
+import Sqlable
 import Testing
 
-@testable import Sqlable
 @testable import SqlableCore
-@testable import SqlableQueries
-@testable import SqlableSchema
-@testable import SqlableDocuments
 @testable import SqlablePool
-@testable import SqlableBackup
-@testable import SqlableRecovery
 
 /// Calls that are stopped while their statements are short, or none is running.
 @Suite struct LateCallTests {

@@ -1,16 +1,11 @@
 import Dispatch
 import Foundation
 import Glibc
+import Sqlable
 import Testing
 
-@testable import Sqlable
 @testable import SqlableCore
-@testable import SqlableQueries
-@testable import SqlableSchema
-@testable import SqlableDocuments
 @testable import SqlablePool
-@testable import SqlableBackup
-@testable import SqlableRecovery
 
 /// The threads of pools.
 @Suite struct PoolThreadTests {

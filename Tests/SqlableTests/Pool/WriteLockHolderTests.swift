@@ -1,15 +1,10 @@
 import Foundation
 import Glibc
+import Sqlable
 import Testing
 
-@testable import Sqlable
 @testable import SqlableCore
-@testable import SqlableQueries
-@testable import SqlableSchema
-@testable import SqlableDocuments
 @testable import SqlablePool
-@testable import SqlableBackup
-@testable import SqlableRecovery
 
 /// Who holds the write lock, as a pool, a handle and an error say it.
 @Suite(.timeLimit(.minutes(10))) struct WriteLockHolderTests {

@@ -1,6 +1,7 @@
 import CSqlableSQLite
 import Foundation
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// The tokens and statements of SQL text, against what SQLite itself reads in it.

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableRecovery
 import Testing
 
 @Suite("Corruption: noticed once, and named", .needsPlainFiles("it damages pages by their contents"))

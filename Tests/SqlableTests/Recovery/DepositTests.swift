@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Glibc
 import Sqlable
+import SqlableRecovery
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableRecovery
 import Testing
 
 @Suite("Salvage: rows of a backup in place of lost ones", .needsPlainFiles("it damages pages by their contents"))

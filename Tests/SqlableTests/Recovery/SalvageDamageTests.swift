@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableRecovery
 import Testing
 
 @Suite("Salvage: definitions, texts and ends of files", .needsPlainFiles("it damages pages by their contents"))

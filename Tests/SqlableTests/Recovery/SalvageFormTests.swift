@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableRecovery
 import Testing
 
 @Suite("Salvage: every form of table, encoding and log", .needsPlainFiles("it damages pages by their contents"))

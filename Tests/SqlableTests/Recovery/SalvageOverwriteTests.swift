@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableRecovery
 import Testing
 
 @Suite("Salvage: pages written over others", .needsPlainFiles("it damages pages by their contents"))

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableRecovery
 import Testing
 
 @Suite("Salvage: the reported share", .needsPlainFiles("it damages pages by their contents"))

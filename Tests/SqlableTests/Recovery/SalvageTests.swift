@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableRecovery
 import Testing
 
 @Suite("Salvage: what comes back from damaged pages", .needsPlainFiles("it damages pages by their contents"))

@@ -1,13 +1,7 @@
+import Sqlable
 import Testing
 
-@testable import Sqlable
 @testable import SqlableCore
-@testable import SqlableQueries
-@testable import SqlableSchema
-@testable import SqlableDocuments
-@testable import SqlablePool
-@testable import SqlableBackup
-@testable import SqlableRecovery
 
 /// Whoever adds a part to a statement has to write it: what is in the tree and not in the SQL would be passed over in
 /// silence. The parts are read off the types themselves, so that one without a change here fails.

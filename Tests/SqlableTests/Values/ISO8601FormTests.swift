@@ -1,14 +1,8 @@
 import Foundation
+import Sqlable
 import Testing
 
-@testable import Sqlable
 @testable import SqlableCore
-@testable import SqlableQueries
-@testable import SqlableSchema
-@testable import SqlableDocuments
-@testable import SqlablePool
-@testable import SqlableBackup
-@testable import SqlableRecovery
 
 /// The quick reading of the form that the library writes gives what the general one does.
 @Suite struct ISO8601FormTests {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Sqlable
+import SqlableRecovery
 
 /// `sqlable archive`: lists an archive of commits, and restores the database at one of them.
 struct ArchiveCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Sqlable
+import SqlableCluster
 
 /// `sqlable cluster`: lists and changes the nodes of a cluster, backs its database up and restores it.
 struct ClusterCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Sqlable
+import SqlableCluster
 
 /// `sqlable cluster members`: lists the nodes of a cluster after a change, or backs its database up and restores it.
 struct ClusterMembersCommand: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Sqlable
+import SqlableCluster
 
 /// `sqlable cluster recover-alone`: makes the node of a directory the only one of its cluster.
 struct LoneRecovery: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Sqlable
+import SqlableCluster
 
 /// `sqlable node`: runs a node of a cluster until the process is asked to end.
 struct NodeCommand: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 #if ClusterNode
 import Foundation
 import Sqlable
+import SqlableCluster
 
 /// The lines that `sqlable node` writes to its standard error.
 struct NodeLog: Sendable {

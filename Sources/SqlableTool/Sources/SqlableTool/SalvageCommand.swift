@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Sqlable
+import SqlableRecovery
 
 /// `sqlable salvage`: recovers the rows of a damaged database.
 struct SalvageCommand: ParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SqlableCluster
 
 /// The command `sqlable`: tools for statements and databases.
 @main

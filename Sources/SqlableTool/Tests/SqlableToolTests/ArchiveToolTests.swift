@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableRecovery
 import Testing
 
 @Suite(.enabled(if: Program.tool.isAvailable, "the tool is not built"))

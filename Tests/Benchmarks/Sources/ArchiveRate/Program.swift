@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableRecovery
 
 /// Measures how many commits a second an archive keeps up with.
 ///

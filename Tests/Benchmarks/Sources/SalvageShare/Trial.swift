@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableRecovery
 
 /// One database, its rows before the damage, and the damage.
 struct Trial {

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 
 /// Processes that write single rows to one cluster at the same time, each with a client and one task.
 ///

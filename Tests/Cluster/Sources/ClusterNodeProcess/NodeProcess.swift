@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 
 /// A node of a cluster as a process, which the tests start, stop and kill.
 ///

@@ -2,6 +2,7 @@ import InMemoryTracing
 import Logging
 import ServiceLifecycle
 import Sqlable
+import SqlableIntegrations
 import Testing
 import Tracing
 

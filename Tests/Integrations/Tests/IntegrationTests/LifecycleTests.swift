@@ -3,6 +3,7 @@ import Logging
 import ServiceLifecycle
 import ServiceLifecycleTestKit
 import Sqlable
+import SqlableIntegrations
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct LifecycleTests {

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Sqlable
+import SqlableIntegrations
 import Testing
 
 /// Keeps what is logged; may call something for each message.

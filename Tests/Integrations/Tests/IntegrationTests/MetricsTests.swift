@@ -1,9 +1,11 @@
 import Foundation
 import Metrics
 import MetricsTestKit
+import Sqlable
 import Testing
 
-@testable import Sqlable
+@testable import SqlableCore
+@testable import SqlableIntegrations
 
 extension TestMetrics {
   /// The values of all series of a histogram that have these dimensions.

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableSealing
 import Testing
 
 struct Patient: Sqlable, Equatable {

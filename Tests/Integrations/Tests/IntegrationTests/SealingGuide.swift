@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableSealing
 import Testing
 
 /// The Swift and SQL blocks of Docs/Sealing.md, which the library's own tests look for here.

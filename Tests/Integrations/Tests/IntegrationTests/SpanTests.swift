@@ -1,10 +1,12 @@
 import Foundation
 import InMemoryTracing
 import Logging
+import Sqlable
 import Testing
 import Tracing
 
-@testable import Sqlable
+@testable import SqlableCore
+@testable import SqlableIntegrations
 
 extension InMemoryTracer {
   /// The ended spans of this name, as soon as there are so many.

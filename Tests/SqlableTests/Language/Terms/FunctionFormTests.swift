@@ -1,7 +1,8 @@
 import Foundation
+import Sqlable
 import Testing
 
-@testable import Sqlable
+@testable import SqlableCore
 
 /// Every function of SQLite that the library has in its table can be written on typed and on untyped terms.
 @Suite struct FunctionFormTests {

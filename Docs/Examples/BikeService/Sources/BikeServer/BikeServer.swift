@@ -1,5 +1,6 @@
 import ArgumentParser
 import BikeService
+import SqlableCluster
 
 @main
 struct BikeServer: AsyncParsableCommand {

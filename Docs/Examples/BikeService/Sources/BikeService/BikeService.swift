@@ -2,6 +2,7 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 import Sqlable
+import SqlableIntegrations
 
 /// The service: opens the pool, serves it, closes it.
 public struct BikeService: Sendable {

@@ -3,6 +3,7 @@ import Foundation
 import Hummingbird
 import HummingbirdTesting
 import Logging
+import SqlableIntegrations
 
 @testable import BikeService
 

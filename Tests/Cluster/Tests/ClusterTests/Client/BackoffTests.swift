@@ -1,7 +1,9 @@
 import Foundation
+import Sqlable
 import Testing
 
-@testable import Sqlable
+@testable import SqlableCluster
+@testable import SqlableCore
 
 /// The pauses of clients that wait for the write lock.
 @Suite(.timeLimit(.minutes(2))) struct BackoffTests {

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// Backups of a cluster's database, and what it becomes when one is restored.

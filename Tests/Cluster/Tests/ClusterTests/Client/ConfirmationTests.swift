@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// A read sees what was acknowledged before it began: the voters confirm the leader that answers it.

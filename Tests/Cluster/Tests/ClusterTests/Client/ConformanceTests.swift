@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// Statements on a cluster of three nodes: they give what they give on a handle.

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// Calls that end before their time: by a deadline, by cancelling, by closing the client.

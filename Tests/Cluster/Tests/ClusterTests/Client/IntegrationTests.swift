@@ -4,10 +4,13 @@ import Metrics
 import MetricsTestKit
 import ServiceLifecycle
 import ServiceLifecycleTestKit
+import Sqlable
+import SqlableIntegrations
 import Testing
 import Tracing
 
-@testable import Sqlable
+@testable import SqlableCluster
+@testable import SqlableCore
 
 /// What clients and nodes report to the packages of services.
 @Suite struct IntegrationTests {

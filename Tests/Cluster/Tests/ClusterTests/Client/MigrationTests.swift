@@ -1,4 +1,5 @@
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// Migrations on a cluster: what they do on a handle, for all programs once.

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// What every client of a cluster commits is heard of by the others.

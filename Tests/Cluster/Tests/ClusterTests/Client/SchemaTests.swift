@@ -1,4 +1,5 @@
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// `createTables` on a cluster: what it adds to a schema, also when several programs do so at once.

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// What becomes of a transaction: what is undone, and what an error says of it.

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// The examples of the section "Nodes" of Docs/Cluster.md.

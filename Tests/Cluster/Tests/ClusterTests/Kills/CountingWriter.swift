@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 
 struct Entry: Sqlable {
   var id: Int?

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// Histories of a counter and of a list, which several clients change and read while nodes are killed, stopped and cut

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// Writers go on while nodes are killed, stopped and cut off: what was acknowledged is stored, what was refused is not.

@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// Three nodes in processes of their own: joining, leaving, killing, handing over.

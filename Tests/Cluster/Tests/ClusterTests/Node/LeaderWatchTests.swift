@@ -1,7 +1,9 @@
 import Foundation
+import Sqlable
 import Testing
 
-@testable import Sqlable
+@testable import SqlableCluster
+@testable import SqlableCore
 
 /// A node that has no leader while the others have one: its raft has stopped.
 @Suite(.timeLimit(.minutes(2))) struct LeaderWatchTests {

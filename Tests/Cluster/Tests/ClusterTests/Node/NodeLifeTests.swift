@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// A node in this process: what it begins with, and what it refuses.

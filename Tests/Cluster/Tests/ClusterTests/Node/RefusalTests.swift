@@ -1,7 +1,9 @@
 import Foundation
+import Sqlable
 import Testing
 
-@testable import Sqlable
+@testable import SqlableCluster
+@testable import SqlableCore
 
 /// Statements that would end a node, or take it away from the others.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct RefusalTests {

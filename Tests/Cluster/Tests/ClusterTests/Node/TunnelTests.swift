@@ -1,5 +1,6 @@
 import Foundation
 import Sqlable
+import SqlableCluster
 import Testing
 
 /// The tunnels of Docs/Cluster.md: three machines, which are network namespaces here, with stunnel between them. Needs

@@ -1,4 +1,6 @@
-@testable import Sqlable
+import Sqlable
+
+@testable import SqlableCluster
 
 /// Calls `body` with a client of a cluster of three nodes.
 func withClient(_ body: (SqliteCluster, TestCluster) async throws -> Void) async throws {

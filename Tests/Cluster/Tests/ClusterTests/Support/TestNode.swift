@@ -1,4 +1,5 @@
 import Foundation
+import SqlableCluster
 
 /// A node in a process of its own.
 actor TestNode {

@@ -1,7 +1,9 @@
 import Foundation
+import Sqlable
 import Testing
 
-@testable import Sqlable
+@testable import SqlableCluster
+@testable import SqlableCore
 
 /// `sqlable node` and `sqlable cluster`, as processes.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct NodeCommandTests {
