@@ -63,7 +63,8 @@ package final class AccessRights: Sendable, Hashable {
     package var queries: Set<[UInt8]> = []
 
     package init(
-      columns: [[UInt8]: Set<[UInt8]>] = [:], tables: Set<[UInt8]> = [], functions: Set<[UInt8]> = [], queries: Set<[UInt8]> = []
+      columns: [[UInt8]: Set<[UInt8]>] = [:], tables: Set<[UInt8]> = [], functions: Set<[UInt8]> = [],
+      queries: Set<[UInt8]> = []
     ) {
       (self.columns, self.tables, self.functions, self.queries) = (columns, tables, functions, queries)
     }

@@ -62,7 +62,9 @@ extension Connection {
   }
 
   /// The path of one of its databases, as SQLite resolved it; empty for a database in memory.
-  package func path(ofDatabase name: String) -> String { sqlite3_db_filename(handle, name).map { String(cString: $0) } ?? "" }
+  package func path(ofDatabase name: String) -> String {
+    sqlite3_db_filename(handle, name).map { String(cString: $0) } ?? ""
+  }
 
   package func pageSize(ofDatabase name: String = "main") throws -> Int {
     Int(try pragma("PRAGMA \("page_size".quotedName(inDatabase: name))") ?? "") ?? 0

@@ -109,7 +109,8 @@ package struct ObservedTables: Sendable, Equatable {
   var commits = false
 
   package init(
-    all: Bool = false, named: Set<String> = [], valued: Set<[UInt8]> = [], read: [[UInt8]: TableInterest] = [:], commits: Bool = false
+    all: Bool = false, named: Set<String> = [], valued: Set<[UInt8]> = [], read: [[UInt8]: TableInterest] = [:],
+    commits: Bool = false
   ) {
     (self.all, self.named, self.valued, self.read, self.commits) = (all, named, valued, read, commits)
   }

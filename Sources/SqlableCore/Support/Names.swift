@@ -7,7 +7,9 @@ extension String {
   package var quotedName: String { String(decoding: quotedBytes(), as: UTF8.self) }
 
   /// The quoted name of a table, with that of its attached database before it: `"archive"."bicycle"`.
-  package func quotedName(inDatabase database: String?) -> String { (database.map { $0.quotedName + "." } ?? "") + quotedName }
+  package func quotedName(inDatabase database: String?) -> String {
+    (database.map { $0.quotedName + "." } ?? "") + quotedName
+  }
 
   /// The text as an SQL literal: in single quotes, with the quotes inside it doubled. It must have no NUL byte.
   package var quotedText: String { String(decoding: quotedBytes(in: UInt8(ascii: "'")), as: UTF8.self) }

@@ -11,7 +11,8 @@ extension SqlExpression {
     package var window: WindowClause?
 
     package init(
-      function: Function, arguments: [SqlExpression], isDistinct: Bool = false, order: [OrderTerm] = [], filter: SqlExpression? = nil, window: WindowClause? = nil
+      function: Function, arguments: [SqlExpression], isDistinct: Bool = false, order: [OrderTerm] = [],
+      filter: SqlExpression? = nil, window: WindowClause? = nil
     ) {
       self.function = function
       self.arguments = arguments

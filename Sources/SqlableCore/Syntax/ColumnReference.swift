@@ -32,7 +32,9 @@ package enum ColumnReference: Sendable, Hashable {
 
 extension SqlError {
   /// The error for a column that none of the tables has.
-  package static func missing(_ reference: ColumnReference, in tables: [TableInfo], named own: [String]? = nil) -> SqlError {
+  package static func missing(_ reference: ColumnReference, in tables: [TableInfo], named own: [String]? = nil)
+    -> SqlError
+  {
     let names = (own ?? tables.map(\.name)).reduce(into: [String]()) { names, name in
       if !names.contains(where: name.isExactly) { names.append(name) }
     }

@@ -73,7 +73,9 @@ extension SqlExpression {
   }
 
   /// The error if the operator is known to make no sense for these terms.
-  package static func defect(of operation: BinaryOperator, _ left: SqlExpression, _ right: SqlExpression) -> InvalidTerm? {
+  package static func defect(of operation: BinaryOperator, _ left: SqlExpression, _ right: SqlExpression)
+    -> InvalidTerm?
+  {
     if operation.takesNumbers {
       for term in [left, right] {
         guard case .others(let found) = term.values else { continue }

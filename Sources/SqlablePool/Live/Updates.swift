@@ -80,7 +80,9 @@ package struct ResultSource<Value: Sendable>: Sendable {
   let rows: @Sendable (SqliteDatabase, inout ResultNotes) throws -> Value
 
   package init(
-    key: SharedResults.Key, place: CallSite, onlyChanges: Bool, texts: @escaping @Sendable () throws -> [String], filtered: @escaping @Sendable () throws -> SelectQuery?, rows: @escaping @Sendable (SqliteDatabase, inout ResultNotes) throws -> Value
+    key: SharedResults.Key, place: CallSite, onlyChanges: Bool, texts: @escaping @Sendable () throws -> [String],
+    filtered: @escaping @Sendable () throws -> SelectQuery?,
+    rows: @escaping @Sendable (SqliteDatabase, inout ResultNotes) throws -> Value
   ) {
     self.key = key
     self.place = place

@@ -16,7 +16,9 @@ package struct FileUser: Sendable {
   package let problem: @Sendable (SqlitePool.HealthLimits) -> SqlitePool.Health.Problem?
 
   package init(
-    pause: @escaping @Sendable () -> Void, release: @escaping @Sendable () -> Void, resume: @escaping @Sendable () -> Void, end: @escaping @Sendable () -> Void, problem: @escaping @Sendable (SqlitePool.HealthLimits) -> SqlitePool.Health.Problem?
+    pause: @escaping @Sendable () -> Void, release: @escaping @Sendable () -> Void,
+    resume: @escaping @Sendable () -> Void, end: @escaping @Sendable () -> Void,
+    problem: @escaping @Sendable (SqlitePool.HealthLimits) -> SqlitePool.Health.Problem?
   ) {
     (self.pause, self.release, self.resume, self.end, self.problem) = (pause, release, resume, end, problem)
   }

@@ -131,7 +131,9 @@ public final class SqlitePool: Sendable {
   public var filepath: String { root.filepath }
 
   /// Calls `body` with the pool's lock held; it must call neither SQLite nor code of a caller.
-  package func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result { try guarded.withLock(body) }
+  package func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+    try guarded.withLock(body)
+  }
 }
 
 extension SqlitePool {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
-import SqlableCore
 import SqlableBackup
+import SqlableCore
 import SqlableSchema
 
 /// An archive of a database's commits, from which the database at any of them can be restored.
