@@ -96,7 +96,7 @@ let package = Package(
     .target(
       name: "SqlableIntegrations",
       dependencies: [
-        "Sqlable", .target(name: "SqlableCluster", condition: .when(traits: ["Cluster"])),
+        "Sqlable", "SqlableCluster",
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
         .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
         .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),

@@ -5,7 +5,7 @@ import SqlableCore
 
 extension SqliteDatabase {
   /// Backs the database up into a file.
-  func writeBackup(to path: String, _ options: BackupOptions, _ stop: BackupStop) throws {
+  package func writeBackup(to path: String, _ options: BackupOptions, _ stop: BackupStop) throws {
     try labelling {
       try stop.mapping {
         try options.validate()
@@ -64,7 +64,7 @@ extension SqliteDatabase {
   /// Through SQLite and not by renaming a file: the connections of this process and of others keep the old file, and
   /// its log and locks, until they close it. In a transaction they see the old contents or the new ones, as they do
   /// with any commit; a process that is killed leaves the old ones.
-  func replaceContents(from source: BackupSource, _ options: BackupOptions) throws {
+  package func replaceContents(from source: BackupSource, _ options: BackupOptions) throws {
     try locked {
       let connection = try openConnection()
       try checkIsNotInFunction(connection)

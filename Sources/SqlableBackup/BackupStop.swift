@@ -48,7 +48,7 @@ package final class BackupStop: Sendable {
   }
 
   /// Calls `body`, and throws the reason if it was stopped.
-  func mapping<Value>(_ body: () throws -> Value) throws -> Value {
+  package func mapping<Value>(_ body: () throws -> Value) throws -> Value {
     do { return try body() } catch let error as SqlError where error.kind == .interrupted || error.kind == .busy {
       guard let reason = reason.withLock({ $0 }) else { throw error }
       throw BackupStop.error(reason)

@@ -71,7 +71,7 @@ extension SqliteDatabase {
   }
 
   /// A backup that can be copied into this database, after all checks.
-  func checkedBackup(at path: String, _ options: BackupOptions, _ stop: BackupStop) throws -> BackupSource {
+  package func checkedBackup(at path: String, _ options: BackupOptions, _ stop: BackupStop) throws -> BackupSource {
     try options.validate()
     let source = try BackupSource.file(path, for: self, stop)
     try source.beginSnapshot(anyMode: true)

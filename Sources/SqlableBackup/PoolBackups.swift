@@ -98,7 +98,7 @@ extension SqlitePool {
 }
 
 /// Runs `body` on a thread of its own: copying blocks.
-func onBackupThread<Value: Sendable>(
+package func onBackupThread<Value: Sendable>(
   _ stop: BackupStop, _ body: @escaping @Sendable () throws -> Value
 ) async throws -> Value {
   try await onOwnThread(onCancel: stop.cancel, body)

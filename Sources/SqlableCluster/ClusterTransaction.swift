@@ -200,7 +200,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     try await answers(to: requests, check: nil)
   }
 
-  func answers(
+  package func answers(
     to requests: [SqlRequest], check: (@Sendable ([SqlAnswer]) throws -> Void)?
   ) async throws -> [SqlAnswer] {
     try requests.check()

@@ -47,7 +47,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     try await answers(to: requests, check: nil)
   }
 
-  func answers(
+  package func answers(
     to requests: [SqlRequest], check: (@Sendable ([SqlAnswer]) throws -> Void)?
   ) async throws -> [SqlAnswer] {
     if let transaction = current { return try await transaction.answers(to: requests, check: check) }

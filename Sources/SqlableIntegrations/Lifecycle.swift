@@ -1,6 +1,7 @@
 #if Lifecycle
 import ServiceLifecycle
 import Sqlable
+import SqlableCluster
 
 /// Needs the package trait `Lifecycle`.
 extension SqlitePool: Service {

@@ -1,6 +1,7 @@
 #if Logging
 import Logging
 import Sqlable
+import SqlableCluster
 
 extension SqlitePool {
   /// Logs slow statements and transactions, errors, long reads, calls that waited for too long, the end of the pool.

@@ -2,6 +2,7 @@
 import Dispatch
 import Metrics
 import Sqlable
+import SqlableCluster
 
 extension SqlitePool {
   /// Reports durations, rows, waits and errors of statements and the state of the pool as metrics, named as

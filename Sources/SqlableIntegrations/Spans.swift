@@ -1,5 +1,6 @@
 #if Tracing
 import Sqlable
+import SqlableCluster
 import Tracing
 
 extension SqlitePool {

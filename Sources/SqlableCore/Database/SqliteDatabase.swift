@@ -52,7 +52,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   private static let count = Atomic(0)
 
   /// A number that no other handle, or client of a cluster, of this process has.
-  static func newNumber() -> Int { count.add(1, ordering: .relaxed).newValue }
+  package static func newNumber() -> Int { count.add(1, ordering: .relaxed).newValue }
 
   /// The state of a handle that is not closed. One that has functions and no connection opens that when it is used.
   private struct Open {

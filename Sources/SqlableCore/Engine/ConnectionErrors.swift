@@ -84,7 +84,7 @@ extension Connection {
   }
 
   /// What is wrong with a statement that SQLite could parse; nil for other messages of a compilation.
-  static func reason(ofInvalid message: String) -> String? {
+  package static func reason(ofInvalid message: String) -> String? {
     if message == "no query solution" { return "the index that INDEXED BY names can't be used for the statement" }
     if message.begins(with: "misuse of aggregate") {
       return message + "; filter groups with having(_:), or name the query with named(_:) and query that"
@@ -109,7 +109,7 @@ extension Connection {
     return (isLatest && code == primary ? latest : code, withoutAdvice(text ?? "unknown error"))
   }
 
-  static func error(_ code: Int32, extendedCode: Int32, message: String, label: String?) -> SqlError {
+  package static func error(_ code: Int32, extendedCode: Int32, message: String, label: String?) -> SqlError {
     let kind = SqlError.Kind(code: code & 0xFF, extendedCode: extendedCode, message: message)
     var error = SqlError(
       kind, message: message, code: Int(code & 0xFF), extendedCode: Int(extendedCode), label: label)
@@ -131,7 +131,7 @@ extension Connection {
 
   /// The message without the advice that SQLite 3.46 and later add when a name in double quotes is not a column:
   /// `no such column: "a" - should this be a string literal in single-quotes?`
-  static func withoutAdvice(_ message: String) -> String {
+  package static func withoutAdvice(_ message: String) -> String {
     let advice = "\" - should this be a string literal in single-quotes?"
     guard message.begins(with: "no such column: \""), let name = message.suffix(after: "\""), name.ends(with: advice)
     else { return message }

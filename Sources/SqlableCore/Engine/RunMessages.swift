@@ -5,7 +5,7 @@ import CSqlableSQLite
 /// A message is kept if SQLite builds it from its own words and schema names, or if compiling the statement again
 /// produces it, since compiling sees no values. Any other message is cut off before the value or, if its beginning is
 /// unknown, replaced by the text of the result code.
-enum RunMessage {
+package enum RunMessage {
   /// The message if it is known to quote no value; nil if it is unknown, or may come from compiling the statement.
   static func known(_ message: String, code: Int32, extendedCode: Int32) -> String? {
     if isOfCode(message, code) || isOfCode(message, extendedCode) || fixed.contains(message) { return message }
@@ -23,7 +23,7 @@ enum RunMessage {
   /// The message of another machine's SQLite, cut off before a value that it quotes.
   ///
   /// There no statement can be compiled again. What stands in the statement's text is none of its values.
-  static func ofRemote(_ message: String, code: Int32, extendedCode: Int32, sql: String?) -> String {
+  package static func ofRemote(_ message: String, code: Int32, extendedCode: Int32, sql: String?) -> String {
     guard known(message, code: code, extendedCode: extendedCode) == nil else { return message }
     for (beginning, words) in shortenings where message.begins(with: beginning) {
       // SQLite says this of names as it compiles; a full-text search says it of the searched text.

@@ -5,6 +5,8 @@ package struct TaskValues: Sendable {
   /// Calls a closure that has these values, as the current task has them.
   let restore: @Sendable (() -> Void) -> Void
 
+  package init(restore: @escaping @Sendable (() -> Void) -> Void) { self.restore = restore }
+
   private struct Capturing: Sendable {
     let capture: @Sendable () -> TaskValues?
   }
@@ -13,7 +15,7 @@ package struct TaskValues: Sendable {
   private static let isCapturing = Atomic(false)
 
   /// Has `current` call `capture` from now on.
-  static func capture(by capture: @escaping @Sendable () -> TaskValues?) {
+  package static func capture(by capture: @escaping @Sendable () -> TaskValues?) {
     capturing.withLock { $0 = Capturing(capture: capture) }
     isCapturing.store(true, ordering: .releasing)
   }

@@ -85,7 +85,7 @@ public struct SqlError: Error, Sendable, Hashable {
 
 extension Error {
   /// The same error with the place of its struct in a batch.
-  func inBatch(_ index: Int) -> any Error {
+  package func inBatch(_ index: Int) -> any Error {
     guard var error = self as? SqlError, error.batchIndex == nil else { return self }
     error.batchIndex = index
     return error
@@ -237,7 +237,7 @@ extension SqlError: CustomStringConvertible {
   }
 
   /// The name of the kind, without the names in it.
-  var kindName: String {
+  package var kindName: String {
     switch kind {
     case .constraint(let constraint): "constraint(\(constraint))"
     case .schema: "schema"
@@ -302,5 +302,5 @@ extension SqlError {
     return error
   }
 
-  static func message(of error: any Error) -> String { (error as? SqlError)?.message ?? "\(error)" }
+  package static func message(of error: any Error) -> String { (error as? SqlError)?.message ?? "\(error)" }
 }

@@ -86,7 +86,7 @@ extension Select: Runnable {
   }
 
   /// Decodes the rows of an answer.
-  func rows(of received: ReceivedRows) throws -> [Row] {
+  package func rows(of received: ReceivedRows) throws -> [Row] {
     let layout = ResultLayout(query.clauses.columns)
     return try received.map(.positioned(layout)) { row in
       var row = ResultRow(row, types: layout.types)

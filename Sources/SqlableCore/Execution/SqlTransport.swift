@@ -31,7 +31,7 @@ extension SqlTransport {
 }
 
 /// A transport that stores nothing of changes whose answers can't be used.
-protocol CheckingTransport: SqlTransport {
+package protocol CheckingTransport: SqlTransport {
   /// Runs the requests, and undoes them if `check` throws.
   func answers(
     to requests: [SqlRequest], check: (@Sendable ([SqlAnswer]) throws -> Void)?
@@ -61,7 +61,7 @@ public struct SqlRequest: Sendable, Hashable, Codable {
   /// A ``Parameter`` of the statement, for which there is no value.
   package private(set) var parameter: String?
   /// Whether the rows that it inserts have row ids.
-  var hasRowId = true
+  package var hasRowId = true
   /// The part of the key that it leaves to the table, which must not store NULL in it.
   var omittedKey: OmittedKey?
 

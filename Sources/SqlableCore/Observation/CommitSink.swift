@@ -118,7 +118,7 @@ package struct ObservedTables: Sendable, Equatable {
   var isEmpty: Bool { !all && named.isEmpty && read.isEmpty && !commits }
 
   /// The name that observers use for a table of the database; nil if no observer wants its rows.
-  func name(ofTable table: String) -> String? {
+  package func name(ofTable table: String) -> String? {
     if named.contains(table) { return table }
     // The smallest of several, so that it is always the same.
     return named.filter { $0.isSameName(as: table) }.min() ?? (all ? table : nil)

@@ -12,23 +12,23 @@ package struct KeyShape {
   }
 
   /// The declared positions of the key's columns; empty if the rowid is the key, or there is no key.
-  var columns: [Int] = []
+  package var columns: [Int] = []
   /// The same as this SQLite counts them: among the old values, those of a new row, and those after an update.
   var old: [Int] = []
   var inserted: [Int] = []
   var updated: [Int] = []
   var affinities: [Affinity] = []
   /// How a key of one column compares.
-  var comparison: KeyComparison?
-  var isWithoutRowid = false
+  package var comparison: KeyComparison?
+  package var isWithoutRowid = false
   /// The names, as SQL, that identify a row: those of the key's columns, or a name of the rowid.
   package var names: [String] = []
   /// All columns of the table.
-  var row = RowShape()
+  package var row = RowShape()
 }
 
 /// The positions of all columns of a table among the values that the pre-update hook reports.
-struct RowShape {
+package struct RowShape {
   /// The position of a value among the old values, those of a new row, and those after an update.
   typealias Places = (old: Int, inserted: Int, updated: Int)
 
@@ -47,7 +47,7 @@ struct RowShape {
   var columns: [Column] = []
 
   /// The columns' names.
-  var names: [String] { columns.map(\.name) }
+  package var names: [String] { columns.map(\.name) }
   /// Whether SQLite reports the values of all columns.
   var isWhole: Bool { columns.allSatisfy { $0.places != nil } }
 }

@@ -61,7 +61,7 @@ package final class ObserverRegistry: Sendable {
 
   // MARK: Observers
 
-  func add(_ observer: Observer) -> ObserverToken {
+  package func add(_ observer: Observer) -> ObserverToken {
     change { $0.observers.append(observer) }
     return observer.token
   }
@@ -149,7 +149,7 @@ package final class ObserverRegistry: Sendable {
   /// The observers to notify of a transaction that has just been committed; nil if there are none.
   ///
   /// Taken at the commit: observers registered later don't get earlier changes.
-  func recipients(for rows: [RowChange]) -> Recipients? {
+  package func recipients(for rows: [RowChange]) -> Recipients? {
     // Read first: an observer removed between the two reads is then checked again, and not called.
     let version = version
     let (observers, didUpdate, token) = state.withLock { ($0.observers, $0.didUpdate, $0.didUpdateToken) }
@@ -159,7 +159,7 @@ package final class ObserverRegistry: Sendable {
   }
 
   /// A committed transaction, with the observers that were registered at its commit.
-  struct Recipients: Sendable {
+  package struct Recipients: Sendable {
     let registry: ObserverRegistry
     let version: Int
     let observers: [Observer]
@@ -168,7 +168,7 @@ package final class ObserverRegistry: Sendable {
     let rows: [RowChange]
 
     /// Calls the observers row by row, in the order of change; errors that they throw go to `didFail`.
-    func deliver() {
+    package func deliver() {
       // By index: taking a row or an observer out of its array would retain all that it holds.
       for row in rows.indices {
         if let didUpdate, isHeard(didUpdateToken) {

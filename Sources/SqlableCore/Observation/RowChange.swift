@@ -46,7 +46,7 @@ public struct RowChange: Sendable, Hashable {
     }
   }
 
-  init(
+  package init(
     table: String, change: Change, id: Int, previousId: Int, key: [DatabaseValue], previousKey: [DatabaseValue],
     comparison: KeyComparison?, hasId: Bool, isKeyedById: Bool
   ) {

@@ -9,6 +9,17 @@ package struct CallSite: Sendable, CustomStringConvertible {
 
   @usableFromInline package var description: String { "\(file):\(line)" }
 
+  /// The modules of the library.
+  static let modules: Set = [
+    "Sqlable", "SqlableBackup", "SqlableCluster", "SqlableCore", "SqlableDocuments", "SqlableIntegrations",
+    "SqlablePool", "SqlableQueries", "SqlableRecovery", "SqlableSchema", "SqlableSealing",
+  ]
+
   /// Whether it is the library's own, which tells a program nothing.
-  var isOwn: Bool { file.withUTF8Buffer { $0.starts(with: "Sqlable/".utf8) } }
+  package var isOwn: Bool {
+    file.withUTF8Buffer { path in
+      path.starts(with: "Sqlable".utf8)
+        && CallSite.modules.contains(String(decoding: path.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self))
+    }
+  }
 }

@@ -16,7 +16,7 @@ extension Duration {
   }
 
   /// The number of milliseconds, with three digits after the point.
-  var millisecondsText: String {
+  package var millisecondsText: String {
     let microseconds = wholeMicroseconds
     let rest = String(microseconds % 1_000)
     return "\(microseconds / 1_000)." + String(repeating: "0", count: 3 - rest.count) + rest

@@ -10,9 +10,9 @@
 package struct StatementShape: Hashable, Sendable {
   package let sql: String
   /// The first table that the statement names; nil for one that names none, such as COMMIT.
-  let table: String?
+  package let table: String?
   /// The statement's first word, upper-cased; for one that begins with WITH, the word after its queries.
-  let verb: String
+  package let verb: String
 
   /// The longest text that is kept, in bytes.
   static let maximumLength = 4_096

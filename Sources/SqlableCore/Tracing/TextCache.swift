@@ -21,7 +21,7 @@ package final class TextCache<Value: Sendable>: Sendable {
 }
 
 extension StatementShape {
-  static let cache = TextCache { StatementShape(of: $0) }
+  package static let cache = TextCache { StatementShape(of: $0) }
 }
 
 extension ParameterColumns {

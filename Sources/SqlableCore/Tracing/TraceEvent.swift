@@ -83,6 +83,38 @@ public struct TraceEvent: Sendable, Hashable {
   /// The moment at which it ended.
   public let end: ContinuousClock.Instant
 
+  package init(
+    kind: Kind, label: String?, handle: Int, table: String?, operation: String, sql: String, waiting: Duration,
+    compiling: Duration, stepping: Duration, committing: Duration, rowsRead: Int, rowsChanged: Int, rowsScanned: Int,
+    sorts: Int, automaticIndexRows: Int, isCached: Bool, statements: Int, callSite: String?, context: String?,
+    error: SqlError?, plan: [String], advice: [String] = [], values: [TracedValue] = [], end: ContinuousClock.Instant
+  ) {
+    self.kind = kind
+    self.label = label
+    self.handle = handle
+    self.table = table
+    self.operation = operation
+    self.sql = sql
+    self.waiting = waiting
+    self.compiling = compiling
+    self.stepping = stepping
+    self.committing = committing
+    self.rowsRead = rowsRead
+    self.rowsChanged = rowsChanged
+    self.rowsScanned = rowsScanned
+    self.sorts = sorts
+    self.automaticIndexRows = automaticIndexRows
+    self.isCached = isCached
+    self.statements = statements
+    self.callSite = callSite
+    self.context = context
+    self.error = error
+    self.plan = plan
+    self.advice = advice
+    self.values = values
+    self.end = end
+  }
+
   /// The weight of the error; nil without one.
   public var severity: SqlError.Severity? { error?.severity }
 
@@ -105,7 +137,7 @@ extension TraceEvent: CustomStringConvertible {
   }
 
   /// The name of its kind.
-  var name: String {
+  package var name: String {
     switch kind {
     case .read: "read"
     case .write: "write"
@@ -140,11 +172,15 @@ public struct TraceToken: Sendable, Hashable {
 
 extension TraceEvent {
   /// Where a run was traced.
-  struct Origin {
-    let label: String?
-    let handle: Int
-    let callSite: String?
-    let context: String?
+  package struct Origin {
+    package let label: String?
+    package let handle: Int
+    package let callSite: String?
+    package let context: String?
+
+    package init(label: String?, handle: Int, callSite: String?, context: String?) {
+      (self.label, self.handle, self.callSite, self.context) = (label, handle, callSite, context)
+    }
   }
 
   init(_ run: MeasuredRun, _ shape: StatementShape, _ origin: Origin) {
@@ -174,7 +210,7 @@ extension TraceEvent {
 }
 
 extension TraceEvent.Kind {
-  init(_ shape: StatementShape) {
+  package init(_ shape: StatementShape) {
     switch shape.verb {
     case "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE": self = .control
     case "SELECT", "VALUES", "EXPLAIN": self = .read

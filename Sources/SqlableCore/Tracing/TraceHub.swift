@@ -3,9 +3,9 @@ import Synchronization
 /// Those who receive the events of a handle, its children and their children, of a cluster's client, or of the whole
 /// process.
 package final class TraceHub: Sendable {
-  struct Receiver: Sendable {
+  package struct Receiver: Sendable {
     let token: TraceToken
-    let options: TraceOptions
+    package let options: TraceOptions
     let body: @Sendable (TraceEvent) -> Void
   }
 
@@ -22,12 +22,12 @@ package final class TraceHub: Sendable {
   }
 
   /// The receivers of the events of all handles and clients.
-  static let process = TraceHub()
+  package static let process = TraceHub()
   private static let tokenCount = Atomic(0)
   /// The most shapes whose last report is known; after more, all may be reported again.
   private static let maximumReported = 10_000
 
-  static func newToken() -> TraceToken { TraceToken(number: tokenCount.add(1, ordering: .relaxed).newValue) }
+  package static func newToken() -> TraceToken { TraceToken(number: tokenCount.add(1, ordering: .relaxed).newValue) }
 
   private let state = Guarded(State())
   private let receiverCount = Atomic(0)
@@ -35,17 +35,19 @@ package final class TraceHub: Sendable {
   /// The number of receivers in the process.
   private static let allReceivers = Atomic(0)
 
+  package init() {}
+
   /// Whether anything in the process is traced.
   package static var isAnyActive: Bool { allReceivers.load(ordering: .relaxed) > 0 }
 
   deinit { TraceHub.allReceivers.subtract(receiverCount.load(ordering: .relaxed), ordering: .relaxed) }
 
-  var isActive: Bool { receiverCount.load(ordering: .acquiring) > 0 }
+  package var isActive: Bool { receiverCount.load(ordering: .acquiring) > 0 }
 
   /// Whether a receiver has asked for values.
   var wantsValues: Bool { valueReceivers.load(ordering: .relaxed) > 0 }
 
-  func add(_ options: TraceOptions, _ body: @escaping @Sendable (TraceEvent) -> Void) -> TraceToken {
+  package func add(_ options: TraceOptions, _ body: @escaping @Sendable (TraceEvent) -> Void) -> TraceToken {
     let token = TraceHub.newToken()
     state.withLock { state in
       state.receivers.append(Receiver(token: token, options: options, body: body))
@@ -54,7 +56,7 @@ package final class TraceHub: Sendable {
     return token
   }
 
-  func remove(_ token: TraceToken) {
+  package func remove(_ token: TraceToken) {
     state.withLock { state in
       state.receivers.removeAll { $0.token == token }
       state.reported = state.reported.filter { $0.key.token != token }
@@ -73,7 +75,7 @@ package final class TraceHub: Sendable {
     TraceHub.deliver(event, to: receivers(of: event), with: details)
   }
 
-  static func deliver(_ event: TraceEvent, to receivers: [Receiver], with details: (any TraceDetails)? = nil) {
+  package static func deliver(_ event: TraceEvent, to receivers: [Receiver], with details: (any TraceDetails)? = nil) {
     var plan: [String]?
     for receiver in receivers {
       guard let details, event.error == nil || !receiver.options.values.isEmpty else {
@@ -96,7 +98,7 @@ package final class TraceHub: Sendable {
   }
 
   /// Those that want an event, by the time that it took and by when they last received one of its shape.
-  func receivers(of event: TraceEvent) -> [Receiver] {
+  package func receivers(of event: TraceEvent) -> [Receiver] {
     guard isActive else { return [] }
     let now = ContinuousClock.now
     return state.withLock { state in

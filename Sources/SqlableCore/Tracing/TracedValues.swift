@@ -39,7 +39,7 @@ extension [TracedColumns] {
 
   /// The values of these columns, among those with which a statement has run, in the order of its parameters; nil for
   /// one that is not known.
-  func values(in sql: String, _ bound: () -> [DatabaseValue?]) -> [TracedValue] {
+  package func values(in sql: String, _ bound: () -> [DatabaseValue?]) -> [TracedValue] {
     let places = ParameterColumns.cache.value(of: sql).places
     let wanted = places.map { place in place.flatMap(column) }
     guard wanted.contains(where: { $0 != nil }) else { return [] }

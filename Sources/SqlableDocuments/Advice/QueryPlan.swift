@@ -64,7 +64,7 @@ extension Connection {
 
 extension QueryPlan {
   /// The plan from the rows of an `EXPLAIN QUERY PLAN`.
-  init(sql: String, rows: [[DatabaseValue]]) {
+  package init(sql: String, rows: [[DatabaseValue]]) {
     self.init(
       sql: sql,
       steps: rows.compactMap { row in

@@ -1,13 +1,13 @@
 import SqlableCore
 
 /// The rows that a loop over changes observes.
-struct ObservedRows: Sendable {
-  let observer: ObserverRegistry.Observer
+package struct ObservedRows: Sendable {
+  package let observer: ObserverRegistry.Observer
   let withValues: Bool
   /// Whether the model's key has a custom collation.
   let hasOwnCollation: Bool
 
-  init<Model: Sqlable>(
+  package init<Model: Sqlable>(
     _ model: Model.Type, _ change: Change?, in tableName: String?, id: (any SqlValue)?, withValues: Bool = false
   ) throws {
     observer = try ObserverRegistry.Observer(of: model, change, in: tableName, id: id) { _ in }
@@ -24,7 +24,7 @@ struct ObservedRows: Sendable {
 }
 
 /// The subscription of one loop over changes at a time, with the events that the loop has not taken yet.
-final class ChangeSubscription: Sendable {
+package final class ChangeSubscription: Sendable {
   let feed: PoolFeed
   let observed: ObservedRows
   let limit: Int
@@ -39,7 +39,7 @@ final class ChangeSubscription: Sendable {
     var waiter: Waiter?
   }
 
-  init(_ feed: PoolFeed, _ observed: ObservedRows, _ limit: Int, beginsWithMissed: Bool = false) {
+  package init(_ feed: PoolFeed, _ observed: ObservedRows, _ limit: Int, beginsWithMissed: Bool = false) {
     self.feed = feed
     self.observed = observed
     self.limit = limit

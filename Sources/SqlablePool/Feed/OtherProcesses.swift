@@ -8,7 +8,7 @@ import SqlableCore
 /// nothing. `CommitDetector` decides what a check means and when the next is due; this class makes the checks.
 ///
 /// Sound as `Sendable`: mutable state is used on `queue` only.
-final class OtherProcesses: @unchecked Sendable {
+package final class OtherProcesses: @unchecked Sendable {
   private unowned let feed: PoolFeed
   private let root: SqliteDatabase
   /// Makes the writer check once it is free; calls its argument after the check, or if the writer can't.

@@ -8,7 +8,7 @@ import Synchronization
 /// The committing thread appends the recorded changes to a log. They are matched with the subscribers on a queue, or by
 /// a subscriber that can't wait for that; both in the order of commits. Subscribers are held weakly, by number:
 /// releasing one ends it.
-final class PoolFeed: CommitSink {
+package final class PoolFeed: CommitSink {
   private struct Interests {
     /// What is recorded: the interests of all subscribers, and some of former ones.
     var interest = ObservedTables()
@@ -76,7 +76,7 @@ final class PoolFeed: CommitSink {
   private let watch: @Sendable (PoolFeed) -> OtherProcesses?
   private let columnsRead = Guarded<[ReadKey: ReadColumns]>([:])
 
-  init(root: SqliteDatabase, watch: @escaping @Sendable (PoolFeed) -> OtherProcesses?) {
+  package init(root: SqliteDatabase, watch: @escaping @Sendable (PoolFeed) -> OtherProcesses?) {
     registry = root.registry
     filterTables = FilterTables(root: root)
     self.watch = watch
@@ -92,7 +92,7 @@ final class PoolFeed: CommitSink {
 
   func loopEnds() { loops.subtract(1, ordering: .relaxed) }
 
-  var interest: ObservedTables { interests.withLock { $0.interest } }
+  package var interest: ObservedTables { interests.withLock { $0.interest } }
 
   // MARK: Subscribers
 
@@ -222,13 +222,13 @@ final class PoolFeed: CommitSink {
   /// The number of checks for other connections' commits that the writer has begun.
   var writerChecks: Int { checkCount.load(ordering: .acquiring) }
 
-  func commitBegins() { commitCount.add(1, ordering: .acquiringAndReleasing) }
+  package func commitBegins() { commitCount.add(1, ordering: .acquiringAndReleasing) }
 
-  func commitEnds() { commitCount.add(1, ordering: .acquiringAndReleasing) }
+  package func commitEnds() { commitCount.add(1, ordering: .acquiringAndReleasing) }
 
-  func willDetectOtherCommits() { checkCount.add(1, ordering: .acquiringAndReleasing) }
+  package func willDetectOtherCommits() { checkCount.add(1, ordering: .acquiringAndReleasing) }
 
-  func didCommitElsewhere() { append(CommittedChanges(isUnknown: true)) }
+  package func didCommitElsewhere() { append(CommittedChanges(isUnknown: true)) }
 
   /// To be called on the queue that detected another connection's commit.
   func othersCommitted() {
@@ -250,7 +250,7 @@ final class PoolFeed: CommitSink {
     withExtendedLifetime(matches) {}
   }
 
-  func didCommit(_ commit: CommittedChanges) {
+  package func didCommit(_ commit: CommittedChanges) {
     let hasRecorded = commit.isUnknown || !commit.rows.isEmpty || !commit.tables.isEmpty
     if hasRecorded || attentive.load(ordering: .sequentiallyConsistent) > 0 { append(commit) }
   }
@@ -321,7 +321,7 @@ final class PoolFeed: CommitSink {
   }
 
   /// Ends all loops, after they have got earlier commits; to be called when the pool is closed.
-  func end() {
+  package func end() {
     let others = watched.withLock { watch in
       watch.isEnded = true
       return watch.others

@@ -1,7 +1,7 @@
 import SqlableCore
 
 /// One wait of a task, which ends once: by waking or by cancellation.
-final class Waiter: Sendable {
+package final class Waiter: Sendable {
   private enum State {
     case made, woken, cancelled
     case waiting(CheckedContinuation<Bool, Never>)
@@ -11,8 +11,10 @@ final class Waiter: Sendable {
   /// The priority of the waiting task.
   let priority = Task.currentPriority
 
+  package init() {}
+
   /// Waits until woken; false if the task is cancelled.
-  func wait(isolation actor: isolated (any Actor)?) async -> Bool {
+  package func wait(isolation actor: isolated (any Actor)?) async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation(isolation: actor) { continuation in
         let outcome = state.withLock { state -> Bool? in
@@ -31,7 +33,7 @@ final class Waiter: Sendable {
     }
   }
 
-  func wake() { end(.woken, true) }
+  package func wake() { end(.woken, true) }
 
   private func end(_ end: State, _ outcome: Bool) {
     let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in

@@ -80,7 +80,7 @@ public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
   /// ```
   public let commits: Commits<Row>
 
-  init(
+  package init(
     _ subscription: ChangeSubscription?, _ make: @escaping @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
   ) {
     commits = Commits(idle: IdleSubscription(subscription), make: make)

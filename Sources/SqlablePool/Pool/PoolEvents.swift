@@ -2,7 +2,7 @@ import SqlableCore
 import Synchronization
 
 /// What happens in a pool beside statements and transactions.
-enum PoolEvent: Sendable {
+package enum PoolEvent: Sendable {
   /// A call has returned its handle.
   case ended(waited: Duration, used: Duration)
   /// A call has waited for a handle for longer than it may.
@@ -22,7 +22,7 @@ package final class PoolEvents: Sendable {
   private let receivers = Guarded<[Receiver]>([])
   private let count = Atomic(0)
 
-  func add(_ token: TraceToken, _ body: @escaping @Sendable (PoolEvent) -> Void) {
+  package func add(_ token: TraceToken, _ body: @escaping @Sendable (PoolEvent) -> Void) {
     change { $0.append(Receiver(token: token, body: body)) }
   }
 

@@ -129,9 +129,9 @@ extension SqlitePool {
 }
 
 /// The space of file systems.
-enum FileSpace {
+package enum FileSpace {
   /// The bytes that this process may still write beside a file; nil if the system does not tell.
-  static func free(at path: String) -> Int? {
+  package static func free(at path: String) -> Int? {
     let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
     let directory = end.map { String(decoding: path.utf8[...$0], as: UTF8.self) } ?? "."
     var info = statvfs()

@@ -44,7 +44,7 @@ public final class SqlitePool: Sendable {
   package let memory: MemoryDirectory?
   private let guarded: Guarded<State>
   /// Those who receive what happens in the pool beside statements.
-  let events = PoolEvents()
+  package let events = PoolEvents()
   /// What its statements took, by their shapes, if the configuration asks for it.
   let totals: StatementTotals?
   /// Keeps the write-ahead log small.

@@ -49,24 +49,24 @@ extension SqliteDatabase {
 }
 
 /// What a dump consists of.
-struct DatabaseDump {
+package struct DatabaseDump {
   private let db: SqliteDatabase
   private let schema: DatabaseSchema
 
   /// A part of it.
-  enum Part {
+  package enum Part {
     case statement(String)
     /// Rows, which `insert` puts into as many columns.
     case rows(query: String, insert: String, columns: Int)
   }
 
-  init(_ db: SqliteDatabase) throws {
+  package init(_ db: SqliteDatabase) throws {
     self.db = db
     schema = try db.schema()
   }
 
   /// The parts in the order in which they run: indexes, triggers and views after the rows.
-  func parts() throws -> [Part] {
+  package func parts() throws -> [Part] {
     var parts: [Part] = []
     for table in schema.tables {
       parts.append(.statement(table.sql))
@@ -98,7 +98,7 @@ struct DatabaseDump {
   }
 
   /// Returns what gives the values of a part's next row, and nil after the last.
-  func rows(of query: String) throws -> () throws -> [DatabaseValue]? {
+  package func rows(of query: String) throws -> () throws -> [DatabaseValue]? {
     let (cursor, layout) = (try CursorCore(db, text: query), ResultLayout([]))
     return {
       try cursor.next { statement in
@@ -109,7 +109,7 @@ struct DatabaseDump {
   }
 
   /// The statement that inserts a row.
-  func text(of values: [DatabaseValue], _ insert: String) throws -> String {
+  package func text(of values: [DatabaseValue], _ insert: String) throws -> String {
     let literals = try values.map { value in
       try value.literal { real in try db.running { try $0.literal(real, isConstant: false) } }
     }

@@ -21,7 +21,7 @@ public struct Migration: Sendable {
   public let checksum: String
   let work: Work
   /// What it does where no handle is; nil for what needs one.
-  let remoteWork: RemoteWork?
+  package let remoteWork: RemoteWork?
 
   package enum Work: Sendable {
     /// Runs in a transaction with the record that it has run.
@@ -78,7 +78,7 @@ public struct Migration: Sendable {
 /// The record of a migration in the database.
 package struct MigrationRecord: Sqlable, Equatable {
   package static let tableName = Migrations.tableName
-  static let position = column("position", Int.self, PrimaryKey())
+  package static let position = column("position", Int.self, PrimaryKey())
   static let name = column("name", String.self, Unique())
   static let checksum = column("checksum", String.self)
   static let isDone = column("is_done", Bool.self)
@@ -90,7 +90,7 @@ package struct MigrationRecord: Sqlable, Equatable {
   var name: String
   var checksum: String
   var isDone: Bool
-  var progress: Int?
+  package var progress: Int?
 }
 
 extension MigrationRecord {

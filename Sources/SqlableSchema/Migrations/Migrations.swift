@@ -15,9 +15,9 @@ public struct Migrations: Sendable {
 
   public let all: [Migration]
   /// What a new file gets in place of the migrations.
-  let fresh: Fresh?
+  package let fresh: Fresh?
 
-  enum Fresh: Sendable {
+  package enum Fresh: Sendable {
     case schema(Schema)
     case code(@Sendable (SqliteDatabase) throws -> Void)
   }
@@ -53,6 +53,10 @@ public struct Migrations: Sendable {
     public let position: Int
     /// How many batches this call has stored; 0 for a migration that begins, or goes on where it was stopped.
     public let batch: Int
+
+    package init(name: String, position: Int, batch: Int) {
+      (self.name, self.position, self.batch) = (name, position, batch)
+    }
   }
 
   /// Runs the migrations that have not run, in their order, each in a transaction with its record.
@@ -128,7 +132,7 @@ public struct Migrations: Sendable {
   }
 
   /// What a database with these records has of the migrations.
-  func status(of records: [MigrationRecord]) throws -> Status {
+  package func status(of records: [MigrationRecord]) throws -> Status {
     try check(records)
     if records.count > all.count { return .newer(records[all.count...].map(\.name)) }
     let pending = pending(after: records)
@@ -136,7 +140,7 @@ public struct Migrations: Sendable {
   }
 
   /// The places of the migrations that a database with these records has not run to their end.
-  func pending(after records: [MigrationRecord]) -> [Int] {
+  package func pending(after records: [MigrationRecord]) -> [Int] {
     all.indices.filter { $0 >= records.count || !records[$0].isDone }
   }
 
@@ -182,14 +186,14 @@ public struct Migrations: Sendable {
     } catch { throw migration.failure(error) }
   }
 
-  func record(_ position: Int, isDone: Bool, progress: Int? = nil) -> MigrationRecord {
+  package func record(_ position: Int, isDone: Bool, progress: Int? = nil) -> MigrationRecord {
     MigrationRecord(
       position: position, name: all[position].name, checksum: all[position].checksum, isDone: isDone,
       progress: progress)
   }
 
   /// Throws unless the database has run what the program has, in its order, and nothing else.
-  func checkIsNotNewer(_ records: [MigrationRecord]) throws {
+  package func checkIsNotNewer(_ records: [MigrationRecord]) throws {
     try check(records)
     guard records.count > all.count else { return }
     throw Migrations.mismatch(
@@ -224,7 +228,7 @@ public struct Migrations: Sendable {
 
 extension Migration {
   /// The error of this migration.
-  func failure(_ error: any Error) -> any Error {
+  package func failure(_ error: any Error) -> any Error {
     guard var error = error as? SqlError else { return error }
     error.message = "migration \(name): \(error.message)"
     return error

@@ -11,7 +11,7 @@ import SqlableCore
 ///
 /// A value that can be shared; it reads the models' declarations when it is used.
 public struct Schema: Sendable {
-  private(set) var tables: [TableInfo]
+  package private(set) var tables: [TableInfo]
   private(set) var triggers: [Trigger] = []
 
   public init(_ models: any Sqlable.Type...) { self.init(models) }

@@ -77,7 +77,7 @@ package struct TableDefinition {
   }
 
   /// Throws `.schema(.mismatch)` for a column that SQLite can't add to a table that may have rows.
-  func addColumn(_ column: Column, for connection: Connection) throws -> String {
+  package func addColumn(_ column: Column, for connection: Connection) throws -> String {
     let options = column.definition.options
     let hasDefault = try options.defaultValue.map { try $0.value(in: column.type) != .null } ?? false
     let reason: String? =

@@ -118,7 +118,7 @@ private final class Log: Sendable {
       }
       try Currency(code: "NOK", rate: 11.5).insert().run(db)
       try Currency.updateAll(Currency.code.set(to: "SEK")).run(db)
-      #expect(log.all == [#"[Sqlable.DatabaseValue.text("NOK")] → [Sqlable.DatabaseValue.text("SEK")]"#])
+      #expect(log.all == [#"[SqlableCore.DatabaseValue.text("NOK")] → [SqlableCore.DatabaseValue.text("SEK")]"#])
     }
   }
 

@@ -69,7 +69,7 @@ import Testing
       }
       log.listen(to: db, on: Observed.Slot.self)
       try db.execute("INSERT INTO note (id) VALUES (1)")
-      #expect(log.take() == ["failed: constraint(Sqlable.SqlError.Constraint.primaryKey)", "insert slot 2"])
+      #expect(log.take() == ["failed: constraint(SqlableCore.SqlError.Constraint.primaryKey)", "insert slot 2"])
     }
   }
 

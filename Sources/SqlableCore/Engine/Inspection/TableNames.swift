@@ -1,7 +1,7 @@
 extension Connection {
   /// The names of the ordinary tables of the `main` database: no virtual tables, none in which these keep their
   /// rows, no tables of SQLite's own.
-  func tableNames() throws -> [String] {
+  package func tableNames() throws -> [String] {
     var tables: [(name: String, module: [UInt8]?)] = []
     // A program may replace LIKE and every function, so the names are filtered in Swift.
     try eachRow("SELECT name, sql FROM main.sqlite_master WHERE type = 'table'") { row in

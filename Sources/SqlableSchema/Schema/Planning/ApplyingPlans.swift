@@ -290,7 +290,7 @@ extension Connection {
 
 extension SqlError {
   /// The error for rows that refer to rows that are not there.
-  static func orphans(of child: String, ids: [Int], without parent: String) -> SqlError {
+  package static func orphans(of child: String, ids: [Int], without parent: String) -> SqlError {
     let which = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
     let message = "rows of \(child) refer to rows of \(parent) that are not there\(which)"
     return SqlError(.constraint(.foreignKey), message: message, table: child, rowId: ids.first)

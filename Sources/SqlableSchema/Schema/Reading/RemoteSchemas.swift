@@ -2,7 +2,7 @@ import SqlableCore
 
 extension SqliteDatabase {
   /// Returns a database in memory with the schema of a remote one, and without its rows.
-  static func inMemory(schemaOf remote: some AsyncSqlExecutor) async throws -> SqliteDatabase {
+  package static func inMemory(schemaOf remote: some AsyncSqlExecutor) async throws -> SqliteDatabase {
     let db = try inMemory(configuration: Configuration(foreignKeys: false))
     let texts = try await remote.query(
       "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY rowid",

@@ -2,6 +2,7 @@
 import CSqlableDqlite
 import CSqlableSQLite
 import Glibc
+import Sqlable
 
 /// Ends statements of a node that run for too long, and refuses pragmas that would end the process.
 ///

@@ -1,0 +1,19 @@
+import Foundation
+import Testing
+
+@testable import SqlableCore
+
+/// The places of calls that events and errors name.
+@Suite struct CallSiteTests {
+  @Test func everyModuleOfTheLibraryIsItsOwn() throws {
+    let sources = GuidesTests.root.appending(path: "Sources").path
+    let modules = try FileManager.default.contentsOfDirectory(atPath: sources).filter { $0.hasPrefix("Sqlable") }
+    #expect(CallSite.modules == Set(modules).subtracting(["SqlableMacros", "SqlableTool"]))
+  }
+
+  @Test func aProgramWhoseNameBeginsAsTheLibrarysIsNotItsOwn() {
+    #expect(CallSite(file: "SqlableCore/Runs.swift", line: 1).isOwn)
+    #expect(!CallSite(file: "SqlableTests/CallSiteTests.swift", line: 1).isOwn)
+    #expect(!CallSite(file: "Bikes/main.swift", line: 1).isOwn)
+  }
+}
