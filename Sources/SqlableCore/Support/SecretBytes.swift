@@ -8,7 +8,7 @@ import Glibc
 /// Sound as `Sendable`: the memory is written in `init` only.
 package final class SecretBytes: @unchecked Sendable {
   private let memory: UnsafeMutableRawBufferPointer
-  let count: Int
+  package let count: Int
 
   /// Calls `fill` with memory of `count` zeros. Throws `.outOfMemory`.
   init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) throws {
@@ -23,12 +23,12 @@ package final class SecretBytes: @unchecked Sendable {
     fill(UnsafeMutableRawBufferPointer(rebasing: self.memory[..<count]))
   }
 
-  convenience init(_ bytes: some Collection<UInt8>) throws {
+  package convenience init(_ bytes: some Collection<UInt8>) throws {
     try self.init(count: bytes.count) { memory in memory.copyBytes(from: bytes) }
   }
 
   /// The first bytes of a file of keys, at most `limit`. Throws `.cannotOpen` or `.io` if they can't be read.
-  convenience init(ofFileAt path: String, limit: Int) throws {
+  package convenience init(ofFileAt path: String, limit: Int) throws {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SqlError.system("open the key file", path, errno) }
     defer { close(descriptor) }
@@ -53,7 +53,7 @@ package final class SecretBytes: @unchecked Sendable {
   }
 
   /// Calls `body` with the bytes, which live until it returns.
-  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+  package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     // The optimizer may otherwise release the last copy once `memory` is loaded.
     try withExtendedLifetime(self) { try body(UnsafeRawBufferPointer(rebasing: memory[..<count])) }
   }

@@ -4,8 +4,9 @@ import MetricsTestKit
 import Sqlable
 import Testing
 
-@testable import SqlableCore
 @testable import SqlableIntegrations
+@testable import SqlableCore
+@testable import SqlablePool
 
 extension TestMetrics {
   /// The values of all series of a histogram that have these dimensions.

@@ -5,8 +5,9 @@ import Sqlable
 import Testing
 import Tracing
 
-@testable import SqlableCore
 @testable import SqlableIntegrations
+@testable import SqlableCore
+@testable import SqlablePool
 
 extension InMemoryTracer {
   /// The ended spans of this name, as soon as there are so many.
