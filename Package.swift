@@ -66,7 +66,7 @@ let package = Package(
     // From the bottom up. A module uses only those above it in this list that it names.
     .target(name: "SqlableCore", dependencies: ["CSqlableSQLite"], swiftSettings: keyOfTests),
     .target(name: "SqlableQueries", dependencies: ["SqlableCore"]),
-    .target(name: "SqlableSchema", dependencies: ["SqlableCore", "SqlableQueries"]),
+    .target(name: "SqlableSchema", dependencies: ["SqlableCore"]),
     .target(name: "SqlableDocuments", dependencies: ["SqlableCore", "SqlableQueries", "SqlableSchema"]),
     .target(name: "SqlablePool", dependencies: ["SqlableCore", "SqlableQueries", "SqlableSchema"]),
     .target(name: "SqlableBackup", dependencies: ["SqlableCore", "SqlableSchema", "SqlablePool"]),
