@@ -202,14 +202,15 @@ enum SwiftCompiler {
       try Data(source.text.utf8).write(to: URL(fileURLWithPath: directory + "/\(source.name).swift"))
     }
     let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL.path
-    // An object of a source that is gone stays in the folder.
-    let files = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
-    let names = Set(files.map { ($0 as NSString).lastPathComponent + ".o" })
     // The modules of the library; what else begins with its name is a program.
     let modules = try FileManager.default.contentsOfDirectory(atPath: root)
       .filter { $0.hasPrefix("Sqlable") && $0 != "SqlableTool" && $0 != "SqlableMacros" }
-    let objects = try modules.map { products + "/\($0).build/" }.flatMap { folder in
-      try FileManager.default.contentsOfDirectory(atPath: folder)
+    let objects = try modules.flatMap { module in
+      // An object of a source that is gone, or in another module by now, stays in the folder.
+      let files = FileManager.default.enumerator(atPath: root + "/" + module)?.compactMap { $0 as? String } ?? []
+      let names = Set(files.map { ($0 as NSString).lastPathComponent + ".o" })
+      let folder = products + "/\(module).build/"
+      return try FileManager.default.contentsOfDirectory(atPath: folder)
         .filter { $0.hasSuffix(".swift.o") && names.contains($0) }.map { folder + $0 }
     }
     var words = ["-swift-version", "6", "-warnings-as-errors", "-I", products + "/Modules"]
