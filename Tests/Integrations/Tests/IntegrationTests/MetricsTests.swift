@@ -4,8 +4,8 @@ import MetricsTestKit
 import Sqlable
 import Testing
 
-@testable import SqlableIntegrations
 @testable import SqlableCore
+@testable import SqlableIntegrations
 @testable import SqlablePool
 
 extension TestMetrics {

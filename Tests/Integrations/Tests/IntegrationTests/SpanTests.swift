@@ -5,8 +5,8 @@ import Sqlable
 import Testing
 import Tracing
 
-@testable import SqlableIntegrations
 @testable import SqlableCore
+@testable import SqlableIntegrations
 @testable import SqlablePool
 
 extension InMemoryTracer {
