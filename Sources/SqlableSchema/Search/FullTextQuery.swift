@@ -140,11 +140,13 @@ extension FullTextQuery {
   }
 
   /// Finds rows that match both queries: `"swift" AND "sqlite"`.
+  @_disfavoredOverload
   public static func && (left: FullTextQuery, right: FullTextQuery) -> FullTextQuery {
     left.combined(.and, " AND ", right)
   }
 
   /// Finds rows that match either query: `"swift" OR "sqlite"`.
+  @_disfavoredOverload
   public static func || (left: FullTextQuery, right: FullTextQuery) -> FullTextQuery {
     left.combined(.or, " OR ", right)
   }
