@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A line that says `// refused: words` has to be refused, with one error, which holds these words; `// warned: words`
 /// the same with a warning. Every other line has to compile without either. Every line takes at most 200 ms, a refused
-/// one 1.5 s: the least of several tries, as a machine may be busy with something else.
+/// one 0.9 s: the least of several tries, as a machine may be busy with something else.
 public struct Snippets: Sendable {
   struct Place: Hashable {
     let file: String
@@ -101,7 +101,7 @@ public struct Snippets: Sendable {
     for place in Set(times.flatMap(\.keys)) {
       let time = times.map { $0[place] ?? 0 }.min() ?? 0
       let isRefused = expected[place] != nil
-      if time > (isRefused ? 1500 : 200) { bad(place, "too slow: \(time) ms") }
+      if time > (isRefused ? 900 : 200) { bad(place, "too slow: \(time) ms") }
       if time > slowest[isRefused]?.time ?? 0 { slowest[isRefused] = (time, place) }
       if place.file.hasPrefix("Long") {
         report.notes.append("\(place.file):\(place.line): \(time) ms\(isRefused ? ", refused" : "")")

@@ -104,7 +104,7 @@ struct TypeCheckingTests {
     func log(_ time: Int) -> String {
       refused + "LongA.swift:6:7: warning: expression took \(time)ms to type-check (limit: 1ms)\n"
     }
-    #expect(problems(log(1500)).isEmpty)
-    #expect(problems(log(1501)) == ["Tests/TypeChecking/LongA.swift:6: too slow: 1501 ms"])
+    #expect(problems(log(900)).isEmpty)
+    #expect(problems(log(901)) == ["Tests/TypeChecking/LongA.swift:6: too slow: 901 ms"])
   }
 }
