@@ -29,9 +29,8 @@ extension BackupSource {
   private static let maximumShown = 10
 
   private func checkIntegrity(_ connection: Connection) throws {
-    var found: [String] = []
     let pragma = "integrity_check".quotedName(inDatabase: name)
-    try connection.eachRow("PRAGMA \(pragma)(\(BackupSource.maximumShown))") { row in found.append(row.first ?? "") }
+    let found = try connection.rows("PRAGMA \(pragma)(\(BackupSource.maximumShown))").map { $0.first ?? "" }
     guard found != ["ok"] else { return }
     throw SqlError(.corrupt, message: "it is damaged: " + found.joined(separator: "; "), label: connection.label)
   }

@@ -110,13 +110,12 @@ extension Connection {
   /// The tables whose rowids the copy must have. Those without any name for it are left out.
   private func rowidTables() throws -> [RowidTable] {
     var tables: [RowidTable] = []
-    var names: [String] = []
-    try eachRow(
+    let names = try rows(
       "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0 AND name NOT GLOB 'sqlite_*'"
-    ) { names.append($0[0]) }
+    ).map { $0[0] }
     for name in names {
       var (all, stored): ([String], [String]) = ([], [])
-      try eachRow("PRAGMA main.table_xinfo(\(name.quotedName))") { row in
+      for row in try rows("PRAGMA main.table_xinfo(\(name.quotedName))") {
         all.append(row[1])
         if row[6] == "0" { stored.append(row[1]) }
       }

@@ -232,8 +232,9 @@ extension Connection {
   /// Throws `.misuse` if the file of the database that was attached last is that of another one of the connection: a
   /// transaction that writes to one of them would wait for the lock of the other. Then it is detached.
   func checkLastAttached() throws {
-    var files: [(name: String, file: FileIdentity?)] = []
-    try eachRow("PRAGMA database_list") { row in files.append((row[1], row[2].isEmpty ? nil : FileIdentity(row[2]))) }
+    var files: [(name: String, file: FileIdentity?)] = try rows("PRAGMA database_list").map {
+      ($0[1], $0[2].isEmpty ? nil : FileIdentity($0[2]))
+    }
     guard let last = files.popLast(), let file = last.file, let other = files.first(where: { $0.file == file })
     else { return }
     _ = try? pragma("DETACH \(last.name.quotedName)")

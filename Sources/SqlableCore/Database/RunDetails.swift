@@ -8,7 +8,7 @@ package struct RunDetails: TraceDetails {
     var steps: [(id: String, depth: Int, text: String)] = []
     try? db.locked {
       try db.openConnection().withoutTracing { connection in
-        try connection.eachRow("EXPLAIN QUERY PLAN " + run.sql) { row in
+        for row in try connection.rows("EXPLAIN QUERY PLAN " + run.sql) {
           let depth = steps.last { $0.id == row[1] }.map { $0.depth + 1 } ?? 0
           steps.append((row[0], depth, row[3]))
         }

@@ -281,12 +281,19 @@ package final class Connection {
   /// first row as text.
   @discardableResult
   package func pragma(_ text: String) throws -> String? {
-    var result: String?
-    try eachRow(text) { row in result = result ?? row.first }
-    return result
+    try rows(text).first?.first
   }
 
-  /// Runs one of the library's own statements and calls `body` with each row as texts, an empty one for NULL. Binds the
+  /// Runs one of the library's own statements and returns its rows as texts, an empty one for NULL.
+  ///
+  /// An array, and no closure for each row: the compiler would copy the loop into each of fifty callers.
+  package func rows(_ sql: String, binding parameters: ParameterBuffer? = nil) throws -> [[String]] {
+    var rows: [[String]] = []
+    try eachRow(sql, binding: parameters) { rows.append($0) }
+    return rows
+  }
+
+  /// Runs one of the library's own statements whose rows may be many, and calls `body` with each row as texts, an empty one for NULL. Binds the
   /// values in `parameters`; placeholders are NULL.
   package func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
     var sql = sql

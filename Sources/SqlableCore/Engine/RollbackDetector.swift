@@ -128,15 +128,9 @@ extension Connection {
   ///
   /// A column `failed_at` counts too; then statements are watched, and the detector decides.
   func mayKeepFailedRows() throws -> Bool {
-    var isPossible = false
-    try eachRow("PRAGMA database_list") { row in
-      if row[1] != "main", row[1] != "temp" { isPossible = true }
-    }
-    guard !isPossible else { return true }
-    try eachRow("SELECT sql FROM main.sqlite_master UNION ALL SELECT sql FROM temp.sqlite_master") { row in
-      isPossible = isPossible || row[0].utf8.containsFail
-    }
-    return isPossible
+    if try rows("PRAGMA database_list").contains(where: { $0[1] != "main" && $0[1] != "temp" }) { return true }
+    let texts = try rows("SELECT sql FROM main.sqlite_master UNION ALL SELECT sql FROM temp.sqlite_master")
+    return texts.contains { $0[0].utf8.containsFail }
   }
 }
 

@@ -188,11 +188,10 @@ extension Connection {
   /// The texts that triggers pass to RAISE. RAISE with an expression, which newer versions allow, is left out: its
   /// result may be a value.
   private func raisedMessages() -> Set<String> {
-    var databases: [String] = []
-    try? eachRow("PRAGMA database_list") { databases.append($0[1]) }
+    let databases = (try? rows("PRAGMA database_list").map { $0[1] }) ?? []
     var messages: Set<String> = []
     for database in databases {
-      try? eachRow("SELECT sql FROM \(database.quotedName).sqlite_master WHERE type = 'trigger'") { row in
+      for row in (try? rows("SELECT sql FROM \(database.quotedName).sqlite_master WHERE type = 'trigger'")) ?? [] {
         messages.formUnion(raisedTexts(row[0]))
       }
     }

@@ -39,12 +39,8 @@ extension Connection {
   }
 
   private func temporaryObjects() throws -> [[String]] {
-    var objects: [[String]] = []
     try withoutTracing { connection in
-      try connection.eachRow("SELECT type, name, tbl_name, sql FROM sqlite_temp_master ORDER BY type, name") {
-        objects.append($0)
-      }
+      try connection.rows("SELECT type, name, tbl_name, sql FROM sqlite_temp_master ORDER BY type, name")
     }
-    return objects
   }
 }

@@ -174,10 +174,10 @@ extension Connection {
     // which SQLite assigns.
     let pragma = "table_xinfo".quotedName(inDatabase: database)
     let isRowid = try omitted.isSingle && !hasKeyIndex(of: table, in: database)
-    try eachRow("PRAGMA \(pragma)(\(table.quotedName))") { row in
+    for row in try rows("PRAGMA \(pragma)(\(table.quotedName))") {
       let (name, isNotNull, value, isKey) = (row[1], row[3] != "0", row[4], row[5] != "0")
       let hasDefault = !value.isEmpty && !value.isSameName(as: "NULL")
-      guard isKey, !isRowid, omitted.columns.contains(where: { $0.isSameName(as: name) }) else { return }
+      guard isKey, !isRowid, omitted.columns.contains(where: { $0.isSameName(as: name) }) else { continue }
       isAssigned = false
       // An integer key that is no rowid is never assigned, so NOT NULL can only fail.
       if !isNotNull || omitted.isInteger, !hasDefault { nullable.insert(name.foldedName) }
@@ -191,9 +191,7 @@ extension Connection {
   /// Whether a table has an index of its primary key: such a key is not the rowid.
   package func hasKeyIndex(of table: String, in database: String?) throws -> Bool {
     let pragma = "index_list".quotedName(inDatabase: database)
-    var hasIndex = false
-    try eachRow("PRAGMA \(pragma)(\(table.quotedName))") { row in if row[3] == "pk" { hasIndex = true } }
-    return hasIndex
+    return try rows("PRAGMA \(pragma)(\(table.quotedName))").contains { $0[3] == "pk" }
   }
 }
 

@@ -68,10 +68,8 @@ struct RowGroup {
   private mutating func hasIdsInARow() throws -> Bool {
     if let givesIdsInARow { return givesIdsInARow }
     let key = table.columns[table.key[0]].name.quotedName
-    var highest: Int64 = 0
-    try connection.eachRow("SELECT max(\(key)) FROM main.\(table.name.quotedName)") { row in
-      highest = Int64(row[0]) ?? 0
-    }
+    let row = try connection.rows("SELECT max(\(key)) FROM main.\(table.name.quotedName)").first
+    let highest = row.flatMap { Int64($0[0]) } ?? 0
     givesIdsInARow = highest < RowGroup.highestId
     return highest < RowGroup.highestId
   }
@@ -141,13 +139,12 @@ extension Connection {
   func insertsTogether(into table: TableInfo) throws -> Bool {
     guard table.keyIsRowid, table.database.map({ $0.isSameName(as: "main") }) != false else { return false }
     let name = table.name.quotedText
-    var objects: [(type: String, sql: String)] = []
-    try eachRow(
+    let objects: [(type: String, sql: String)] = try rows(
       """
       SELECT type, sql FROM main.sqlite_master WHERE tbl_name = \(name) COLLATE NOCASE AND type IN ('table', 'trigger')
       UNION ALL SELECT 'temp', '' FROM temp.sqlite_master WHERE tbl_name = \(name) COLLATE NOCASE
       """
-    ) { row in objects.append((row[0], row[1])) }
+    ).map { ($0[0], $0[1]) }
     guard objects.count == 1, objects[0].type == "table" else { return false }
     let words = SQLWord.words(of: objects[0].sql)
     guard !words.contains(where: { ["CONFLICT", "DESC", "VIRTUAL", "WITHOUT"].contains($0.keyword) }) else {
@@ -158,7 +155,7 @@ extension Connection {
     }
     // The key of the model is the id of the row only if the table says so.
     var keys: [String] = []
-    try eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { row in
+    for row in try rows("PRAGMA main.table_xinfo(\(table.name.quotedName))") {
       if row[5] != "0" { keys.append("\(row[1]) \(row[2])") }
     }
     return keys.count == 1 && keys[0].isSameName(as: "\(table.columns[table.key[0]].name) INTEGER")

@@ -93,17 +93,14 @@ extension Connection {
   /// DESC`, by an old quirk, is not the rowid.
   package func keyShape(ofTable name: String) throws -> KeyShape {
     var shape = KeyShape()
-    var index: String?
-    try eachRow("PRAGMA main.index_list(\(name.quotedName))") { row in
-      if row[3] == "pk" { index = row[1] }
-    }
+    let index = try rows("PRAGMA main.index_list(\(name.quotedName))").first { $0[3] == "pk" }?[1]
     // A WITHOUT ROWID table is the key's index itself; other indexes end in the rowid of their table, column -1.
     var indexed: [Int] = []
     var collation = "BINARY"
     if let index {
       shape.isWithoutRowid = true
-      try eachRow("PRAGMA main.index_xinfo(\(index.quotedName))") { row in
-        guard let column = Int(row[1]) else { return }
+      for row in try rows("PRAGMA main.index_xinfo(\(index.quotedName))") {
+        guard let column = Int(row[1]) else { continue }
         if column == -1 {
           shape.isWithoutRowid = false
         } else if row[5] == "1" {
@@ -114,7 +111,7 @@ extension Connection {
     }
     let isWithoutRowid = shape.isWithoutRowid
     var storedCount = 0
-    try eachRow("PRAGMA main.table_xinfo(\(name.quotedName))") { row in
+    for row in try rows("PRAGMA main.table_xinfo(\(name.quotedName))") {
       // 2 is a VIRTUAL generated column.
       let (number, isStored) = (shape.row.columns.count, row[6] != "2")
       let stored = storedCount

@@ -54,8 +54,8 @@ extension Connection {
     // An EXPLAIN does not notice that another connection has changed the schema; this does.
     try pragma("SELECT 1 FROM main.sqlite_master LIMIT 0")
     var steps: [QueryPlan.Step] = []
-    try eachRow("EXPLAIN QUERY PLAN " + statement.sql, binding: statement.parameters) { row in
-      guard row.count == 4, let id = Int(row[0]), let parent = Int(row[1]) else { return }
+    for row in try rows("EXPLAIN QUERY PLAN " + statement.sql, binding: statement.parameters) {
+      guard row.count == 4, let id = Int(row[0]), let parent = Int(row[1]) else { continue }
       steps.append(QueryPlan.Step(id: id, parent: parent, detail: QueryPlan.detail(row[3])))
     }
     return QueryPlan(sql: statement.sql, steps: steps)

@@ -28,13 +28,13 @@ extension SchemaCopy {
     let words = SQLWord.words(of: sql)
     let names = Set(words.filter(\.isName).map(\.text.foldedName))
     var tables: [String] = []
-    try connection.eachRow("SELECT name FROM main.sqlite_schema WHERE type = 'table'") { row in
+    for row in try connection.rows("SELECT name FROM main.sqlite_schema WHERE type = 'table'") {
       if names.contains(row[0].foldedName) { tables.append(row[0]) }
     }
     var indexes: [(name: String, sql: String)] = []
     for table in tables {
       var (columns, key): ([String], [String]) = ([], [])
-      try connection.eachRow("PRAGMA main.table_info(\(table.quotedName))") { row in
+      for row in try connection.rows("PRAGMA main.table_info(\(table.quotedName))") {
         columns.append(row[1])
         if row[5] != "0" { key.append(row[1]) }
       }

@@ -99,13 +99,13 @@ extension SalvageRun {
   ) throws -> Bool {
     if table.shape?.columns.contains(where: \.isRowid) == true || columns.isEmpty { return true }
     let same = columns.map { "new.\($0.quotedName) IS old.\($0.quotedName)" }.joined(separator: " AND ")
-    var (equal, all) = (0, 0)
-    try output.connection.eachRow(
+    let counts = try output.connection.rows(
       """
       SELECT count(*), total(same) FROM (SELECT \(same) AS same FROM main.\(table.entry.name.quotedName) AS new
         JOIN \(source) AS old ON new.\(rowid.quotedName) = old.\(oldRowid.quotedName) LIMIT 200)
       """
-    ) { row in (all, equal) = (Int(row[0]) ?? 0, Int(Double(row[1]) ?? 0)) }
+    ).first
+    let (all, equal) = (counts.flatMap { Int($0[0]) } ?? 0, counts.flatMap { Double($0[1]) }.map { Int($0) } ?? 0)
     return all == 0 || equal * 10 >= all * 8
   }
 }

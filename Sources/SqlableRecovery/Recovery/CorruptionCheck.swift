@@ -68,6 +68,7 @@ struct CorruptionCheck {
     var tables: [String] = []
     var lines: [String] = []
     do {
+      // What was read before an error counts.
       try connection.eachRow("SELECT name FROM main.sqlite_schema WHERE type = 'table'") { tables.append($0[0]) }
       try connection.eachRow("PRAGMA main.integrity_check") { row in
         lines += row[0].split(separator: "\n").map(String.init)

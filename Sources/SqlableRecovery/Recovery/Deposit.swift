@@ -160,7 +160,7 @@ extension Connection {
   fileprivate func columns(of tables: [String]) throws -> [[UInt8]: [String]] {
     var columns: [[UInt8]: [String]] = [:]
     for table in tables {
-      try eachRow("PRAGMA sqlable_salvaged.table_xinfo(\(table.quotedName))") { row in
+      for row in try rows("PRAGMA sqlable_salvaged.table_xinfo(\(table.quotedName))") {
         columns[table.foldedName, default: []].append(row[1])
       }
     }

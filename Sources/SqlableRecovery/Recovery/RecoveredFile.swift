@@ -133,8 +133,7 @@ final class RecoveredFile {
   }
 
   private func newAsideTable() throws -> (table: String, columns: Int) {
-    var names: [String] = []
-    try connection.eachRow("SELECT name FROM main.sqlite_schema") { names.append($0[0]) }
+    let names = try connection.rows("SELECT name FROM main.sqlite_schema").map { $0[0] }
     var (name, number) = ("lost_and_found", 1)
     while names.contains(where: { $0.isSameName(as: name) }) {
       number += 1

@@ -243,7 +243,7 @@ extension Connection {
   /// The rows of a database's schema table, as those of an outside schema.
   func schemaEntries(of database: String) throws -> [SchemaEntry] {
     var entries: [SchemaEntry] = []
-    try eachRow("SELECT type, name, tbl_name, rootpage, sql FROM \(database).sqlite_schema") { row in
+    for row in try rows("SELECT type, name, tbl_name, rootpage, sql FROM \(database).sqlite_schema") {
       let entry = SchemaEntry(
         type: row[0], name: row[1], table: row[2], root: UInt32(row[3]) ?? 0, sql: row[4], isOwn: false)
       if let entry { entries.append(entry) }

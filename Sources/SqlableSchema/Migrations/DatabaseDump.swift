@@ -126,7 +126,7 @@ package struct DatabaseDump {
     var columns: [String] = []
     try db.running { connection in
       // Hidden columns, 1, are a virtual table's; 2 and 3 are generated.
-      try connection.eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { row in
+      for row in try connection.rows("PRAGMA main.table_xinfo(\(table.name.quotedName))") {
         if row[6] == "0" { columns.append(row[1]) }
       }
     }

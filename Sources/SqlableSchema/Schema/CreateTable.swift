@@ -102,10 +102,8 @@ extension SqliteDatabase {
       """
       SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = \(table.name) COLLATE NOCASE
       """, as: String.self)
-    var existing: Set<[UInt8]> = []
-    if !isThere.isEmpty {
-      try connection.eachRow("PRAGMA main.table_xinfo(\(table.name.quotedName))") { existing.insert($0[1].foldedName) }
-    }
+    let columns = isThere.isEmpty ? [] : try connection.rows("PRAGMA main.table_xinfo(\(table.name.quotedName))")
+    let existing = Set(columns.map { $0[1].foldedName })
     if existing.isEmpty {
       try execute(SQL(verbatim: TableDefinition(table).createTable(for: connection)))
       change.createdTable = true
@@ -172,8 +170,8 @@ extension Connection {
   /// Throws if rows violate a constraint of an added column; an older SQLite does not check that.
   fileprivate func checkRows(of table: TableInfo, _ column: String) throws {
     var failure: SqlError.Constraint?
-    try eachRow("PRAGMA main.quick_check(\(table.name.quotedName))") { row in
-      guard let problem = row.first else { return }
+    for row in try rows("PRAGMA main.quick_check(\(table.name.quotedName))") {
+      guard let problem = row.first else { continue }
       if problem.begins(with: "CHECK constraint failed") { failure = failure ?? .check }
       if problem.begins(with: "NULL value in ") { failure = failure ?? .notNull }
     }

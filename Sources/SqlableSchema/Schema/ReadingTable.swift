@@ -37,9 +37,9 @@ private struct TableReading: Runnable {
   func run(_ db: SqliteDatabase) throws -> Table {
     try db.running { connection in
       var columns: [UntypedColumn] = []
-      try connection.eachRow(sql) { row in
+      for row in try connection.rows(sql) {
         // 1 is a hidden column of a virtual table, 2 and 3 are generated.
-        guard row[6] != "1" else { return }
+        guard row[6] != "1" else { continue }
         columns.append(
           UntypedColumn(name: row[1], keyPlace: Int(row[5]) ?? 0, isGenerated: row[6] == "2" || row[6] == "3"))
       }

@@ -241,10 +241,9 @@ extension Connection {
     guard let own = view.parts, let other = model.parts, own.columns == nil, own.query == other.query else {
       return false
     }
-    var columns: [SchemaText] = []
     // A view of what is not there has no columns.
-    try? eachRow("PRAGMA main.table_xinfo(\(view.name.quotedName))") { columns.append(SchemaText(name: $0[1])) }
-    return columns == other.columns
+    let columns = (try? rows("PRAGMA main.table_xinfo(\(view.name.quotedName))")) ?? []
+    return columns.map { SchemaText(name: $0[1]) } == other.columns
   }
 }
 

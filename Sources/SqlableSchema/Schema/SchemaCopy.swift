@@ -14,13 +14,13 @@ package struct SchemaCopy {
     var (virtual, others): ([String], [String]) = ([], [])
     // A program may replace LIKE and every function, so the texts are filtered in Swift.
     let temporary = isOfFile ? "" : "UNION ALL SELECT type, sql, rowid FROM temp.sqlite_schema"
-    try original.eachRow(
+    for row in try original.rows(
       """
       SELECT sql, type FROM (SELECT type, sql, rowid AS place FROM main.sqlite_schema \(temporary))
       WHERE sql IS NOT NULL ORDER BY type = 'trigger', type = 'index', place
-      """
-    ) { row in
-      if row[1] == "trigger", !isOfFile { return }
+      """)
+    {
+      if row[1] == "trigger", !isOfFile { continue }
       if row[0].virtualTableModule != nil {
         virtual.append(row[0])
       } else if !row[0].foldedName.starts(with: "create table sqlite_".utf8) {
@@ -39,15 +39,13 @@ package struct SchemaCopy {
 
   /// Copies the statistics of ANALYZE, if it ever ran: the planner uses them.
   private func copyStatistics(from original: Connection) throws {
-    var rows: [[String]] = []
-    try? original.eachRow(
-      "SELECT tbl, idx, stat, tbl IS NULL, idx IS NULL, stat IS NULL FROM main.sqlite_stat1"
-    ) { row in
-      rows.append((0..<3).map { row[$0 + 3] == "1" ? "NULL" : row[$0].quotedText })
-    }
-    guard !rows.isEmpty else { return }
+    let read = "SELECT tbl, idx, stat, tbl IS NULL, idx IS NULL, stat IS NULL FROM main.sqlite_stat1"
+    guard let rows = try? original.rows(read), !rows.isEmpty else { return }
     try connection.pragma("ANALYZE main")
-    for row in rows { try connection.pragma("INSERT INTO main.sqlite_stat1 VALUES (\(row.joined(separator: ", ")))") }
+    for row in rows {
+      let values = (0..<3).map { row[$0 + 3] == "1" ? "NULL" : row[$0].quotedText }
+      try connection.pragma("INSERT INTO main.sqlite_stat1 VALUES (\(values.joined(separator: ", ")))")
+    }
     try connection.pragma("ANALYZE main.sqlite_schema")
   }
 }

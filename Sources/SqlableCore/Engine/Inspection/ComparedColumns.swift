@@ -10,8 +10,7 @@ package struct ComparedColumn: Sendable, Hashable {
 extension Connection {
   /// The columns of a table of the `main` database, in order.
   package func comparedColumns(ofTable name: String) throws -> [ComparedColumn] {
-    var names: [String] = []
-    try eachRow("PRAGMA main.table_xinfo(\(name.quotedName))") { names.append($0[1]) }
+    let names = try rows("PRAGMA main.table_xinfo(\(name.quotedName))").map { $0[1] }
     return names.map { column in
       var (type, collation): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
       sqlite3_table_column_metadata(handle, "main", name, column, &type, &collation, nil, nil, nil)

@@ -29,8 +29,8 @@ extension Connection {
     // First: running a statement makes SQLite reload a changed schema. Compiling alone does not, and would report a
     // view as it was before.
     let observed = Set(try tableNames().map(\.foldedName))
-    var unobserved: Set<[UInt8]> = []
-    try eachRow("SELECT name FROM main.sqlite_master WHERE type = 'table'") { unobserved.insert($0[0].foldedName) }
+    var unobserved = Set(
+      try rows("SELECT name FROM main.sqlite_master WHERE type = 'table'").map { $0[0].foldedName })
     unobserved.subtract(observed)
     let code = sqlite3_set_authorizer(
       handle,

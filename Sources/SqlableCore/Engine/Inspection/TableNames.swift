@@ -4,7 +4,7 @@ extension Connection {
   package func tableNames() throws -> [String] {
     var tables: [(name: String, module: [UInt8]?)] = []
     // A program may replace LIKE and every function, so the names are filtered in Swift.
-    try eachRow("SELECT name, sql FROM main.sqlite_master WHERE type = 'table'") { row in
+    for row in try rows("SELECT name, sql FROM main.sqlite_master WHERE type = 'table'") {
       if !row[1].isEmpty { tables.append((row[0], row[1].virtualTableModule)) }
     }
     var shadows: Set<[UInt8]> = []

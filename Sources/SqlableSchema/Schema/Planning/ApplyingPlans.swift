@@ -209,8 +209,7 @@ extension Connection {
 
   /// Throws `.corrupt` if a table or its indexes are damaged, or rows contradict its constraints.
   fileprivate func checkIntegrity(of table: String) throws {
-    var found: [String] = []
-    try eachRow("PRAGMA main.integrity_check(\(table.quotedName))") { found.append($0[0]) }
+    let found = try rows("PRAGMA main.integrity_check(\(table.quotedName))").map { $0[0] }
     guard found != ["ok"] else { return }
     let message = "the rebuilt table \(table) is damaged: \(found.prefix(10).joined(separator: "; "))"
     throw SqlError(.corrupt, message: message, table: table, label: label)
@@ -237,12 +236,10 @@ extension Connection {
     var insert = statement.sql
     insert.replaceSubrange(place, with: "OR IGNORE")
     try run(insert, statement.values)
-    var rows: [Int] = []
-    try eachRow(
+    return try rows(
       "SELECT \(copy.rowid) FROM \(copy.table) WHERE \(copy.rowid) NOT IN (SELECT \(id) FROM \(temporary.quotedName)) "
         + "LIMIT 10"
-    ) { row in Int(row[0]).map { rows.append($0) } }
-    return rows
+    ).compactMap { Int($0[0]) }
   }
 
   /// What is wrong with rows, if a query finds some.
@@ -267,9 +264,8 @@ extension Connection {
     while true {
       let after = last.map { " WHERE \(copy.rowid) > \($0)" } ?? ""
       let part = "SELECT \(copy.rowid) AS id FROM \(copy.table)\(after) ORDER BY \(copy.rowid) LIMIT \(Copy.part)"
-      var (end, count): (Int64?, Int) = (nil, 0)
-      try eachRow("SELECT max(id), count(*) FROM (\(part))") { row in (end, count) = (Int64(row[0]), Int(row[1]) ?? 0) }
-      guard let end, count > 0 else { return }
+      let row = try rows("SELECT max(id), count(*) FROM (\(part))").first ?? ["", ""]
+      guard let end = Int64(row[0]), let count = Int(row[1]), count > 0 else { return }
       let range = (last.map { "\(copy.rowid) > \($0) AND " } ?? "") + "\(copy.rowid) <= \(end)"
       try run("\(statement.sql) WHERE \(range)", statement.values)
       last = end

@@ -25,9 +25,8 @@ extension SchemaCopy {
     for view in schema.views { run(.read, view.name, "SELECT * FROM \(view.name.quotedName)") }
     let names = schema.tables.filter { !$0.triggers.isEmpty }.map(\.name)
     for name in names + schema.views.filter({ !$0.triggers.isEmpty }).map(\.name) {
-      var columns: [String] = []
       // Without generated ones.
-      try? connection.eachRow("PRAGMA table_info(\(name.quotedName))") { columns.append($0[1].quotedName) }
+      let columns = (try? connection.rows("PRAGMA table_info(\(name.quotedName))").map { $0[1].quotedName }) ?? []
       let assignments = columns.map { "\($0) = \($0)" }.joined(separator: ", ")
       run(.insert, name, "INSERT INTO \(name.quotedName) DEFAULT VALUES")
       run(.update, name, "UPDATE \(name.quotedName) SET \(assignments)")

@@ -58,9 +58,8 @@ struct SchemaPlanner {
 
   /// Throws `.schema(.mismatch)` if SQLite would take a temporary table for a model's.
   private func checkTemporary(_ tables: [TableInfo]) throws {
-    var names: [String] = []
-    try connection.eachRow("SELECT name FROM temp.sqlite_schema WHERE type IN ('table', 'view')") {
-      names.append($0[0])
+    let names = try connection.rows("SELECT name FROM temp.sqlite_schema WHERE type IN ('table', 'view')").map {
+      $0[0]
     }
     for table in tables where names.contains(where: table.name.isSameName) {
       throw SchemaPlanner.mismatch("a temporary table has the name of table \(table.name); drop it first", table.name)
@@ -302,7 +301,7 @@ extension Connection {
   /// A SHA-256 of everything in the schema table.
   func schemaFingerprint() throws -> String {
     var bytes: [UInt8] = []
-    try eachRow("SELECT type, name, tbl_name, coalesce(sql, '') FROM main.sqlite_schema ORDER BY type, name") { row in
+    for row in try rows("SELECT type, name, tbl_name, coalesce(sql, '') FROM main.sqlite_schema ORDER BY type, name") {
       for field in row { bytes += Array(field.utf8) + [0] }
     }
     return SHA256.hex(bytes)

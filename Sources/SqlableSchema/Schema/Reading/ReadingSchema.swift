@@ -54,11 +54,8 @@ extension SqliteDatabase {
   /// ```
   public func tableExists(_ name: String) throws -> Bool {
     try running { connection in
-      var exists = false
-      try connection.eachRow("SELECT name FROM main.sqlite_schema WHERE type = 'table'") { row in
-        if row[0].isSameName(as: name) { exists = true }
-      }
-      return exists
+      let names = try connection.rows("SELECT name FROM main.sqlite_schema WHERE type = 'table'")
+      return names.contains { $0[0].isSameName(as: name) }
     }
   }
 
@@ -74,8 +71,8 @@ extension Connection {
   /// - Parameter names: Folded names of tables; nil for all.
   func schema(of names: Set<[UInt8]>? = nil) throws -> DatabaseSchema {
     var rows: [SchemaRow] = []
-    try eachRow(SchemaReading().sql) { row in
-      if let names, !names.contains(row[2].foldedName) { return }
+    for row in try self.rows(SchemaReading().sql) {
+      if let names, !names.contains(row[2].foldedName) { continue }
       rows.append(SchemaRow(type: row[0], name: row[1], table: row[2], sql: row[3]))
     }
     return try DatabaseSchema(rows)
