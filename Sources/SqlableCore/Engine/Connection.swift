@@ -293,8 +293,8 @@ package final class Connection {
     return rows
   }
 
-  /// Runs one of the library's own statements whose rows may be many, and calls `body` with each row as texts, an empty one for NULL. Binds the
-  /// values in `parameters`; placeholders are NULL.
+  /// Runs one of the library's own statements whose rows may be many, and calls `body` with each row as texts, an empty
+  /// one for NULL. Binds the values in `parameters`; placeholders are NULL.
   package func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
     var sql = sql
     try sql.withUTF8 { text in
