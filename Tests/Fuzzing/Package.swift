@@ -7,11 +7,7 @@ let package = Package(
   dependencies: [.package(name: "Sqlable", path: "../..")],
   targets: [
     .target(name: "CFuzzer"),
-    .executableTarget(
-      name: "Fuzzing",
-      dependencies: [
-        "CFuzzer", .product(name: "Sqlable", package: "Sqlable"), .product(name: "SqlableRecovery", package: "Sqlable"),
-      ]),
+    .executableTarget(name: "Fuzzing", dependencies: ["CFuzzer", .product(name: "Sqlable", package: "Sqlable")]),
   ],
   swiftLanguageModes: [.v6]
 )

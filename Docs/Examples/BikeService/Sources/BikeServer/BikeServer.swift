@@ -1,6 +1,5 @@
 import ArgumentParser
 import BikeService
-import SqlableCluster
 
 @main
 struct BikeServer: AsyncParsableCommand {

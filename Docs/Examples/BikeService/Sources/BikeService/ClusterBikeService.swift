@@ -4,8 +4,8 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 import Sqlable
-import SqlableIntegrations
 import SqlableCluster
+import SqlableIntegrations
 
 /// The service as one of several copies, which are the cluster: each has a node, and serves the same bicycles.
 public struct ClusterBikeService: Sendable {

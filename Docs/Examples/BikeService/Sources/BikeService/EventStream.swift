@@ -4,7 +4,6 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 import Sqlable
-import SqlableIntegrations
 
 /// One event of `text/event-stream`.
 struct ServerSentEvent {

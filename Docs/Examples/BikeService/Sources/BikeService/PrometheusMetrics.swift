@@ -1,5 +1,4 @@
 import Metrics
-import SqlableIntegrations
 import Synchronization
 
 /// Keeps metrics, and writes them in the text form that Prometheus reads.

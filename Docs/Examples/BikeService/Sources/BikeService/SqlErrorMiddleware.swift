@@ -1,7 +1,6 @@
 import Hummingbird
 import Logging
 import Sqlable
-import SqlableIntegrations
 
 /// The one place that says what a refused statement is in HTTP.
 struct SqlErrorMiddleware<Context: RequestContext>: RouterMiddleware {

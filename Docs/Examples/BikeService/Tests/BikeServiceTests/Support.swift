@@ -3,7 +3,6 @@ import Foundation
 import Hummingbird
 import HummingbirdTesting
 import Logging
-import SqlableIntegrations
 
 @testable import BikeService
 
