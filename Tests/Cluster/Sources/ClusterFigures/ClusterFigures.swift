@@ -1,7 +1,6 @@
 import Foundation
 import Sqlable
 import SqlableCluster
-import SqlableIntegrations
 
 /// Measures a cluster of three nodes on loopback, and a pool on a file of the same disk beside it.
 ///
