@@ -1,4 +1,4 @@
-// What nearly every service uses: one import for the modules below.
+// A single import for the modules that nearly every service uses.
 
 @_exported import SqlableBackup
 @_exported import SqlableCore

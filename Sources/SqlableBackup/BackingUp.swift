@@ -19,7 +19,7 @@ extension SqliteDatabase {
         if let info = FileIdentity.info(sourcePath) { try file.takePermissions(of: info) }
         try file.sync()
         try stop.check()
-        // Once more: another program may have opened it meanwhile.
+        // Checked again: another program may have opened the target during the copy.
         try target.prepareForReplacing(self, replacesOtherKeys: options.replacesOtherKeys)
         try file.rename(to: target)
       }
@@ -42,14 +42,14 @@ extension SqliteDatabase {
     }
     try file.demandNoLog(cipher)
     var options = options
-    // The copy is a database of its own.
+    // The models describe the handle's own database, so the copy of an attached database is not compared with them.
     if options.database != "main" { options.schema = nil }
     let copy = try BackupSource.file(file.path, for: self, source.stop)
     try copy.check(options, "the copy of the database")
   }
 
-  /// Throws `.misuse` if the source has another text encoding: SQLite fixes the encoding of a connection when it first
-  /// reads the schema, and every open one would refuse the file from then on.
+  /// Throws `.misuse` if the source has another text encoding. SQLite fixes the encoding of a connection when the
+  /// connection first reads the schema. Every open connection would refuse the file from then on.
   private func checkEncoding(of source: BackupSource, _ connection: Connection) throws {
     let own = try connection.pragma("PRAGMA encoding") ?? ""
     let other = try source.db.locked { try source.db.openConnection().pragma("PRAGMA encoding") } ?? ""
@@ -61,9 +61,9 @@ extension SqliteDatabase {
 
   /// Replaces the contents of the database with those of `source`, in one write transaction.
   ///
-  /// Through SQLite and not by renaming a file: the connections of this process and of others keep the old file, and
-  /// its log and locks, until they close it. In a transaction they see the old contents or the new ones, as they do
-  /// with any commit; a process that is killed leaves the old ones.
+  /// SQLite copies the pages; no file is renamed. After a rename, other connections of any process would keep the old
+  /// file, its WAL and its locks until they close. In a transaction, those connections see the old contents or the new
+  /// ones, as with any commit. If the process is killed, the old contents stay.
   package func replaceContents(from source: BackupSource, _ options: BackupOptions) throws {
     try locked {
       let connection = try openConnection()
@@ -80,28 +80,30 @@ extension SqliteDatabase {
       try checkFile(connection)
       try checkEncoding(of: source, connection)
       try source.copy(to: connection, options) { [self] last in
-        // Checked again: the file may have been deleted since.
+        // Checked again: the file may have been deleted during the copy.
         try checkFile(connection)
         guard let observation else { throw misuse("the handle was closed while its database was replaced") }
         try observation.commitUnrecorded(last)
       }
-      // What was damaged is no longer there.
+      // The restored contents have replaced the damaged ones.
       family.corruption.clear()
       shrinkLog(connection)
     }
   }
 
-  /// Moves the log, which has a copy of each page now, into the file, unless another connection needs it.
+  /// Checkpoints and truncates the WAL, which has a copy of each page now, unless another connection needs the WAL.
   private func shrinkLog(_ connection: Connection) {
     guard !isInMemory else { return }
-    // It would wait for readers, and keep writers waiting meanwhile.
+    // With a busy timeout, the checkpoint would wait for readers, and block writers meanwhile.
     _ = try? connection.withBusyTimeout(.zero) { try connection.checkpoint(.truncate) }
   }
 
-  /// The source as it can be copied into this database: itself, or a copy with another header or pages of another size.
+  /// Returns a source that can be copied into this database: `source` itself, or a copy with another header or page
+  /// size.
   ///
-  /// SQLite can't change the size of the pages of a database in WAL mode, or in memory. It copies the demand for WAL
-  /// mode with the first page, which a database in memory can't meet, and another one does not expect.
+  /// SQLite can't change the page size of a database that is in WAL mode or in memory. The first page carries the
+  /// header's demand for WAL mode. A database in memory can't meet that demand, and a database in another mode does not
+  /// expect it.
   func adapted(_ source: BackupSource, _ options: BackupOptions) throws -> BackupSource {
     let (path, isWAL, size, isEmpty) = try locked {
       let connection = try openConnection()
@@ -135,7 +137,7 @@ extension SqliteDatabase {
 extension BackupSource {
   /// Runs `VACUUM INTO`.
   func vacuum(into path: String, _ options: BackupOptions, pageSize: Int? = nil) throws {
-    // The new file would have the settings of SQLCipher 4.
+    // `VACUUM INTO` would write the new file with the settings of SQLCipher 4.
     guard cipher?.settings.areUsual ?? true else {
       throw db.misuse("VACUUM INTO keeps no cipher settings; copy the pages, or use export(to:key:cipher:)")
     }

@@ -1,13 +1,13 @@
-// What is checked before a backup gets its name, or a restore replaces anything.
+// The checks before a backup gets its name, or before a restore replaces anything.
 
 import SqlableCore
 import SqlableSchema
 
 extension BackupSource {
-  /// Checks the database, as the options say. Throws `.corrupt` with what is damaged, `.constraint(.foreignKey)` with
-  /// the tables whose rows refer to none, and `.schema(.mismatch)`.
+  /// Runs the checks that the options select. Throws `.corrupt` with the damage, `.constraint(.foreignKey)` with the
+  /// tables whose rows refer to missing rows, and `.schema(.mismatch)`.
   ///
-  /// - Parameter what: What it is, for the error.
+  /// - Parameter what: A description of the checked database, for the error.
   package func check(_ options: BackupOptions, _ what: String) throws {
     do {
       try db.locked {

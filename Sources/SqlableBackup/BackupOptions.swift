@@ -1,21 +1,22 @@
 import SqlableCore
 import SqlableSchema
 
-/// How a database is backed up or restored. The defaults suit a service that goes on writing.
+/// The options of a backup or restore. The defaults suit a service that keeps writing.
 ///
 /// ```swift
 /// try await pool.backup(to: path, BackupOptions(bytesPerSecond: 20 << 20, timeLimit: .seconds(600)))
 /// ```
 public struct BackupOptions: Sendable {
-  /// How a backup is made.
+  /// A method of copying the database into a backup.
   public enum Method: Sendable, Hashable {
-    /// Page by page: the copy has the pages of the source, its free ones included.
+    /// Page by page: the copy has all pages of the source, including the free ones.
     case copied
-    /// By `VACUUM INTO`, without free pages and in order. It takes longer, and reports no progress before its end.
+    /// By `VACUUM INTO`: the copy has its pages in order, and no free ones. This takes longer, and reports no progress
+    /// before its end.
     case vacuumed
   }
 
-  /// How a backup is made; a restore always copies. Default: `.copied`.
+  /// The method of a backup; a restore always copies pages. Default: `.copied`.
   public var method: Method
 
   /// The checks before a backup gets its name, or a restore replaces anything. Default: `.integrity`.
@@ -25,25 +26,27 @@ public struct BackupOptions: Sendable {
   /// Default: nil.
   public var schema: Schema?
 
-  /// Lets a backup replace a file that has another key than the database, or none, such as a backup from before a
-  /// `rekey`. Default: false, it throws `.wrongKey`.
+  /// Whether a backup may replace a file that has another key than the database, or no key. An example is a backup from
+  /// before a `rekey`. Default: false, the backup throws `.wrongKey`.
   public var replacesOtherKeys: Bool
 
-  /// How many pages are copied between two checks for a cancellation, a deadline, and other writers. Default: 1,024,
+  /// The number of pages copied between two checks for a cancellation, a deadline, and other writers. Default: 1,024,
   /// usually 4 MiB.
   public var pagesPerStep: Int
 
-  /// How many bytes are copied in a second, on average. Default: nil, as many as the disk takes.
+  /// The maximum average speed of the copy, in bytes per second. Default: nil, as fast as the disk allows.
   public var bytesPerSecond: Int?
 
-  /// How long it may take, waiting included; then it throws `.timeout`. Default: nil.
+  /// The longest time that a backup or restore may take, including waits, before it throws `.timeout`. Default: nil, no
+  /// limit.
   public var timeLimit: Duration?
 
-  /// Which database of the handle is copied: its own, or one of `Configuration.attached`. A restore always replaces
-  /// the handle's own. Default: `main`.
+  /// The name of the database to copy: `main` for the handle's own, or one of `Configuration.attached`. A restore
+  /// always replaces the handle's own database. Default: `main`.
   public var database: String
 
-  /// Called after each step, on the thread that copies. An error that it throws ends the backup.
+  /// A closure that is called after each step, on the thread that copies. An error that the closure throws ends the
+  /// backup.
   public var progress: (@Sendable (BackupProgress) throws -> Void)?
 
   public init(
@@ -66,23 +69,23 @@ public struct BackupOptions: Sendable {
   public static let vacuumed = BackupOptions(method: .vacuumed)
 }
 
-/// What is checked of a copy.
+/// The checks to run on a copy of the database.
 public struct BackupChecks: OptionSet, Sendable, Hashable {
   public let rawValue: Int
 
   public init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// `PRAGMA integrity_check`: throws `.corrupt` with what is damaged.
+  /// `PRAGMA integrity_check`: throws `.corrupt` with the damage.
   public static let integrity = BackupChecks(rawValue: 1)
-  /// `PRAGMA foreign_key_check`: throws `.constraint(.foreignKey)` with the tables of rows that refer to none. The
-  /// database itself has such rows, so only who asks for this check is refused a copy.
+  /// `PRAGMA foreign_key_check`: throws `.constraint(.foreignKey)` with the tables whose rows refer to missing rows.
+  /// Such rows come from the database itself, so a copy is refused only if this check is requested.
   public static let foreignKeys = BackupChecks(rawValue: 2)
   public static let all: BackupChecks = [.integrity, .foreignKeys]
 }
 
-/// How far a backup or restore has got.
+/// The progress of a backup or restore.
 public struct BackupProgress: Sendable, Hashable {
-  /// The number of pages that are copied. It falls if the copy must begin anew.
+  /// The number of pages copied so far. The number falls if the copy must restart.
   public let copiedPages: Int
   /// The number of pages of the source.
   public let totalPages: Int

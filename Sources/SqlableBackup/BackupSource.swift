@@ -3,20 +3,22 @@ import SqlableCore
 
 /// A connection from which a database is copied.
 ///
-/// In WAL mode it keeps one snapshot from the first page to the last. Without one, each commit of another connection
-/// would make SQLite copy everything anew, and a backup beside a busy writer would never end. The price is that the
-/// log can't be reused meanwhile. In the other modes a snapshot keeps others from writing, so there each step reads by
-/// itself, until commits have made it begin anew `maximumRestarts` times: then the rest is copied while writers wait.
+/// In WAL mode, the connection keeps one snapshot from the first page to the last. Without a snapshot, each commit of
+/// another connection would make SQLite restart the copy. A backup beside a busy writer would then never end. The price
+/// is that the WAL can't be reset meanwhile.
 ///
-/// Sound as `Sendable`: it is used by one thread at a time.
+/// In the other modes, a snapshot blocks writers, so each step reads without a snapshot. After commits have restarted
+/// the copy `maximumRestarts` times, the rest is copied in a snapshot while writers wait.
+///
+/// Sound as `Sendable`: one thread at a time uses the connection.
 package final class BackupSource: @unchecked Sendable {
   let db: SqliteDatabase
   let name: String
   let stop: BackupStop
-  /// What a write to the file changes, if nothing locks it.
+  /// The path and state of a file that is read without locks, to detect a write; nil for any other source.
   private var unlocked: (path: String, state: FileState)?
   private var hasSnapshot = false
-  /// The temporary file that it reads, if it has one.
+  /// The temporary file that the source reads and keeps; nil if there is none.
   private var file: PartialFile?
   private static let maximumRestarts = 2
 
@@ -30,7 +32,7 @@ package final class BackupSource: @unchecked Sendable {
     try? db.close()
   }
 
-  /// A connection to the database of a handle, or to one that it has attached.
+  /// Opens a connection to the database of a handle, or to a database that the handle has attached.
   static func handle(_ parent: SqliteDatabase, _ options: BackupOptions, _ stop: BackupStop) throws -> BackupSource {
     try options.validate()
     guard parent.transactionLevel == 0 else {
@@ -53,20 +55,20 @@ package final class BackupSource: @unchecked Sendable {
     return try BackupSource(db, name, stop)
   }
 
-  /// A file, which is only read.
+  /// Opens a file for reading only.
   ///
-  /// Reading a file in WAL mode makes two files beside it, which a connection that may not write can't delete again.
-  /// Where no other connection has it open, it is read as a file that does not change; ``checkUnchanged()`` finds out
-  /// whether it did.
+  /// Reading a file in WAL mode creates two files beside it, which a read-only connection can't delete again. If no
+  /// other connection has such a file open, SQLite reads the file as immutable. ``checkUnchanged()`` then detects a
+  /// change.
   ///
-  /// - Parameter handle: The handle whose functions and label it has; nil for a file of none.
+  /// - Parameter handle: The handle whose functions and label the source uses; nil for a file without a handle.
   package static func file(_ path: String, for handle: SqliteDatabase?, _ stop: BackupStop) throws -> BackupSource {
     try BackupTarget.check(path)
     guard let info = FileIdentity.info(path) else { throw SqlError.system("find the backup", path, errno) }
     guard info.isRegular else {
       throw SqlError(.cannotOpen, message: "the path of the backup is a directory, or no file: \(path)")
     }
-    // SQLite takes it for a new database, and would replace everything with nothing.
+    // SQLite treats an empty file as a new database, so a restore would replace everything with nothing.
     guard info.st_size > 0 else { throw SqlError(.notADatabase, message: "the backup is an empty file: \(path)") }
     let before = FileState(path)
     do {
@@ -105,25 +107,25 @@ package final class BackupSource: @unchecked Sendable {
     }
   }
 
-  /// A handle of its own.
+  /// Returns a source that owns the handle, which is closed with the source.
   static func reading(_ db: SqliteDatabase, _ stop: BackupStop) throws -> BackupSource {
     try BackupSource(db, "main", stop)
   }
 
-  /// A temporary file, which lives as long as the source.
+  /// Opens a temporary file, which lives as long as the source.
   static func file(_ file: PartialFile, for handle: SqliteDatabase, _ stop: BackupStop) throws -> BackupSource {
     let source = try BackupSource.file(file.path, for: handle, stop)
     source.file = file
     return source
   }
 
-  /// The path of the database; empty for one in memory.
+  /// Returns the path of the database; empty for a database in memory.
   func path() throws -> String {
     if db.isInMemory, name == "main" { return "" }
     return try db.locked { try db.openConnection().path(ofDatabase: name) }
   }
 
-  /// Whether a copy of its pages demands WAL mode.
+  /// Whether a copy of the database's pages demands WAL mode.
   func demandsLog() throws -> Bool {
     try db.locked {
       let connection = try db.openConnection()
@@ -131,25 +133,25 @@ package final class BackupSource: @unchecked Sendable {
     }
   }
 
-  /// How the database is encrypted; nil if it is not.
+  /// The encryption of the database; nil if the database is not encrypted.
   var cipher: Cipher? { db.cipher }
 
   func pageSize() throws -> Int { try db.locked { try db.openConnection().pageSize(ofDatabase: name) } }
 
-  /// Begins the snapshot. `anyMode` does so also where it keeps others from writing.
+  /// Begins the snapshot of a database in WAL mode. With `anyMode`, also begins a snapshot that blocks writers.
   func beginSnapshot(anyMode: Bool = false) throws {
     guard !hasSnapshot else { return }
     try db.locked {
       let connection = try db.openConnection()
       guard try anyMode || connection.journalMode(ofDatabase: name) == "wal" else { return }
       try db.beginTransaction(.deferred)
-      // Of an attached database too, the first read begins it.
+      // The first read of a database begins its snapshot, also for an attached database.
       try connection.pragma("PRAGMA \("schema_version".quotedName(inDatabase: name))")
       hasSnapshot = true
     }
   }
 
-  /// Throws if the file has changed although nothing locks it, or is no longer at its path.
+  /// Throws `.busy` if a file that is read without locks has changed. Also throws if the file is no longer at its path.
   func checkUnchanged() throws {
     if let unlocked, FileState(unlocked.path) != unlocked.state {
       throw SqlError(.busy, message: "the backup changed while it was read: \(unlocked.path)")
@@ -159,7 +161,7 @@ package final class BackupSource: @unchecked Sendable {
 
   /// Copies all pages into `target`, in steps.
   ///
-  /// - Parameter commit: Called with the last step, which commits. Without one, the target is a file of its own.
+  /// - Parameter commit: Called with the last step, which commits. Nil if the target is a separate file.
   func copy(to target: Connection, _ options: BackupOptions, _ commit: ((() throws -> Bool) throws -> Void)? = nil)
     throws
   {
@@ -192,7 +194,7 @@ package final class BackupSource: @unchecked Sendable {
         left = copy.remaining
         copied += min(options.pagesPerStep, copy.total)
         let progress = BackupProgress(copiedPages: copy.total - left, totalPages: copy.total, pageSize: pageSize)
-        // What is committed can't be stopped.
+        // After the commit, an error of the closure can't stop the restore.
         if isDone, commit != nil { try? options.progress?(progress) } else { try options.progress?(progress) }
         if let limit = options.bytesPerSecond, !isDone {
           let due = Double(copied) * Double(pageSize) / Double(limit)

@@ -1,10 +1,10 @@
 import Glibc
 import SqlableCore
 
-/// A file that becomes a backup, under a name of its own until it is complete.
+/// A file that becomes a backup, under a temporary name until the file is complete.
 ///
-/// The name is the target's with a suffix, and a lock shows that its owner lives: the kernel releases it with the
-/// process. So a killed process leaves one such file at most, and the next backup takes it over.
+/// The temporary name is the target's with a suffix. A lock shows that the file's owner lives: the kernel releases the
+/// lock with the process. So a killed process leaves one such file at most, and the next backup takes that file over.
 ///
 /// Sound as `Sendable`: everything is immutable but `isKept`, which only the backup's own thread uses.
 package final class PartialFile: @unchecked Sendable {
@@ -14,10 +14,10 @@ package final class PartialFile: @unchecked Sendable {
 
   static func name(beside target: String) -> String { target + ".sqlable-partial" }
 
-  /// Where temporary files are that belong to no file.
+  /// The directory of temporary files that belong to no target: `TMPDIR`, or else `/tmp`.
   static var temporaryDirectory: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
 
-  /// Throws `.busy` if another backup to the same target is running.
+  /// Creates the temporary file of a target. Throws `.busy` if another backup to the same target is running.
   package static func make(beside target: String, mode: mode_t) throws -> PartialFile {
     guard let file = try PartialFile(at: name(beside: target), mode) else {
       throw SqlError(.busy, message: "another backup to the same path is running: \(target)")
@@ -25,7 +25,7 @@ package final class PartialFile: @unchecked Sendable {
     return file
   }
 
-  /// The first file of a numbered series that no other backup uses.
+  /// Creates the first file of a numbered series that no other backup uses.
   static func makeNumbered(beside path: String) throws -> PartialFile {
     var number = 1
     while true {
@@ -34,7 +34,7 @@ package final class PartialFile: @unchecked Sendable {
     }
   }
 
-  /// Nil if another backup uses it.
+  /// Returns nil if another backup uses the file.
   private init?(at path: String, _ mode: mode_t) throws {
     while true {
       let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode)
@@ -50,12 +50,12 @@ package final class PartialFile: @unchecked Sendable {
         guard code == EWOULDBLOCK || code == EINTR else { throw SqlError.system("lock", path, code) }
         return nil
       }
-      // Its owner may have renamed or removed it since it was opened here.
+      // The owner may have renamed or removed the file after it was opened here.
       guard FileIdentity.linkInfo(path).map({ FileIdentity($0) }) == FileIdentity(info) else {
         close(descriptor)
         continue
       }
-      // A killed process has left it, or it is another user's, who could read it.
+      // A killed process left the file, or the file belongs to another user, who could read the backup.
       guard info.st_size == 0, info.st_uid == geteuid() else {
         let code = unlink(path) == 0 ? 0 : errno
         close(descriptor)
@@ -69,7 +69,7 @@ package final class PartialFile: @unchecked Sendable {
   }
 
   deinit {
-    // Before the lock goes: after that the file may be another backup's.
+    // Removed while the lock is held: after that, the file may be another backup's.
     if !isKept {
       try? removeLogs()
       unlink(path)
@@ -77,15 +77,15 @@ package final class PartialFile: @unchecked Sendable {
     close(descriptor)
   }
 
-  /// Removes what a killed `VACUUM INTO` has left.
+  /// Removes the journal, WAL and shared-memory files that a killed `VACUUM INTO` left.
   private func removeLogs() throws {
     for suffix in ["-journal", "-wal", "-shm"] where unlink(path + suffix) != 0 && errno != ENOENT {
       throw SqlError.system("remove", path + suffix, errno)
     }
   }
 
-  /// Takes the demand for WAL mode from the header, which SQLite copies with the first page: such a file could not be
-  /// opened where nothing can be written beside it.
+  /// Removes the header's demand for WAL mode, which SQLite copies with the first page. A file with that demand can't
+  /// be opened where nothing can be written beside the file.
   package func demandNoLog(_ cipher: Cipher? = nil) throws {
     // Only SQLite can change the header of an encrypted file.
     if let cipher { return try Connection.closeLog(ofFileAt: path, label: nil, cipher) }
@@ -96,9 +96,10 @@ package final class PartialFile: @unchecked Sendable {
     guard pwrite(descriptor, &versions, 2, 18) == 2 else { throw SqlError.system("write", path, errno) }
   }
 
-  /// Gives it the permissions and, if possible, the owner of the source.
+  /// Gives the file the permissions and, if possible, the owner of the source.
   func takePermissions(of source: stat) throws {
-    // Only an administrator can give a file away. Before the mode, some bits of which it would reset.
+    // Only an administrator can change the owner, so a failure is ignored. The owner is set before the mode, because
+    // `fchown` would reset some bits of the mode.
     _ = fchown(descriptor, source.st_uid, source.st_gid)
     guard fchmod(descriptor, source.st_mode & 0o777) == 0 else {
       throw SqlError.system("set the permissions of", path, errno)
@@ -109,7 +110,7 @@ package final class PartialFile: @unchecked Sendable {
     guard fsync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) }
   }
 
-  /// Gives it its name, in one step: what stood there is there until then.
+  /// Renames the file to its target in one step: an older file stays at the target until then.
   package func rename(to target: BackupTarget) throws {
     guard Glibc.rename(path, target.path) == 0 else {
       throw SqlError.system("rename the backup to", target.path, errno)
@@ -118,7 +119,7 @@ package final class PartialFile: @unchecked Sendable {
     try syncDirectory(target.directory)
   }
 
-  /// Removes its name; its contents stay until it is released.
+  /// Removes the name of the file. The contents stay until the file is released.
   func removeName() {
     unlink(path)
     isKept = true

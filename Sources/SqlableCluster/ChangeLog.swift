@@ -1,7 +1,7 @@
 #if Cluster
 import Sqlable
 
-/// The log of changed rows in the database: triggers of the observed tables write to it, in the same transaction.
+/// The log of changed rows in the database: triggers of the observed tables write to the log, in the same transaction.
 ///
 /// ```sql
 /// CREATE TRIGGER "sqlable_change_bicycle_insert" AFTER INSERT ON "bicycle" BEGIN
@@ -10,7 +10,7 @@ import Sqlable
 /// ```
 struct ChangeLog {
   static let table = "sqlable_change"
-  /// How many changes are kept at least.
+  /// The minimum number of changes that the log keeps.
   static let length = 100_000
 
   static let createTable = """
@@ -18,11 +18,11 @@ struct ChangeLog {
     "change" INTEGER NOT NULL, "id" INTEGER, "previousId" INTEGER, "key" TEXT, "previousKey" TEXT)
     """
 
-  /// What a table's key is made of.
+  /// The key of a table: its columns or its rowid, and the comparison of its values.
   struct Key: Sendable {
     /// The columns as SQL, unless the rowid is the key.
     let columns: [String]
-    /// The name of the rowid; nil in a table without one.
+    /// The name of the rowid; nil for a table without a rowid.
     let rowid: String?
     let comparison: KeyComparison?
 
@@ -33,14 +33,14 @@ struct ChangeLog {
       comparison = shape.comparison
     }
 
-    /// The values of a row, as SQL: its id, and its key as the literals of an SQL list.
+    /// Returns two SQL expressions for a row: its id, and its key as the literals of an SQL list.
     fileprivate func values(_ row: String) -> (id: String, key: String) {
       let key = columns.map { "quote(\(row).\($0))" }.joined(separator: " || ', ' || ")
       return (rowid.map { "\(row).\($0)" } ?? "NULL", key.isEmpty ? "NULL" : key)
     }
   }
 
-  /// The statements that make a table's changes known. They may run again.
+  /// Returns the statements that create the triggers of a table. Running them again has no effect.
   static func triggers(ofTable table: String, _ key: Key) -> [String] {
     Change.allCases.map { change in
       let (old, new) = (key.values("old"), key.values("new"))
@@ -54,7 +54,8 @@ struct ChangeLog {
     }
   }
 
-  /// Reads what follows a number, and the version of the schema with it: `pragma_schema_version` has one row.
+  /// Returns a query of the entries after a number, with the version of the schema. The query always has a row, because
+  /// `pragma_schema_version` has one.
   static func entries(after number: Int, limit: Int) -> SQL {
     """
     SELECT v."schema_version", c."number", c."table", c."change", c."id", c."previousId", c."key", c."previousKey"
@@ -63,7 +64,7 @@ struct ChangeLog {
     """
   }
 
-  /// Reads the version of the schema, and the number of the last change.
+  /// A query of the version of the schema, and of the number of the last change.
   static let end: SQL = """
     SELECT v."schema_version", coalesce((SELECT seq FROM sqlite_sequence WHERE name = \(table)), 0)
     FROM pragma_schema_version AS v

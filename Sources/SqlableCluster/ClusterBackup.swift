@@ -12,12 +12,13 @@ extension SqliteCluster {
   /// ```
   ///
   /// The file is a database of SQLite: a snapshot that has every commit that was acknowledged before the call. The
-  /// leader sends its copy at once, and the client holds it in memory. The file is made, checked and renamed as
-  /// ``SqliteDatabase/backup(to:_:)-(String,_)`` does it, and throws what that throws; only its owner may read it. The
-  /// call ends within `timeLimit`, or else the client's `timeout`. Throws `.misuse` for a database of more than 2 GiB.
+  /// leader sends its copy at once, and the client holds the copy in memory. The client creates, checks and renames the
+  /// file as ``SqliteDatabase/backup(to:_:)-(String,_)`` does, with the same errors. Only the file's owner may read it.
+  /// The call ends within `timeLimit`, or else within the client's `timeout`. Throws `.misuse` for a database of more
+  /// than 2 GiB.
   ///
   /// - Parameters:
-  ///   - checks: What is checked before the file gets its name.
+  ///   - checks: The checks before the file gets its name.
   ///   - schema: The models whose tables must be there.
   ///   - method: `.vacuumed` leaves out free pages.
   public func backup(
@@ -51,18 +52,19 @@ extension SqliteCluster {
   /// try await cluster.restore(from: "/backups/bikes.sqlite")
   /// ```
   ///
-  /// The backup is a database of SQLite, such as one that a service had before it moved to a cluster. It is checked
-  /// first, and read into memory; then all tables of the cluster's database are dropped, and those of the backup made
-  /// and filled row by row. Clients see the old contents until the commit, and the new ones after it: live results are
-  /// read again, and loops over changes get `.missed`. After any error but `.outcomeUnknown` the database is as before.
+  /// The backup is a database of SQLite, such as one that a service had before it moved to a cluster. The client checks
+  /// the backup first, and reads it into memory. Then all tables of the cluster's database are dropped, and those of
+  /// the backup are created and filled row by row. Clients see the old contents until the commit, and the new ones
+  /// after it. Live results are read again, and loops over changes get `.missed`. After any error but
+  /// `.outcomeUnknown`, the database is as before.
   ///
-  /// The table of the ids of transactions is there afterwards, too: by an id of its own, the call finds out whether a
-  /// commit that was not answered is stored. All rows are one commit, which each node holds in memory. The call ends
-  /// within `timeLimit`, or else the client's `timeout`. Throws what ``SqliteDatabase/restore(from:_:)`` throws for the
-  /// backup, `.misuse` inside a transaction, and what the nodes refuse.
+  /// The restored database also has the table of transaction ids. The call records an id there, to detect whether a
+  /// commit without an answer is stored. All rows are one commit, which each node holds in memory. The call ends within
+  /// `timeLimit`, or else within the client's `timeout`. Throws the errors of ``SqliteDatabase/restore(from:_:)`` for
+  /// the backup, `.misuse` inside a transaction, and the errors of the nodes.
   ///
   /// - Parameters:
-  ///   - checks: What is checked of the backup before anything is replaced.
+  ///   - checks: The checks of the backup before anything is replaced.
   ///   - schema: The models whose tables must be there.
   public func restore(
     from path: String, checks: BackupChecks = .integrity, schema: Schema? = nil, timeLimit: Duration? = nil
@@ -95,9 +97,9 @@ extension SqliteCluster {
 }
 
 extension ClusterTransaction {
-  /// Drops what the database has.
+  /// Drops all tables, triggers and views, and sets `user_version` and `application_id` to 0.
   fileprivate func dropAll() async throws {
-    // Views before the tables that they name; virtual tables drop their shadow tables.
+    // Views are dropped before the tables that they name. Virtual tables drop their shadow tables themselves.
     let objects = try await query(
       """
       SELECT type, name FROM sqlite_schema
@@ -121,7 +123,7 @@ extension ClusterTransaction {
       while true {
         var requests: [SqlRequest] = []
         while requests.count < 1_000, let values = try next() {
-          // What the protocol can't carry is SQL text.
+          // The protocol can't carry so many values, or a text with U+0000, so the row is sent as SQL text.
           let isText = columns > WireRequest.maximumValues || values.contains(where: \.hasNul)
           requests.append(
             isText
@@ -136,12 +138,12 @@ extension ClusterTransaction {
 }
 
 extension ClusterSession {
-  /// The most bytes that a node can send at once.
+  /// The maximum number of bytes that a node can send at once.
   private static let maximumSize: Int64 = 1 << 31
 
-  /// Returns the files of the database, with every commit that was acknowledged before.
+  /// Returns the files of the database, with every commit that was acknowledged before the call.
   func files(of database: String, before deadline: ContinuousClock.Instant) async throws -> [WireFile] {
-    // Like any read it makes the leader apply all commits of its log, which the request for the files does not.
+    // Like any read, the query makes the leader apply all commits of its Raft log. The request for the files does not.
     let size = SqlRequest(
       sql: "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", values: [], isReadOnly: true)
     guard case .integer(let bytes)? = try await answer(to: size, before: deadline).rows.first?.first else {
@@ -157,7 +159,7 @@ extension ClusterSession {
 }
 
 extension WireFile {
-  /// Writes it to a path. Throws `.full` and what else the system reports.
+  /// Writes the file to a path. Throws `.full` and the other errors of the system.
   fileprivate func write(to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }
@@ -174,7 +176,7 @@ extension WireFile {
 }
 
 extension DatabaseValue {
-  /// Whether it is a text with U+0000.
+  /// Whether the value is a text with U+0000.
   fileprivate var hasNul: Bool { if case .text(let text) = self { text.utf8.contains(0) } else { false } }
 }
 #endif

@@ -2,9 +2,10 @@
 import Sqlable
 import Dispatch
 
-/// Reads the log of changed rows from where it was, for this client's observers, loops over changes and live results.
+/// A reader of the log of changed rows, for this client's observers, loops over changes and live results.
 ///
-/// It begins with the first of them, and asks the leader again and again: a node reports nothing by itself.
+/// The first observer, loop or live result starts the reader. Each read continues from the last position. The reader
+/// polls the leader, because a node sends no notifications.
 final class ClusterFeed: Sendable {
   private struct State {
     /// The tables whose changes are logged, by folded name.
@@ -14,12 +15,12 @@ final class ClusterFeed: Sendable {
     var position: Int?
     /// The last change of each table.
     var latest: [[UInt8]: Int] = [:]
-    /// The number of the last change that may have been of any table.
+    /// The number of times that changes of unknown tables were detected.
     var unknown = 0
     var waiters: [ObjectIdentifier: Waiter] = [:]
     var reading: Task<Void, Never>?
     var isClosed = false
-    /// What the pause between two reads waits for.
+    /// The waiter that ends the pause between two reads; nil outside of a pause.
     var sleeper: Waiter?
     /// Whether a commit of this client came while the log was being read.
     var isPoked = false
@@ -27,9 +28,9 @@ final class ClusterFeed: Sendable {
 
   private let state = Guarded(State())
   private let interval: Duration
-  /// Has the observers, their queue and `didFail`.
+  /// A database in memory with the observers, their queue and `didFail`.
   let root: SqliteDatabase
-  /// Matches changes with loops over them.
+  /// The feed that matches changes with the loops over changes.
   let feed: PoolFeed
   private let slots = Slots(1)
   private static let maximumEntries = 10_000
@@ -56,7 +57,8 @@ final class ClusterFeed: Sendable {
 
   // MARK: Tables
 
-  /// Makes the changes of tables known from now on: creates what logs them, and begins to read the log.
+  /// Starts to observe the changes of tables: creates the log and the triggers that are missing, and begins to read the
+  /// log.
   func follow(_ tables: [String], _ cluster: SqliteCluster) async throws {
     let isNew = try state.withLock { state in
       if state.isClosed { throw SqlError.closedCluster }
@@ -82,7 +84,7 @@ final class ClusterFeed: Sendable {
     }
   }
 
-  /// The number of the log's last change, and the version of the schema.
+  /// Returns the number of the log's last change, and the version of the schema.
   private static func end(_ cluster: SqliteCluster) async throws -> (position: Int, schemaVersion: Int?) {
     let rows = try await cluster.query(ChangeLog.end, as: Int.self, Int.self)
     return rows.first.map { (position: $0.1, schemaVersion: $0.0) } ?? (position: 0, schemaVersion: nil)
@@ -90,8 +92,8 @@ final class ClusterFeed: Sendable {
 
   private var followed: [String] { state.withLock { $0.tables.keys.map { String(decoding: $0, as: UTF8.self) } } }
 
-  /// Creates what is missing of the log and of the tables' triggers. A table that is not there is an error, or is left
-  /// out.
+  /// Creates the log and the tables' triggers if they are missing. Throws for a table that does not exist, or leaves it
+  /// out if `leavesOutMissing`.
   private func createTriggers(
     of tables: [String], _ cluster: SqliteCluster, leavesOutMissing: Bool = false
   ) async throws {
@@ -120,7 +122,7 @@ final class ClusterFeed: Sendable {
 
   // MARK: Reading
 
-  /// To be called after a commit of this client: the log is read at once.
+  /// Ends the pause before the next read of the log. To be called after a commit of this client.
   func poke() {
     let sleeper = state.withLock { state in
       state.isPoked = state.sleeper == nil
@@ -130,7 +132,7 @@ final class ClusterFeed: Sendable {
     sleeper?.wake()
   }
 
-  /// What the pause between two reads waits for; nil if there is to be none.
+  /// Returns the waiter that ends the next pause between two reads; nil if the next read follows at once.
   private func sleeper() -> Waiter? {
     let waiter = Waiter()
     return state.withLock { state in
@@ -141,7 +143,7 @@ final class ClusterFeed: Sendable {
     }
   }
 
-  /// Reads what is new; returns the pause until the next time, nil once the client is closed.
+  /// Reads new changes. Returns the pause until the next read; nil once the client is closed or released.
   private func readIfOpen(_ cluster: SqliteCluster?) async -> Duration? {
     let isClosed = state.withLock { state in
       state.sleeper = nil
@@ -163,18 +165,18 @@ final class ClusterFeed: Sendable {
         defer { state.schemaVersion = first.0 }
         return state.schemaVersion.map { $0 != first.0 } ?? false
       }
-      // First: what changes from here on is logged, and what changed before is missed.
+      // Triggers are created first: later changes are then logged, and earlier changes count as missed.
       var start = position
       if isOther {
         try await createTriggers(of: followed, cluster, leavesOutMissing: true)
-        // The log may have been made anew, and have begun with 1.
+        // The log may have been dropped and recreated. Its numbers then restart at 1.
         if try await ClusterFeed.end(cluster).position < position { start = 0 }
       }
       deliver(changes, isUnknown: isGap || isOther, upTo: changes.last?.number ?? start)
       try await trim(changes, cluster)
       return changes.count == ClusterFeed.maximumEntries ? .zero : interval
     } catch let error as SqlError where error.kind == .schema(.missingTable(ChangeLog.table)) {
-      // A client dropped the log. The next one begins with 1.
+      // A client dropped the log. The numbers of the new log start at 1.
       try? await createTriggers(of: followed, cluster, leavesOutMissing: true)
       deliver([], isUnknown: true, upTo: 0)
       return interval
@@ -184,7 +186,7 @@ final class ClusterFeed: Sendable {
   }
 
   private func trim(_ changes: [Entry], _ cluster: SqliteCluster) async throws {
-    // Each client does it at the same numbers, and the first of them finds something to delete.
+    // All clients trim the log at the same numbers, and only the first client has entries to delete.
     guard let last = changes.last(where: { $0.number % 1_000 == 0 }), last.number > 2 * ChangeLog.length else { return }
     try await cluster.execute(ChangeLog.trim(before: last.number - ChangeLog.length))
   }
@@ -215,7 +217,7 @@ final class ClusterFeed: Sendable {
     return nil
   }
 
-  /// The values of a list of literals, which SQLite reads as it has written them.
+  /// Returns the values of a list of literals. SQLite parses the literals, because SQLite wrote them.
   private func list(_ text: DatabaseValue) throws -> [DatabaseValue] {
     guard case .text(let text) = text else { return [] }
     return try root.query(SQL(verbatim: "SELECT \(text)"), as: DynamicRow.self).first?.values ?? []
@@ -224,7 +226,7 @@ final class ClusterFeed: Sendable {
   private func deliver(_ entries: [Entry], isUnknown: Bool, upTo position: Int) {
     let rows = entries.map(\.row)
     if isUnknown || !rows.isEmpty {
-      // In the order of the log: observers on their queue, loops by their feed.
+      // Notified in the order of the log: observers on their queue, loops by their feed.
       if let recipients = root.registry.recipients(for: rows) { root.queue.async { recipients.deliver() } }
       let interest = feed.interest
       let named = rows.compactMap { row in interest.name(ofTable: row.table).map { row.named($0) } }
@@ -243,16 +245,16 @@ final class ClusterFeed: Sendable {
 
   // MARK: Live results
 
-  /// What a live result includes.
+  /// The position in the log up to which a live result includes the changes.
   struct Mark: Sendable {
     fileprivate var position: Int
     fileprivate var unknown: Int
   }
 
-  /// What a read that begins now includes at least.
+  /// The mark of a read that begins now: the read includes at least the changes up to this mark.
   var mark: Mark { state.withLock { Mark(position: $0.position ?? 0, unknown: $0.unknown) } }
 
-  /// Waits until one of the tables has changed since a mark; false if the client was closed. Throws
+  /// Waits until one of the tables has changed since a mark. Returns false if the client was closed. Throws
   /// `CancellationError`.
   func waitForChange(of tables: Set<[UInt8]>, since mark: Mark, isolation: isolated (any Actor)?) async throws -> Bool {
     while true {

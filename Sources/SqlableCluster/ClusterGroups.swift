@@ -2,7 +2,7 @@
 import Sqlable
 import NIOCore
 
-// The writes that wait run in groups, which share a commit.
+// Waiting writes run in groups, and the writes of a group share a commit.
 
 extension ClusterWriter {
   /// Runs requests as a part of a shared transaction, all or none of them. Returns nil if an earlier call with the same
@@ -29,7 +29,7 @@ extension ClusterWriter {
     var attempts = 0
     while let deadline = latestDeadline() {
       do {
-        // The calls that wait here end by deadlines of their own.
+        // Each waiting call ends by its own deadline.
         try await turn.take(before: deadline, late: .late("other transactions have the writer"))
         defer { turn.giveBack() }
         let session = try await openSession(before: deadline)
@@ -56,7 +56,8 @@ extension ClusterWriter {
     }
   }
 
-  /// The latest deadline of those that wait. Without any, the task ends, and the next write starts another.
+  /// Returns the latest deadline of the waiting writes; nil if no write waits. If `ends`, the task then ends, and the
+  /// next write starts another task.
   private func latestDeadline(ends: Bool = true) -> ContinuousClock.Instant? {
     state.withLock { state in
       while state.waiting.first?.outcome.isEnded == true { state.waiting.removeFirst() }
@@ -73,7 +74,7 @@ extension ClusterWriter {
     }
   }
 
-  /// The next writes that may join a group of this many: one, or several that may be sent at once.
+  /// Returns the next writes that may join a group of `count` writes: one, or several that may be sent at once.
   private func next(after count: Int, upTo limit: Int) -> [ClusterWrite] {
     state.withLock { state in
       var writes: [ClusterWrite] = []
@@ -100,16 +101,16 @@ extension ClusterWriter {
     }
   }
 
-  /// How long a group may grow: each write takes a message and back, so on slow ways a fixed time would make every
-  /// commit one of a single write.
+  /// Returns the time for which a group may grow. Each write takes a round trip. On a slow network, a fixed time would
+  /// leave a single write in every commit.
   private func groupTime(_ roundTrip: Duration) -> Duration {
     max(configuration.maximumGroupTime, min(roundTrip * 10, .seconds(1)))
   }
 
   private typealias Group = [(write: ClusterWrite, outcome: Result<[SqlAnswer], any Error>)]
 
-  /// Runs those that wait in the open transaction, and commits it. Throws an error of the node if nothing is stored;
-  /// then they wait again.
+  /// Runs waiting writes in the open transaction, and commits. If nothing is stored, throws an error of the node, and
+  /// the writes wait again.
   private func runGroup(_ session: ClusterSession, for time: Duration) async throws {
     var done: Group = []
     let end = ContinuousClock.now + time
@@ -131,7 +132,7 @@ extension ClusterWriter {
             putBack(done.map(\.write) + [write])
             throw error
           }
-          // What can't be understood closes the connection. The others are not to blame.
+          // An answer that can't be decoded closes the connection. The other writes did not cause that.
           write.stop(own.afterRollback)
           putBack(done.map(\.write))
           throw NodeFailure(address: session.address, reason: "an answer could not be read", wasSent: false)
@@ -164,7 +165,7 @@ extension ClusterWriter {
       if write.isAlone { break }
     }
     if confirmation != nil, !done.isEmpty, !done.contains(where: { $0.write.stores($0.outcome) }) {
-      // What a leader says that was cut off may be of the past. A commit that stores something shows that it leads.
+      // A leader that was cut off may answer with old data. A commit that stores something proves that the node leads.
       do { try await session.changePage(before: .now + configuration.timeout) } catch {
         putBack(done.map(\.write))
         throw error
@@ -173,7 +174,7 @@ extension ClusterWriter {
     try await commit(done, session)
   }
 
-  /// How many writes are sent at once, at most.
+  /// Returns the maximum number of writes that may be sent at once.
   private func sendLimit(after count: Int, before end: ContinuousClock.Instant) -> Int {
     let pace = state.withLock { $0.pace }
     let fitting = max(0, (end - .now) / pace)
@@ -196,7 +197,7 @@ extension ClusterWriter {
     }
     state.withLock { $0.pace = ($0.pace + begin.duration(to: .now) / writes.count) / 2 }
     if let broken = all.broken, case .failure(let error) = all.results[broken] {
-      // The node runs them in their order: the first without an answer is to blame.
+      // The node runs the writes in order, so the first write without an answer is the cause.
       if (error as? NodeFailure)?.wasSent == true { writes[broken].wasLost(error) }
       let own = (error as? SqlError).flatMap { $0.isOfNode ? nil : $0 }
       if let own { writes[broken].stop(own.afterRollback) }
@@ -214,7 +215,8 @@ extension ClusterWriter {
         throw error
       }
       if !isOpen, let error = outcomes[first].outcome.failure {
-        // The node was short of something. What it ran after that is stored by itself, or is not.
+        // The node lacked a resource, which ended the transaction. Each later write without an error ran by itself, and
+        // may or may not be stored.
         let (before, after) = (outcomes[..<first], outcomes[(first + 1)...])
         for (write, outcome) in after where outcome.failure == nil { write.ended(SqlError.outcomeUnknown(error)) }
         let others = done + before + after.filter { $0.outcome.failure != nil }
@@ -222,20 +224,20 @@ extension ClusterWriter {
         return false
       }
     }
-    // What was refused while the node wrote a checkpoint runs later in the group.
+    // Writes that the node refused during a checkpoint run later in the group.
     let (delayed, run) = (outcomes.filter(\.outcome.isOfCheckpoint), outcomes.filter { !$0.outcome.isOfCheckpoint })
     putBack(delayed.map(\.write))
     done += run
     return true
   }
 
-  /// Ends a write that has ended the whole transaction, if it was alone and the leader is confirmed. Otherwise it
-  /// runs again, alone, after the others.
+  /// Fails a write that has ended the whole transaction, if the write was alone and the leader is confirmed. Otherwise
+  /// the write runs again, alone, after the others.
   private func ended(
     _ write: ClusterWrite, _ error: any Error, on session: ClusterSession, with others: Group
   ) async throws {
     let isKnown = confirmation == nil || write.confirmed == session.address
-    // One that is stored already finds out by which attempt, with the next.
+    // If a write's record is stored already, the write's next attempt detects which attempt stored it.
     if write.isAlone, isKnown, !TransactionRecord.isStored(error) { write.ended(error.afterRollback) }
     let wasAlone = write.isAlone
     write.runsAlone()
@@ -253,11 +255,11 @@ extension ClusterWriter {
       return true
     }
     guard refused.isEmpty else {
-      // All of the group is undone; the others run again.
+      // The whole group is rolled back, and the other writes run again.
       await rollBack(session)
       return putBack(group.map(\.write).filter { !$0.outcome.isEnded })
     }
-    // One that was stopped meanwhile must not be stored.
+    // A write that was stopped meanwhile must not be stored.
     guard done.allSatisfy({ $0.write.commits() }) else {
       for (write, _) in done { write.isQueued() }
       await rollBack(session)
@@ -276,18 +278,18 @@ extension ClusterWriter {
       drop(session, after: error)
     case .refused(let error):
       await rollBack(session)
-      // A foreign key that is checked at the commit; alone, each has its own outcome.
+      // A foreign key that is checked at the commit may be the cause. Alone, each write has its own outcome.
       if let last = group.last, group.count == 1 { return try await ended(last.write, error, on: session, with: []) }
       for (write, _) in group { write.runsAlone() }
     case .unknown(let error):
       drop(session, after: error)
-      // With a record, the next attempt finds out.
+      // For a write with a record, the next attempt detects whether the commit is stored.
       let isRepeated = error.isOfNode
       for (write, answers) in done where !(isRepeated && write.isUnknown(answers)) {
         write.ended(SqlError.outcomeUnknown(error))
       }
     }
-    // Also what was refused: it may have been because of a write that is not stored.
+    // Refused writes are queued again, too: a write that was rolled back may have caused the refusal.
     putBack(group.map(\.write).filter { !$0.outcome.isEnded })
   }
 

@@ -8,7 +8,7 @@ extension SqliteCluster {
     public enum Problem: Sendable, Hashable {
       /// The client is closed.
       case closed
-      /// A read did not answer, for this reason: `.unavailable` without a leader, `.timeout` if it was not in time.
+      /// A read got no answer, for this reason: `.unavailable` without a leader, `.timeout` if the answer was late.
       case noAnswer(SqlError.Kind)
       /// A write was not stored, for this reason.
       case noWrite(SqlError.Kind)
@@ -21,12 +21,13 @@ extension SqliteCluster {
     }
 
     public let problems: [Problem]
-    /// How long a read took, which the voters have confirmed if the client has its reads confirmed; nil without an
+    /// The duration of a read, including the voters' confirmation if the client confirms its reads; nil without an
     /// answer.
     public let answer: Duration?
-    /// The node that leads; nil while none does.
+    /// The node that leads; nil while no node leads.
     public let leader: ClusterMember?
-    /// The nodes of the cluster, as the leader knows them, or as most others do without one; in the order of their ids.
+    /// The nodes of the cluster as the leader knows them or, without a leader, as most other nodes know them. Ordered
+    /// by id.
     public let members: [ClusterMember]
 
     public var isHealthy: Bool { problems.isEmpty }
@@ -45,9 +46,10 @@ extension SqliteCluster {
   /// return health.isServing ? .ok : .serviceUnavailable     // health.problems say what to mend
   /// ```
   ///
-  /// It ends within the deadline, and never throws. Each problem prints as a sentence. Fewer than three voters are a
-  /// problem: so a cluster of one or two nodes is not healthy. The write sets `PRAGMA user_version` to the value that
-  /// it has; while another transaction has the write lock it is left out. Traces report neither.
+  /// The call ends within the deadline, and never throws. Each problem prints as a sentence. Fewer than three voters
+  /// are a problem, so a cluster of one or two nodes is not healthy. The write sets `PRAGMA user_version` to its
+  /// present value, and is left out while another transaction has the write lock. Traces report neither the read nor
+  /// the write.
   public func health(within limit: Duration = .seconds(1)) async -> Health {
     let begin = ContinuousClock.now
     let deadline = Deadline.after(limit)
@@ -99,7 +101,7 @@ extension ClusterSession {
       try await execute("PRAGMA user_version = \(version)", before: deadline)
       try await execute("COMMIT", before: deadline)
     } catch {
-      // Without an answer the connection is closed, which rolls back.
+      // Without an answer, the connection is closed, and the node rolls back.
       if isUsable(after: error) { try? await execute("ROLLBACK", before: .now + .seconds(2)) }
       throw error
     }

@@ -1,13 +1,13 @@
 #if Cluster
 import Sqlable
 
-/// The rows of a query in the parts in which a node sends them: one part is in memory at a time.
+/// The rows of a query, in the parts in which a node sends them. One part is in memory at a time.
 struct ClusterParts {
   private let session: ClusterSession
   private let request: SqlRequest
   private let deadline: ContinuousClock.Instant
   private var answer = SqlAnswer()
-  /// How many rows `forEach` has called its closure with.
+  /// The number of rows with which `forEach` has called its closure.
   private(set) var rows = 0
   /// Whether the node has sent all rows, so that the connection takes the next statement.
   private(set) var isAtEnd = false
@@ -18,7 +18,7 @@ struct ClusterParts {
     (self.session, self.request, self.deadline) = (session, request, deadline)
   }
 
-  /// Runs a query until its first part has come.
+  /// Runs a query, and waits for the first part of its rows.
   static func first(
     of request: SqlRequest, on session: ClusterSession, before deadline: ContinuousClock.Instant,
     isolation: isolated (any Actor)?
@@ -37,15 +37,15 @@ struct ClusterParts {
         try Task.checkCancellation()
         guard deadline > .now else { throw late }
         rows += 1
-        // Decided by the value: the compiler chooses between the overloads of forEach, not the user.
+        // The value decides: the compiler chooses between the overloads of forEach, not the user.
         if try await body(row) as? Iteration == .stop { return }
       }
     } while try await next(before: deadline, isolation: isolation)
   }
 
-  /// Receives the rest of the rows, and drops it.
+  /// Receives the remaining rows, and discards them.
   mutating func skip(before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)?) async throws {
-    // A failure is the end of the result, or of the connection.
+    // After a failure, the result or the connection has ended.
     guard !isFailed else { return }
     do { while try await next(before: deadline, isolation: isolation) {} } catch {
       if !isAtEnd { session.close() }
@@ -53,7 +53,7 @@ struct ClusterParts {
     }
   }
 
-  /// Closes the connection in the midst of the rows.
+  /// Closes the connection, unless the node has sent all rows.
   func stop() { if !isAtEnd { session.close() } }
 
   private mutating func next(

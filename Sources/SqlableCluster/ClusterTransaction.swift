@@ -4,14 +4,14 @@ import Sqlable
 // Transactions of a cluster: a closure at a time has the writer.
 
 extension ClusterWriter {
-  /// Runs `body` in a transaction of its own; again if the leader was lost before the commit was sent. Returns nil if
+  /// Runs `body` in a separate transaction, and again if the leader was lost before the commit was sent. Returns nil if
   /// an earlier call with the same record is stored.
   func transaction<Value>(
     _ record: TransactionRecord?, enforcesForeignKeys: Bool = true, before deadline: ContinuousClock.Instant,
     of cluster: SqliteCluster, isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value? {
     var attempts = ClusterAttempts(before: deadline)
-    // What `body` returned in an attempt whose outcome is not known.
+    // The value of `body` and the number of the attempt, if the outcome of an attempt is unknown.
     var unknown: (value: Value, attempt: Int64)?
     let call = TracedCall(on: cluster)
     while true {
@@ -42,9 +42,9 @@ extension ClusterWriter {
 
   private enum Attempt<Value> {
     case stored(Value)
-    /// By an earlier attempt, or, if there is no value, by another call with the same record.
+    /// Stored by an earlier attempt or, if the value is nil, by another call with the same record.
     case storedBefore(Value?)
-    /// The closure has asked for it.
+    /// The closure has asked for a rollback.
     case undone(Value)
     case failed(any Error)
     /// Another attempt may succeed.
@@ -66,7 +66,7 @@ extension ClusterWriter {
     defer { if !enforcesForeignKeys { forget(session) } }
     do {
       if !enforcesForeignKeys { try await session.execute("PRAGMA foreign_keys = OFF", before: deadline) }
-      // What it reads is the result of a transaction that writes nothing.
+      // A transaction that writes nothing returns what it reads, so the leader must be confirmed first.
       try await confirmation?.confirm(session.address, before: deadline)
       try await begin(session, before: deadline)
       if let record {
@@ -93,7 +93,7 @@ extension ClusterWriter {
         return .undone(value)
       }
       try await record?.store(number, session, before: deadline)
-      // Nothing is stored up to here; what is cancelled later is.
+      // Nothing is stored up to here. A later cancellation does not stop the commit.
       try Task.checkCancellation()
       guard deadline > .now else { throw SqlError.late("the transaction did not end in time").afterRollback }
     } catch {
@@ -118,7 +118,7 @@ extension ClusterWriter {
       return .failed(error.afterRollback.labelled(configuration.label))
     case .unknown(let error):
       drop(session, after: error)
-      // With a record, the next attempt finds out.
+      // With a record, the next attempt detects whether the commit is stored.
       guard record != nil, error.isOfNode else {
         return .failed(SqlError.outcomeUnknown(error).labelled(configuration.label))
       }
@@ -128,9 +128,10 @@ extension ClusterWriter {
   }
 }
 
-/// The transaction of a closure on a ``SqliteCluster``. It runs everything that can be run.
+/// The transaction of a closure on a ``SqliteCluster``. The transaction runs everything that can be run.
 ///
-/// Its statements see each other's changes. It is valid inside the closure; later it throws `.misuse`.
+/// The statements of a transaction see each other's changes. A transaction is valid inside the closure; later calls
+/// throw `.misuse`.
 public final class ClusterTransaction: SqlTransport, CheckingTransport {
   @TaskLocal static var current: ClusterTransaction?
 
@@ -138,7 +139,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     var isEnded = false
     /// The error that ended the transaction on the node.
     var failure: (any Error)?
-    /// How many savepoints it had.
+    /// The number of savepoints so far, from which the next savepoint gets its name.
     var savepoints = 0
     /// Whether a loop reads rows, so that the connection takes no other statement.
     var isInLoop = false
@@ -147,13 +148,13 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   private let session: ClusterSession
   let cluster: SqliteCluster
   private let deadline: ContinuousClock.Instant
-  /// Nil if nothing is traced.
+  /// The traced call; nil if nothing is traced.
   private let call: TracedCall?
   private let isReadOnly: Bool
   /// The transaction of another client around this one.
   let outer = ClusterTransaction.current
   private let state = Guarded(State())
-  /// Child tasks may call at the same time.
+  /// The turn to send statements, because child tasks may call at the same time.
   private let turn = Slots(1)
 
   init(
@@ -170,10 +171,10 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   /// Whether the node has ended the transaction.
   private var isLost: Bool { state.withLock { $0.failure != nil } }
 
-  /// The loss of the node during the transaction.
+  /// The error by which the node was lost during the transaction; nil if the node was not lost.
   var nodeFailure: (any Error)? { state.withLock { $0.failure.flatMap { $0.isOfNode ? $0 : nil } } }
 
-  /// Calls `body`. Throws if the transaction ended meanwhile, even if `body` does not.
+  /// Calls `body`. Throws if the transaction ended meanwhile, even if `body` does not throw.
   func run<Value>(
     isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value {
@@ -190,7 +191,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     do { return try await cluster.atSite(file, line) { try await work.run(over: self) } } catch var error as SqlError
       where error.transaction == .none
     {
-      // What the library itself refuses leaves the transaction as it is.
+      // An error of the library itself leaves the transaction as it is.
       if !isEnded, !isLost { error.transaction = .untouched }
       throw error
     }
@@ -213,7 +214,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     defer { turn.giveBack() }
     let end = min(deadline, Deadline.current ?? deadline)
     guard end > .now else {
-      // Not sent: the transaction goes on.
+      // The statement was not sent, so the transaction goes on.
       throw SqlError(.timeout, message: "no time was left to run the statement", transaction: .untouched)
     }
     times?.didSend()
@@ -233,8 +234,8 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     }
   }
 
-  /// Calls `body` in a savepoint: if it throws, or returns `.rollback`, its changes are undone, and those around it
-  /// stay.
+  /// Calls `body` in a savepoint. If `body` throws or returns `.rollback`, its changes are undone, and the changes
+  /// around the savepoint stay.
   ///
   /// ```swift
   /// try await cluster.transaction { tx in
@@ -243,7 +244,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   /// }
   /// ```
   ///
-  /// It is what `cluster.transaction` does inside a closure. Throws `.misuse` in a transaction that only reads.
+  /// `cluster.transaction` does the same inside a closure. Throws `.misuse` in a transaction that only reads.
   @discardableResult
   public func transaction<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
@@ -275,7 +276,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
       }
       defer { rows = parts.rows }
       do { try await parts.forEach(read, isolation: isolation, body) } catch {
-        // What is not read of the result stands before the answer to the next statement.
+        // The node sends the unread rows before the answer to the next statement.
         do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw lost(error) }
         throw parts.isFailed ? await meaning(of: error) : error
       }
@@ -287,7 +288,8 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     call?.add(request, rows: rows, nil, times)
   }
 
-  /// The error for the caller of a statement that failed: whether the transaction goes on is up to SQLite.
+  /// Returns the error for the caller of a failed statement. SQLite decides whether the transaction goes on, so the
+  /// node is asked.
   private func meaning(of error: any Error) async -> any Error {
     guard session.isUsable(after: error) else { return lost(error) }
     do {
@@ -308,14 +310,15 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
       return state.savepoints
     }
     let name = "sqlable_\(number)"
-    // The second tells after an error whether the transaction is open, and may be released then.
+    // After an error, `isInTransaction(before:)` releases the second savepoint, to detect whether the transaction is
+    // still open.
     try await control("SAVEPOINT \(name); SAVEPOINT sqlable_group")
     do {
       let value = try await body(self)
       try await control(isRollback(value) ? "ROLLBACK TO \(name); RELEASE \(name)" : "RELEASE \(name)")
       return value
     } catch {
-      // Nothing is left of it if the whole transaction has ended.
+      // If the whole transaction has ended, its savepoints are gone.
       if !isLost { try await control("ROLLBACK TO \(name); RELEASE \(name)") }
       throw error
     }

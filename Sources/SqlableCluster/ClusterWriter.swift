@@ -2,7 +2,7 @@
 import Sqlable
 import NIOCore
 
-/// The one connection that writes: writes that wait for it share a commit, in order.
+/// The one connection that writes. Writes that wait for the connection share a commit, in order.
 final class ClusterWriter: Sendable {
   struct State {
     var waiting = CircularBuffer<ClusterWrite>()
@@ -10,11 +10,12 @@ final class ClusterWriter: Sendable {
     var isRunning = false
     var isClosed = false
     var session: ClusterSession?
-    /// When another client was last seen to have the write lock.
+    /// The time when another client was last seen to have the write lock; nil if never.
     var contended: ContinuousClock.Instant?
-    /// Since when this client has had the lock, with short breaks between its transactions.
+    /// The time since which this client has had the lock, with short breaks between its transactions; nil between its
+    /// turns.
     var hasLockSince: ContinuousClock.Instant?
-    /// How long a request took that was sent together with others.
+    /// The average duration of a request that is sent together with others.
     var pace = Duration.microseconds(100)
     var counts = Counts()
   }
@@ -28,10 +29,10 @@ final class ClusterWriter: Sendable {
   let confirmation: LeaderConfirmation?
   let configuration: ClusterConfiguration
   let state = Guarded(State())
-  /// The turn to write: a group has it, or a transaction.
+  /// The turn to write, for a group or a transaction.
   let turn = Slots(1)
 
-  /// To be called after each commit.
+  /// A closure to be called after each commit.
   private let didCommit: @Sendable () -> Void
 
   init(
@@ -73,7 +74,7 @@ final class ClusterWriter: Sendable {
     throw SqlError.closedCluster
   }
 
-  /// Closes the connection, by which the node rolls back its transaction.
+  /// Closes the connection, which makes the node roll back its transaction.
   func drop(_ session: ClusterSession, after error: any Error) {
     forget(session)
     if error.isOfNode { leader.failed(session.address, error) }
@@ -88,7 +89,7 @@ final class ClusterWriter: Sendable {
   /// Whether another client was seen to have the write lock lately.
   private var isContended: Bool { state.withLock { state in state.contended.map { $0 + .seconds(1) > .now } ?? false } }
 
-  /// The error of a write that waited too long.
+  /// Returns the error of a write that waited too long.
   func meaning(ofLate error: any Error) -> any Error {
     guard (error as? SqlError)?.kind == .timeout, leader.last != nil, isContended else {
       return leader.meaning(ofLate: error)
@@ -96,11 +97,11 @@ final class ClusterWriter: Sendable {
     return SqlError.lateForLock
   }
 
-  /// The longest pause between two questions for the write lock. Each takes the leader's time, which the writes
+  /// The longest pause between two requests for the write lock. Each request takes the leader's time, which the writes
   /// of many processes need.
   private static let maximumPause = Duration.milliseconds(256)
-  /// The time for which a client goes on with transactions while others wait. Between two of them the lock is free, but
-  /// another client finds it so only if it asks just then.
+  /// The time for which a client goes on with transactions while others wait. Between two transactions the lock is
+  /// free, but another client gets the lock only by asking at that moment.
   private static let turnTime = Duration.milliseconds(40)
 
   /// Whether others may have waited for a whole turn of this client.
@@ -113,15 +114,15 @@ final class ClusterWriter: Sendable {
     }
   }
 
-  /// Begins a transaction, and returns how long the node took to answer. Waits for the write lock as long as the other
-  /// client has it: a node has no queue, so it asks again and again.
+  /// Begins a transaction, and returns the time that the node took to answer. Waits for the write lock while another
+  /// client has it. A node has no lock queue, so the client asks again and again.
   @discardableResult
   func begin(
     _ session: ClusterSession, before deadline: ContinuousClock.Instant, while isWanted: () -> Bool = { true }
   ) async throws -> Duration {
-    // After a turn of its own, a client leaves the others the time to ask.
+    // After its turn, a client leaves the others the time to ask.
     if isTurnOver() { try await Task.sleep(for: .milliseconds(2) * Double.random(in: 0.5...1)) }
-    // At random, so that all get their turn.
+    // The pauses are random, so that every client gets a turn.
     var backoff = Backoff(from: .milliseconds(1), upTo: ClusterWriter.maximumPause, least: 0)
     var isRetry = false
     while true {
@@ -137,17 +138,17 @@ final class ClusterWriter: Sendable {
         try await Task.sleep(until: min(deadline, .now + backoff.next()), clock: .continuous)
       } catch var failure as NodeFailure {
         if failure.isLate, isContended { throw SqlError.lateForLock }
-        // It is no statement of the caller: the next leader may be asked, whatever has silenced this one.
+        // BEGIN is not a statement of the caller, so the call may try the next leader, whatever has silenced this one.
         failure.wasSent = false
         throw failure
       }
     }
   }
 
-  /// What a COMMIT came to.
+  /// The outcome of a COMMIT.
   enum CommitOutcome {
     case stored
-    /// Nothing is stored, and the connection is of no use.
+    /// Nothing is stored, and the connection is unusable.
     case lost(any Error)
     /// Nothing is stored: the transaction can't be committed.
     case refused(any Error)
@@ -171,7 +172,7 @@ final class ClusterWriter: Sendable {
     }
   }
 
-  /// Rolls back what is open after an error.
+  /// Rolls back the open transaction after an error, or closes a connection that is unusable.
   func abandon(_ session: ClusterSession, after error: any Error) async {
     if session.isUsable(after: error) { await rollBack(session) } else { drop(session, after: error) }
   }
@@ -182,7 +183,8 @@ final class ClusterWriter: Sendable {
 }
 
 extension Error {
-  /// The error of a transaction that is rolled back; the same, where that is not known.
+  /// The error, with its transaction marked as rolled back. An `SqlError` whose outcome is unknown, and any other
+  /// error, stays as it is.
   var afterRollback: any Error {
     guard var error = self as? SqlError, error.transaction != .unknown else { return self }
     error.transaction = .rolledBack

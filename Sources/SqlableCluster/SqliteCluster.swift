@@ -2,7 +2,7 @@
 import Sqlable
 import Foundation
 
-/// A database on a cluster of dqlite nodes, which replicate it. Needs the package trait `Cluster`.
+/// A database that a cluster of dqlite nodes replicates. Needs the package trait `Cluster`.
 ///
 /// ```swift
 /// let cluster = try SqliteCluster(nodes: ["10.0.0.1:9000", "10.0.0.2:9000", "10.0.0.3:9000"])
@@ -10,10 +10,10 @@ import Foundation
 /// let reds = try await Bicycle.read().filter(Bicycle.color == "red").run(cluster)
 /// ```
 ///
-/// It finds the leader and follows it. A call returns once a majority of the nodes has stored what it wrote. While
-/// there is no leader calls wait for one, within their deadline: what is known not to have happened is repeated, and a
-/// commit that was sent, and not answered, throws `.outcomeUnknown`. A read sees every commit that was acknowledged
-/// before it began. Everything that can be run runs on it. It may be shared by all tasks.
+/// The client finds the leader, and follows when the leader changes. A call returns once a majority of the nodes has
+/// stored its writes. Without a leader, calls wait for one, within their deadline. A request that is known not to have
+/// run is retried. A commit that was sent and not answered throws `.outcomeUnknown`. A read sees every commit that was
+/// acknowledged before the read began. Everything that can be run can run on a cluster. All tasks may share the client.
 public final class SqliteCluster: SqlTransport, CheckingTransport {
   public let configuration: ClusterConfiguration
   let leader: ClusterLeader
@@ -22,13 +22,13 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   private let confirmation: LeaderConfirmation?
   let feed: ClusterFeed
   let traces = TraceHub()
-  /// The number of the client in this process, which no handle has.
+  /// The number of the client, unique among the clients and handles of this process.
   let number = SqliteDatabase.newNumber()
 
-  /// Makes a client of the cluster of these nodes, `host:port` each. Connects with the first call. One node that
-  /// answers is enough: it names the others.
+  /// Creates a client of the cluster of these nodes, each given as `host:port`. The first call connects. One node that
+  /// answers is enough: that node names the others.
   ///
-  /// Throws `.misuse` without a node, for an address of another form, and for a configuration that can't work.
+  /// Throws `.misuse` without a node, for a malformed address, and for an invalid configuration.
   public init(nodes: [String], configuration: ClusterConfiguration = ClusterConfiguration()) throws {
     try configuration.check()
     guard !nodes.isEmpty else { throw SqlError.misuse("a cluster needs the address of one node at least") }
@@ -41,8 +41,8 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     self.feed = feed
   }
 
-  /// Runs requests: reads on a connection of their own, in one snapshot; anything else with the writes that wait, in
-  /// one commit. Several are all or none.
+  /// Runs requests. Requests that are all reads run on a separate connection, in one snapshot. Otherwise the requests
+  /// run together with the waiting writes, in one commit. Several requests succeed together or not at all.
   public func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
     try await answers(to: requests, check: nil)
   }
@@ -73,7 +73,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
   }
 
-  /// Calls `body`, which runs requests, and reports them while anything is traced.
+  /// Calls `body`, which runs the requests, and reports the requests while anything is traced.
   fileprivate func traced(
     _ requests: [SqlRequest], _ body: (CallTimes?) async throws -> [SqlAnswer]?
   ) async throws -> [SqlAnswer]? {
@@ -82,7 +82,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
     let isTransaction = requests.count > 1
     do {
-      // Nil is what an earlier call has stored.
+      // Nil means that an earlier call with the same id was stored.
       guard let answers = try await body(call.times) else { return nil }
       call.add(requests, .success(answers))
       if isTransaction { call.end(.committed) }
@@ -104,7 +104,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     try await atSite(file, line) { try await work.run(over: self) }
   }
 
-  /// Calls `body`, whose events have the file and line while anything is traced.
+  /// Calls `body`, whose trace events get the file and line while anything is traced.
   func atSite<Value>(
     _ file: StaticString, _ line: UInt, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
   ) async rethrows -> Value {
@@ -124,9 +124,9 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   /// ```
   ///
   /// No other write of the cluster runs meanwhile. If the leader is lost before the commit is sent, nothing is stored,
-  /// and `body` is called again: keep other side effects out of it. Calls on the cluster inside `body` are a part of
-  /// the transaction. Throws `.outcomeUnknown` if the commit was sent and not answered, `.timeout` if it did not get
-  /// its turn in time.
+  /// and `body` is called again: keep other side effects out of `body`. Calls on the cluster inside `body` are a part
+  /// of the transaction. Throws `.outcomeUnknown` if the commit was sent and not answered, and `.timeout` if the
+  /// transaction did not get its turn in time.
   @discardableResult
   public func transaction<Value>(
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
@@ -139,29 +139,30 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
   }
 
-  /// Calls `body` in a transaction of its own, in which foreign keys are or are not enforced. With a record, which no
-  /// other call has, an outcome that is not known is found out.
+  /// Calls `body` in a separate transaction, with foreign keys enforced or not. With a record, which no other call has,
+  /// an unknown outcome is looked up.
   func transaction<Value>(
     _ record: TransactionRecord? = nil, enforcesForeignKeys: Bool, before deadline: ContinuousClock.Instant,
     isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value {
     let value = try await writer.transaction(
       record, enforcesForeignKeys: enforcesForeignKeys, before: deadline, of: self, isolation: isolation, body)
-    // Nil is what an earlier call has stored.
+    // Nil means that an earlier call with the same id was stored.
     guard let value else { throw SqlError.withoutAnswer }
     return value
   }
 
-  /// Calls `body` with a transaction that is stored once, however often it is repeated with the same id.
+  /// Calls `body` with a transaction that is stored once, however often the call is repeated with the same id.
   ///
   /// ```swift
   /// let order = UUID()
   /// try await retrying { try await cluster.transaction(id: order) { tx in … } }
   /// ```
   ///
-  /// The id is recorded in the same commit. If an earlier call with this id was stored, this one calls nothing and
-  /// returns nil. A commit whose outcome is not known is looked up, and repeated if it is not stored; `.outcomeUnknown`
-  /// is only thrown when no node answered before the deadline. Ids are kept for the configuration's `transactionIdAge`.
+  /// The id is recorded in the same commit. If an earlier call with this id was stored, this call does not call `body`,
+  /// and returns nil. A commit with an unknown outcome is looked up, and repeated if it is not stored.
+  /// `.outcomeUnknown` is only thrown if no node answered before the deadline. Ids are kept for the configuration's
+  /// `transactionIdAge`.
   @discardableResult
   public func transaction<Value>(
     id: UUID, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
@@ -175,14 +176,14 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
   }
 
-  /// Runs a statement that is stored once, however often it is repeated with the same id.
+  /// Runs a statement that is stored once, however often the call is repeated with the same id.
   ///
   /// ```swift
   /// let id = try await cluster.run(bike.insert(), id: request.key)
   /// ```
   ///
-  /// It is what ``transaction(id:isolation:file:line:_:)`` is for a closure, and shares its commit with other writes.
-  /// Returns nil if an earlier call with this id was stored. Throws `.misuse` inside a transaction.
+  /// The counterpart of ``transaction(id:isolation:file:line:_:)`` for one statement, which shares its commit with
+  /// other writes. Returns nil if an earlier call with this id was stored. Throws `.misuse` inside a transaction.
   @discardableResult
   public func run<Work: Runnable>(
     _ work: Work, id: UUID, file: StaticString = #fileID, line: UInt = #line
@@ -196,7 +197,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
   }
 
-  /// Calls `body` with a transaction that reads; all its reads see one snapshot. If the leader is lost, `body` is
+  /// Calls `body` with a read-only transaction, whose reads all see one snapshot. If the leader is lost, `body` is
   /// called again.
   ///
   /// ```swift
@@ -231,7 +232,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
   }
 
-  /// The transaction of this cluster that the task is in.
+  /// The open transaction of this cluster that the current task is in; nil if there is none.
   var current: ClusterTransaction? {
     var transaction = ClusterTransaction.current
     while let found = transaction {
@@ -241,7 +242,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     return nil
   }
 
-  /// Ends all calls that wait, and closes the connections. Later calls throw `.closed`.
+  /// Ends all waiting calls, and closes the connections. Later calls throw `.closed`.
   public func close() {
     leader.close()
     feed.close()
@@ -252,7 +253,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
 
   deinit { close() }
 
-  /// What the client has done, and with which node.
+  /// The counters of the client, and the leader that the client knows.
   public var statistics: ClusterStatistics {
     let counts = writer.counts
     return ClusterStatistics(
@@ -261,15 +262,15 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   }
 }
 
-/// What a client of a cluster has done since it was made.
+/// Counters of a cluster's client since its creation, and the leader that the client knows.
 public struct ClusterStatistics: Sendable, Hashable, Codable {
-  /// The node that leads, as far as is known; nil while none is.
+  /// The address of the leader, as far as is known; nil while no leader is known.
   public let leader: String?
-  /// How many times another leader than before was found.
+  /// The number of times that a different leader than before was found.
   public let leaderChanges: Int
-  /// How many writes and transactions were stored.
+  /// The number of writes and transactions that were stored.
   public let writes: Int
-  /// How many commits they took.
+  /// The number of commits that stored these writes and transactions.
   public let commits: Int
 }
 
@@ -277,7 +278,7 @@ extension SqlError {
   static var closedCluster: SqlError { SqlError(.closed, message: "the client of the cluster is closed") }
 }
 
-/// Sends requests together with a record.
+/// A transport that sends requests together with a transaction record.
 private struct RepeatableTransport: CheckingTransport {
   struct StoredBefore: Error {}
 
@@ -303,13 +304,13 @@ private struct RepeatableTransport: CheckingTransport {
 }
 
 extension SqlRequest {
-  /// Whether it reads, by what it says and by its words: a text that writes, sent outside of a transaction as one that
-  /// reads, would end the node's process.
+  /// Whether the request reads, by its flag and by its SQL text. A text that writes, sent as a read outside of a
+  /// transaction, would end the node's process.
   var isQuery: Bool { isReadOnly && ClusterStatement.cache.value(of: sql).isQuery }
 }
 
 extension [SqlRequest] {
-  /// Throws for what a cluster can't do, before anything is sent.
+  /// Throws `.misuse` for a statement that a cluster can't run, before anything is sent.
   func check() throws {
     for request in self {
       guard let refusal = ClusterStatement.cache.value(of: request.sql).refusal else { continue }

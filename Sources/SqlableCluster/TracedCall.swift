@@ -1,11 +1,11 @@
 #if Cluster
 import Sqlable
 
-/// A call on a cluster that is traced. Its events are delivered when it has ended: after the whole transaction.
+/// A traced call on a cluster. The events are delivered when the call has ended: after the whole transaction.
 final class TracedCall: Sendable {
   /// The file and line of the call that the task makes.
   @TaskLocal static var site: CallSite?
-  /// The most statements of a transaction that are reported.
+  /// The maximum number of statements that are reported for a transaction.
   private static let maximumStatements = 10_000
 
   private struct Traced {
@@ -24,7 +24,7 @@ final class TracedCall: Sendable {
   private let origin: TraceEvent.Origin
   private let state = Guarded(State())
 
-  /// Nil if nothing is traced.
+  /// Returns nil if nothing is traced, or if a trace receiver makes the call.
   init?(on cluster: SqliteCluster) {
     guard cluster.traces.isActive || TraceHub.process.isActive, !Tracing.isReceiving else { return nil }
     self.cluster = cluster
@@ -37,8 +37,8 @@ final class TracedCall: Sendable {
       label: cluster.configuration.label, handle: cluster.number, callSite: site, context: Tracing.context)
   }
 
-  /// Adds the events of requests that have run, or of those up to the one that failed. Requests that were sent at once
-  /// have equal parts of the time that they took: their own inside a transaction, otherwise the call's.
+  /// Adds the events of requests that have run, up to the failed one if there is one. Requests that were sent together
+  /// share the time equally: the time of `own` inside a transaction, otherwise the time of the call.
   func add(_ requests: [SqlRequest], _ outcome: Result<[SqlAnswer], any Error>, _ own: CallTimes? = nil) {
     let origin = TracedCall.origin(on: cluster)
     let end = ContinuousClock.now
@@ -81,7 +81,7 @@ final class TracedCall: Sendable {
     }
   }
 
-  /// Adds the event of the transaction whose statements were added since the last one.
+  /// Adds the event of a transaction, whose statements are those added since the last transaction event.
   func end(_ outcome: TraceEvent.Outcome, _ error: (any Error)? = nil) {
     let end = ContinuousClock.now
     let all = times.parts(until: end)
@@ -96,13 +96,13 @@ final class TracedCall: Sendable {
     }
   }
 
-  /// Adds the event of the transaction that is the call, and delivers all.
+  /// Adds the event of the call's transaction, and delivers all events.
   func ended(_ outcome: TraceEvent.Outcome, _ error: (any Error)? = nil) async {
     end(outcome, error)
     await deliver()
   }
 
-  /// Calls the receivers. What they run themselves is not traced.
+  /// Calls the receivers. Statements that receivers run are not traced.
   func deliver() async {
     let events = state.withLock { state in
       defer { state.events = [] }
@@ -122,12 +122,12 @@ final class TracedCall: Sendable {
 }
 
 extension TraceEvent.Outcome {
-  /// What an error of a transaction says of it.
+  /// Derives the outcome of a transaction from its error.
   init(_ error: any Error) { self = (error as? SqlError)?.kind == .outcomeUnknown ? .unknown : .rolledBack }
 }
 
 extension Error {
-  /// The error of an event.
+  /// The error that a trace event reports.
   fileprivate var tracedOfCluster: SqlError {
     if let error = ofCluster as? SqlError { return error }
     return SqlError(.interrupted, message: self is CancellationError ? "the task was cancelled" : "a closure threw")

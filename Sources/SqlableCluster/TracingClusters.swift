@@ -2,7 +2,7 @@
 import Sqlable
 
 extension SqliteCluster {
-  /// Calls `body` with every statement and transaction of this client, when it has ended.
+  /// Calls `body` with every statement and transaction of this client, after it has ended.
   ///
   /// ```swift
   /// let token = cluster.trace { event in print(event) }
@@ -10,10 +10,11 @@ extension SqliteCluster {
   /// cluster.removeTrace(token)
   /// ```
   ///
-  /// It is called in the task that made the call, before that returns, and after the whole transaction. A statement by
-  /// itself has the wait for the leader and the writer in `waiting`, a message and back in `stepping`, and the commit
-  /// that it shares in `committing`; nodes do not say what they scan and compile. Plans, index advice and values of
-  /// columns are as on a handle; a plan is one more message, after the call. What `body` runs itself is not traced.
+  /// `body` is called in the task that made the call, before the call returns, and after the whole transaction. For a
+  /// statement outside of a transaction, `waiting` is the wait for the leader and the writer. `stepping` is a message's
+  /// round trip, and `committing` is the commit that the statement shares. Nodes do not report what they scan and
+  /// compile. Plans, index advice and values of columns are as on a handle; a plan is one more message, after the call.
+  /// Statements that `body` itself runs are not traced.
   ///
   /// Without a trace nothing is measured. `SqliteDatabase.traceAll` covers clients, too.
   @discardableResult
@@ -26,7 +27,7 @@ extension SqliteCluster {
   /// Ends a trace of this client.
   public func removeTrace(_ token: TraceToken) { traces.remove(token) }
 
-  /// What the events of a request have only if a receiver asks for it.
+  /// Returns the details that the events of a request have only if a receiver asks for them; nil without a request.
   func details(
     of event: TraceEvent, _ request: SqlRequest?, for receivers: [TraceHub.Receiver]
   ) async -> (any TraceDetails)? {
@@ -38,7 +39,7 @@ extension SqliteCluster {
     }
   }
 
-  /// The steps of the plan, indented by their depth; none if the nodes do not tell within a second.
+  /// Returns the steps of the query plan, indented by their depth; none if no node answers within a second.
   private func plan(of request: SqlRequest) async -> [String] {
     let question = SqlRequest(
       sql: "EXPLAIN QUERY PLAN " + request.sql, values: request.values, isReadOnly: true)
@@ -49,7 +50,7 @@ extension SqliteCluster {
     return QueryPlan(sql: request.sql, rows: answer?.rows ?? []).description.split(separator: "\n").map(String.init)
   }
 
-  /// Index advice for a text, tried in a copy of the schema.
+  /// Returns index advice for a statement, tried in a copy of the schema; none if no node answers within a second.
   private func advice(for sql: String) async -> [String] {
     let schema = SqlRequest(
       sql: "SELECT sql FROM main.sqlite_schema WHERE sql IS NOT NULL ORDER BY type = 'table' DESC", values: [],
@@ -65,7 +66,7 @@ extension SqliteCluster {
   }
 }
 
-/// What a client knows of a request that it has sent.
+/// The details of a request that a client has sent: its plan, its values and a search for index advice.
 private struct RemoteDetails: FindingAdvice {
   let request: SqlRequest
   let steps: [String]

@@ -2,13 +2,14 @@
 import Sqlable
 import Foundation
 
-/// The record by which a transaction is stored once, however often it is repeated: its id, in the same commit.
+/// A record that lets a transaction be stored once, however often the call is repeated. The record holds the
+/// transaction's id, and is stored in the same commit.
 ///
-/// It says which attempt was stored, too: of two calls with one id each may have made one whose outcome it does not
-/// know, and has what that returned.
+/// The record also names the attempt that was stored. Two calls with one id may each have made an attempt with an
+/// unknown outcome. Each call then knows only what its own attempt returned.
 struct TransactionRecord: Sendable {
   let id: UUID
-  /// How long ids are kept.
+  /// The time for which ids are kept.
   let age: Duration
 
   private static let table = "\"sqlable_transaction\""
@@ -20,20 +21,20 @@ struct TransactionRecord: Sendable {
     attempt INTEGER NOT NULL)
     """
 
-  /// How many ids are kept at least: a clock that jumps ahead must not remove those that are still in use.
+  /// The minimum number of ids that are kept: a clock that jumps ahead must not remove ids that are still in use.
   private static let minimum = 100_000
 
-  /// A number that no other attempt has.
+  /// Returns a random number that identifies an attempt.
   static func newAttempt() -> Int64 { .random(in: .min ... .max) }
 
-  /// What records it. Fails if it is stored.
+  /// Returns the request that stores the record. The request fails if the id is already stored.
   func insert(_ attempt: Int64) -> SqlRequest {
     SqlRequest(
       sql: "INSERT INTO \(TransactionRecord.table) (id, at, attempt) VALUES (?, strftime('%s', 'now'), ?)",
       values: [value, .integer(attempt)], isReadOnly: false)
   }
 
-  /// What removes the records that are too old.
+  /// The request that removes records older than `age`, beyond the minimum number that is kept.
   var trim: SqlRequest {
     let table = TransactionRecord.table
     return SqlRequest(
@@ -44,21 +45,21 @@ struct TransactionRecord: Sendable {
       values: [.integer(Int64(age.wholeMicroseconds / 1_000_000))], isReadOnly: false)
   }
 
-  /// Whether a write is to remove old records, too: one of 64.
+  /// Whether a write should also remove old records: true at random for one write in 64.
   static var trims: Bool { Int.random(in: 0..<64) == 0 }
 
-  /// Whether an error says that the transaction is stored.
+  /// Whether an error shows that the transaction is already stored.
   static func isStored(_ error: any Error) -> Bool {
     guard let error = error as? SqlError, error.kind == .constraint(.unique) else { return false }
     return error.message.hasSuffix("sqlable_transaction.id")
   }
 
-  /// Whether an error says that there is no table for records.
+  /// Whether an error shows that the table of records is missing.
   static func isMissing(_ error: any Error) -> Bool {
     (error as? SqlError)?.kind == .schema(.missingTable("sqlable_transaction"))
   }
 
-  /// The attempt that is stored; nil if none is. Creates the table if there is none.
+  /// Returns the attempt that is stored under this id; nil if there is none. Creates the table if it is missing.
   func storedAttempt(_ session: ClusterSession, before deadline: ContinuousClock.Instant) async throws -> Int64? {
     let request = SqlRequest(
       sql: "SELECT attempt FROM \(TransactionRecord.table) WHERE id = ?", values: [value], isReadOnly: true)
@@ -73,7 +74,7 @@ struct TransactionRecord: Sendable {
     }
   }
 
-  /// Records it in the open transaction; now and then removes what is too old.
+  /// Stores the record in the open transaction. Now and then also removes old records.
   func store(
     _ attempt: Int64, _ session: ClusterSession, before deadline: ContinuousClock.Instant
   ) async throws {

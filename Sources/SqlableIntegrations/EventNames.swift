@@ -1,18 +1,18 @@
 import Sqlable
 
 #if Logging || Metrics || Tracing
-// What logs, metrics and spans call things.
+// The names of events in logs, metrics and spans.
 
 extension TraceEvent {
   /// `SELECT bicycle`: a name that statements with other conditions share.
   var summary: String { table.map { "\(operation) \($0)" } ?? operation }
 
-  /// The name of the database: its label, or the name of its file.
+  /// Returns the name of the database: its label, or the name of its file.
   func namespace(_ filename: String) -> String { label ?? filename }
 }
 
 extension TraceEvent.Outcome {
-  /// What metrics and spans call it.
+  /// The name of the outcome in metrics and spans.
   var name: String {
     switch self {
     case .committed: "committed"
@@ -28,7 +28,7 @@ extension SqliteDatabase {
 }
 
 extension SqlError {
-  /// The message without what SQLite quotes of a text that it can't parse: that may be a value of raw SQL.
+  /// The message without SQLite's quote from a text that it can't parse: the quote may be a value of raw SQL.
   var messageWithoutQuotes: String {
     guard kind == .syntax, let first = message.firstIndex(of: "\""), let last = message.lastIndex(of: "\"") else {
       return message
@@ -36,7 +36,7 @@ extension SqlError {
     return message[...first] + "…" + message[last...]
   }
 
-  /// The error without texts that may have values of raw SQL, and without the number of a row.
+  /// The error without texts that may have values of raw SQL, and without the row id.
   var withoutValues: SqlError {
     var error = self
     (error.message, error.sql, error.offset, error.rowId) = (messageWithoutQuotes, nil, nil, nil)

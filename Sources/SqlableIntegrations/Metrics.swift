@@ -13,17 +13,18 @@ extension SqlitePool {
   /// // db.client.operation.duration{db.operation.name=SELECT, db.collection.name=bicycle, …} 0.000084
   /// ```
   ///
-  /// It needs the package trait `Metrics`. Durations are in seconds, sizes in bytes. A metric has at most 1,000 series;
-  /// statements beyond that share one whose operation and table are `_OTHER`. Without a bootstrapped `MetricsSystem`
-  /// nothing is measured.
+  /// This method needs the package trait `Metrics`. Durations are in seconds, sizes in bytes. A metric has at most
+  /// 1,000 series. Further statements share a series whose operation and table are `_OTHER`. Without a bootstrapped
+  /// `MetricsSystem` nothing is measured.
   ///
-  /// The factory and its metrics are called on a thread of their own, with nothing of the library held: they may block
-  /// or use the pool. While they block 10,000 events wait; others are dropped, and counted as `sqlable.events.dropped`.
+  /// The factory and its metrics are called on a separate thread, without a lock of the library: they may block or use
+  /// the pool. While they block, up to 10,000 events wait. Further events are dropped, and counted as
+  /// `sqlable.events.dropped`.
   ///
   /// - Parameters:
   ///   - factory: The back end; by default `MetricsSystem.factory`, which must be bootstrapped before.
-  ///   - interval: How often the state of the pool is reported: its handles, the calls that wait, the size of the
-  ///     write-ahead log, the statement caches' hit rate.
+  ///   - interval: The time between two reports of the pool's state: its handles, the waiting calls, the size of the
+  ///     WAL, the statement caches' hit rate.
   /// - Returns: The token that ends the report: `removeTrace(_:)`.
   @discardableResult
   public func reportMetrics(
@@ -51,7 +52,7 @@ extension SqliteDatabase {
 
 #if Cluster
 extension SqliteCluster {
-  /// Reports durations, rows and errors of the statements of this client as metrics, and how often its leader changed;
+  /// Reports durations, rows and errors of the statements of this client as metrics, and the number of leader changes;
   /// see ``SqlitePool/reportMetrics(to:every:)``.
   @discardableResult
   public func reportMetrics(
@@ -75,22 +76,22 @@ extension SqliteCluster {
 }
 #endif
 
-/// Turns events into metrics.
+/// A report that turns events into metrics.
 ///
-/// Sound as `Sendable`: the timer is set before the report is shared, and Dispatch guards it.
+/// Sound as `Sendable`: the timer is set before the report is shared, and Dispatch synchronizes the timer.
 private final class MetricsReport: @unchecked Sendable {
   enum Item: Sendable {
     case statement(TraceEvent)
     case call(PoolEvent)
     case pool(SqlitePool.Statistics)
-    /// What has come since the last one.
+    /// The counts since the last such item.
     case cluster(leaderChanges: Int, writes: Int, commits: Int)
   }
 
   private let queue: EventQueue<Item>
   private var timer: (any DispatchSourceTimer)?
 
-  /// Nil without a back end.
+  /// Creates a report; nil without a back end.
   init?(_ factory: (any MetricsFactory)?, _ namespace: String) {
     let factory = factory ?? MetricsSystem.factory
     guard !(factory is NOOPMetricsHandler) else { return nil }
@@ -147,7 +148,7 @@ private final class DatabaseMetrics: Sendable {
         seconds, "sqlable.transaction.duration", database + [MetricDimension("sqlable.outcome", outcome.name)])
       return
     }
-    // A back end may require the same names in all series of a metric: what is missing is empty.
+    // A back end may require the same dimensions in all series of a metric, so a missing value is empty.
     let statement = [
       MetricDimension("db.operation.name", event.operation, isUnbounded: true),
       MetricDimension("db.collection.name", event.table ?? "", isUnbounded: true),

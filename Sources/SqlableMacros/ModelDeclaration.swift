@@ -2,7 +2,7 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// What a macro finds in the declaration of a model.
+/// The declaration of a model, as a macro reads it.
 struct ModelDeclaration {
   enum Role {
     /// `@Sqlable`: a model with a table.
@@ -17,7 +17,7 @@ struct ModelDeclaration {
   let name: TokenSyntax
   let access: Access
   let isClass: Bool
-  /// Whether it stands in another type, whose types an extension does not see.
+  /// Whether the declaration is nested in another type, whose types an extension does not see.
   let isNested: Bool
   let syntax: DeclSyntax
   let memberBlock: MemberBlockSyntax
@@ -28,7 +28,7 @@ struct ModelDeclaration {
   private(set) var declared: [String: VariableDeclSyntax] = [:]
   private(set) var readsItself = false
   private(set) var writesItself = false
-  /// Whether it has initializers besides `init(row:)`.
+  /// Whether the type has initializers besides `init(row:)`.
   private(set) var hasInitializers = false
   var mistakes = Mistakes()
 
@@ -97,7 +97,7 @@ struct ModelDeclaration {
 
   // MARK: Names
 
-  /// The name of a column as a literal; for an embedded struct, the prefix of its columns.
+  /// Returns the name of a column as a literal; for an embedded struct, the prefix of its columns.
   func columnLiteral(_ property: ModelProperty) -> String {
     (property.columnArguments.name ?? property.attribute(.embedded)?.arguments.first)?.expression.trimmedDescription
       ?? "\"\(usualName(property))\""

@@ -8,7 +8,7 @@ public enum ModelMacro: ConformanceMacro {
   static var role: ModelDeclaration.Role { .model }
 }
 
-/// `@SqlEmbedded`: the same for a struct that models embed.
+/// `@SqlEmbedded`: the corresponding conformance of a struct that models embed.
 public enum EmbeddedMacro: ConformanceMacro {
   static var role: ModelDeclaration.Role { .embedded }
 }
@@ -19,7 +19,7 @@ protocol ConformanceMacro: ExtensionMacro, MemberMacro {
 }
 
 extension ConformanceMacro {
-  /// The text is laid out as it would stand in a source.
+  /// The generated text is already laid out like source code, so no formatting is needed.
   public static var formatMode: FormatMode { .disabled }
 
   public static func expansion(
@@ -40,8 +40,8 @@ extension ConformanceMacro {
 }
 
 extension ModelDeclaration {
-  /// The extension with the conformance; none if there are mistakes, which are reported here and not by the other part
-  /// of the macro.
+  /// Returns the extension with the conformance; none if there are mistakes. Mistakes are reported here and not by the
+  /// other part of the macro.
   fileprivate func conformance(
     of type: String, declares: Bool, _ context: some MacroExpansionContext
   ) throws -> [ExtensionDeclSyntax] {
@@ -51,8 +51,9 @@ extension ModelDeclaration {
     return [try ExtensionDeclSyntax("\(raw: text)")]
   }
 
-  /// What has to be in the type itself: the columns of a nested type, which may name the types around it, the
-  /// initializers of a class, and one that takes the values where Swift makes none that others see.
+  /// The members that must be in the type itself. A nested type needs its columns here, which may name the types around
+  /// it. A class needs its initializers here. A type needs a memberwise initializer where Swift makes none that others
+  /// see.
   fileprivate var members: [DeclSyntax] {
     guard mistakes.all.isEmpty else { return [] }
     let source = ModelSource(self, name.text)

@@ -1,12 +1,12 @@
 #if Macros
 import SwiftSyntax
 
-/// Who sees a declaration.
+/// The access level of a declaration.
 enum Access: Int {
   case `private`, `fileprivate`, `internal`, package, `public`
 
   init(_ modifiers: DeclModifierListSyntax) {
-    // `private(set)` is about the setter.
+    // `private(set)` applies to the setter only.
     let words = modifiers.filter { $0.detail == nil }.map(\.name.text)
     self =
       words.contains("public") || words.contains("open")
@@ -32,9 +32,9 @@ enum Access: Int {
 struct ModelProperty {
   let variable: VariableDeclSyntax
   let binding: PatternBindingSyntax
-  /// As it is written, with backticks where it has some.
+  /// The name as written, with backticks where it has some.
   let name: String
-  /// Its type, as written or as its literal tells; nil where neither tells.
+  /// The type, as written or as the initial value implies; nil if neither states a type.
   let type: String?
   let attributes: [PropertyAttribute]
 
@@ -53,9 +53,9 @@ struct ModelProperty {
   var isOptional: Bool { type?.isOptionalType == true }
   /// The type without its question mark.
   var wrappedType: String? { type.map { $0.hasSuffix("?") ? String($0.dropLast()) : $0 } }
-  /// The name in the source of a column.
+  /// The name without backticks.
   var plainName: String { name.filter { $0 != "`" } }
-  /// The property where a parameter is named `row`.
+  /// The reference to the property where a parameter is named `row`.
   var reference: String { name == "row" ? "self.row" : name }
 
   func attribute(_ kind: PropertyAttribute.Kind) -> PropertyAttribute? { attributes.first { $0.kind == kind } }
@@ -65,14 +65,14 @@ struct ModelProperty {
     attribute(.column)?.columnArguments ?? PropertyAttribute.ColumnArguments([])
   }
 
-  /// The options of its column, in the order of the attributes.
+  /// The options of the property's column, in the order of the attributes.
   var options: [String] { attributes.flatMap { $0.options(of: self) } }
 
   var isKey: Bool { options.contains { $0.hasPrefix("PrimaryKey(") } }
   var isGenerated: Bool { options.contains { $0.hasPrefix("Generated(") } }
 
-  /// The type of the column's values. An integer key is nil only until the row is stored: the column's values never
-  /// are.
+  /// The type of the column's values. An integer key is nil only until the row is stored; a value in the column is
+  /// never nil.
   var valueType: String {
     if let type = columnArguments.type { return String(type.trimmedDescription.dropLast(".self".count)) }
     if isKey, let wrapped = wrappedType, String.integerTypes.contains(wrapped) { return wrapped }
@@ -88,7 +88,7 @@ extension String {
   /// The types of the standard library and Foundation that a column of integers does not store.
   static let otherTypes: Set<String> = ["Bool", "Data", "Date", "Decimal", "Double", "Float", "String", "URL", "UUID"]
 
-  /// Those of them that are not stored as text, whatever the column.
+  /// The types of the standard library and Foundation that no column stores as text.
   static let typesWithoutText = integerTypes.union(["Bool", "Data", "Double", "Float"])
 
   fileprivate var isOptionalType: Bool { hasSuffix("?") || hasPrefix("Optional<") }
@@ -99,7 +99,7 @@ extension VariableDeclSyntax {
 }
 
 extension PatternBindingSyntax {
-  /// Whether it has a value of its own, and no getter. Observers do not change that.
+  /// Whether the property is stored. A property with a getter is computed; observers make no difference.
   var isStored: Bool {
     switch accessorBlock?.accessors {
     case nil: true
@@ -111,7 +111,7 @@ extension PatternBindingSyntax {
 }
 
 extension TypeSyntax {
-  /// The type as a question mark says it: `Int?` for `Int!` and `Optional<Int>`.
+  /// The type with a question mark for an optional: `Int?` for `Int!` and `Optional<Int>`.
   fileprivate var storedText: String {
     if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
       return type.wrappedType.trimmedDescription + "?"
@@ -124,7 +124,7 @@ extension TypeSyntax {
     return trimmedDescription
   }
 
-  /// Whether it is a tuple or function, which no column stores.
+  /// Whether the type is a tuple or function, which no column stores.
   var isStructural: Bool {
     if let type = self.as(OptionalTypeSyntax.self) { return type.wrappedType.isStructural }
     if let type = self.as(AttributedTypeSyntax.self) { return type.baseType.isStructural }
@@ -133,7 +133,7 @@ extension TypeSyntax {
     return elements.count == 1 ? elements[0].type.isStructural : true
   }
 
-  /// Whether a parameter of it escapes only if it says so.
+  /// Whether the type is a function, so that a parameter of the type escapes only with `@escaping`.
   var isFunction: Bool {
     self.is(FunctionTypeSyntax.self) || self.as(AttributedTypeSyntax.self)?.baseType.isFunction == true
   }

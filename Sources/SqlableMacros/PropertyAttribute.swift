@@ -1,7 +1,7 @@
 #if Macros
 import SwiftSyntax
 
-/// An attribute that says how a property is stored.
+/// An attribute that determines the storage of a property.
 struct PropertyAttribute {
   enum Kind: String, CaseIterable {
     case check = "Check"
@@ -31,7 +31,7 @@ struct PropertyAttribute {
     syntax = attribute
   }
 
-  /// As it is written, without arguments: `@ForeignKey`.
+  /// The name as written, without arguments: `@ForeignKey`.
   var name: String { "@" + kind.rawValue }
 
   var arguments: [LabeledExprSyntax] { syntax.labeledArguments }
@@ -40,14 +40,14 @@ struct PropertyAttribute {
 }
 
 extension AttributeSyntax {
-  /// What stands in the parentheses, if there are any.
+  /// The arguments in the parentheses; empty without parentheses.
   var labeledArguments: [LabeledExprSyntax] {
     if case .argumentList(let list) = arguments { Array(list) } else { [] }
   }
 }
 
 extension LabeledExprSyntax {
-  /// With its label, without the comma.
+  /// The argument with its label, without the comma.
   var text: String { (label.map { "\($0.text): " } ?? "") + expression.trimmedDescription }
 }
 
@@ -85,9 +85,9 @@ extension PropertyAttribute {
 
   var columnArguments: ColumnArguments { ColumnArguments(kind == .column ? arguments : []) }
 
-  /// The options of the column that it stands for, as they are written in `column(_:_:_:)`.
+  /// Returns the options of the column that the attribute stands for, as written in `column(_:_:_:)`.
   ///
-  /// - Parameter property: Its initial value is that of `@Default` without an argument.
+  /// - Parameter property: The property whose initial value is used by `@Default` without an argument.
   func options(of property: ModelProperty) -> [String] {
     switch kind {
     case .column: return columnArguments.options.map(\.trimmedDescription)
@@ -119,7 +119,7 @@ extension ExprSyntax {
     self.as(MemberAccessExprSyntax.self)?.declName.baseName.tokenKind == .keyword(.self)
   }
 
-  /// `Collate.nocase` for `.nocase`, which an option of any type would not tell.
+  /// `Collate.nocase` for `.nocase`: Swift can't infer the type where an option may have any type.
   fileprivate func qualified(by type: String) -> String {
     let start = firstToken(viewMode: .sourceAccurate)
     return (start?.tokenKind == .period ? type : "") + trimmedDescription

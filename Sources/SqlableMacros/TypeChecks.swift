@@ -68,7 +68,7 @@ extension ModelDeclaration {
       .replace("add final", keyword, with: final))
   }
 
-  /// An extension outside the type around it does not see a private type.
+  /// Reports private types that the extension can't see from outside: the nested type itself, and the types around it.
   private mutating func checkVisibility(_ context: some MacroExpansionContext) {
     let around = context.lexicalContext.filter { $0.asProtocol(DeclGroupSyntax.self) != nil }
     if access == .private, !around.isEmpty,
@@ -103,7 +103,7 @@ extension ModelDeclaration {
     var names: [String: String] = [:]
     for property in stored where !property.has(.embedded) && !isDeclared(property) {
       let column = columnName(property)
-      // As SQLite compares names.
+      // Fold ASCII letters, as SQLite does when it compares names.
       let folded = String(
         String.UnicodeScalarView(
           column.unicodeScalars.map { ("A"..."Z").contains($0) ? Unicode.Scalar(UInt8($0.value + 32)) : $0 }))
@@ -138,7 +138,7 @@ extension ModelDeclaration {
       .replace("declare a key of both", memberBlock, with: members(without: keys, adding: access.text + declaration)))
   }
 
-  /// The members with a compound key in place of attributes.
+  /// Returns the members with a compound key in place of attributes.
   private func members(without keys: [ModelProperty], adding declaration: String) -> MemberBlockSyntax {
     var members = Array(memberBlock.members)
     for place in members.indices {
@@ -193,7 +193,8 @@ extension ModelDeclaration {
 }
 
 extension ModelDeclaration {
-  /// What a protocol requires has to be as visible as the type; Swift would say so of the expansion.
+  /// Reports members that a protocol requires and that are less visible than the type. Swift would report them in the
+  /// expansion.
   private mutating func checkDeclared() {
     checkConstraints()
     for required in String.required {
@@ -248,7 +249,7 @@ extension TypeSyntax {
 }
 
 extension ExprSyntax {
-  /// `[TableConstraint]` for `[Unique(a)] as [TableConstraint]`. A parser folds no operators.
+  /// `[TableConstraint]` for `[Unique(a)] as [TableConstraint]`. The parser does not fold operators.
   fileprivate var castType: TypeSyntax? {
     if let cast = self.as(AsExprSyntax.self) { return cast.type }
     guard let terms = self.as(SequenceExprSyntax.self)?.elements, let last = terms.last?.as(TypeExprSyntax.self),
@@ -259,12 +260,12 @@ extension ExprSyntax {
 }
 
 extension String {
-  /// What the protocols require of a type, and it may declare itself.
+  /// The members that the protocols require of a type, and that the type may declare itself.
   fileprivate static let required = [
     "fields", "tableConstraints", "tableFullText", "tableIndexes", "tableLayout", "tableName", "tableOptions",
   ]
 
-  /// The types of one constraint.
+  /// The types of single constraints.
   fileprivate static let constraintTypes: Set<String> = ["Check", "ForeignKeys", "PrimaryKeys", "Unique"]
 
   fileprivate static let rawTypes = integerTypes.union(["String", "Double", "Float"])

@@ -2,18 +2,18 @@
 import FoundationEssentials
 import Sqlable
 
-/// How far a rotation of keys has come.
+/// The progress of a key rotation.
 public struct ResealProgress: Sendable, Hashable {
-  /// How many rows it has read.
+  /// The number of rows read so far.
   public internal(set) var rows = 0
-  /// How many values were sealed anew.
+  /// The number of values resealed so far.
   public internal(set) var resealed = 0
   /// Whether the last row was reached.
   public internal(set) var isDone = false
 }
 
 extension SqliteDatabase {
-  /// Seals the values of a column anew with the ring's current key, in transactions of some rows.
+  /// Reseals the values of a column with the ring's current key, in transactions of `rows` rows.
   ///
   /// ```swift
   /// let keys = try KeyRing(newKey, older: [oldKey])
@@ -22,16 +22,17 @@ extension SqliteDatabase {
   /// // UPDATE "patient" SET "diagnosis" = ? WHERE (rowid) = (?)
   /// ```
   ///
-  /// Rows come in the order of the rowid, or of the primary key without one. A value that the current key has sealed
-  /// stays as it is, so a rotation that was stopped, by an error or a crash, goes on if it is called again. A value of
-  /// the other form, ``Sealed`` or ``Sealed/Deterministic``, gets that of the column; NULL stays. Triggers run, and
-  /// observers see updates. Once it is done no row needs an older key: those of backups do.
+  /// Rows are read in the order of the rowid, or of the primary key if there is no rowid. A value that the current key
+  /// has sealed stays as it is. A rotation that an error or a crash stopped therefore continues when it is called
+  /// again. A value of the other form, ``Sealed`` or ``Sealed/Deterministic``, gets the column's form; NULL stays.
+  /// Triggers run, and observers see updates. After the rotation, no row needs an older key; rows in backups still do.
   ///
-  /// Throws as opening does, with table, column and row, and `.misuse` for fewer than one row; the transactions before
-  /// stay done. Inside a transaction everything belongs to that one.
+  /// Throws the errors of opening a value, with table, column and row, and `.misuse` if `rows` is less than 1.
+  /// Transactions before the error stay committed. Inside a transaction, the whole rotation belongs to that
+  /// transaction.
   ///
   /// - Parameters:
-  ///   - rows: How many rows a transaction reads.
+  ///   - rows: The number of rows that a transaction reads.
   ///   - place: The earlier names of the column and its table, to which values may be bound.
   ///   - progress: Called after each transaction; if it throws, the rotation ends.
   @discardableResult
@@ -44,7 +45,7 @@ extension SqliteDatabase {
 }
 
 extension SqlitePool {
-  /// Seals the values of a column anew with the ring's current key. Other writes take their turns between its
+  /// Reseals the values of a column with the ring's current key. Other writes take their turns between the rotation's
   /// transactions; see ``SqliteDatabase/reseal(_:with:rows:from:progress:)``. Blocks the thread.
   @discardableResult
   public func reseal<Model, Value: SealedCell>(
@@ -56,10 +57,10 @@ extension SqlitePool {
     }
   }
 
-  /// Seals the values of a column anew with the ring's current key, without blocking the thread; `progress` should not
-  /// block it either.
+  /// Reseals the values of a column with the ring's current key, without blocking the thread; `progress` should not
+  /// block the thread either.
   ///
-  /// Throws `CancellationError` if the task is cancelled; the transactions before stay done.
+  /// Throws `CancellationError` if the task is cancelled; earlier transactions stay committed.
   @discardableResult
   public func reseal<Model, Value: SealedCell>(
     _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from place: SealedPlace? = nil,
@@ -74,7 +75,7 @@ extension SqlitePool {
   }
 }
 
-/// A rotation of the keys of a column, between two of its transactions.
+/// The state of a column's key rotation between two transactions.
 private struct ResealRun: Sendable {
   private let place: SealedPlace
   private let earlier: SealedPlace?
@@ -83,7 +84,7 @@ private struct ResealRun: Sendable {
   private let limit: Int
   /// The names that identify a row, as SQL.
   private var names: [String] = []
-  /// Those of the row that was read last.
+  /// The values of `names` in the last row read; empty before the first row.
   private var position: [DatabaseValue] = []
   private(set) var progress = ResealProgress()
 
@@ -95,7 +96,7 @@ private struct ResealRun: Sendable {
     (self.keys, self.limit, self.earlier) = (keys, limit, earlier)
   }
 
-  /// Seals the values of all rows anew, step by step.
+  /// Reseals the values of all rows, step by step.
   func all(
     _ progress: (ResealProgress) throws -> Void, _ step: (ResealRun) throws -> ResealRun
   ) throws -> ResealProgress {
@@ -107,7 +108,7 @@ private struct ResealRun: Sendable {
     return run.progress
   }
 
-  /// Reads the next rows and seals their values anew; call inside a transaction.
+  /// Reads the next rows and reseals their values; call inside a transaction.
   func next(_ db: SqliteDatabase) throws -> ResealRun {
     var run = self
     if run.names.isEmpty { run.names = try db.running { try $0.rowNames(ofTable: place.table) } }
@@ -138,7 +139,7 @@ private struct ResealRun: Sendable {
     return run
   }
 
-  /// The bytes of the value by the current key; nil if they stay.
+  /// Returns the value's bytes, sealed by the current key; nil if the stored bytes stay.
   private func reseal(_ bytes: Data) throws -> Data? {
     let bytes = try SealedForm.checked(bytes, isDeterministic: nil)
     let isCurrent =
@@ -176,7 +177,7 @@ private struct ResealRun: Sendable {
     return SQL(stringInterpolation: sql)
   }
 
-  /// The update of the row at `position`.
+  /// Returns the UPDATE of the row at `position`.
   private func update(to bytes: Data) -> SQL {
     var sql = SQL.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
     sql.appendLiteral("UPDATE ")
@@ -199,7 +200,7 @@ private struct StoredCell: SqlValue {
 }
 
 extension Connection {
-  /// The names, as SQL, that identify a row and are never NULL: one of the rowid, or those of the primary key.
+  /// Returns the SQL names that identify a row and are never NULL: one of the rowid, or those of the primary key.
   fileprivate func rowNames(ofTable name: String) throws -> [String] {
     let shape = try keyShape(ofTable: name)
     if !shape.isWithoutRowid, let rowid = String.rowidName(beside: shape.row.names) { return [rowid] }

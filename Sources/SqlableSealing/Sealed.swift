@@ -13,13 +13,13 @@ import Sqlable
 /// let diagnosis = try Patient.diagnosis.open(patient.diagnosis, with: keys)          // fracture
 /// ```
 ///
-/// It is sealed by AES-GCM with a 256-bit key and a random nonce: equal values have different bytes, which no filter
-/// finds; ``Deterministic`` values are found. Reading and writing rows, statements as data and traces have the sealed
-/// bytes and need no key. It needs the package trait `Crypto`.
+/// AES-GCM seals the value with a 256-bit key and a random nonce. Equal values have different bytes, which no filter
+/// finds; filters find ``Deterministic`` values. Reading and writing rows, statements as data and traces use the sealed
+/// bytes and need no key. Sealed values need the package trait `Crypto`.
 ///
 /// `Sealed<String>?` stores nil as NULL; `Sealed<String?>` also hides whether there is a value. The length of a text or
-/// of bytes shows. Reading throws `.decoding` for a stored value that has not the form of a sealed one; whether it is
-/// intact shows when it is opened.
+/// of bytes is visible. Reading throws `.decoding` for a stored value that does not have the form of a sealed value.
+/// Damage to a sealed value is detected only when the value is opened.
 public struct Sealed<Content: SqlValue>: SealedValue {
   public let bytes: Data
   public static var isDeterministic: Bool { false }
@@ -33,9 +33,9 @@ public struct Sealed<Content: SqlValue>: SealedValue {
   /// // … WHERE "insurance" IN (?, ?): one for each key
   /// ```
   ///
-  /// Its nonce is an HMAC of the value and its column, by a key of its own. A reader of the file sees which rows of
-  /// the column have equal values, and how many; one who can have values sealed can guess the others. Values of other
-  /// columns, and of other keys, don't compare.
+  /// The nonce is an HMAC of the value and its column, with a separate key. A reader of the file sees which rows of the
+  /// column have equal values, and how many. An attacker who can have values sealed can guess the others. Values of
+  /// other columns, and of other keys, never match.
   public struct Deterministic: SealedValue {
     public let bytes: Data
     public static var isDeterministic: Bool { true }
@@ -44,21 +44,22 @@ public struct Sealed<Content: SqlValue>: SealedValue {
   }
 }
 
-/// ``Sealed`` or ``Sealed/Deterministic``.
+/// A sealed value: ``Sealed`` or ``Sealed/Deterministic``.
 ///
-/// They are equal if their bytes are.
+/// Two sealed values are equal if their bytes are equal.
 public protocol SealedValue: SealedCell, Hashable, Codable, CustomStringConvertible, CustomReflectable {
-  /// What is sealed.
+  /// The type of the value before sealing.
   associatedtype Content: SqlValue
 
   /// The sealed value as it is stored: its form, the number of its key, a nonce, the encrypted value and its tag.
   var bytes: Data { get }
 
-  /// Takes a sealed value as it is stored. Throws `.decoding` if it has not the form of one.
+  /// Creates a sealed value from its stored bytes. Throws `.decoding` if the bytes do not have the form of a sealed
+  /// value.
   init(bytes: Data) throws
 }
 
-/// The value of a column with sealed values: one of them, or an optional one.
+/// The value of a column with sealed values: a sealed value or an optional sealed value.
 public protocol SealedCell: SqlValue {
   /// Whether equal values have equal bytes.
   static var isDeterministic: Bool { get }
@@ -83,12 +84,12 @@ extension SealedValue {
     try container.encode(bytes)
   }
 
-  /// The number of the key that opens it.
+  /// The number of the key that opens the value.
   public var keyId: UInt32 { SealedForm.keyId(of: bytes) }
 
   /// `sealed by key 3`.
   public var description: String { "sealed by key \(keyId)" }
-  /// Without children.
+  /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 #endif

@@ -3,8 +3,7 @@ import Crypto
 import FoundationEssentials
 import Sqlable
 
-/// The bytes of sealed values: a byte for the form, four for the number of the key, the nonce, what is encrypted, and
-/// the tag.
+/// The bytes of sealed values: one byte for the form, four for the key's number, the nonce, the ciphertext and the tag.
 enum SealedForm {
   private static let random: UInt8 = 1
   private static let deterministic: UInt8 = 2
@@ -12,9 +11,10 @@ enum SealedForm {
   private static let nonceCount = 12
   private static let tagCount = 16
 
-  /// The bytes, if they have the form of a sealed value; it has at least a byte for the storage class of its content.
+  /// Returns the bytes if they have the form of a sealed value, and throws `.decoding` otherwise. The ciphertext has at
+  /// least one byte, for the storage class of its content.
   ///
-  /// - Parameter form: Which of the two forms; nil for any.
+  /// - Parameter form: Whether the value must be deterministic; nil for either form.
   static func checked(_ bytes: Data, isDeterministic form: Bool?) throws -> Data {
     let forms = form.map { [$0 ? deterministic : random] } ?? [deterministic, random]
     guard bytes.count > headerCount + nonceCount + tagCount, bytes.first.map(forms.contains) == true else {
@@ -52,7 +52,8 @@ enum SealedForm {
     }
   }
 
-  /// Throws `.wrongKey` if there is no key of the number, and `.notAuthentic` if it does not open the bytes.
+  /// Returns the content of sealed bytes. Throws `.wrongKey` if the ring has no key with the bytes' number, and
+  /// `.notAuthentic` if that key does not open the bytes.
   static func open(_ bytes: Data, in place: SealedPlace, with keys: KeyRing) throws -> Data {
     let header = Data(bytes.prefix(headerCount))
     let id = keyId(of: bytes)
@@ -71,7 +72,8 @@ enum SealedForm {
     }
   }
 
-  /// What a value is bound to, each name after its length.
+  /// Returns the data that a value is bound to: the header, then the table's and the column's name, each after its
+  /// length.
   private static func context(_ header: Data, _ place: SealedPlace) -> Data {
     var context = header
     for name in [place.table, place.column].map(\.foldedName) {
@@ -83,7 +85,7 @@ enum SealedForm {
 }
 
 extension SealedForm {
-  /// The content of a value before it is sealed: a byte for its storage class, and its bytes.
+  /// Returns the content of a value before sealing: a byte for the storage class, then the value's bytes.
   static func plain(_ value: DatabaseValue) throws -> Data {
     var plain = Data([UInt8(truncatingIfNeeded: value.storageClass.rawValue)])
     switch try value.checked() {
@@ -114,8 +116,8 @@ extension SealedForm {
 
 /// The column that a sealed value is bound to.
 ///
-/// It is named by a rotation of keys after the column or its table was renamed, which no sealed value can follow; see
-/// ``SqliteDatabase/reseal(_:with:rows:from:progress:)``. The letters A to Z are those a to z.
+/// Sealed values can't follow a rename of their column or table. After a rename, pass the earlier place to a key
+/// rotation; see ``SqliteDatabase/reseal(_:with:rows:from:progress:)``. In the names, the letters A to Z equal a to z.
 public struct SealedPlace: Sendable, Hashable {
   public let table: String
   public let column: String

@@ -1,6 +1,6 @@
 #if Macros
 /// Writes the conformance of a struct or final class to ``Sqlable-protocol``: its columns, `init(row:)` and
-/// `write(to:)`, as one would write them by hand.
+/// `write(to:)`, as you would write them by hand.
 ///
 /// ```swift
 /// @Sqlable struct Bicycle {
@@ -13,12 +13,12 @@
 /// //   "color" TEXT NOT NULL DEFAULT 'black', "owner_id" INTEGER REFERENCES "person" ("id") ON DELETE SET NULL)
 /// ```
 ///
-/// It needs the package trait `Macros`. What the type declares itself is left as it is: a column
+/// The macro needs the package trait `Macros`. The macro leaves what the type declares itself: a column
 /// (`static let color = column(…)`), `tableConstraints` and the other lists, `init(row:)`, `write(to:)`.
 ///
 /// - Parameters:
 ///   - table: The table's name; by default the type's name in snake_case.
-///   - naming: How columns are named after their properties, unless ``Column(_:as:_:)`` names one.
+///   - naming: The rule that derives column names from property names, unless ``Column(_:as:_:)`` names a column.
 ///   - options: Options of the table.
 @attached(member, names: arbitrary)
 @attached(extension, conformances: Sqlable, names: arbitrary)
@@ -38,7 +38,7 @@ public macro Sqlable(_ table: StaticString? = nil, naming: ColumnNaming = .snake
 public macro SqlEmbedded(naming: ColumnNaming = .snakeCase) =
   #externalMacro(module: "SqlableMacros", type: "EmbeddedMacro")
 
-/// How a macro names the columns of properties.
+/// The rule by which a macro derives column names from property names.
 public enum ColumnNaming: Sendable {
   /// `owner_id` for `ownerId` and `ownerID`.
   case snakeCase

@@ -1,7 +1,7 @@
 #if Cluster
 import Sqlable
 
-/// What a call comes to: set once, by the first that can, and waited for by one task.
+/// The outcome of a call, which the first call of `end(_:)` sets, and one task awaits.
 final class CallOutcome<Value: Sendable>: Sendable {
   private enum State {
     case open
@@ -13,7 +13,7 @@ final class CallOutcome<Value: Sendable>: Sendable {
 
   var isEnded: Bool { state.withLock { if case .ended = $0 { true } else { false } } }
 
-  /// Sets the outcome; false if there is one.
+  /// Sets the outcome. Returns false if an outcome is already set.
   @discardableResult
   func end(_ result: Result<Value, any Error>) -> Bool {
     let (isFirst, continuation) = state.withLock { state -> (Bool, CheckedContinuation<Value, any Error>?) in
@@ -31,8 +31,8 @@ final class CallOutcome<Value: Sendable>: Sendable {
     return isFirst
   }
 
-  /// Waits. What ends the wait before the outcome is there, a deadline or the task's cancellation, is up to `stop`,
-  /// which gets the error.
+  /// Waits for the outcome. If the deadline passes or the task is cancelled first, `stop` gets the error, and decides
+  /// whether the wait ends.
   func value(
     before deadline: ContinuousClock.Instant, late: SqlError, stop: @escaping @Sendable (any Error) -> Void
   ) async throws -> Value {

@@ -1,7 +1,7 @@
 #if Cluster
 import Sqlable
 
-/// When the parts of a call began, for the events of a trace. Of several attempts the last one counts.
+/// The times when the parts of a call began, for the events of a trace. Of several attempts, the last one counts.
 final class CallTimes: Sendable {
   private struct State {
     var sent: ContinuousClock.Instant?
@@ -11,13 +11,14 @@ final class CallTimes: Sendable {
   private let begin = ContinuousClock.now
   private let state = Guarded(State())
 
-  /// To be called when its requests are sent.
+  /// To be called when the requests of the call are sent.
   func didSend() { state.withLock { $0 = State(sent: .now) } }
 
-  /// To be called when they are answered, and the commit is to come.
+  /// To be called when the requests are answered, before the commit.
   func didAnswer() { state.withLock { $0.answered = .now } }
 
-  /// What a call took until it ended: before its requests were sent, until they were answered, and until its end.
+  /// Returns the durations of a call: before its requests were sent, until they were answered, and until the call's
+  /// end.
   func parts(until end: ContinuousClock.Instant) -> (waiting: Duration, stepping: Duration, committing: Duration) {
     let (sent, answered) = state.withLock { state in (state.sent ?? end, state.answered ?? end) }
     return (begin.duration(to: sent), sent.duration(to: answered), answered.duration(to: end))

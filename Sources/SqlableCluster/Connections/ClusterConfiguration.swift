@@ -1,31 +1,32 @@
 #if Cluster
 import Sqlable
 
-/// How a ``SqliteCluster`` behaves.
+/// The configuration of a ``SqliteCluster``.
 public struct ClusterConfiguration: Sendable, Hashable {
-  /// The name of the database on the nodes. A cluster can have several; a ``SqliteCluster`` is one of them.
+  /// The name of the database on the nodes. A cluster can have several databases; a ``SqliteCluster`` uses one of them.
   public var database = "main"
-  /// How long a call may take, unless `withDeadline` sets an earlier end. It covers the search for a leader, waiting
-  /// for the write lock, and running.
+  /// The longest time that a call may take, unless `withDeadline` sets an earlier end. The time covers the search for a
+  /// leader, the wait for the write lock, and the run of the call.
   public var timeout: Duration = .seconds(30)
-  /// How many reads run at a time, each on a connection of its own. Writes have one more connection.
+  /// The number of reads that run at the same time, each on a separate connection. Writes have one more connection.
   public var connections = 4
-  /// Whether a read sees every commit that was acknowledged before it began, also while a leader is cut off. Each read
-  /// then begins with a question to the voters, which costs a message and back. Without, a leader that was cut off
-  /// answers with what was stored before, until it notices; and a client that reaches the leader alone can read.
+  /// Whether a read sees every commit that was acknowledged before the read began, even while a leader is cut off. Each
+  /// read then begins with a question to the voters, which costs a round trip. If false, a leader that was cut off
+  /// answers with older data until the leader notices. In return, a client that reaches only the leader can read.
   public var confirmsReads = true
-  /// How many writes may share a commit.
+  /// The maximum number of writes that share a commit.
   public var maximumGroup = 256
-  /// How long a group of writes may grow before it is committed. Where messages are slow it is ten times the time of a
-  /// message and back, up to a second: each write of a group takes one.
+  /// The time for which a group of writes may grow before the commit. On a slow network, the time is ten round trips,
+  /// up to a second, because each write of a group takes one.
   public var maximumGroupTime: Duration = .milliseconds(50)
-  /// How many statements each connection keeps compiled on its node.
+  /// The number of statements that each connection keeps compiled on its node.
   public var statementCacheSize = 128
-  /// How long the ids of `transaction(id:)` are kept.
+  /// The time for which the ids of `transaction(id:)` are kept.
   public var transactionIdAge: Duration = .seconds(7 * 86_400)
-  /// How often observers and live results ask for the commits of other clients. Without any nothing is asked.
+  /// The interval at which observers and live results poll for the commits of other clients. Without observers and live
+  /// results, the client does not poll.
   public var pollInterval: Duration = .milliseconds(50)
-  /// Named in errors, and in the events of traces.
+  /// The label that errors and the events of traces name; nil for none.
   public var label: String?
 
   /// The database in which a new leader commits its term.
@@ -34,7 +35,7 @@ public struct ClusterConfiguration: Sendable, Hashable {
   public init() {}
 
   func check() throws {
-    // A node has room for a thousand bytes, and does not check.
+    // A node has room for a thousand bytes, and does not check the length.
     guard 1...255 ~= database.utf8.count, !database.utf8.contains(0) else {
       throw SqlError.misuse("a database of a cluster needs a name of at most 255 bytes")
     }

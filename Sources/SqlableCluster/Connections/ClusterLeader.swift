@@ -1,12 +1,12 @@
 #if Cluster
 import Sqlable
 
-/// Finds the leader, and keeps in mind which node it was, and which nodes there are.
+/// The search for the leader, with the last known leader and the known nodes.
 final class ClusterLeader: Sendable {
   private struct State {
     /// The nodes that the program names.
     let given: [NodeAddress]
-    /// The others that a leader named last.
+    /// The other nodes that a leader named last.
     var others: [NodeAddress] = []
     var leader: NodeAddress?
     /// The leader that was lost last: nodes may name it for a while.
@@ -14,24 +14,24 @@ final class ClusterLeader: Sendable {
     /// The leader that was found last.
     var named: NodeAddress?
     var changes = 0
-    /// Whether nodes had the time to answer since a leader was known, and named none.
+    /// Whether the nodes had the time to answer since a leader was known, and named no leader.
     var isMissing = false
-    /// Whether the leader is doubted, and the others are asked.
+    /// Whether the leader is in doubt, and the other nodes are being asked.
     var isDoubted = false
     var isClosed = false
   }
 
   private let state: Guarded<State>
   private static let patience = Duration.milliseconds(500)
-  /// How long the last nodes are waited for once most have answered; longer where those took long.
+  /// The shortest wait for the last nodes after most have answered; longer if those answers took long.
   private static let grace = Duration.milliseconds(20)
 
   init(nodes: [NodeAddress]) { state = Guarded(State(given: nodes)) }
 
   var nodes: [NodeAddress] { state.withLock { $0.given + $0.others } }
-  /// How many times another leader than before was found.
+  /// The number of times that another leader than before was found.
   var changes: Int { state.withLock { $0.changes } }
-  /// The node that led when it was last asked.
+  /// The node that led when the nodes were last asked; nil if the leader is unknown.
   var last: NodeAddress? { state.withLock { $0.leader } }
 
   /// Returns the leader. Throws `.unavailable` at the deadline.
@@ -53,7 +53,7 @@ final class ClusterLeader: Sendable {
         return leader
       case .failure(let error):
         reason = error
-        // An attempt that the call's own deadline cut short says nothing of the nodes.
+        // An attempt that the call's own deadline cut short proves nothing about the nodes.
         if (error as? NodeFailure)?.isLate != true || end <= deadline {
           isMissing = true
           state.withLock { $0.isMissing = true }
@@ -65,23 +65,25 @@ final class ClusterLeader: Sendable {
     throw SqlError.unavailable(reason)
   }
 
-  /// The error of a call that waited too long: while there is no leader, that is the reason.
+  /// Returns the error of a call that waited too long: `.unavailable` if there is no leader, otherwise the error
+  /// itself.
   func meaning(ofLate error: any Error) -> any Error {
     let isMissing = state.withLock { $0.leader == nil && $0.isMissing }
     return (error as? SqlError)?.kind == .timeout && isMissing ? SqlError.unavailable(nil) : error
   }
 
-  /// Forgets the leader, if it is still this one.
+  /// Forgets the leader, if `address` still is the leader's address.
   func lost(_ address: NodeAddress) {
     state.withLock { state in
       if state.leader == address { (state.leader, state.lost) = (nil, address) }
     }
   }
 
-  /// To be called after an error of a call on the leader: forgets it, if the error says something of it.
+  /// Handles an error of a call on the leader: forgets the leader, unless the error proves nothing about the node.
   func failed(_ address: NodeAddress, _ error: any Error) {
     guard (error as? NodeFailure)?.isLate == true else { return lost(address) }
-    // The call's time is over, which may be because the node is stopped.
+    // The call's time is over, possibly because the node is stopped. The other nodes show whether there is a new
+    // leader.
     let isFirst = state.withLock { state in
       defer { state.isDoubted = true }
       return !state.isDoubted
@@ -96,7 +98,7 @@ final class ClusterLeader: Sendable {
   /// Ends the search.
   func close() { state.withLock { $0.isClosed = true } }
 
-  /// Keeps the nodes that a leader names. What another node names may be of the past, and is only added.
+  /// Keeps the nodes that a leader names. The nodes that another node names may be outdated, and are only added.
   func note(_ members: [ClusterMember], fromLeader: Bool = true) {
     let addresses = members.compactMap { try? NodeAddress($0.address) }
     state.withLock { state in
@@ -106,7 +108,7 @@ final class ClusterLeader: Sendable {
     }
   }
 
-  /// Whether the others name another leader than this node, which is silent.
+  /// Whether the other nodes name another leader than this node, which is silent.
   func isElsewhere(than address: NodeAddress) async -> Bool {
     let others = nodes.filter { $0 != address }
     guard case .success(let leader) = await ask(others, before: .now + ClusterLeader.patience) else { return false }
@@ -117,12 +119,12 @@ final class ClusterLeader: Sendable {
     case names(NodeAddress)
     case namesNone
     case failed(any Error)
-    /// The others had time enough.
+    /// The remaining nodes had time enough.
     case isOver
   }
 
-  /// Asks nodes, all at once, for the leader; returns the first answer that names one. A former one counts when most
-  /// name it, or no other node is named.
+  /// Asks all nodes at once for the leader, and returns the first answer that names a leader. The leader that was lost
+  /// counts only if most nodes name it, or if no other node is named.
   private func ask(_ nodes: [NodeAddress], before end: ContinuousClock.Instant) async -> Result<NodeAddress, any Error>
   {
     let former = state.withLock { $0.lost }
@@ -145,7 +147,7 @@ final class ClusterLeader: Sendable {
         case .isOver: return outcome
         }
         if answers == nodes.count { return outcome }
-        // A machine that is gone does not even refuse.
+        // A machine that is down does not even refuse a connection.
         if answers == nodes.count / 2 + 1 {
           let grace = max(ClusterLeader.grace, begin.duration(to: .now) * 3)
           group.addTask {
@@ -165,7 +167,7 @@ final class ClusterLeader: Sendable {
       if case .node(let id, let address) = try await connection.send(.leader, before: end), id != 0 {
         return .names(try NodeAddress(address))
       }
-      // A node that does not vote names no leader, but the voters, which are asked next.
+      // A node that does not vote names no leader but lists the voters, which are asked next.
       if case .nodes(let members) = try await connection.send(.nodes, before: end) {
         note(members, fromLeader: false)
       }

@@ -1,21 +1,22 @@
 #if Cluster
 import Sqlable
 
-/// A connection to the leader with the database open. One call at a time uses it.
+/// A connection to the leader with the database open, for one call at a time.
 ///
-/// Once one of its requests was not answered it is closed, and its transaction rolled back by the node.
+/// After a request without an answer, the connection is closed, and the node rolls back its transaction.
 actor ClusterSession {
   nonisolated let address: NodeAddress
   nonisolated let connection: NodeConnection
   let label: String?
   let cacheSize: Int
-  /// The compiled statements by their text, the latest used last; a text that was seen once has none.
+  /// The statement cache by SQL text, which drops the least recently used entry. A text that was seen once has no
+  /// compiled statement.
   private var statements: [String: CachedStatement] = [:]
   private var uses = 0
-  /// What is known of the schema: its version, and whether a trigger or a conflict clause of it can end a transaction.
+  /// The version of the schema, and whether a trigger or conflict clause in it can end a transaction; nil if unknown.
   var schema: (version: Int64, mayRollBack: Bool)?
-  /// Whether requests of the open transaction may be sent before those ahead of them are answered; nil after one that
-  /// may have changed the schema.
+  /// Whether requests of the open transaction may be sent before earlier requests are answered. Nil after a request
+  /// that may have changed the schema.
   var mayPipeline: Bool? = false
 
   private struct CachedStatement {
@@ -46,7 +47,7 @@ actor ClusterSession {
         if error.isOfNode { leader.failed(address, error) }
         throw error
       }
-      // Nothing of a call's own. The time to connect may be over before that of the call.
+      // No request of the caller was sent. The time to connect may be over before that of the call.
       (failure.wasSent, failure.isLate) = (false, failure.isLate && deadline <= .now)
       leader.failed(address, failure)
       throw failure
@@ -57,8 +58,8 @@ actor ClusterSession {
 
   nonisolated func close() { connection.close() }
 
-  /// Runs a request, and returns the answer. Throws `SqlError` for what the node refuses, ``NodeFailure`` if it did not
-  /// answer.
+  /// Runs a request, and returns the answer. Throws `SqlError` if the node refuses the request, ``NodeFailure`` if the
+  /// node did not answer.
   func answer(to request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> SqlAnswer {
     let statement = ClusterStatement.cache.value(of: request.sql)
     if !statement.isChange, !statement.isQuery { mayPipeline = mayPipeline == false ? false : nil }
@@ -76,7 +77,7 @@ actor ClusterSession {
       if statement.isChange { answer.changes = rows.count }
     case .result(let id, let changes) where statement.isChange:
       answer.changes = changes
-      // What is not about a table with row ids leaves the id of an earlier insert.
+      // If a statement changes nothing, or its table has no row ids, the node sends the id of an earlier insert.
       if changes > 0, request.hasRowId { answer.lastInsertedId = Int(id) }
     default: break
     }
@@ -93,7 +94,7 @@ actor ClusterSession {
     try await connection.nextPart(before: deadline).checked(request.sql, label)
   }
 
-  /// Runs SQL of the library's own: one or several statements without values.
+  /// Runs the library's own SQL: one or several statements without values.
   func execute(_ sql: String, before deadline: ContinuousClock.Instant) async throws {
     _ = try await send(.executeSQL(sql, values: []), sql, before: deadline)
   }
@@ -123,7 +124,8 @@ actor ClusterSession {
     return returnsRows ? .query(statement: id, values: values) : .execute(statement: id, values: values)
   }
 
-  /// Returns the compiled statement for a text that was seen before: compiling takes a message of its own.
+  /// Returns the compiled statement for a text that was seen before; nil for a new text. Compiling takes an extra
+  /// message.
   private func compiled(_ sql: String, before deadline: ContinuousClock.Instant) async throws -> UInt32? {
     uses += 1
     guard var statement = statements[sql] else {
@@ -165,7 +167,7 @@ extension ClusterSession {
     on session: ClusterSession, before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws -> Value
   ) async throws -> Value {
-    // The savepoint tells after an error whether the transaction is still open.
+    // After an error, the savepoint shows whether the transaction is still open.
     try await session.execute("BEGIN; SAVEPOINT sqlable_group", before: deadline)
     do {
       let value = try await body()

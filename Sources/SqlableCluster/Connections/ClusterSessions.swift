@@ -1,14 +1,14 @@
 #if Cluster
 import Sqlable
 
-/// The connections of reads: each read has one for itself.
+/// The connections for reads. Each read has a connection for itself.
 final class ClusterSessions: Sendable {
   private let leader: ClusterLeader
   private let confirmation: LeaderConfirmation?
   private let configuration: ClusterConfiguration
   private let slots: Slots
   private let idle = Guarded<(sessions: [ClusterSession], isClosed: Bool)>(([], false))
-  /// Those that calls have.
+  /// The connections that calls are using.
   private let used = Guarded<[ObjectIdentifier: ClusterSession]>([:])
 
   init(_ leader: ClusterLeader, _ confirmation: LeaderConfirmation?, _ configuration: ClusterConfiguration) {
@@ -16,13 +16,13 @@ final class ClusterSessions: Sendable {
     slots = Slots(configuration.connections)
   }
 
-  /// Calls `body` with a connection, again and again until it throws an error that another attempt can't mend, or the
+  /// Calls `body` with a connection. Retries until `body` succeeds, another attempt can't mend its error, or the
   /// deadline passes. So `body` must be repeatable.
   func attempt<Value>(
     before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
     _ body: (ClusterSession) async throws -> Value
   ) async throws -> Value {
-    // Before it has a connection: more reads share a question then.
+    // Confirmed before the wait for a connection: more reads then share a question.
     var confirmed = await confirmedLeader(before: deadline)
     let late = SqlError.late("all \(configuration.connections) connections are in use")
     do { try await slots.take(before: deadline, late: late) } catch { throw leader.meaning(ofLate: error) }
@@ -54,7 +54,7 @@ final class ClusterSessions: Sendable {
     }
   }
 
-  /// The leader as far as is known, once it is confirmed; nil if it is not, or none is known.
+  /// Returns the last known leader, if the voters confirm it; otherwise nil.
   private func confirmedLeader(before deadline: ContinuousClock.Instant) async -> NodeAddress? {
     guard let confirmation, let address = leader.last else { return nil }
     do { try await confirmation.confirm(address, before: deadline) } catch { return nil }
@@ -101,7 +101,7 @@ extension ClusterSession {
 }
 
 extension Error {
-  /// Whether the node is no longer of use, while another may be.
+  /// Whether the node is unusable while another node may be usable.
   var isOfNode: Bool { self is NodeFailure || (self as? SqlError)?.isOfNode == true }
 }
 
@@ -109,20 +109,21 @@ extension Error {
 struct ClusterAttempts {
   private let deadline: ContinuousClock.Instant
   private var backoff = Backoff(from: .milliseconds(2), upTo: .milliseconds(100))
-  /// How many connections broke while the call ran on them.
+  /// The number of connections that broke while the call ran on them.
   private var losses = 0
-  /// Why the last attempt failed, and when.
+  /// The error of the last attempt, and the time when it failed; nil before the first failure.
   private var last: (error: any Error, time: ContinuousClock.Instant)?
-  /// A statement that makes a node crash would end one node after the other.
+  /// The maximum number of broken connections: a statement that makes a node crash would crash one node after the
+  /// other.
   static let maximumLosses = 3
 
   init(before deadline: ContinuousClock.Instant) { self.deadline = deadline }
 
-  /// Waits before the next attempt. Throws the error if another attempt is of no use, `.unavailable` if no time is
-  /// left.
+  /// Waits before the next attempt. Throws the error if another attempt is useless. Without time left, throws
+  /// `.timeout` if other clients have the write lock, otherwise the caller's error, such as `.unavailable`.
   mutating func pause(after error: any Error) async throws {
     if (error as? NodeFailure)?.isLate == true {
-      // The deadline cut this attempt short: what is wrong is what was wrong just before.
+      // The deadline cut this attempt short, so the cause is the error of the attempt before.
       if let last, last.time + .milliseconds(200) > .now { throw last.error.ofCluster }
       guard .now + .milliseconds(10) < deadline else { throw error.ofCluster }
     }
@@ -140,7 +141,7 @@ struct ClusterAttempts {
 }
 
 extension Error {
-  /// The error for the caller, with the label of the client, unless it has one.
+  /// Returns the error for the caller, with the label of the client unless the error has a label.
   func labelled(_ label: String?) -> any Error { (ofCluster as? SqlError)?.labelled(label) ?? self }
 
   /// The error for the caller.

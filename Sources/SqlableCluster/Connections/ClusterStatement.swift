@@ -1,19 +1,19 @@
 import Sqlable
 
-/// What SQL text does on a node, by its words.
+/// The effects of SQL text on a node, derived from its words.
 package struct ClusterStatement: Sendable {
-  /// Whether it inserts, updates or deletes rows.
+  /// Whether the statement inserts, updates or deletes rows.
   let isChange: Bool
-  /// Whether each row that it changes changes a page: SQLite writes none for a row that an update leaves as it was.
+  /// Whether each changed row changes a page: SQLite writes no page for a row that an update leaves as it was.
   let changesPages: Bool
   let returnsRows: Bool
-  /// Whether it is a query, which changes nothing.
+  /// Whether the statement is a query, which changes nothing.
   package let isQuery: Bool
-  /// Whether it is a query or a change that does not say by itself that an error ends the transaction.
+  /// Whether the statement is a query or a change, and has no clause by which an error ends the transaction.
   let keepsTransaction: Bool
-  /// Why it is not sent.
+  /// The reason why the statement is not sent; nil if it may be sent.
   package let refusal: String?
-  /// What is sent instead of it; nil for the text itself.
+  /// The SQL text that is sent instead of the statement; nil for the text itself.
   package let sentSql: String?
 
   static let cache = TextCache { ClusterStatement(of: $0) }
@@ -22,7 +22,7 @@ package struct ClusterStatement: Sendable {
     let tokens = SQLTokenList(sql)
     let start = (0..<tokens.count).first { !tokens.isSign($0, UInt8(ascii: ";")) } ?? 0
     let first = tokens.keyword(start)
-    // The keywords outside of parentheses, in which the queries after WITH stand.
+    // Only the keywords outside of parentheses count: the queries after WITH stand inside.
     var (depth, keywords) = (0, Set<String>())
     for place in 0..<tokens.count {
       if tokens.isSign(place, UInt8(ascii: "(")) {
@@ -49,7 +49,7 @@ package struct ClusterStatement: Sendable {
 
   private static let queries: Set = ["SELECT", "VALUES", "EXPLAIN"]
 
-  /// Whether the name of what is created has the schema temp.
+  /// Whether the name of the created object has the schema temp.
   private static func createsInTemp(_ tokens: SQLTokenList, _ start: Int) -> Bool {
     for place in start..<tokens.count {
       if tokens.isWord(place, "as") || tokens.isWord(place, "on") || tokens.isSign(place, UInt8(ascii: "(")) { break }
@@ -82,18 +82,18 @@ package struct ClusterStatement: Sendable {
 
 /// A PRAGMA in SQL text.
 private struct ClusterPragma {
-  /// Whether it sets something: then it has no result.
+  /// Whether the PRAGMA sets something, and so has no result.
   let isSetting: Bool
-  /// Why it is not sent.
+  /// The reason why the PRAGMA is not sent; nil if it may be sent.
   let refusal: String?
 
-  /// The pragmas that can be read, and not set: a node ends its process when the size of its pages is set.
+  /// The pragmas that can be read, and not set: a node ends its process if the page size is set.
   private static let readPragmas: Set = ["encoding", "freelist_count", "page_count", "page_size"]
 
-  /// Those that an argument sets, in parentheses too.
+  /// The pragmas that an argument sets, in parentheses too.
   private static let setPragmas: Set = ["application_id", "user_version"]
 
-  /// The pragmas that mean on a node what they mean in a file.
+  /// The pragmas that mean the same on a node as in a file.
   private static let pragmas: Set = [
     "application_id", "collation_list", "compile_options", "encoding", "foreign_key_check", "foreign_key_list",
     "freelist_count", "function_list", "index_info", "index_list", "index_xinfo", "integrity_check", "module_list",

@@ -1,12 +1,12 @@
 #if Cluster
 import Sqlable
 
-/// Confirms that a node still leads, by asking the voters whom they follow.
+/// The confirmation that a node still leads: the voters are asked for the leader that they follow.
 ///
-/// A leader that was cut off does not know it at once, and would answer a read with what was stored before. Each commit
-/// is acknowledged by a majority of the voters, and a voter that has acknowledged one of a later leader follows that
-/// one. So, if a majority, the node itself among it, follows the node, and the node answers as the leader afterwards,
-/// then its answer includes all commits that were acknowledged before the voters were asked.
+/// A leader that was cut off does not notice at once, and would answer a read with old data. A majority of the voters
+/// acknowledges each commit. A voter that has acknowledged a commit of a later leader follows the later leader. Suppose
+/// that a majority, with the node itself, follows the node, and the node answers as the leader afterwards. Its answer
+/// then includes all commits that were acknowledged before the voters were asked.
 ///
 /// Calls that come while voters are asked share the next round of questions.
 final class LeaderConfirmation: Sendable {
@@ -18,7 +18,7 @@ final class LeaderConfirmation: Sendable {
     var isClosed = false
   }
 
-  /// The calls that wait for the round that runs, and for the one after it.
+  /// The calls that wait for the running round, and for the round after it.
   private struct Rounds {
     var running: [CallOutcome<Void>] = []
     var next: [CallOutcome<Void>] = []
@@ -29,8 +29,8 @@ final class LeaderConfirmation: Sendable {
 
   init(_ leader: ClusterLeader) { self.leader = leader }
 
-  /// Waits until a majority has confirmed, after this call began, that the node leads. Throws ``NodeFailure`` if it
-  /// does not.
+  /// Waits until a majority has confirmed, after this call began, that the node leads. Throws ``NodeFailure`` if the
+  /// node does not lead.
   func confirm(_ address: NodeAddress, before deadline: ContinuousClock.Instant) async throws {
     let call = CallOutcome<Void>()
     let isFirst = try state.withLock { state in
@@ -54,7 +54,7 @@ final class LeaderConfirmation: Sendable {
     round.ask([address] + voters.filter { $0 != address })
   }
 
-  /// To be called when a round has ended.
+  /// Ends the calls of a round that has ended, and starts the next round if other calls wait.
   fileprivate func ended(_ address: NodeAddress, _ result: Result<Void, any Error>) {
     let (calls, isNext) = state.withLock { state in
       let rounds = state.rounds[address] ?? Rounds()
@@ -92,18 +92,18 @@ final class LeaderConfirmation: Sendable {
   }
 }
 
-/// The question whether one node leads, to all voters.
+/// A round of questions to all voters, whether one node leads.
 private final class LeadershipRound: Sendable {
   private struct State {
-    /// The voters, which the leader names.
+    /// The voters that the leader names; nil before its answer.
     var voters: [NodeAddress]?
     var asked: Set<NodeAddress> = []
     var followers: Set<NodeAddress> = []
-    /// Those that follow another node, or did not answer.
+    /// The nodes that follow another node, or did not answer.
     var others: Set<NodeAddress> = []
     var isEnded = false
 
-    /// What the answers come to; nil while more are needed.
+    /// Returns the outcome of the answers so far; nil while more answers are needed.
     func outcome(_ leader: NodeAddress) -> Result<Void, any Error>? {
       guard let voters else { return nil }
       let majority = voters.count / 2 + 1
@@ -132,7 +132,7 @@ private final class LeadershipRound: Sendable {
     }
   }
 
-  /// What a node is asked: the leader for the voters as it knows them, the others for their leader.
+  /// Returns the question to a node: the leader is asked for the voters, the other nodes for their leader.
   func question(to node: NodeAddress) -> WireRequest { node == leader ? .nodes : .leader }
 
   func take(_ answer: Result<WireResponse, any Error>, of node: NodeAddress) {
@@ -168,14 +168,14 @@ private final class LeadershipRound: Sendable {
   }
 }
 
-/// Asks one node, a question at a time, on a connection that it keeps.
+/// A lasting connection to one node, which is asked one question at a time.
 private final class NodeLink: Sendable {
   private struct State {
     var connection: NodeConnection?
     var waiting: [LeadershipRound] = []
     /// Whether a question is on its way.
     var isAsking = false
-    /// Until when a node that failed is left alone.
+    /// The time until which a node that failed is left alone.
     var rest = ContinuousClock.now
     var isClosed = false
   }
@@ -209,7 +209,7 @@ private final class NodeLink: Sendable {
     if isFirst { askNext() }
   }
 
-  /// Asks what waits: one question answers all rounds that want it.
+  /// Sends the question of the first waiting round. The answer serves all rounds that have the same question.
   private func askNext() {
     let (rounds, connection, rest) = state.withLock { state in
       let first = state.waiting.first
@@ -247,7 +247,7 @@ private final class NodeLink: Sendable {
   private func took(_ answer: Result<WireResponse, any Error>, for rounds: [LeadershipRound]) {
     var answer = answer
     if case .failure(var failure as NodeFailure) = answer {
-      // Nothing of a call's own.
+      // No request of the caller was sent.
       failure.wasSent = false
       answer = .failure(failure)
       state.withLock { state in

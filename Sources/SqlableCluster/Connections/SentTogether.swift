@@ -1,27 +1,29 @@
 #if Cluster
 import Sqlable
 
-// Requests that are sent at once, before those ahead of them are answered.
+// Requests that are sent at once, before earlier ones are answered.
 
-/// What became of requests that were sent at once.
+/// The results of requests that were sent at once.
 struct SentTogether: Sendable {
   var results: [Result<SqlAnswer, any Error>]
-  /// The first request without an answer: the connection broke, or the node is of no use.
+  /// The index of the first request without an answer; nil if there is none. Either the connection broke, or the node
+  /// is unusable.
   var broken: Int?
 }
 
 extension ClusterSession {
-  /// How many requests are sent at once.
+  /// The maximum number of requests that are sent at once.
   static let maximumSent = 128
 
-  /// Begins a transaction that writes, with a savepoint, and finds out whether its requests may be sent before those
-  /// ahead of them are answered.
+  /// Begins a transaction that writes, with a savepoint. Detects whether the requests of the transaction may be sent
+  /// before earlier ones are answered.
   ///
-  /// After an error most statements leave the transaction open, and those behind them in it. One that ends it would let
-  /// those behind it be stored at once, each by itself. So nothing may: no statement, trigger or conflict clause.
+  /// After most errors the transaction stays open, and the later statements run in it. After an error that ends the
+  /// transaction, the later statements would be stored at once, each by itself. So no statement, trigger or conflict
+  /// clause may end the transaction.
   ///
-  /// - Parameter isRetry: Whether another client had the lock just now: then the version is asked for once the lock is
-  ///   there, since each question takes the leader's time.
+  /// - Parameter isRetry: Whether another client had the lock a moment ago. The version is then read only after the
+  ///   lock is taken, because each question takes the leader's time.
   func beginWriting(isRetry: Bool = false, before deadline: ContinuousClock.Instant) async throws {
     mayPipeline = false
     if isRetry {
@@ -51,10 +53,10 @@ extension ClusterSession {
     return try await answer(to: request, before: deadline).rows.first?.first != .integer(0)
   }
 
-  /// Sends requests at once, and returns what became of each. None of them may end the transaction.
+  /// Sends requests at once, and returns the result of each. No request may end the transaction.
   func answers(toAll requests: [SqlRequest], before deadline: ContinuousClock.Instant) async throws -> SentTogether {
     let statements = requests.map { ClusterStatement.cache.value(of: $0.sql) }
-    // One that is not kept would be dropped before it runs.
+    // A compiled statement that the cache can't keep would be dropped before it runs.
     let areKept = Set(requests.map(\.sql)).count <= cacheSize
     var messages: [Result<WireMessage, any Error>] = []
     for (request, statement) in zip(requests, statements) {
@@ -63,7 +65,7 @@ extension ClusterSession {
           for: request, returnsRows: statement.returnsRows, isKept: areKept, before: deadline)
         messages.append(.success(try WireMessage(sent)))
       } catch {
-        // What does not compile, or can't be sent, is an error of its own request.
+        // A request that does not compile, or can't be sent, fails alone.
         guard isUsable(after: error) else { throw error }
         messages.append(.failure(error.of(request.sql)))
       }
@@ -89,13 +91,13 @@ extension ClusterSession {
 }
 
 extension SqlError {
-  /// Whether the node refuses everything, while it writes a checkpoint.
+  /// Whether the node refuses all requests because it is writing a checkpoint.
   var isOfCheckpoint: Bool { message == "checkpoint in progress" }
 }
 
 extension ClusterSession {
-  /// Whether the transaction is still open after a statement that failed: some errors end all of it, and then the
-  /// savepoint is gone, too. Throws if the node does not say.
+  /// Whether the transaction is still open after a statement that failed. Some errors end the whole transaction, and
+  /// the savepoint with it. Throws if the node does not answer.
   func isInTransaction(before deadline: ContinuousClock.Instant) async throws -> Bool {
     do {
       try await execute("RELEASE sqlable_group; SAVEPOINT sqlable_group", before: deadline)
@@ -106,7 +108,7 @@ extension ClusterSession {
     }
   }
 
-  /// Changes a page of the database, and nothing that is read: its commit needs a majority then.
+  /// Changes a page of the database but no data, so that the commit needs a majority.
   func changePage(before deadline: ContinuousClock.Instant) async throws {
     let request = SqlRequest(sql: "PRAGMA user_version", values: [], isReadOnly: true)
     guard case .integer(let version)? = try await answer(to: request, before: deadline).rows.first?.first else {
@@ -137,7 +139,7 @@ extension ClusterSession {
     try await execute("SAVEPOINT sqlable_call", before: deadline)
     do {
       var answers: [SqlAnswer]?
-      // The version of a schema that is not committed says nothing later: another one may get it.
+      // The version of an uncommitted schema can't be cached: another schema may get the same version later.
       if mayPipeline == nil { mayPipeline = try await !mayRollBack(before: deadline) }
       if canSendTogether(requests) {
         answers = try await answersSentTogether(to: requests, before: deadline)
@@ -160,8 +162,8 @@ extension ClusterSession {
 }
 
 extension ClusterSession {
-  /// Undoes what ran since a savepoint. Throws if the node is lost meanwhile: its transaction is rolled back, and the
-  /// first error says nothing of what is stored.
+  /// Undoes the changes since a savepoint. Throws if the node is lost meanwhile. The transaction is then rolled back,
+  /// and the first error does not show what is stored.
   private func undo(
     _ savepoint: String, after error: any Error, before deadline: ContinuousClock.Instant
   ) async throws {
@@ -178,7 +180,8 @@ extension ClusterSession {
     }
   }
 
-  /// Sends requests at once; nil if the node refused one while it wrote a checkpoint, after which it ran the others.
+  /// Sends requests at once, and returns the answers. Returns nil if the node refused a request during a checkpoint,
+  /// and ran the later ones.
   private func answersSentTogether(
     to requests: [SqlRequest], before deadline: ContinuousClock.Instant
   ) async throws -> [SqlAnswer]? {
@@ -198,7 +201,7 @@ extension ClusterSession {
 extension Result {
   var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 
-  /// Whether the node refused it while it wrote a checkpoint.
+  /// Whether the node refused the request because it was writing a checkpoint.
   var isOfCheckpoint: Bool { (failure as? SqlError)?.isOfCheckpoint == true }
 }
 #endif

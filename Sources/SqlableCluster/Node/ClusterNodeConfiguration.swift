@@ -1,7 +1,7 @@
 #if ClusterNode
 import Sqlable
 
-/// How a node of a cluster behaves.
+/// The settings of one node of a cluster.
 ///
 /// ```swift
 /// var configuration = ClusterNodeConfiguration()
@@ -11,37 +11,38 @@ import Sqlable
 public struct ClusterNodeConfiguration: Sendable, Hashable {
   /// The time that a message takes from node to node. Between 1 millisecond and 1 hour, in whole milliseconds.
   ///
-  /// The leader sends a heartbeat every 1.5 times it. A node that receives none for 15 to 30 times it proposes itself
-  /// as leader. So 50 milliseconds, the default, give a new leader one to two seconds after the old one dies; nodes
-  /// that share two busy processors keep their leader with it, and lose it with 5 milliseconds.
+  /// The leader sends a heartbeat every 1.5 latencies. A node that receives no heartbeat for 15 to 30 latencies
+  /// proposes itself as leader. The default, 50 milliseconds, gives a new leader one to two seconds after the old one
+  /// dies. Nodes that share two busy processors keep their leader with 50 milliseconds, and lose their leader with 5.
   public var networkLatency: Duration
   /// The number of commits after which a node writes a snapshot of its databases. Default: 1,024, as dqlite's.
   public var snapshotThreshold: Int
-  /// The number of commits that a node keeps after a snapshot, in memory and on disk. A node that was away for longer
-  /// receives a whole snapshot. Default: 1,024.
+  /// The number of commits that a node keeps after a snapshot, in memory and on disk. A node that was away for more
+  /// commits receives a whole snapshot. Default: 1,024.
   ///
-  /// A commit takes the size of the pages that it changed, and one that many writes share can have a megabyte. dqlite's
-  /// own default, 8,192, so takes gigabytes.
+  /// A commit takes the size of its changed pages. A commit that many writes share can take a megabyte, so dqlite's own
+  /// default, 8,192, takes gigabytes.
   public var snapshotTrailing: Int
-  /// The free space of the disk below which the node hands over and stops, in bytes. Default: 64 MiB.
+  /// The free space of the disk below which the node hands leadership over and stops, in bytes. Default: 64 MiB.
   ///
-  /// dqlite 1.11 ends the whole process when it leads and can't write its log. So the node stops before, and does not
-  /// start with less; ``SqliteClusterNode/stopReason`` and the health say why. It checks four times a second.
+  /// dqlite 1.11 ends the whole process if it leads and can't write its log. So the node stops earlier, and does not
+  /// start with less free space. ``SqliteClusterNode/stopReason`` and the health give the reason. The node checks the
+  /// free space four times a second.
   public var minimumFreeBytes: Int
-  /// The processor time that a statement may take on the node, which ends it with `.interrupted` then. Default: 10
-  /// seconds. Of several nodes in one process that of the last to start counts.
+  /// The processor time that a statement may take on the node; a longer statement ends with `.interrupted`. Default: 10
+  /// seconds. If several nodes run in one process, the limit of the node that started last applies to all.
   ///
-  /// A node runs one statement at a time, and answers no other node meanwhile: one that takes longer than they wait for
-  /// a heartbeat costs the node its leadership anyway.
+  /// A node runs one statement at a time, and answers no other node meanwhile. A statement that takes longer than the
+  /// other nodes wait for a heartbeat costs the node its leadership anyway.
   public var maximumStatementTime: Duration
-  /// A number that nodes share that fail together, such as those in one rack. Shown with the node; default: 0.
+  /// A number shared by nodes that fail together, such as the nodes of one rack. Shown with the node; default: 0.
   public var failureDomain: Int
-  /// The address to listen on, if it is not the address of the node: `0.0.0.0:9001` for all interfaces.
+  /// The address to listen on, such as `0.0.0.0:9001` for all interfaces; nil for the address of the node.
   public var bindAddress: String?
   /// Whether the node may use addresses other than loopback. Default: false, and such an address is refused.
   ///
   /// dqlite encrypts nothing and asks for no password: a machine that reaches the port can read and write all
-  /// databases. State it only for a network of trusted machines, or use a tunnel, as the guide of clusters describes.
+  /// databases. Set this only for a network of trusted machines, or use a tunnel, as the guide of clusters describes.
   public var allowsUnencryptedNetwork: Bool
 
   public init(
@@ -56,7 +57,8 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
     (self.bindAddress, self.allowsUnencryptedNetwork) = (bindAddress, allowsUnencryptedNetwork)
   }
 
-  /// What dqlite takes, from 1 to 3,600,000.
+  /// Returns the network latency in milliseconds, for dqlite. Throws `.misuse` unless the latency is a whole number of
+  /// milliseconds from 1 to 3,600,000.
   func latencyMilliseconds() throws -> UInt32 {
     let milliseconds = networkLatency.wholeMicroseconds / 1_000
     guard (1...3_600_000).contains(milliseconds), networkLatency == .milliseconds(milliseconds) else {

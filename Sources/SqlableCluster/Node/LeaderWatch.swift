@@ -1,35 +1,37 @@
 #if ClusterNode
 import Sqlable
 
-/// Watches how a node leads and follows, and makes up for what the raft of dqlite 1.11 lacks.
+/// A watch over a node's leadership that makes up for two gaps in the Raft implementation of dqlite 1.11.
 ///
-/// A leader there counts commits of earlier terms as stored once a majority has them, which can be undone as long as
-/// none of its own term is. So the watch has each new leader commit something, in a database of its own. And a node
-/// that finds such a commit undone stops voting and storing for good, while it answers clients. So the watch has a node
-/// restarted that has no leader while the others have one: it then reads the log from the disk, and gets the right
-/// commits.
+/// First, a leader counts commits of earlier terms as stored once a majority has them. Such commits can be undone as
+/// long as no commit of the leader's own term is stored. So the watch has each new leader commit its term to a separate
+/// database.
+///
+/// Second, a node that finds such a commit undone stops voting and storing for good, but still answers clients. So the
+/// watch restarts a node that has no leader while the other nodes have one. The restarted node reads its log from disk,
+/// and gets the right commits.
 final class LeaderWatch: Sendable {
   private let task = Guarded<Task<Void, Never>?>(nil)
   private let node: UInt64
   private let address: NodeAddress
-  /// The time within which a node that runs has a leader, if the others have one.
+  /// The time within which a running node must find a leader if the other nodes have one.
   private let patience: Duration
 
   private static let interval = Duration.milliseconds(100)
   /// The database in which each leader commits its term.
   private static let database = ClusterConfiguration.termDatabase
-  /// How much longer it may take while none of the nodes has a leader.
+  /// The factor by which `patience` is extended while none of the voters leads.
   private static let delay = 10
   private static let maximumPause = Duration.seconds(300)
 
   init(_ node: UInt64, _ address: NodeAddress, networkLatency: Duration) {
     (self.node, self.address) = (node, address)
-    // An election begins after 15 to 30 times the latency, and may need another one.
+    // An election begins after 15 to 30 latencies, and may need a second attempt.
     patience = max(networkLatency * 60, .seconds(3))
   }
 
   /// Calls `restart` each time the node has no leader for too long.
-  /// - Parameter term: The term in which the node is.
+  /// - Parameter term: Returns the current term of the node; nil if the term is not known.
   func begin(term: @escaping @Sendable () -> Int?, restart: @escaping @Sendable () async -> Void) {
     end()
     let task = Task.detached { [self] in
@@ -59,7 +61,7 @@ final class LeaderWatch: Sendable {
     var committed: Int?
     var own: NodeConnection?
     defer { own?.close() }
-    // Not all nodes of a cluster without a leader at the same time.
+    // Random, so that the nodes of a cluster without a leader do not all restart at the same time.
     let limit = patience * LeaderWatch.delay * Double.random(in: 1...2)
     while (try? await Task.sleep(for: LeaderWatch.interval)) != nil {
       let deadline = ContinuousClock.now + .seconds(1)
@@ -82,14 +84,14 @@ final class LeaderWatch: Sendable {
 
   private enum Situation {
     case leads
-    /// The node has a leader.
+    /// The node follows another leader.
     case follows
-    /// The node does not answer, or is no voter, which does not say which leader it has; or most voters are gone, or
-    /// it was removed.
+    /// The node does not answer, was removed, or is not a voter: only voters report their leader. Also if most voters
+    /// do not answer.
     case unknown
-    /// Most voters answer, and none of them has a leader.
+    /// Most voters answer, and none of them leads.
     case leaderless
-    /// Others have a leader.
+    /// The node has no leader, but another voter leads.
     case alone
   }
 
@@ -110,7 +112,7 @@ final class LeaderWatch: Sendable {
     return answers.count { $0 != .silent } + 1 > voters.count / 2 ? .leaderless : .unknown
   }
 
-  /// Commits the term of the node, which leads; false if that failed.
+  /// Commits the term of this node, which is the leader. Returns false if the commit failed.
   private func commit(_ term: Int) async -> Bool {
     let deadline = ContinuousClock.now + .seconds(2)
     let create = "CREATE TABLE IF NOT EXISTS term (id INTEGER PRIMARY KEY, term INTEGER NOT NULL)"
@@ -127,13 +129,13 @@ final class LeaderWatch: Sendable {
   }
 }
 
-/// Which leader a node names.
+/// A node's answer to the request for the leader.
 private enum LeaderAnswer {
-  /// It does not answer.
+  /// The node does not answer.
   case silent
   case noLeader
   case itself
-  /// It leads, and the node that asks is not in its cluster any more.
+  /// The node leads a cluster that no longer has the asking node as a member.
   case itselfWithout
   case another
 

@@ -3,15 +3,15 @@ import Sqlable
 import FoundationEssentials
 import Glibc
 
-/// The directory of a node: dqlite's files, a lock against a second node, and a record of whose they are.
+/// The directory of a node: dqlite's files, a lock against a second node, and a record of the owner.
 ///
-/// dqlite checks neither: it starts with any id, and two nodes in one directory destroy its log.
+/// dqlite has no such checks: dqlite starts with any id, and two nodes in one directory destroy the log.
 final class NodeDirectory: Sendable {
-  /// What a directory says of its node.
+  /// The record of the node that owns a directory.
   struct Record: Codable, Equatable {
     var id: UInt64
     var address: String
-    /// Whether it is a member of a cluster, or was one.
+    /// Whether the node is or was a member of a cluster.
     var hasJoined = false
     var hasLeft = false
   }
@@ -21,15 +21,17 @@ final class NodeDirectory: Sendable {
 
   let path: String
   private let lock: Int32
-  /// The file of the lock: while it is at its path, so is the directory.
+  /// The identity of the lock file: while that file is at its path, the directory is at its path too. Nil counts as
+  /// removed.
   private let identity: FileIdentity?
-  /// The path without symbolic links, as the kernel has it.
+  /// The path without symbolic links, as the kernel reports it.
   private let resolvedPath: String
 
-  /// Makes the directory, unless it is there, and locks it.
+  /// Creates the directory if it is missing, and locks it. Throws `.busy` if another node still has the lock after 2
+  /// seconds.
   init(_ path: String) throws {
     guard !path.isEmpty, !path.utf8.contains(0) else { throw SqlError.misuse("a node needs a directory") }
-    // Not those above it: a file system that is not mounted must not become a directory.
+    // Parent directories are not created: an unmounted file system must not be replaced by a directory.
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SqlError.system("create", path, errno) }
     guard let info = FileIdentity.info(path), info.st_mode & S_IFMT == S_IFDIR else {
       throw SqlError(.cannotOpen, message: "the directory of the node is not a directory: \(path)")
@@ -40,7 +42,7 @@ final class NodeDirectory: Sendable {
     guard lock >= 0 else { throw SqlError.system("create", name, errno) }
     resolvedPath = FileIdentity.resolved(path) ?? path
     identity = FileIdentity(name)
-    // A process that was just killed gives the lock back as it ends.
+    // A process that was killed a moment ago holds the lock until it has ended.
     let end = ContinuousClock.now + .seconds(2)
     while flock(lock, LOCK_EX | LOCK_NB) != 0 {
       let code = errno
@@ -56,7 +58,7 @@ final class NodeDirectory: Sendable {
 
   deinit { close(lock) }
 
-  /// Lets another node run in the directory, before the last one that watches it is gone.
+  /// Releases the lock, so that another node can run in the directory before the last reference to this object is gone.
   func unlock() { flock(lock, LOCK_UN) }
 
   private func names() throws -> [String] {
@@ -65,12 +67,13 @@ final class NodeDirectory: Sendable {
     }
   }
 
-  /// Those of the files that stay as long as the node that are there.
+  /// The permanent files of the node that are present: the record and dqlite's metadata.
   var lastingFiles: [String] {
     [NodeDirectory.recordName, "metadata1", "metadata2"].filter { FileIdentity.info(path + "/" + $0) != nil }
   }
 
-  /// Why what the node writes is lost; nil if its directory and these files are at their paths, and can be written.
+  /// Returns the reason why the node's writes would be lost. Nil if the directory and these files are at their paths,
+  /// and the directory can be written to.
   func loss(of files: [String]) -> SqlError? {
     let name = path + "/" + NodeDirectory.lockName
     guard let identity, FileIdentity(name) == identity else {
@@ -86,7 +89,7 @@ final class NodeDirectory: Sendable {
     return nil
   }
 
-  /// The files in it that this process has open although they were deleted.
+  /// Returns the paths of deleted files of the directory that this process still has open.
   func openDeletedFiles() -> Set<String> {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     let end = " (deleted)"
@@ -99,23 +102,23 @@ final class NodeDirectory: Sendable {
       })
   }
 
-  /// Whether dqlite has begun to write here.
+  /// Whether dqlite has begun to write in the directory.
   func hasLog() throws -> Bool { try names().contains { $0.hasPrefix("metadata") } }
 
-  /// The parts of the log that dqlite found damaged, and put aside.
+  /// Returns the names of the damaged log files that dqlite has quarantined, sorted.
   func damaged() throws -> [String] { try names().filter { $0.hasPrefix("corrupt-") }.sorted() }
 
-  /// The size of the files, in bytes.
+  /// Returns the total size of the files, in bytes.
   func size() throws -> Int {
     try names().reduce(0) { $0 + Int(clamping: FileIdentity.linkInfo(path + "/" + $1)?.st_size ?? 0) }
   }
 
-  /// The bytes that the node may still write; nil if the system does not tell.
+  /// The free space for the node's files, in bytes; nil if the system does not report it.
   var freeBytes: Int? { FileSpace.free(at: path + "/" + NodeDirectory.recordName) }
 
-  /// The term in which the node is: it grows with every vote for a leader. Nil if there is none yet.
+  /// The current term of the node, which grows with every vote for a leader; nil if there is none yet.
   var term: Int? {
-    // Two files take turns: the format, a counter, the term, the vote; 64 bits each.
+    // dqlite writes two files in turn. Each begins with the format, a counter, the term and the vote, 64 bits each.
     let words = ["metadata1", "metadata2"].compactMap { name -> [UInt64]? in
       guard let data = try? Data(contentsOf: URL(filePath: path + "/" + name)), data.count >= 32 else { return nil }
       return (0..<4).map { word in
@@ -125,7 +128,8 @@ final class NodeDirectory: Sendable {
     return words.max { $0[1] < $1[1] }.map { Int(clamping: $0[2]) }
   }
 
-  /// The record of a directory that may be in use; throws if it has none.
+  /// Returns the record of a directory that may be in use. Throws `.cannotOpen` if the directory has no record, and
+  /// `.corrupt` if the record can't be read.
   static func record(at path: String) throws -> Record {
     let name = path + "/" + NodeDirectory.recordName
     guard FileIdentity.linkInfo(name) != nil else {
@@ -137,11 +141,12 @@ final class NodeDirectory: Sendable {
     return record
   }
 
-  /// Nil if no node was here.
+  /// Returns the record; nil if no node of this library was in the directory. Throws `.misuse` if there is no record
+  /// and no log of dqlite, but there are other files.
   func record() throws -> Record? {
     let name = path + "/" + NodeDirectory.recordName
     guard FileIdentity.linkInfo(name) != nil else {
-      // What dqlite has left of a node of another program is taken for this node's.
+      // dqlite's files without a record come from a node of another program, and are adopted as this node's.
       let others = try names().filter { $0 != NodeDirectory.lockName && $0 != "lost+found" }
       guard try others.isEmpty || hasLog() else {
         throw SqlError.misuse("the directory of a new node must be empty, and \(path) has other files")
@@ -157,7 +162,7 @@ final class NodeDirectory: Sendable {
     try syncDirectory(path)
   }
 
-  /// Replaces the record, so that a power failure leaves the old or the new one.
+  /// Replaces the record atomically: a power failure leaves the old record or the new one.
   func write(_ record: Record) throws {
     let name = path + "/" + NodeDirectory.recordName
     let partial = name + ".partial"

@@ -2,16 +2,16 @@
 import Sqlable
 
 extension SqliteClusterNode {
-  /// Whether a node can serve, for the readiness probe of a service.
+  /// The health of a node, for the readiness probe of a service.
   public struct Health: Sendable, Hashable {
-    /// Something that an operator must look at.
+    /// A problem that needs an operator's attention.
     public enum Problem: Sendable, Hashable {
-      /// The node does not run; for this reason, if it stopped by itself.
+      /// The node does not run. The kind is the reason if the node stopped by itself, otherwise nil.
       case stopped(SqlError.Kind?)
       /// The node did not answer in time.
       case noAnswer
-      /// The node knows of no leader: a majority of the voters does not reach each other, or the node is a spare, to
-      /// which no leader speaks.
+      /// The node knows no leader: a majority of the voters can't reach each other, or the node is a spare, which no
+      /// leader contacts.
       case noLeader
       /// The cluster has no such node: it was removed.
       case notAMember
@@ -19,26 +19,26 @@ extension SqliteClusterNode {
       case unreachable([UInt64])
       /// The cluster has so few voters that it does not survive the loss of one.
       case fewVoters(Int)
-      /// The file system has only so many bytes left.
+      /// The file system has only this many bytes left.
       case littleSpace(bytes: Int)
     }
 
     public let problems: [Problem]
-    /// What the node does; nil without an answer.
+    /// The role of the node in its cluster; nil without an answer, or if the node is not a member.
     public let role: ClusterRole?
-    /// The node that leads, as far as this one knows.
+    /// The leader, as far as this node knows; nil if the node knows none.
     public let leader: ClusterMember?
-    /// The nodes of the cluster, as this one knows them.
+    /// The nodes of the cluster, as far as this node knows; empty without an answer.
     public let members: [ClusterMember]
     /// The term, which grows with every vote for a leader; nil if the node does not run.
     public let term: Int?
-    /// How long the node took to answer; nil without an answer.
+    /// The time that the node took to answer; nil without an answer.
     public let answer: Duration?
     /// The size of the directory, in bytes.
     public let size: Int
-    /// The free space of the file system, in bytes; nil if it is not known.
+    /// The free space of the file system, in bytes; nil if the node does not run or the system does not report it.
     public let freeBytes: Int?
-    /// How many times the node has restarted itself: ``SqliteClusterNode/restarts``.
+    /// The number of times that the node has restarted itself: ``SqliteClusterNode/restarts``.
     public let restarts: Int
 
     public var isHealthy: Bool { problems.isEmpty }
@@ -49,15 +49,15 @@ extension SqliteClusterNode {
     let id: UInt64
   }
 
-  /// Tests whether the node runs and knows of a leader, whether the voters answer it, and whether its disk has space.
+  /// Checks whether the node runs and knows a leader, whether the voters answer, and whether the disk has space.
   ///
   /// ```swift
   /// let health = await node.health()
   /// return health.isHealthy ? .ok : .serviceUnavailable     // health.problems say why
   /// ```
   ///
-  /// It ends within the deadline, and never throws. Each problem prints as a sentence. Fewer than three voters are a
-  /// problem: so a cluster of one or two nodes is not healthy.
+  /// The check ends within `limit`, and never throws. Each problem prints as a sentence. Fewer than three voters are a
+  /// problem, so a cluster of one or two nodes is not healthy.
   public func health(within limit: Duration = .seconds(1), minimumFreeBytes: Int = 256 << 20) async -> Health {
     let begin = ContinuousClock.now
     let deadline = begin + limit
@@ -87,7 +87,8 @@ extension SqliteClusterNode {
       restarts: restarts, id: id)
   }
 
-  /// Whether the cluster has no such node. One that is no voter is not told of its removal: its leader is asked.
+  /// Whether this node was removed from the cluster. A node that is not a voter is not notified of its removal, so the
+  /// leader is asked.
   private func isRemoved(
     _ members: [ClusterMember], _ leader: ClusterMember?, before deadline: ContinuousClock.Instant
   ) async -> Bool {
@@ -98,7 +99,7 @@ extension SqliteClusterNode {
     return !known.isEmpty && !known.contains { $0.id == id }
   }
 
-  /// What the node answers; nil if it does not.
+  /// Returns the members and the leader that the node reports; nil if the node does not answer.
   func state(
     before deadline: ContinuousClock.Instant
   ) async -> (members: [ClusterMember], leader: ClusterMember?)? {
@@ -109,7 +110,7 @@ extension SqliteClusterNode {
     else { return nil }
     if let found = members.first(where: { $0.id == leader }) { return (members, found) }
     guard leader == 0 else { return (members, ClusterMember(id: leader, address: address, role: .voter)) }
-    // Only a voter says which node leads. One that does not know may have been removed, and was not told.
+    // Only a voter reports its leader. A voter that knows no leader may have been removed without being notified.
     let voters = members.filter { $0.role == .voter }
     let isVoter = voters.contains { $0.id == id }
     let others = voters.filter { $0.id != id }.compactMap { try? NodeAddress($0.address) }

@@ -2,23 +2,23 @@
 import Sqlable
 
 extension SqliteClusterNode {
-  /// Starts the node: begins a cluster, joins one, or goes on in the one that it belongs to.
+  /// Starts the node: begins a cluster, joins a cluster, or resumes in the cluster that the node belongs to.
   ///
   /// ```swift
   /// try await first.start()
   /// try await second.start(joining: ["10.0.0.1:9001", "10.0.0.3:9001"])
   /// ```
   ///
-  /// The node 1 with a new directory begins a cluster. Every other one joins that of the named nodes, of which one that
-  /// answers is enough: as a voter while there are fewer than three, then as a stand-by. It returns when the node has
-  /// its role and all commits. A node that has joined before starts without asking, whatever is named. Does nothing if
-  /// the node runs.
+  /// Node 1 with a new directory begins a cluster. Every other new node joins the cluster of the named nodes; one of
+  /// them that answers is enough. The new node becomes a voter while there are fewer than three voters, and a stand-by
+  /// after that. The call returns when the node has its role and all commits. A node that has joined before starts
+  /// without asking, whatever nodes are named. Does nothing if the node runs.
   ///
-  /// Nothing runs if it throws: `.misuse` for a directory of another node, an id or address that the cluster has given
-  /// to another, and a new node that names no cluster; `.busy` if a node runs in the directory, in whichever process;
-  /// `.cannotOpen` if the directory or the address can't be used; `.full` if the disk has too little space; `.corrupt`
-  /// if a part of the log is damaged or missing; `.unavailable` if the cluster has no leader within 30 seconds, or
-  /// before the deadline of `withDeadline`.
+  /// If the call throws, nothing runs. Throws `.misuse` for a directory of another node, and for a new node that names
+  /// no cluster. Also throws `.misuse` for an id or address that the cluster has given to another node. Throws `.busy`
+  /// if a node runs in the directory, in any process. Throws `.cannotOpen` if the directory or the address can't be
+  /// used, and `.full` if the disk has too little space. Throws `.corrupt` if a part of the log is damaged or missing.
+  /// Throws `.unavailable` if the cluster has no leader within 30 seconds, or before the deadline of `withDeadline`.
   public func start(joining nodes: [String] = []) async throws {
     let others = try nodes.map { try NodeAddress($0, "the address to join") }.filter { $0 != nodeAddress }
     let deadline = Deadline.after(.seconds(30))
@@ -38,12 +38,12 @@ extension SqliteClusterNode {
         let membership = ClusterMembership(ClusterLeader(nodes: others))
         let members = try await membership.members(before: deadline)
         let member = try ClusterMembership.member(id, nodeAddress, of: members)
-        // A voter that has lost its log may vote for a leader without a commit that it has acknowledged.
+        // A voter that has lost its log could vote for a leader that lacks a commit the voter has acknowledged.
         guard member == nil || found != nil else { throw SqlError.lostDirectory(id) }
         try await launch(in: directory, writing: record)
         do {
           try await membership.join(id, nodeAddress, before: deadline)
-          // What makes it a stand-by is committed before it has that itself.
+          // The cluster commits the role of a stand-by before this node has received that commit.
           while await !hasItsPlace(before: deadline) {
             guard deadline > .now else { throw SqlError.unavailable(nil) }
             try await Task.sleep(for: .milliseconds(20))
@@ -59,7 +59,8 @@ extension SqliteClusterNode {
     }
   }
 
-  /// Starts dqlite in a directory that is this node's from then on; if it does not start there, it is as before.
+  /// Records this node as the owner of the directory, and starts dqlite there. If the start fails before dqlite has
+  /// written a log, a new directory loses its record again.
   private func launch(in directory: NodeDirectory, writing record: NodeDirectory.Record) async throws {
     let isNew = try directory.record() == nil
     try directory.write(record)
@@ -69,9 +70,10 @@ extension SqliteClusterNode {
     }
   }
 
-  /// Hands over leadership, if the node leads and another one can, and stops it. Does nothing if the node does not run.
+  /// Hands leadership over, if the node leads and another voter can take over, and stops the node. Does nothing if the
+  /// node does not run.
   ///
-  /// It ends what `start` is waiting for. The node can be started again, also by another object or process.
+  /// A `start` that still waits is cancelled. The node can be started again, also by another object or process.
   public func stop() async throws {
     cancelTurns()
     try await inTurn(isCancellable: false) { [self] in
@@ -87,28 +89,28 @@ extension SqliteClusterNode {
   /// try await node.runUntilCancelled()
   /// ```
   ///
-  /// Throws the node's ``stopReason`` if it stopped by itself.
+  /// Throws the ``stopReason`` of the node if the node stopped by itself.
   public func runUntilCancelled() async throws {
     do {
       while isRunning { try await Task.sleep(for: .milliseconds(100)) }
     } catch {
-      // The task is cancelled, and stopping takes some requests.
+      // The task is cancelled, but stopping sends requests, so a new task stops the node.
       try await Task { try await stop() }.value
     }
     if let reason = stopReason { throw reason }
   }
 
-  /// Takes the node out of its cluster, and stops it. If it was a voter a stand-by becomes one; if it leads, another
-  /// voter does.
+  /// Removes the node from its cluster, and stops the node. If the node was a voter, a stand-by becomes a voter. If the
+  /// node leads, another voter becomes the leader.
   ///
-  /// The directory is of no use any more, nor is the id. Throws `.misuse` if the node does not run, or is the only one
-  /// of its cluster, and `.unavailable` if there is no leader within 30 seconds, or before the deadline of
-  /// `withDeadline`; then it goes on.
+  /// The directory and the id can't be used again. Throws `.misuse` if the node does not run, or is the only node of
+  /// its cluster. Throws `.unavailable` if there is no leader within 30 seconds, or before the deadline of
+  /// `withDeadline`; the node then keeps running.
   public func leave() async throws {
     let deadline = Deadline.after(.seconds(30))
     try await inTurn { [self] in
       guard let directory = lockedDirectory else { throw SqlError.misuse("node \(id) does not run, and can't leave") }
-      // A node that is no voter does not know the leader, but the voters.
+      // A node that is not a voter does not know the leader, but knows the voters.
       let members = await state(before: deadline)?.members ?? []
       let nodes = Set([nodeAddress] + members.compactMap { try? NodeAddress($0.address) })
       try await ClusterMembership(ClusterLeader(nodes: Array(nodes))).remove(id, before: deadline)
@@ -119,13 +121,14 @@ extension SqliteClusterNode {
     }
   }
 
-  /// Whether the node knows of the leader, and of its own role.
+  /// Whether the node knows the leader, and its own role as a voter or stand-by.
   private func hasItsPlace(before deadline: ContinuousClock.Instant) async -> Bool {
     guard let state = await state(before: deadline), state.leader != nil else { return false }
     return state.members.contains { $0.id == id && $0.role != .spare }
   }
 
-  /// Makes another voter the leader, if this node leads. What does not succeed within seconds the others' vote does.
+  /// Transfers leadership to another voter, if this node leads. If no transfer succeeds within 3 seconds, the other
+  /// nodes elect a leader.
   private func handOver() async {
     let deadline = ContinuousClock.now + .seconds(3)
     guard let connection = try? await NodeConnection.open(to: nodeAddress, before: deadline) else { return }
@@ -137,7 +140,7 @@ extension SqliteClusterNode {
       guard await NodeConnection.answers(member.address),
         case .empty = try? await connection.send(.transfer(id: member.id), before: deadline)
       else { continue }
-      // The new leader knows of itself before this node does.
+      // No need to wait: the new leader knows its role before this node does.
       return
     }
   }

@@ -2,40 +2,40 @@
 import Sqlable
 
 extension SqliteClusterNode {
-  /// Makes the node whose directory it is, with the id and address that are recorded there.
+  /// Creates the node that owns a directory, with the id and address recorded there.
   ///
   /// ```swift
   /// let node = try SqliteClusterNode(recordedIn: "/var/lib/bikes/node")
   /// try await node.recoverAlone()
   /// ```
   ///
-  /// Reads the record, and starts nothing. Throws `.cannotOpen` if the directory is not that of a node, `.corrupt` if
-  /// the record can't be read, and what the other initializer throws.
+  /// Reads the record, and starts nothing. Throws `.cannotOpen` if the directory is not that of a node, and `.corrupt`
+  /// if the record can't be read. Also throws the errors of the other initializer.
   public convenience init(recordedIn directory: String, configuration: ClusterNodeConfiguration = .init()) throws {
     let record = try NodeDirectory.record(at: directory)
     try self.init(id: record.id, address: record.address, directory: directory, configuration: configuration)
   }
 
-  /// Makes this node the only one of its cluster, after a majority of the voters is lost for good. It must not run, and
-  /// does not afterwards.
+  /// Makes this node the only member of its cluster, after a majority of the voters is lost for good. The node must not
+  /// run, and does not run afterwards.
   ///
   /// ```swift
   /// try await node.recoverAlone()
   /// try await node.start()
   /// ```
   ///
-  /// What only the lost nodes had is lost. Of several nodes that are left take the one with the highest
-  /// ``Health/term`` and, in that, the latest log; delete the directories of the others, and let new nodes join: an old
-  /// one that starts again may elect a leader of its own.
+  /// Commits that only the lost nodes had are lost. If several nodes are left, recover the node with the highest
+  /// ``Health/term`` and, among equal terms, the latest log. Delete the directories of the other nodes, and let new
+  /// nodes join: an old node that starts again may elect a separate leader.
   ///
-  /// Throws `.misuse` if the node runs, if it was never in a cluster, and if a majority of the voters answers, and what
-  /// `start` throws.
+  /// Throws `.misuse` if the node runs, if the node was never in a cluster, and if a majority of the voters answers.
+  /// Also throws the errors of `start`.
   public func recoverAlone() async throws {
     try await inTurn { [self] in
       guard !isRunning else { throw SqlError.misuse("node \(id) runs, and can't be recovered") }
       let (directory, record) = try await lockDirectory()
       guard record?.hasJoined == true else { throw SqlError.misuse("node \(id) is not in a cluster") }
-      // The node knows the others once it runs.
+      // Only a running node knows the other nodes.
       try await launch(in: directory)
       do { try await refuseToRecoverAmongOthers() } catch {
         try? await halt()
@@ -43,7 +43,7 @@ extension SqliteClusterNode {
       }
       try await halt()
       let (id, address) = (id, nodeAddress)
-      // It was unlocked when the node stopped.
+      // Stopping the node released the lock of the directory.
       let locked = try await lockDirectory().directory
       try await blocking { try RunningNode.leaveAlone(id, address, in: locked) }
     }

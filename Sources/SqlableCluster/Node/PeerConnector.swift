@@ -2,13 +2,15 @@
 import Sqlable
 import Glibc
 
-/// How a node connects to another: in dqlite's place, which knows no names, waits minutes for a machine that is not
-/// reachable, and keeps a connection to it for a quarter of an hour.
+/// The function with which a node connects to another node, in place of dqlite's own. The function of dqlite resolves
+/// no names, and waits minutes for an unreachable machine. dqlite also keeps a connection to such a machine for a
+/// quarter of an hour.
 enum PeerConnector {
-  /// The milliseconds to wait for a connection, and for a message to be acknowledged.
+  /// The time to wait for a connection, and for a message to be acknowledged, in milliseconds.
   private static let timeout: Int32 = 3_000
 
-  /// What dqlite calls, on a thread of its own. Returns 0, or dqlite's RAFT_NOCONNECTION.
+  /// Connects to the node at an address, and stores the socket in `descriptor`. dqlite calls this function on a
+  /// separate thread. Returns 0, or dqlite's RAFT_NOCONNECTION.
   static func connect(_ address: UnsafePointer<CChar>?, _ descriptor: UnsafeMutablePointer<Int32>?) -> Int32 {
     let noConnection: Int32 = 16
     guard let address, let descriptor, let peer = try? NodeAddress(String(cString: address)),
@@ -37,8 +39,8 @@ extension NodeAddress {
         guard code == 0, fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK) == 0 else {
           throw SqlError.system("connect to", "\(self)", code)
         }
-        // A small message goes at once. One that stays without an answer ends the connection: else, after a partition
-        // has healed, the kernel waits for as long again as that took before it sends anew.
+        // A small message is sent at once. A message that is not acknowledged in time ends the connection. Otherwise,
+        // after a partition has healed, the kernel would wait for as long as the partition lasted before it retries.
         set(descriptor, TCP_NODELAY, 1)
         set(descriptor, TCP_USER_TIMEOUT, milliseconds)
         return descriptor

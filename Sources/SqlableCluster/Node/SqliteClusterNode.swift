@@ -3,12 +3,12 @@ import Sqlable
 import Dispatch
 
 #if SQLCipher
-// Both have the same symbols: which of them encrypts, and which replicates, would be up to the linker.
+// Both libraries define the same symbols: the linker would decide which of them encrypts and which replicates.
 #error("the trait ClusterNode excludes SQLCipher, since libdqlite brings libsqlite3: run the node in another process")
 #endif
 
-/// A node of a cluster, in this process: a copy of the cluster's databases, which it keeps in agreement with the other
-/// nodes.
+/// A node of a cluster, in this process. The node holds a copy of the cluster's databases, and keeps the copy
+/// consistent with the other nodes.
 ///
 /// ```swift
 /// let node = try SqliteClusterNode(id: 2, address: "127.0.0.1:9002", directory: "/var/lib/bikes/node")
@@ -17,17 +17,17 @@ import Dispatch
 /// try await node.stop()
 /// ```
 ///
-/// The node with the id 1 begins the cluster; all others join it. A node keeps its id, address and directory for life:
-/// when its directory is lost another node joins in its place, with an id that the cluster never had. Needs the package
-/// trait `ClusterNode`.
+/// The node with the id 1 begins the cluster; all other nodes join. A node keeps its id, address and directory for
+/// life. If the directory is lost, another node joins in its place, with an id that the cluster never had. Needs the
+/// package trait `ClusterNode`.
 ///
-/// It can be used on all threads. A node that is released without ``stop()`` stops without handing over.
+/// All threads may use a node. A node that is released without ``stop()`` stops without handing leadership over.
 public final class SqliteClusterNode: Sendable {
   /// The number of the node in its cluster, from 1.
   public let id: UInt64
-  /// The address under which clients and other nodes reach it.
+  /// The address under which clients and other nodes reach this node.
   public let address: String
-  /// The directory with its files.
+  /// The directory with the node's files.
   public let directory: String
   public let configuration: ClusterNodeConfiguration
 
@@ -39,14 +39,15 @@ public final class SqliteClusterNode: Sendable {
   private let disk = DiskWatch()
   private let leader: LeaderWatch
   private let restarting = Guarded((isUnderWay: false, count: 0))
-  /// Why the node stopped by itself.
+  /// The error that made the node stop by itself; nil if there was none.
   private let failure = Guarded<SqlError?>(nil)
 
   /// - Parameters:
   ///   - id: A number from 1 that no other node of the cluster has, or had. The node 1 begins the cluster.
-  ///   - address: `host:port`, under which the other nodes and the clients reach it. The host is an IPv4 address, or a
+  ///   - address: `host:port`, under which other nodes and clients reach this node. The host is an IPv4 address, or a
   ///     name that has one.
-  ///   - directory: Where it keeps its files. It is created, those above it are not.
+  ///   - directory: The directory for the node's files. A missing directory is created; missing parent directories are
+  ///     not.
   ///
   /// Touches no file and opens no socket. Throws `.misuse` for an id below 1, a malformed address, or a value of the
   /// configuration that is out of range.
@@ -77,40 +78,41 @@ public final class SqliteClusterNode: Sendable {
     queue.async { SqliteClusterNode.stop(running) }
   }
 
-  /// The address that the node listens on, as numbers; nil if it does not run.
+  /// The address that the node listens on, as numbers; nil if the node does not run.
   public var bindAddress: String? { running.withLock { $0?.bindAddress } }
 
   /// Whether the node runs.
   public var isRunning: Bool { restarting.withLock { $0.isUnderWay } || running.withLock { $0 != nil } }
 
-  /// How many times the node has restarted itself, because the others had a leader and it had none; see the guide of
-  /// clusters.
+  /// The number of times that the node has restarted itself, because the node had no leader while others had one, or
+  /// for too long. See the guide of clusters.
   public var restarts: Int { restarting.withLock { $0.count } }
 
-  /// Why the node stopped by itself: `.full`, if the disk has too little space; `.io`, if its files are gone, are
-  /// others, or can't be written; or the error with which it could not restart itself. Nil if it did not.
+  /// The error that made the node stop by itself; nil if there was none. `.full` if the disk has too little space,
+  /// `.io` if the node's files are gone, replaced or not writable, or the error of a failed restart.
   public var stopReason: SqlError? { failure.withLock { $0 } }
 }
 
 extension SqliteClusterNode {
-  /// Runs an operation after those that have begun before.
+  /// Runs an operation after all operations that have begun before.
   func inTurn<Value: Sendable>(
     isCancellable: Bool = true, _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     try await turns.run(isCancellable: isCancellable, body)
   }
 
-  /// Cancels what runs in turn.
+  /// Cancels the cancellable operations of `inTurn` that run or wait.
   func cancelTurns() { turns.cancel() }
 
-  /// Runs what blocks, on the queue of the node.
+  /// Runs blocking code on the queue of the node.
   func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
       queue.async { continuation.resume(with: Result { try body() }) }
     }
   }
 
-  /// Locks the directory, and checks whose it is. Returns its record; nil if it is new.
+  /// Locks the directory, and checks that this node is the owner. Returns the directory and its record; the record is
+  /// nil if the directory is new.
   func lockDirectory() async throws -> (directory: NodeDirectory, record: NodeDirectory.Record?) {
     let (id, address, path) = (id, address, directory)
     let addresses = [nodeAddress, listening]
@@ -125,7 +127,7 @@ extension SqliteClusterNode {
       }
       let directory = try NodeDirectory(path)
       guard let record = try directory.record() else {
-        // Without a record the files are of a node of another program.
+        // dqlite's files without a record come from a node of another program.
         return (directory, try directory.hasLog() ? .init(id: id, address: address, hasJoined: true) : nil)
       }
       guard record.id == id else {
@@ -151,7 +153,7 @@ extension SqliteClusterNode {
     }
   }
 
-  /// Starts dqlite in a directory that is locked.
+  /// Starts dqlite in a locked directory.
   func launch(in directory: NodeDirectory) async throws {
     let (id, address, listening, configuration) = (id, nodeAddress, listening, configuration)
     let running = running
@@ -166,7 +168,7 @@ extension SqliteClusterNode {
       failure.withLock { $0 = error }
       Task { try await self.stop() }
     }
-    // A restart is the watch's own.
+    // The leader watch makes each restart, so the watch already runs then.
     if !restarting.withLock({ $0.isUnderWay }) {
       leader.begin(
         term: { [weak self] in self?.lockedDirectory?.term }, restart: { [weak self] in await self?.restart() })
@@ -176,7 +178,7 @@ extension SqliteClusterNode {
   /// Stops dqlite, and starts it again.
   func restart() async {
     try? await inTurn { [self] in
-      // It may have been stopped meanwhile.
+      // The node may have been stopped meanwhile.
       guard lockedDirectory != nil else { return }
       restarting.withLock { $0 = (true, $0.count + 1) }
       defer { restarting.withLock { $0.isUnderWay = false } }

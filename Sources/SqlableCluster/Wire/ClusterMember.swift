@@ -13,7 +13,7 @@ public struct ClusterMember: Sendable, Hashable, Codable {
   }
 }
 
-/// What a node does in its cluster.
+/// The role of a node in its cluster.
 public enum ClusterRole: String, Sendable, Hashable, Codable, CaseIterable {
   /// Stores all commits, and votes for the leader.
   case voter
@@ -22,7 +22,7 @@ public enum ClusterRole: String, Sendable, Hashable, Codable, CaseIterable {
   /// Stores nothing.
   case spare
 
-  /// The protocol's code.
+  /// The code of the role in dqlite's protocol.
   var code: UInt64 {
     switch self {
     case .voter: 0

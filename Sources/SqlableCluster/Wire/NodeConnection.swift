@@ -4,28 +4,28 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// A connection to one node, which answers requests in their order.
+/// A connection to one node, which answers requests in order.
 final class NodeConnection: Sendable {
   let address: NodeAddress
   private let channel: any Channel
-  /// The channel itself is active until its event loop has closed it.
+  /// Whether the connection was closed: the channel itself is active until its event loop has closed it.
   private let isClosed = Guarded(false)
 
   private init(address: NodeAddress, channel: any Channel) { (self.address, self.channel) = (address, channel) }
 
-  /// Whether a node that is silent is to be given up.
+  /// A check that returns whether to give up a silent node.
   typealias SilenceCheck = @Sendable (NodeAddress) async -> Bool
 
-  /// How long a node may be silent before it is checked.
+  /// The time for which a node may be silent before a check.
   static let silence = Duration.milliseconds(500)
 
   deinit { channel.close(promise: nil) }
 
-  /// Connects, and announces the protocol's version. Throws ``NodeFailure`` if that fails, or takes too long, and
-  /// `CancellationError`.
+  /// Connects, and announces the protocol's version. Throws ``NodeFailure`` if the connection fails or takes too long,
+  /// and `CancellationError`.
   ///
-  /// A node that is stopped keeps its connections. So `isGivenUp` is asked about one that has been silent for a while,
-  /// again and again, and may end the wait for it.
+  /// A node that is stopped keeps its connections. So `isGivenUp` is called again and again for a node that has been
+  /// silent for a while, and may end the wait.
   static func open(
     to address: NodeAddress, before deadline: ContinuousClock.Instant,
     isGivenUp: @escaping SilenceCheck = { _ in false }
@@ -38,7 +38,7 @@ final class NodeConnection: Sendable {
       let connecting = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .connectTimeout(min(TimeAmount(left), .seconds(2)))
         .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-        // Where packets vanish, the kernel would wait for a quarter of an hour.
+        // If packets are lost, the kernel would otherwise wait for a quarter of an hour.
         .channelOption(.socketOption(.so_keepalive), value: 1)
         .channelOption(.tcpOption(.init(rawValue: TCP_KEEPIDLE)), value: 2)
         .channelOption(.tcpOption(.init(rawValue: TCP_KEEPINTVL)), value: 1)
@@ -61,7 +61,7 @@ final class NodeConnection: Sendable {
     } catch let error as CancellationError {
       throw error
     } catch {
-      // A connection that the deadline cut short says nothing of the node.
+      // If the deadline cut the attempt short, the failure says nothing about the node.
       throw NodeFailure(address: address, reason: "can't connect", wasSent: false, isLate: deadline <= .now)
     }
   }
@@ -73,13 +73,14 @@ final class NodeConnection: Sendable {
     channel.close(promise: nil)
   }
 
-  /// Sends a request, and returns the response, also a `.failure`.
+  /// Sends a request, and returns the response, which may be a `.failure`.
   ///
   /// Throws ``NodeFailure`` if the connection was lost or the deadline passed, and `CancellationError` if the task was
-  /// cancelled. Then the connection is closed, and the node may have run the request; otherwise it was not sent.
+  /// cancelled. In both cases the connection is closed, and the node may have run the request. After any other error
+  /// the request was not sent.
   ///
   /// - Parameter inParts: Whether to return the first part of the rows alone. Until ``nextPart(before:)`` has returned
-  ///   the last one nothing else may be sent.
+  ///   the last part, no other request may be sent.
   func send(
     _ request: WireRequest, inParts: Bool = false, before deadline: ContinuousClock.Instant
   ) async throws -> WireResponse {
@@ -88,7 +89,7 @@ final class NodeConnection: Sendable {
     return try await call(.request(message, inParts: inParts), before: deadline)
   }
 
-  /// Returns the next part of the rows. The node sends no more than what the buffers of the network take meanwhile.
+  /// Returns the next part of the rows. Meanwhile the node sends no more than the buffers of the network hold.
   func nextPart(before deadline: ContinuousClock.Instant) async throws -> WireResponse {
     try await call(.nextPart, before: deadline)
   }
@@ -103,8 +104,8 @@ final class NodeConnection: Sendable {
     start(.request(message, inParts: false), before: deadline).futureResult.whenComplete(take)
   }
 
-  /// Sends requests without waiting for responses in between: the node runs one after the other. Returns what became of
-  /// each, in their order. Cancelling the task closes the connection.
+  /// Sends requests without waiting for responses in between: the node runs one after the other. Returns the result of
+  /// each request, in order. Cancelling the task closes the connection.
   func send(
     _ requests: [WireMessage], before deadline: ContinuousClock.Instant
   ) async -> [Result<WireResponse, any Error>] {
@@ -150,9 +151,9 @@ final class NodeConnection: Sendable {
     return promise
   }
 
-  /// A promise whose failure ends a call.
+  /// Returns a promise whose failure ends a call.
   private func unwritten(_ promise: EventLoopPromise<WireResponse>) -> EventLoopPromise<Void> {
-    // A channel that has been closed has no handler any more, and only its own promise says so.
+    // A closed channel has no handler any more, so only the promise of the write reports the failure.
     let written = channel.eventLoop.makePromise(of: Void.self)
     written.futureResult.whenFailure { [address] _ in
       promise.fail(NodeFailure(address: address, reason: "the connection was lost"))
@@ -161,7 +162,7 @@ final class NodeConnection: Sendable {
   }
 }
 
-/// A request as it is sent.
+/// A request, encoded for sending.
 struct WireMessage: Sendable {
   fileprivate let bytes: ByteBuffer
 
@@ -173,15 +174,16 @@ struct WireMessage: Sendable {
   }
 }
 
-/// A node was not reached, or its answer did not come.
+/// A failure to reach a node, or to receive its answer.
 struct NodeFailure: Error, CustomStringConvertible {
   let address: NodeAddress
   let reason: String
-  /// Whether a request may have reached it.
+  /// Whether a request may have reached the node.
   var wasSent = true
-  /// Whether the call's own time is over, which says nothing of the node.
+  /// Whether the call's own deadline has passed, which says nothing about the node.
   var isLate = false
-  /// Whether it has gone silent while it ran the request: one that takes very long would silence the next node, too.
+  /// Whether the node went silent while it ran the request. A request that takes very long would silence the next node,
+  /// too.
   var isSilent = false
 
   var description: String { "\(address): \(reason)" }
@@ -192,7 +194,7 @@ extension TimeAmount {
 }
 
 extension Duration {
-  /// At most the 292 years that fit.
+  /// The duration in nanoseconds, at most the 292 years that fit.
   fileprivate var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -204,7 +206,7 @@ extension Duration {
 private struct WireCall: Sendable {
   enum Content: Sendable {
     case request(ByteBuffer, inParts: Bool)
-    /// What follows of the oldest request, which is read in parts.
+    /// A request for the next rows of the oldest request, which is read in parts.
     case nextPart
   }
 
@@ -223,7 +225,7 @@ private struct WireCall: Sendable {
         if deadline <= .now {
           end(NodeFailure(address: address, reason: WireCall.late, isLate: true), channel)
         } else if await isGivenUp(address) {
-          // It may have answered meanwhile, and the next call be under way.
+          // The node may have answered meanwhile, and the next call may be under way.
           guard !ended.withLock({ $0 }) else { return }
           let reason = "it has gone silent, and another node leads"
           end(NodeFailure(address: address, reason: reason, isSilent: true), channel)
@@ -240,7 +242,7 @@ private struct WireCall: Sendable {
   }
 }
 
-/// Divides what a node sends into responses, and gives each to the oldest call that waits.
+/// A channel handler that divides received bytes into responses, and gives each to the oldest waiting call.
 private final class WireHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = WireCall
@@ -251,7 +253,7 @@ private final class WireHandler: ChannelDuplexHandler {
     var timer: Scheduled<Void>
     var deadline: ContinuousClock.Instant
     let isInParts: Bool
-    /// The rows that have come of a result.
+    /// The rows of a result that have been received so far.
     var rows: [[DatabaseValue]] = []
   }
 
@@ -259,11 +261,11 @@ private final class WireHandler: ChannelDuplexHandler {
   private let isGivenUp: NodeConnection.SilenceCheck
   private var waiting = CircularBuffer<Waiting>()
   private var received = ByteBuffer()
-  /// Whether a part was handed over, and the next one is not asked for yet.
+  /// Whether a part was handed over, and the next part is not requested yet.
   private var isPaused = false
-  /// Whether the channel wanted to read meanwhile.
+  /// Whether the channel wanted to read during the pause.
   private var isReadDue = false
-  /// Why the connection was closed by this side.
+  /// The error for which this side closed the connection; nil if there is none.
   private var failure: (any Error)?
 
   init(address: NodeAddress, isGivenUp: @escaping NodeConnection.SilenceCheck) {
@@ -299,7 +301,7 @@ private final class WireHandler: ChannelDuplexHandler {
     }
   }
 
-  /// Hands over the next part, at once if it was received together with the last one.
+  /// Hands over the next part, at once if that part was received together with the previous one.
   private func resume(_ context: ChannelHandlerContext, _ call: WireCall, _ timer: Scheduled<Void>) {
     guard isPaused, !waiting.isEmpty else {
       timer.cancel()
@@ -315,7 +317,8 @@ private final class WireHandler: ChannelDuplexHandler {
     context.read()
   }
 
-  /// Leaves what is not asked for to the node: it sends no further part before the last one is on its way.
+  /// Defers reading during a pause. The node then keeps further parts: it sends none before the previous part is on its
+  /// way.
   func read(context: ChannelHandlerContext) {
     if isPaused { isReadDue = true } else { context.read() }
   }
@@ -325,7 +328,7 @@ private final class WireHandler: ChannelDuplexHandler {
     received.writeBuffer(&bytes)
     takeResponses(context)
     guard !waiting.isEmpty else { return }
-    // A node sends the next response when this one is acknowledged, which the kernel would put off for 40 ms.
+    // A node sends the next response when this one is acknowledged. The kernel would delay the acknowledgment by 40 ms.
     _ = context.channel.setOption(.tcpOption(.init(rawValue: TCP_QUICKACK)), value: 1)
   }
 
@@ -334,7 +337,7 @@ private final class WireHandler: ChannelDuplexHandler {
       while !isPaused, let response = try nextResponse() { take(response) }
       received.discardReadBytes()
     } catch {
-      // Nothing that follows can be understood.
+      // The bytes that follow can't be parsed either.
       failure = error
       context.close(promise: nil)
     }
@@ -343,11 +346,11 @@ private final class WireHandler: ChannelDuplexHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
   func channelInactive(context: ChannelHandlerContext) {
-    // What can't be understood was the answer to the first.
+    // The response that can't be parsed belongs to the first waiting call.
     var error = failure
     while let call = waiting.popFirst() {
       call.timer.cancel()
-      // The first whose time is over closes the connection, also for others of the same call.
+      // The first request past its deadline closes the connection, also for the other requests of the same call.
       let isLate = call.deadline <= .now
       call.promise.fail(error ?? (isLate ? NodeFailure(address: address, reason: WireCall.late, isLate: true) : lost))
       error = nil
@@ -371,7 +374,7 @@ private final class WireHandler: ChannelDuplexHandler {
     guard !waiting.isEmpty else { return }
     guard case .rows(let columns, let rows, let isLast) = response else { return end(with: response) }
     if waiting[waiting.startIndex].isInParts { return isLast ? end(with: response) : pause(with: response) }
-    // The subscript would copy all rows that have come, for each part.
+    // The subscript would copy all received rows, for each part.
     waiting.modify(waiting.startIndex) { $0.rows += rows }
     guard isLast, let call = waiting.first else { return }
     end(with: .rows(columns: columns, rows: call.rows, isLast: true))

@@ -7,9 +7,9 @@ import NIOCore
 /// A message is a header of eight bytes (the body's length in words of eight bytes, the type, the schema) and a body.
 /// Everything is little-endian and aligned to words.
 enum WireRequest: Sendable {
-  /// Which node leads.
+  /// Requests the current leader.
   case leader
-  /// Opens a database; a connection has one.
+  /// Opens a database. A connection has one database.
   case open(database: String)
   case prepare(sql: String)
   case finalize(statement: UInt32)
@@ -23,16 +23,16 @@ enum WireRequest: Sendable {
   case add(id: UInt64, address: String)
   case assign(id: UInt64, role: ClusterRole)
   case remove(id: UInt64)
-  /// The files of a database.
+  /// Requests the files of a database.
   case dump(database: String)
-  /// The nodes with their roles.
+  /// Requests the nodes with their roles.
   case nodes
   /// Hands leadership over.
   case transfer(id: UInt64)
-  /// The node's failure domain and weight.
+  /// Requests the node's failure domain and weight.
   case describe
 
-  /// The most values that a statement can have: their number is one byte.
+  /// The maximum number of values of a statement: the protocol counts them in one byte.
   static let maximumValues = 255
 
   private var type: UInt8 {
@@ -117,7 +117,7 @@ extension ByteBuffer {
     pad()
   }
 
-  /// Writes the values of a statement: their number, a byte each for their types, then themselves. Nothing if there are
+  /// Writes the values of a statement: the count, one type byte per value, then the values. Writes nothing if there are
   /// none.
   fileprivate mutating func writeValues(_ values: [DatabaseValue]) throws {
     guard !values.isEmpty else { return }

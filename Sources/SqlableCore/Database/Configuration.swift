@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// How a handle is opened. The defaults suit a service that runs for months.
+/// The settings with which a handle is opened. The defaults suit a service that runs for months.
 ///
 /// ```swift
 /// let db = try SqliteDatabase(filepath: path, configuration: .init(label: "main", busyTimeout: 10))
@@ -19,34 +19,35 @@ public struct Configuration: Sendable, Hashable {
   /// let bikes = try Bicycle.read().run(db)     // opens the file
   /// ```
   ///
-  /// What would be thrown for the file is then thrown by that use, and the next use tries again. An invalid
-  /// configuration throws at once. A relative path is that of the working directory when the handle is created.
+  /// Errors in opening the file are then thrown by that first use, and the next use retries. An invalid configuration
+  /// throws at once. A relative path is resolved against the working directory at the time when the handle is created.
   public var opensLazily: Bool
 
   /// Creates missing directories above the file. Default: true.
   public var createsDirectories: Bool
 
-  /// How long a statement waits for another connection's lock before it throws `.busy`, in seconds; finite, from 0 to
-  /// 2,147,483. Default: 5.
+  /// The time, in seconds, that a statement waits for another connection's lock before it throws `.busy`. Finite, from
+  /// 0 to 2,147,483. Default: 5.
   public var busyTimeout: Double
 
-  /// How commits reach the file. Default: `.wal`, where readers and the writer do not block each other.
+  /// The journal mode, by which commits reach the file. Default: `.wal`, where readers and the writer do not block each
+  /// other.
   public var journalMode: JournalMode
 
-  /// What survives a power failure. Default: `.normal`: the file is never corrupted, but the latest commits can be
-  /// lost. `.full` keeps every commit, at the price of one disk flush each. Neither loses anything if only the process
-  /// dies.
+  /// The durability of commits in a power failure. Default: `.normal`: the file is never corrupted, but the latest
+  /// commits can be lost. `.full` keeps every commit, at the price of one disk flush each. Neither loses anything if
+  /// only the process dies.
   public var synchronous: Synchronous
 
   /// Enforces foreign keys. Default: true. (SQLite's own default is false.)
   public var foreignKeys: Bool
 
   /// Fires delete triggers for rows that REPLACE deletes too, and lets a trigger fire itself. Default: false, as in
-  /// SQLite: a trigger that updates its own table, without a condition that ends it, would throw. REPLACE on a table
-  /// with a ``FullTextIndex`` needs true, and throws `.misuse` otherwise.
+  /// SQLite. With true, a trigger that updates its own table throws unless a condition ends the recursion. REPLACE on a
+  /// table with a ``FullTextIndex`` needs true, and throws `.misuse` otherwise.
   public var recursiveTriggers: Bool
 
-  /// Overwrites deleted data. Default: `.fast`, which does so only where it needs no extra I/O.
+  /// Overwrites deleted data. Default: `.fast`, which overwrites only where no extra I/O is needed.
   public var secureDelete: SecureDelete
 
   /// The memory limit for the compiled statements that a handle keeps, in bytes; the least recently used are evicted
@@ -56,7 +57,7 @@ public struct Configuration: Sendable, Hashable {
   /// The size of a handle's page cache, in KiB. Default: 8,192 (8 MiB).
   public var cacheSize: Int
 
-  /// The size of the write-ahead log, in pages, at which a commit runs a checkpoint; 0 never does. Default: 1,000.
+  /// The size of the WAL, in pages, at which a commit runs a checkpoint; 0 disables these checkpoints. Default: 1,000.
   public var walAutocheckpoint: Int
 
   /// The maximum size of the database, in pages; a statement that needs more throws `.full`. Default: nil, SQLite's own
@@ -64,9 +65,9 @@ public struct Configuration: Sendable, Hashable {
   public var maximumPageCount: Int?
 
   /// Uses SQLite's pre-update hook for `.observe` and `didUpdate`, if this SQLite has it. Default: true. With false the
-  /// update hook is used. It misses rows deleted by REPLACE and by an unfiltered DELETE, WITHOUT ROWID tables, keys
-  /// other than the rowid (observers of a single one are never notified), and the id that a row had before an update
-  /// changed it.
+  /// update hook is used. The update hook misses rows deleted by REPLACE and by an unfiltered DELETE, and WITHOUT ROWID
+  /// tables. Keys other than the rowid are missed too: observers of a single one are never notified. The update hook
+  /// also misses the id that a row had before an update changed it.
   public var usesPreupdateHook: Bool
 
   /// Lets views, triggers, checks, generated columns and indexes of the file use all functions and virtual tables of
@@ -88,40 +89,42 @@ public struct Configuration: Sendable, Hashable {
   /// try Bicycle.read().in(database: "archive").run(db)     // SELECT … FROM "archive"."bicycle"
   /// ```
   ///
-  /// Every connection attaches them: the handle, its children, and all of a pool's. A missing file is created, unless
-  /// the handle is read-only; a child throws `.cannotOpen` if one has gone. Journal mode, synchronous, secure deletion
-  /// and cache size hold for them too. Observers, live results and schema changes see the handle's own file only: a
-  /// handle on the other file creates its tables. In WAL mode a transaction that writes to several files is atomic for
-  /// every reader of each, but a power failure or killed process can leave it in some of them and not in others.
+  /// Every connection attaches these files: the handle, its children, and all connections of a pool. A missing file is
+  /// created, unless the handle is read-only; a child throws `.cannotOpen` if a file is gone. Journal mode,
+  /// synchronous, secure deletion and cache size apply to attached files too. Observers, live results and schema
+  /// changes see the handle's own file only: a handle on the other file creates its tables. In WAL mode a transaction
+  /// that writes to several files is atomic for every reader of each file. A power failure or killed process can leave
+  /// the transaction in some files and not in others.
   public var attached: [String: String]
 
   /// The extensions of SQLite that every connection loads, in this order. Default: none.
   public var extensions: [LoadableExtension]
 
-  /// The key of the file. Default: nil, for one that is not encrypted. It needs the package trait `SQLCipher`; without
-  /// it, opening a handle throws `.misuse`.
+  /// The key of the file. Default: nil, for a file that is not encrypted. A key needs the package trait `SQLCipher`;
+  /// without the trait, opening a handle throws `.misuse`.
   ///
   /// ```swift
   /// let db = try SqliteDatabase(filepath: path, configuration: .init(key: .passphrase("correct horse")))
   /// ```
   ///
-  /// A new file is encrypted with it. Another key than the file's, and a key for a file that is not encrypted, throw
-  /// `.wrongKey`. The log and the journal are encrypted, too; a database in memory is not. After
-  /// ``SqliteDatabase/rekey(to:file:line:)`` the family goes on with the new key, which this property does not show.
+  /// A new file is encrypted with this key. A key other than the file's, and a key for a file that is not encrypted,
+  /// throw `.wrongKey`. The WAL and the journal are encrypted, too; a database in memory is not. After
+  /// ``SqliteDatabase/rekey(to:file:line:)`` the family uses the new key, which this property does not show.
   public var key: EncryptionKey?
 
-  /// How the file is encrypted. Default: as SQLCipher 4 does it.
+  /// The encryption settings of the file. Default: those of SQLCipher 4.
   public var cipher: CipherSettings
 
-  /// The keys of attached files, by the names of ``attached``. Default: none. A file without one has the key of the
-  /// handle; ``EncryptionKey/unencrypted`` is for one that is not encrypted. All have the settings of SQLCipher 4.
+  /// The keys of attached files, by the names of ``attached``. Default: none. A file without an entry has the key of
+  /// the handle. ``EncryptionKey/unencrypted`` is for a file that is not encrypted. All attached files have the
+  /// settings of SQLCipher 4.
   public var attachedKeys: [String: EncryptionKey]
 
-  /// What runs on each connection when it has opened; see ``onOpen(_:order:_:)``.
+  /// The actions that run on each connection when it has opened; see ``onOpen(_:order:_:)``.
   var openActions: [OpenAction] = []
 
-  /// Reads the file as one that nothing changes: without locks, and without files beside it. A log beside it is not
-  /// read. Only together with `isReadOnly`.
+  /// Reads the file as immutable: without locks, and without files beside the database. An existing WAL is not read.
+  /// Only together with `isReadOnly`.
   package var isImmutable = false
 
   public init(
@@ -186,7 +189,7 @@ public struct Configuration: Sendable, Hashable {
 }
 
 extension Configuration {
-  /// The configuration with absolute paths: a relative one keeps its meaning if the working directory changes.
+  /// The configuration with absolute paths, which keep their meaning if the working directory changes.
   var withAbsolutePaths: Configuration {
     var configuration = self
     configuration.attached = attached.mapValues { path in

@@ -11,15 +11,15 @@ import Glibc
 /// try files.move(to: "/srv/bikes.sqlite")
 /// ```
 ///
-/// A value that opens nothing until it is used. A symbolic link at the path stands for the file that it leads to. In
-/// the process that has the database open, ask for paths and size only.
+/// Creating the value opens nothing. A symbolic link at the path stands for its target. In the process that has the
+/// database open, ask for paths and size only.
 public struct DatabaseFiles: Sendable, Hashable {
   /// The path of the database file.
   public let filepath: String
   private let key: EncryptionKey?
   private let cipher: CipherSettings
 
-  /// The files of the database at a path; moving and copying an encrypted one needs its key.
+  /// Creates the value for the database at a path. Moving and copying an encrypted database needs its key.
   public init(of filepath: String, key: EncryptionKey? = nil, cipher: CipherSettings = CipherSettings()) {
     (self.filepath, self.key, self.cipher) = (filepath, key, cipher)
   }
@@ -29,32 +29,33 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   public func hash(into hasher: inout Hasher) { hasher.combine(filepath) }
 
-  /// What SQLite and pools keep beside the file: the write-ahead log, its shared memory, the rollback journal and the
-  /// lock file of pools.
+  /// The suffixes of the files that SQLite and pools keep beside the database file: the WAL, its shared memory, the
+  /// rollback journal and the lock file of pools.
   static let endings = ["-wal", "-shm", "-journal", "-gate"]
 
-  /// The paths of the files that are there, the database file first.
+  /// The paths of the existing files, the database file first.
   public var paths: [String] {
     let place = place
     return ([""] + DatabaseFiles.endings).map { place + $0 }.filter { FileManager.default.fileExists(atPath: $0) }
   }
 
-  /// Where the file is: SQLite has the log beside the file that a symbolic link leads to.
+  /// The path of the database file; the target if the path is a symbolic link, because SQLite keeps the WAL beside the
+  /// target.
   private var place: String {
     guard FileIdentity.linkInfo(filepath)?.isLink == true else { return filepath }
     return FileIdentity.resolved(filepath) ?? filepath
   }
 
-  /// The size of all of them in bytes. Files grow by what is committed until a checkpoint has copied the log.
+  /// The total size of the files, in bytes. The files grow with commits until a checkpoint has copied the WAL.
   public var size: Int { paths.reduce(0) { $0 + Location.size(ofFileAt: $1) } }
 
   /// Deletes the files. Missing ones are not an error.
   ///
-  /// Close the handles first: one that is still open would write to a deleted file, and throws `.io` instead. With
-  /// `overwriting` the contents are overwritten with zeros and flushed before: against reading the disk, as far as the
-  /// file system and the device write in place, which copy-on-write file systems and SSDs do not. A symbolic link is
-  /// deleted with the files that it leads to. Throws `.misuse` for a directory, which stays, and `.io` for a file that
-  /// can't be deleted.
+  /// Close the handles first: a handle that is still open would write to a deleted file, and throws `.io` instead. With
+  /// `overwriting` the contents are overwritten with zeros and flushed before the deletion. This protects against
+  /// reading the disk as far as the file system and the device write in place. Copy-on-write file systems and SSDs do
+  /// not write in place. A symbolic link is deleted together with the files of its target. Throws `.misuse` for a
+  /// directory, which stays, and `.io` for a file that can't be deleted.
   public func remove(overwriting: Bool = false) throws {
     try check(filepath)
     let place = place
@@ -72,37 +73,40 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   /// Moves the database to another path of the same file system, in one step that a crash does not tear.
   ///
-  /// It first copies the write-ahead log into the file, which must be nowhere open: another connection, in this process
-  /// or another, makes it throw `.busy`. A process that opens the database just then may still open the old path. It
-  /// leaves the file outside of WAL mode, which the next handle turns on again.
+  /// The move first copies the WAL into the database file, which must not be open anywhere. Another connection, in this
+  /// process or another, causes `.busy`. A process that opens the database at that moment may still open the old path.
+  /// The moved file is not in WAL mode; the next handle turns WAL mode on again.
   ///
-  /// A symbolic link is deleted, and the file that it leads to is moved.
+  /// A symbolic link is deleted, and its target is moved.
   ///
-  /// Throws `.misuse` if there is a file at the new path already, which stays, `.cannotOpen` if there is no database,
-  /// and `.io` if the path is on another file system or can't be written to. The files are then where they were.
+  /// Throws `.misuse` if there is a file at the new path already, which stays, and `.cannotOpen` if there is no
+  /// database. Throws `.io` if the path is on another file system or can't be written to. The files are then where they
+  /// were.
   public func move(to path: String) throws {
     try checkTarget(path)
     try settle()
     let place = place
-    // Unlike rename, this replaces nothing that came into being meanwhile.
+    // Unlike rename, this call does not replace a file that was created at the new path meanwhile.
     guard sqlable_rename_to_new(place, path) == 0 else {
       let reason = String(cString: strerror(errno))
       throw SqlError(.io, message: "can't move the database file to \(path): \(reason)")
     }
-    // Empty files of the old place; a failure leaves nothing that a new database there could take for its own.
+    // Removes empty files at the old place. If this fails, nothing is left that a new database there could mistake for
+    // its own.
     try? DatabaseFiles(of: place).remove()
     if place != filepath { unlink(filepath) }
     for directory in Set([filepath, place, path].map(DatabaseFiles.directory)) { try? syncDirectory(directory) }
   }
 
-  /// Copies the database into a new file, which has its name once it is complete and synced.
+  /// Copies the database into a new file, which gets its name once the copy is complete and synced.
   ///
-  /// It first copies the write-ahead log into the file, which must be nowhere open, as for ``move(to:)``: inside
-  /// `withClosed` of its handles or pool. A database that is in use is copied by
+  /// The copy first moves the contents of the WAL into the database file, which must not be open anywhere, as for
+  /// ``move(to:)``. Call this inside `withClosed` of the handles or the pool. A database that is in use is copied by
   /// ``SqliteDatabase/backup(to:_:)-(String,_)``. A crash leaves at most a file whose name ends in `.sqlable-copy`.
   ///
-  /// Throws `.misuse` if there is a file at the path already, which stays, `.cannotOpen` if there is no database, and
-  /// `.busy` if another copy to the path is being made, `.full` and others of the file system.
+  /// Throws `.misuse` if there is a file at the path already, which stays, and `.cannotOpen` if there is no database.
+  /// Throws `.busy` if the database is open or another copy to the path is being made. Also throws `.full` and other
+  /// errors of the file system.
   public func copy(to path: String) throws {
     try checkTarget(path)
     try settle()
@@ -115,7 +119,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     defer { close(target) }
     try takePartial(partial, target, from: source)
     var isNamed = false
-    // Under its new name it is no partial one, and another copy may have begun one.
+    // After the rename, the partial name may belong to another copy.
     defer { if !isNamed { unlink(partial) } }
     var (bytes, offset) = ([UInt8](repeating: 0, count: 1 << 20), 0)
     while true {
@@ -136,7 +140,8 @@ public struct DatabaseFiles: Sendable, Hashable {
     try syncDirectory(DatabaseFiles.directory(of: path))
   }
 
-  /// Empties the file that becomes a copy, unless it is another's: of another copy, or a database with that name.
+  /// Truncates the partial file. Throws `.busy` if another copy uses the file, and `.misuse` if the name belongs to
+  /// another file.
   private func takePartial(_ partial: String, _ target: Int32, from source: Int32) throws {
     guard flock(target, LOCK_EX | LOCK_NB) == 0 else {
       throw SqlError(.busy, message: "another copy is being made, as \(partial)")
@@ -146,14 +151,14 @@ public struct DatabaseFiles: Sendable, Hashable {
     guard FileIdentity(info) != FileIdentity(other), info.isRegular, info.st_nlink <= 1 else {
       throw SqlError.misuse("the temporary name of the copy belongs to another file: \(partial)")
     }
-    // The other copy may have been done just now: then it is complete, under its name.
+    // Another copy may have ended a moment ago: then this file is complete, and has its final name.
     guard FileIdentity.linkInfo(partial).map({ FileIdentity($0) }) == FileIdentity(info) else {
       throw SqlError(.busy, message: "another copy was being made, as \(partial)")
     }
     guard ftruncate(target, 0) == 0 else { throw SqlError.system("write to", partial, errno) }
   }
 
-  /// Throws unless there is a database, and nothing at a path where it is to be.
+  /// Throws unless the database exists and the target path is free; a gate file of pools may be there.
   private func checkTarget(_ path: String) throws {
     try check(filepath)
     try check(path)
@@ -165,8 +170,8 @@ public struct DatabaseFiles: Sendable, Hashable {
     }
   }
 
-  /// Copies the log into the file and deletes it. Leaving WAL mode needs the file for itself, so it throws `.busy` if
-  /// another connection has it open.
+  /// Copies the WAL into the database file, and deletes the WAL. Leaving WAL mode needs exclusive access, so this
+  /// throws `.busy` if another connection has the file open.
   private func settle() throws {
     let configuration = Configuration(
       createsDirectories: false, busyTimeout: 0, journalMode: .delete, key: key, cipher: cipher)
@@ -208,17 +213,18 @@ public struct DatabaseFiles: Sendable, Hashable {
 }
 
 extension SqliteDatabase {
-  /// Deletes the database at a path: the file itself, its write-ahead log (`-wal`), shared memory (`-shm`), rollback
-  /// journal (`-journal`), and the lock file of pools (`-gate`).
+  /// Deletes the database at a path: the file itself, its WAL (`-wal`), shared memory (`-shm`), rollback journal
+  /// (`-journal`), and the lock file of pools (`-gate`).
   ///
-  /// Missing files are not an error. Throws `.misuse` for a directory, which stays. Close the handles first: one that
-  /// is still open would write to a deleted file, and throws `.io` instead.
+  /// Missing files are not an error. Throws `.misuse` for a directory, which stays. Close the handles first: a handle
+  /// that is still open would write to a deleted file, and throws `.io` instead.
   public static func deleteDatabase(at filepath: String) throws { try DatabaseFiles(of: filepath).remove() }
 
-  /// The files of the database; those of no file if it is in memory.
+  /// The files of the database; no files for a database in memory.
   public var files: DatabaseFiles { files(at: filepath) }
 
-  /// Opens the database at a file URL; see ``init(filepath:configuration:)``. Throws `.misuse` for another URL.
+  /// Opens the database at a file URL; see ``init(filepath:configuration:)``. Throws `.misuse` for a URL that is not a
+  /// file URL.
   public convenience init(url: URL, configuration: Configuration = Configuration()) throws {
     try self.init(filepath: url.databasePath, configuration: configuration)
   }
@@ -229,9 +235,10 @@ extension SqliteDatabase {
   /// if SqliteDatabase.canOpen(at: path) { … }
   /// ```
   ///
-  /// True for a file that is a database, and for a path where one can be created, unless it is to be read only. False
-  /// for a file of another format or that can't be read, or written where the configuration demands it. It is
-  /// true of this moment only. A damaged database may still open.
+  /// True for a database file. Also true for a path where a database can be created, unless the configuration is
+  /// read-only. False for a file of another format, and for a file that can't be read. Also false for a file that can't
+  /// be written to, unless the configuration is read-only. The result holds for this moment only. A damaged database
+  /// may still open.
   public static func canOpen(at filepath: String, configuration: Configuration = Configuration()) -> Bool {
     guard !filepath.isEmpty, !filepath.utf8.contains(0), (try? configuration.validate()) != nil else { return false }
     var info = stat()
@@ -247,7 +254,7 @@ extension SqliteDatabase {
     return (try? db.query("SELECT count(*) FROM sqlite_schema", as: Int.self)) != nil
   }
 
-  /// Whether a file could be created at a path where none is.
+  /// Whether a file could be created at a path that has no file yet.
   private static func canCreate(_ filepath: String, _ configuration: Configuration) -> Bool {
     guard !configuration.isReadOnly else { return false }
     var directory = filepath
@@ -262,7 +269,7 @@ extension SqliteDatabase {
 }
 
 extension URL {
-  /// The path of a database file. Throws `.misuse` for a URL that is not one of a file.
+  /// The path of a database file. Throws `.misuse` for a URL that is not a file URL.
   package var databasePath: String {
     get throws {
       guard isFileURL else { throw SqlError.misuse("the URL of a database must be one of a file") }

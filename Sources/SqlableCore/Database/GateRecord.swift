@@ -1,17 +1,17 @@
 import Glibc
 
-/// What the pool that has had its turn to write for long says of itself in the gate file, for other processes.
+/// A record in the gate file, by which a pool that has been writing for long identifies itself to other processes.
 package struct GateRecord {
   static let maximumLength = 2_048
 
   let process: Int
   let label: String?
   let callSite: String
-  /// By the clock of the machine that goes on while it sleeps, in nanoseconds.
+  /// The start of the write, in nanoseconds of CLOCK_BOOTTIME, which continues while the machine sleeps.
   let since: Int64
   let sql: String?
 
-  /// The path of the gate file of the database at a path.
+  /// Returns the path of the gate file for a database path.
   package static func path(besideFileAt path: String) -> String { path + "-gate" }
 
   package init(label: String?, callSite: String, age: Duration, sql: String?) {
@@ -24,7 +24,7 @@ package struct GateRecord {
   init?(besideFileAt path: String) {
     guard let text = KernelLocks.text(ofFileAt: GateRecord.path(besideFileAt: path), upTo: GateRecord.maximumLength)
     else { return nil }
-    // Other users who may write to the database may write anything here, and it goes into errors and logs.
+    // Other users with write access to the database may write anything here, and the text goes into errors and logs.
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { GateRecord.line(String($0)) }
     guard lines.count >= 6, lines[0] == GateRecord.title, let process = Int(lines[1]), let since = Int64(lines[2])
     else { return nil }
@@ -41,22 +41,22 @@ package struct GateRecord {
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// The text of the file, which is a line for each part.
+  /// The text of the gate file, one line for each field.
   package var bytes: [UInt8] {
     let texts = [GateRecord.title, "\(process)", "\(since)", label ?? "", callSite, sql ?? ""]
     return Array(texts.map { GateRecord.line($0) + "\n" }.joined().utf8)
   }
 
-  /// A text on one line, without control characters.
+  /// Returns a text as one line, without control characters.
   private static func line(_ text: String) -> String {
     String(decoding: text.utf8.map { $0 < 32 || $0 == 127 ? 32 : $0 }.prefix(maximumLength / 4), as: UTF8.self)
   }
 
-  /// The holder of the lock; nil if that is another process than the one that wrote this, or a later one that has got
-  /// the number of one that was killed.
+  /// Returns the holder of the lock. Nil if `process` did not write this record, or is a later process that has got the
+  /// id of a killed one.
   func holder(in process: Int) -> WriteLockHolder? {
     guard self.process == process, ProcessStart.time(of: process).map({ $0 <= since }) ?? true else { return nil }
-    // The file may say anything, and the kernel does not know each process of another container.
+    // The file may say anything, and the kernel does not know every process of another container.
     let age = max(0, GateRecord.now - max(0, since))
     return WriteLockHolder(
       process: process, label: label, handle: nil, callSite: callSite, age: .nanoseconds(age), sql: sql)

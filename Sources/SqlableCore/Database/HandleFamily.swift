@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// The handles that were created from one another, the key of their file, and the call that closes it.
+/// The handles that were created from one another, with the key of their file and the call that closes the file.
 package final class HandleFamily: Sendable {
   private struct Member: Sendable {
     weak var handle: SqliteDatabase?
@@ -20,10 +20,10 @@ package final class HandleFamily: Sendable {
 
   private struct State: Sendable {
     var members: [Member] = []
-    /// How many members there may be before those that are gone are removed.
+    /// The number of members at which released members are removed from the list.
     var limit = 16
     var closing: Closing?
-    /// Nil until it is needed, or SQLite has resolved it.
+    /// The path of the file; nil until the path is needed or SQLite has resolved it.
     var path: String?
     var key: EncryptionKey?
   }
@@ -51,7 +51,7 @@ package final class HandleFamily: Sendable {
     }
   }
 
-  /// The path of the file, as SQLite resolved it when it was opened first; empty in memory.
+  /// The path of the file, as SQLite resolved it at the first opening; empty in memory.
   package var path: String {
     state.withLock { state in
       let path = state.path ?? location.absolutePath
@@ -60,10 +60,10 @@ package final class HandleFamily: Sendable {
     }
   }
 
-  /// The key that the file has now, which the configuration of a handle may not name.
+  /// The current key of the file, which the configuration of a handle may not name; nil for a file without a key.
   package var key: EncryptionKey? { state.withLock { $0.key } }
 
-  /// A configuration with the key that the file has now. Attached files keep theirs.
+  /// Returns the configuration with the current key of the file. Attached files keep their keys.
   func withKey(_ configuration: Configuration) -> Configuration {
     let key = key
     guard key != configuration.key else { return configuration }
@@ -75,7 +75,7 @@ package final class HandleFamily: Sendable {
     return new
   }
 
-  /// To be called when the file got another key, with all members closed.
+  /// Records a new key of the file. Call with all members closed.
   func keyDidChange(to key: EncryptionKey) { state.withLock { $0.key = key } }
 
   func add(_ handle: SqliteDatabase) {
@@ -88,14 +88,14 @@ package final class HandleFamily: Sendable {
     }
   }
 
-  /// To be called when a member has opened a connection.
+  /// Counts a new connection of a member. The first connection also sets the path that SQLite resolved.
   func didOpen(_ connection: Connection) {
     guard connections.add(1, ordering: .relaxed).oldValue == 0 else { return }
     let path = connection.absolutePath
     if !path.isEmpty { state.withLock { $0.path = path } }
   }
 
-  /// To be called when a member closes its connection.
+  /// Counts the closing of a member's connection.
   func didClose() { connections.subtract(1, ordering: .relaxed) }
 
   private var members: [SqliteDatabase] { state.withLock { $0.members.compactMap(\.handle) } }
@@ -115,10 +115,11 @@ package final class HandleFamily: Sendable {
 
   // MARK: Closing the file
 
-  /// Whether this thread has closed the file, and is inside the closure that has it.
+  /// Whether this thread has closed the file, and is still inside the closure that has the file for itself.
   var isClosedHere: Bool { state.withLock { $0.closing?.thread == pthread_self() } }
 
-  /// Reserves the closing for one call at a time; waits for another call until `end`.
+  /// Reserves the closing of the file for one call at a time; waits for another call until `end`. Throws `.busy` at
+  /// `end`, and `.misuse` if this thread has already closed the file.
   package func begin(_ closing: Closing, until end: ContinuousClock.Instant) throws {
     while true {
       let other = state.withLock { state in
@@ -140,20 +141,20 @@ package final class HandleFamily: Sendable {
 
   package func endClosing() { state.withLock { $0.closing = nil } }
 
-  /// How long the locks of other handles are kept while one handle is in use.
+  /// The time for which the locks of other handles are held while one handle is in use.
   private static let patience = Duration.milliseconds(100)
 
   /// Takes the locks of all members, outside of every run and transaction; the caller releases them.
   ///
-  /// A thread that runs a statement may wait for another handle of the family, whose lock this one has. So if a handle
-  /// is in use for longer than `patience`, all locks are released, and that one's is taken first.
+  /// A thread that runs a statement may wait for another handle of the family, whose lock this call holds. So if a
+  /// handle is in use for longer than `patience`, all locks are released, and that handle's lock is taken first.
   func lockAll(for caller: SqliteDatabase, until end: ContinuousClock.Instant) throws -> [SqliteDatabase] {
     var first: SqliteDatabase?
     var held: [SqliteDatabase] = []
     var isDone = false
     defer { if !isDone { for handle in held { handle.lock.unlock() } } }
     while true {
-      // A child that another thread was just creating is a member by the time that its parent's lock is taken.
+      // A child that another thread is creating becomes a member before its parent's lock is free.
       var rest = members.filter { handle in !held.contains { $0 === handle } }
       if held.isEmpty, let place = rest.firstIndex(where: { $0 === first }) { rest.swapAt(0, place) }
       guard !rest.isEmpty else {

@@ -5,7 +5,7 @@ import Glibc
 @usableFromInline
 final class HandleLock {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  /// How often the owning thread has locked it; accessed only while locked.
+  /// The number of nested locks of the owning thread; accessed only while locked.
   @exclusivity(unchecked) private(set) var depth = 0
 
   init() {
@@ -27,17 +27,17 @@ final class HandleLock {
     depth += 1
   }
 
-  /// Takes the lock if no other thread has it; returns whether it did.
+  /// Takes the lock if no other thread holds it; returns whether this succeeded.
   func tryLock() -> Bool {
     guard pthread_mutex_trylock(mutex) == 0 else { return false }
     depth += 1
     return true
   }
 
-  /// Takes the lock, or gives up at `end`; returns whether it has it.
+  /// Waits for the lock until `end`; returns whether this thread holds the lock.
   func lock(until end: ContinuousClock.Instant) -> Bool {
     while true {
-      // In pieces: the system measures them by its clock, which may be set back.
+      // Wait in short steps: the system measures the time by the realtime clock, which may be set back.
       var time = timespec()
       clock_gettime(CLOCK_REALTIME, &time)
       let left = min(max(ContinuousClock.now.duration(to: end), .zero), .milliseconds(100)) / .nanoseconds(1)
@@ -52,7 +52,7 @@ final class HandleLock {
     }
   }
 
-  /// The system's number of the thread that has it, for an error; 0 if none has it any more.
+  /// The system's id of the thread that holds the lock, for an error; 0 if no thread holds the lock any more.
   var holder: Int32 { mutex.pointee.__data.__owner }
 
   @usableFromInline

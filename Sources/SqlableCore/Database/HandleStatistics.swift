@@ -1,5 +1,5 @@
 extension SqliteDatabase {
-  /// What a handle has done since it opened its connection, and the memory that it uses.
+  /// The counters of a handle since it opened its connection, and the memory that the handle uses.
   ///
   /// ```swift
   /// let statistics = try db.statistics
@@ -8,18 +8,18 @@ extension SqliteDatabase {
   public struct Statistics: Sendable, Hashable {
     /// The use of the statement cache.
     public let statementCache: StatementCacheUse
-    /// The number of transactions that were committed, those that the library made for single writes included; a write
-    /// outside of every transaction is none.
+    /// The number of committed transactions, including those that the library made for single writes. A write outside
+    /// of every transaction does not count.
     public let committed: Int
     /// The number of transactions that were rolled back.
     public let rolledBack: Int
     /// The number of rows inserted, updated and deleted, also those of transactions that were rolled back.
     public let rowsChanged: Int
-    /// How often a page was in the page cache.
+    /// The number of times that a page was in the page cache.
     public let pageHits: Int
-    /// How often a page had to be read.
+    /// The number of times that a page had to be read.
     public let pageMisses: Int
-    /// The number of pages written to the log or the file.
+    /// The number of pages written to the WAL or the file.
     public let pageWrites: Int
     /// The bytes of the page cache.
     public let pageCacheBytes: Int
@@ -28,15 +28,15 @@ extension SqliteDatabase {
     /// The bytes of all compiled statements, those of cursors and prepared statements included.
     public let statementBytes: Int
 
-    /// The number of statements run through the cache: all but transaction control, `execute` and prepared ones.
+    /// The number of statements run through the cache: all but transaction control, `execute` and prepared statements.
     public var statements: Int { statementCache.hits + statementCache.misses }
-    /// The share of pages, 0 to 1, that were in the page cache; 0 before the first.
+    /// The share of page requests, 0 to 1, that the page cache answered; 0 before the first request.
     public var pageHitRate: Double { pageHits + pageMisses == 0 ? 0 : Double(pageHits) / Double(pageHits + pageMisses) }
     /// The memory of the connection, in bytes.
     public var bytes: Int { pageCacheBytes + schemaBytes + statementBytes }
   }
 
-  /// What the handle has done, and the memory that it uses. SQLite counts all of it anyway.
+  /// The counters of the handle, and the memory that the handle uses. The counts are kept in any case.
   ///
   /// Covers this handle alone, not its children; a pool has ``SqlitePool/statistics``. Waits while another thread uses
   /// the handle. Throws `.closed`.

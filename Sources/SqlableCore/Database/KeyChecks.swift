@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 
 extension Configuration {
-  /// Throws `.misuse` for keys that can't be used, or that no file has.
+  /// Throws `.misuse` for keys that can't be used, and for keys without an attached file.
   func validateKeys() throws {
     try cipher.validate()
     if let name = attachedKeys.keys.sorted().first(where: { attached[$0] == nil }) {
@@ -32,10 +32,10 @@ extension Configuration {
 }
 
 extension SqliteDatabase {
-  /// How the file is encrypted; nil if it is not.
+  /// The encryption of the file; nil if the file is not encrypted, or in memory.
   package var cipher: Cipher? { isInMemory ? nil : Cipher(family.key, configuration.cipher) }
 
-  /// The files of the database at a path, with its key.
+  /// Returns the files of the database at a path, with the key and cipher settings of this handle.
   func files(at path: String) -> DatabaseFiles {
     DatabaseFiles(of: path, key: family.key, cipher: configuration.cipher)
   }

@@ -2,10 +2,10 @@ import CSqlableSQLite
 import FoundationEssentials
 import Glibc
 
-/// Where a database is, and how to open a connection to it.
+/// The location of a database, on disk or in memory, from which connections are opened.
 package enum Location: Sendable {
   case file(String)
-  /// In memory: ``MemoryFileSystem`` keeps it under this name while a connection is open.
+  /// A database in memory, which ``MemoryFileSystem`` keeps under this name while a connection is open.
   case memory(name: String)
 
   static func newMemory() -> Location { .memory(name: MemoryFileSystem.newDatabaseName()) }
@@ -17,7 +17,7 @@ package enum Location: Sendable {
     }
   }
 
-  /// The path as it is found from the present working directory, without symbolic links; empty in memory.
+  /// The absolute path, resolved from the current working directory, without symbolic links; empty in memory.
   var absolutePath: String {
     guard case .file(let path) = self else { return "" }
     return Location.absolutePath(path, links: 0)
@@ -42,8 +42,8 @@ package enum Location: Sendable {
   /// Opens the database.
   ///
   /// - Parameters:
-  ///   - path: The path of the file, if that is not the location's own.
-  ///   - creates: Whether it may create files.
+  ///   - path: The path of the file; nil for the location's own.
+  ///   - creates: Whether opening may create files.
   func open(_ configuration: Configuration, at path: String?, creates: Bool) throws -> Connection {
     let connection: Connection
     switch self {
@@ -77,7 +77,8 @@ package enum Location: Sendable {
     try open(configuration, at: nil, creates: true)
   }
 
-  /// Opens another connection to the database of `parent`. Throws `.io` if its file is no longer the one at its path.
+  /// Opens another connection to the database of `parent`. Throws `.io` if the file of `parent` is no longer at its
+  /// path.
   func openChild(of parent: Connection, _ configuration: Configuration) throws -> Connection {
     guard case .file = self else {
       guard Library.sharesMemory else {
@@ -85,10 +86,9 @@ package enum Location: Sendable {
       }
       return try open(configuration)
     }
-    // Checked again once the child is open: another file may take the path in between.
+    // Checked again once the child is open: another file may take the path meanwhile.
     try Location.check(parent)
-    // By the path that SQLite resolved, since the working directory may have changed; and without the right to create
-    // the file.
+    // Uses the path that SQLite resolved, because the working directory may have changed. Must not create the file.
     let connection = try Location.connect(to: parent.absolutePath, SQLITE_OPEN_READWRITE, configuration)
     try Location.check(connection)
     try Location.check(parent)
@@ -96,7 +96,7 @@ package enum Location: Sendable {
     return connection
   }
 
-  /// Opens a file, with these flags unless it is only read.
+  /// Opens a file with these flags, or read-only if the configuration says so.
   private static func connect(to path: String, _ flags: Int32, _ configuration: Configuration) throws -> Connection {
     let isImmutable = configuration.isReadOnly && configuration.isImmutable
     return try Connection(
@@ -107,7 +107,7 @@ package enum Location: Sendable {
       cipher: Cipher(configuration.key, configuration.cipher))
   }
 
-  /// The URI that tells SQLite that a file does not change.
+  /// Returns the URI with which SQLite treats a file as immutable.
   private static func immutable(_ path: String) -> String {
     let isPlain = { (byte: UInt8) in
       switch byte {
@@ -164,11 +164,11 @@ package enum Location: Sendable {
 }
 
 extension Connection {
-  /// Makes the connection what the configuration says.
+  /// Applies the configuration: settings, extensions and attached files.
   fileprivate func prepare(_ configuration: Configuration, isInMemory: Bool) throws {
     try apply(configuration, isInMemory: isInMemory)
     isKeyProven = true
-    // Before the other files, which may need them.
+    // Extensions come before attached files, which may need them.
     for item in configuration.extensions { try load(item) }
     try attach(configuration)
   }
@@ -229,8 +229,8 @@ extension Connection {
     }
   }
 
-  /// Throws `.misuse` if the file of the database that was attached last is that of another one of the connection: a
-  /// transaction that writes to one of them would wait for the lock of the other. Then it is detached.
+  /// Throws `.misuse` if the last attached file is also the file of another database of this connection. A transaction
+  /// that writes to one of the two would wait for the lock of the other. The last one is detached before the error.
   func checkLastAttached() throws {
     var files: [(name: String, file: FileIdentity?)] = try rows("PRAGMA database_list").map {
       ($0[1], $0[2].isEmpty ? nil : FileIdentity($0[2]))
@@ -242,10 +242,10 @@ extension Connection {
       "its file is that of the database \(other.name), and a file can't be attached to itself; leave it out")
   }
 
-  /// Sets the journal mode and returns the resulting one.
+  /// Sets the journal mode, and returns the resulting mode.
   ///
-  /// Changing it takes exclusive access to the file. SQLite does not wait for that as it waits for a lock, so
-  /// connections that open a new file at the same time would find it busy.
+  /// A change of mode needs exclusive access to the file. SQLite does not wait for this access as for a lock. So
+  /// connections that open a new file at the same time would fail with `.busy` without the retries.
   private func setJournalMode(_ name: String, _ configuration: Configuration) throws -> String? {
     let end = ContinuousClock.now + .seconds(configuration.busyTimeout)
     var pause: UInt32 = 500

@@ -2,15 +2,15 @@ import CSqlableSQLite
 import Dispatch
 import Glibc
 
-/// When the system is short of memory.
+/// The threshold at which the system counts as short of memory.
 public struct MemoryPressure: Sendable, Hashable {
-  /// How long tasks must wait for memory within the window. Default: 150 milliseconds.
+  /// The time that tasks must wait for memory within the window. Default: 150 milliseconds.
   public var stall: Duration
-  /// From half a second to ten seconds. Default: 1 second. A kernel that refuses a window to an unprivileged process
-  /// takes one of whole multiples of two seconds.
+  /// The period in which waits are added up, from half a second to ten seconds. Default: 1 second. A kernel that
+  /// refuses such a window to an unprivileged process accepts whole multiples of two seconds.
   public var window: Duration
-  /// The kernel's file. Default: `/proc/pressure/memory`, which is about the whole machine; the `memory.pressure` of a
-  /// control group is about that one.
+  /// The kernel's file. Default: `/proc/pressure/memory`, for the whole machine. The `memory.pressure` of a control
+  /// group is for that group.
   public var path: String
 
   public init(
@@ -26,7 +26,7 @@ public struct MemoryPressure: Sendable, Hashable {
 
 extension SqliteDatabase {
   /// Frees memory of the whole process, as ``releaseMemory()-swift.type.method`` does, whenever the system is short of
-  /// it, until the watch is ended or released.
+  /// memory, until the watch is ended or released.
   ///
   /// ```swift
   /// let watch = try SqliteDatabase.releaseMemoryUnderPressure { log("memory was released") }
@@ -34,9 +34,9 @@ extension SqliteDatabase {
   /// watch.end()
   /// ```
   ///
-  /// The kernel reports that tasks wait for memory (pressure stall information), at most once a window. Where it does
-  /// not accept a trigger, the totals of its file are read once a window. `didRelease` is called after each release, on
-  /// a thread of the watch. Throws `.cannotOpen` where the kernel has no such file, as before Linux 4.20, and
+  /// The kernel reports that tasks wait for memory (pressure stall information), at most once a window. If the kernel
+  /// does not accept a trigger, the totals of its file are read once a window. `didRelease` is called after each
+  /// release, on a thread of the watch. Throws `.cannotOpen` if the kernel has no such file, as before Linux 4.20, and
   /// `.misuse` for invalid durations.
   public static func releaseMemoryUnderPressure(
     _ pressure: MemoryPressure = MemoryPressure(), _ didRelease: @escaping @Sendable () -> Void = {}
@@ -59,23 +59,23 @@ public final class MemoryPressureWatch: Sendable {
 
   deinit { end() }
 
-  /// Ends the watch; ending again does nothing. A release that is going on is not waited for.
+  /// Ends the watch; ending again does nothing. Does not wait for a release that is under way.
   public func end() { watcher.end() }
 }
 
-/// Waits for memory pressure on a thread of its own.
+/// A loop that waits for memory pressure on a separate thread.
 ///
-/// Sound as `Sendable`: everything is immutable but `total`, which only `run()` uses. The descriptors are closed once
-/// nothing refers to it, so after `run()` has returned.
+/// Sound as `Sendable`: everything is immutable or locked but `total`, which only `run()` uses. `deinit` closes the
+/// descriptors, so after `run()` has returned.
 private final class PressureWatcher: @unchecked Sendable {
   private let pressure: MemoryPressure
   private let body: @Sendable () -> Void
-  /// The kernel's file, with a trigger; nil if it is read once a window.
+  /// The descriptor of the kernel's file, with a trigger; nil if the file is read once a window.
   private let trigger: Int32?
   /// Two connected sockets: shutting one down wakes the thread that waits for the other.
   private let ending: Int32
   private let closing: Guarded<Int32?>
-  /// How long tasks have waited for memory, in microseconds, when it was last read.
+  /// The time that tasks had waited for memory at the last reading, in microseconds.
   private var total: Int
 
   init(_ pressure: MemoryPressure, _ body: @escaping @Sendable () -> Void) throws {
@@ -126,15 +126,15 @@ private final class PressureWatcher: @unchecked Sendable {
     }
   }
 
-  /// Whether tasks have waited for long since the last call.
+  /// Whether tasks have waited for memory for at least `stall` since the last call.
   private func isPressed() -> Bool {
     guard let now = PressureWatcher.total(pressure.path) else { return false }
     defer { total = now }
     return now - total >= Int(pressure.stall / .microseconds(1))
   }
 
-  /// How long some tasks have waited for memory, in microseconds: the file's first line is
-  /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`.
+  /// Returns the time that some tasks have waited for memory, in microseconds; nil if the file can't be read. The
+  /// file's first line is `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`.
   private static func total(_ path: String) -> Int? {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
@@ -147,12 +147,12 @@ private final class PressureWatcher: @unchecked Sendable {
     return words?.last { $0.hasPrefix("total=") }.flatMap { Int($0.dropFirst(6)) }
   }
 
-  /// The file with a trigger; nil if the kernel refuses that, or the file is not the kernel's.
+  /// Returns the file with a trigger. Nil if the kernel refuses the trigger, or the file is not the kernel's.
   private static func trigger(_ pressure: MemoryPressure) -> Int32? {
     let file = open(pressure.path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else { return nil }
     let text = "some \(Int(pressure.stall / .microseconds(1))) \(Int(pressure.window / .microseconds(1)))"
-    // Its end, a NUL, is part of what the kernel reads.
+    // The terminating NUL is part of the text that the kernel reads.
     guard sqlable_is_of_kernel(file) != 0,
       write(file, text, text.utf8.count + 1) > 0
     else {

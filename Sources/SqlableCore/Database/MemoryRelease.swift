@@ -1,12 +1,12 @@
 import CSqlableSQLite
 
-/// What can free memory of the library that SQLite can rebuild.
+/// An owner of memory that can be freed because SQLite can rebuild its contents.
 package protocol MemoryUser: AnyObject, Sendable {
-  /// Frees what is not in use. Never waits.
+  /// Frees memory that is not in use. Never waits.
   func releaseIdleMemory()
 }
 
-/// The pools, whose handles only they may touch.
+/// A registry of the process's pools: only a pool may touch its handles.
 package enum MemoryUsers {
   private struct Weak: Sendable {
     weak var user: (any MemoryUser)?
@@ -32,7 +32,7 @@ extension SqliteDatabase {
     try locked { try openConnection().releaseMemory() }
   }
 
-  /// Frees memory that SQLite can rebuild, cached pages and compiled statements, of all handles and pools of this
+  /// Frees memory that SQLite can rebuild: cached pages and compiled statements. Covers all handles and pools of this
   /// process that are not in use, and returns free memory to the system.
   ///
   /// ```swift
@@ -40,7 +40,7 @@ extension SqliteDatabase {
   /// ```
   ///
   /// Waits for nothing: a handle that another thread uses keeps its memory. ``releaseMemoryUnderPressure(_:_:)`` calls
-  /// it when the system needs memory.
+  /// this function when the system is short of memory.
   public static func releaseMemory() {
     MemoryUsers.releaseIdleMemory()
     for handle in HandleFamily.allHandles { handle.releaseIdleMemory() }
@@ -49,7 +49,7 @@ extension SqliteDatabase {
 
   private func releaseIdleMemory() {
     guard !isForked, !belongsToPool, lock.tryLock() else { return }
-    // Otherwise this thread is inside a run of the handle, such as in an observer.
+    // At a greater depth this thread is inside a run of the handle, such as in an observer.
     if lock.depth == 1 { connection?.releaseMemory() }
     lock.unlock()
     finishAbandoned()

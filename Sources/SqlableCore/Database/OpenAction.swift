@@ -39,14 +39,15 @@ extension Configuration {
   /// let pool = try SqlitePool(filepath: path, configuration: .init(handles: configuration))
   /// ```
   ///
-  /// For pragmas and temporary objects that the configuration has no setting for. It comes after all settings,
-  /// extensions, attached files, functions and collations. Actions run in the order of `order`, those of the same order
-  /// as they were added; an action replaces an earlier one of the same name. A pool's readers are read-only, which
-  /// `db.configuration.isReadOnly` says, and opened again at any time, such as after an error.
+  /// Use an action for pragmas and temporary objects that the configuration has no setting for. Actions run after all
+  /// settings, extensions, attached files, functions and collations. Actions run in the order of `order`; actions of
+  /// the same `order` run in the order in which they were added. An action replaces an earlier one of the same name. A
+  /// pool's readers are read-only, as `db.configuration.isReadOnly` shows. The pool may open readers again at any time,
+  /// such as after an error.
   ///
-  /// What it throws is thrown by what opens the connection, with its name in the message of a ``SqlError``; so is
-  /// `.misuse` if it leaves a transaction open. It must not wait for a call on the same pool. Configurations with
-  /// actions are equal if they have the same closures, added once.
+  /// An error of `body` is thrown by the call that opens the connection; a ``SqlError`` then has the action's name in
+  /// its message. The call also throws `.misuse` if `body` leaves a transaction open. `body` must not wait for a call
+  /// on the same pool. Configurations with actions are equal if their actions come from the same calls of this method.
   public mutating func onOpen(
     _ name: String, order: Int = 0, _ body: @escaping @Sendable (SqliteDatabase) throws -> Void
   ) {
@@ -57,7 +58,7 @@ extension Configuration {
 }
 
 extension SqliteDatabase {
-  /// Runs the actions of the configuration; to be called once the handle is usable.
+  /// Runs the actions of the configuration. Call once the handle is usable.
   func runOpenActions() throws {
     for action in configuration.openActions {
       do {

@@ -1,9 +1,9 @@
-/// What the events of a statement have only if a receiver asks for it.
+/// The details that the events of a statement have only if a receiver asks for them.
 package struct RunDetails: TraceDetails {
   package let run: MeasuredRun
   package let db: SqliteDatabase
 
-  /// The steps of a plan, indented by their depth; none if it can't be had.
+  /// Returns the steps of the query plan, indented by their depth; none if the plan can't be obtained.
   package func plan() -> [String] {
     var steps: [(id: String, depth: Int, text: String)] = []
     try? db.locked {

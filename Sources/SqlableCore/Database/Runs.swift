@@ -1,9 +1,9 @@
-// How every statement runs: what each run needs, and where errors get their place.
+// The common path of all statements: the conditions of each run, and the context that errors get.
 
 /// A read in progress, with the handle's lock held.
 ///
-/// It retains the statement by hand. The last reference finalizes the statement, and must go before the lock is
-/// released: after that the connection belongs to another thread, or an observer has closed it.
+/// The struct retains the statement manually. The release of the last reference finalizes the statement, and must come
+/// before the lock is released. After that the connection belongs to another thread, or an observer has closed it.
 @usableFromInline
 package struct StatementRun {
   @usableFromInline let owned: Unmanaged<PreparedStatement>
@@ -26,8 +26,8 @@ package struct StatementRun {
 }
 
 extension SqliteDatabase {
-  /// Begins a read of the statement that `prepare` returns, compiled, bound and with its columns set; `endReading` ends
-  /// it. With `isLoop` the caller's code may end any transaction meanwhile.
+  /// Begins a read of the statement that `prepare` returns, compiled, bound and with its columns set. `endReading` ends
+  /// the read. With `isLoop` the caller's code may end any transaction during the read.
   @inline(__always)
   func reading(
     of table: TableInfo? = nil, isLoop: Bool = false, _ prepare: (Connection) throws -> PreparedStatement
@@ -39,7 +39,7 @@ extension SqliteDatabase {
       let statement = try prepare(connection)
       return StatementRun(owned: .passRetained(statement), protectedLevels: isLoop ? protectedLevels : beginRun())
     } catch {
-      // With the lock held: after that, another thread may begin or end a transaction.
+      // Adds the context with the lock held: after that, another thread may begin or end a transaction.
       let error = located(error, in: table)
       unlockAndDeliver()
       throw error
@@ -54,8 +54,8 @@ extension SqliteDatabase {
     unlockAndDeliver()
   }
 
-  /// Calls `body` as the run of a statement: with the handle's lock held, after checking that the transaction is alive,
-  /// and with transactions that code of structs and values can't end meanwhile.
+  /// Calls `body` as the run of a statement: with the handle's lock held, after checking that the transaction is alive.
+  /// Code of structs and values can't end the transactions during the run.
   @inline(__always)
   package func running<Value>(
     of table: TableInfo? = nil, _ body: (Connection) throws -> Value
@@ -71,8 +71,8 @@ extension SqliteDatabase {
     } catch { throw located(error, in: table) }
   }
 
-  /// The error with its place: the handle's label, the column of the statement's table, and, if SQLite did not report
-  /// it, the fate of the transaction. Call with the lock held.
+  /// Returns the error with its context: the handle's label, and the column of the statement's table. If SQLite did not
+  /// report the error, the context is the label and the fate of the transaction. Call with the lock held.
   func located(_ error: any Error, in table: TableInfo?) -> any Error {
     guard let error = error as? SqlError else { return error }
     let labelled = error.labelled(configuration.label)

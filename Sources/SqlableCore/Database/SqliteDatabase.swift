@@ -12,7 +12,8 @@ import Synchronization
 /// ```
 ///
 /// Use one handle per thread, made with ``createChild()``: a transaction belongs to its handle. Sharing a handle is
-/// slow, but safe: it locks for every statement and for the whole of a `transaction` closure, so a second thread waits.
+/// slow, but safe: the handle locks for every statement and for the whole of a `transaction` closure, so a second
+/// thread waits.
 ///
 /// Sound as `Sendable`, though the compiler can't check it:
 /// 1. `open` and `transactions` are accessed with `lock` held, or by the pool or filter that alone has the handle.
@@ -38,33 +39,35 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// The thread to which a pool has lent the handle; 0 for none, and `notLent` for a handle that no pool owns.
   private let borrower = Atomic<pthread_t>(SqliteDatabase.notLent)
   private static let notLent = pthread_t.max
-  /// Whether `open` has a connection, for those that do not wait for the lock.
+  /// Whether the handle is open, for callers that do not wait for the lock.
   private let isConnected = Atomic(true)
   /// The statements of cursors that were released while another thread had the lock.
   let abandoned = AbandonedStatements()
 
   /// The handles that were created from one another.
   package let family: HandleFamily
-  /// Whether it is a child, which must not create the file.
+  /// Whether the handle is a child, which must not create the file.
   private let isChild: Bool
   /// The number of the handle in this process.
   let number = SqliteDatabase.newNumber()
   private static let count = Atomic(0)
 
-  /// A number that no other handle, or client of a cluster, of this process has.
+  /// Returns a number that is unique among the handles and cluster clients of this process.
   package static func newNumber() -> Int { count.add(1, ordering: .relaxed).newValue }
 
-  /// The state of a handle that is not closed. One that has functions and no connection opens that when it is used.
+  /// The state of a handle that is not closed. A handle with functions but no connection opens the connection at its
+  /// next use.
   private struct Open {
     var connection: Connection?
     var observation: HandleObservation?
-    /// What the next connection takes over from the last one.
+    /// The statements outside the cache that the next connection takes over from the last one.
     var kept: [KeptStatement] = []
     var interruption: Interruption?
     var functions: FunctionRegistry? {
       didSet { unretainedFunctions = functions.map(Unmanaged.passUnretained) }
     }
-    /// The same, checked by every statement: reference counting would make all threads contend for one address.
+    /// An unretained reference to `functions`, which every statement checks. Reference counting would make all threads
+    /// contend for one address.
     private(set) var unretainedFunctions: Unmanaged<FunctionRegistry>?
   }
 
@@ -80,9 +83,9 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// try SqliteDatabase.keepMemoryStatistics()     // before the first handle
   /// ```
   ///
-  /// They are off unless this is called, or another library has used SQLite before: each of SQLite's allocations takes
-  /// a lock that all threads share to count them. Without them SQLite reports that it uses no memory, and limits on its
-  /// heap have no effect. Throws `.misuse` if a handle was opened before.
+  /// Memory statistics are off unless this function is called, or another library has used SQLite before. With
+  /// statistics, each of SQLite's allocations takes a lock that all threads share. Without statistics SQLite reports
+  /// that it uses no memory, and limits on its heap have no effect. Throws `.misuse` if a handle was opened before.
   public static func keepMemoryStatistics() throws { try MemoryStatistics.keep() }
 
   /// Opens the database at a path. Creates the file and the directories above it if they are missing.
@@ -101,13 +104,13 @@ public final class SqliteDatabase: @unchecked Sendable {
     try inMemory(configuration, functions: nil)
   }
 
-  /// An empty in-memory database with the functions and collations of this handle.
+  /// Returns an empty in-memory database with the functions and collations of this handle.
   package func scratch() throws -> SqliteDatabase {
     try .inMemory(
       Configuration(label: configuration.label, trustsSchema: configuration.trustsSchema), functions: functions)
   }
 
-  /// An empty in-memory database with functions and collations.
+  /// Returns an empty in-memory database with functions and collations.
   package static func inMemory(
     _ configuration: Configuration = Configuration(), functions: FunctionRegistry?
   ) throws -> SqliteDatabase {
@@ -120,16 +123,16 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Opens another connection to the same database, for use on another thread.
   ///
   /// The observers of this handle also receive the child's commits, on this handle's ``ObservedDatabase/queue``; the
-  /// child's observers do not receive this handle's. A child can have children. It stays open when its parent is
+  /// child's observers do not receive this handle's. A child can have children, and stays open when its parent is
   /// closed.
   ///
   /// Throws `.io` if the file was moved, deleted or replaced since this handle was opened. A relative path keeps the
-  /// meaning it had then, even if the working directory changes.
+  /// meaning from that time, even if the working directory changes.
   public func createChild() throws -> SqliteDatabase { try createChild(isReadOnly: configuration.isReadOnly) }
 
   /// Opens another connection to the same database. No SQL can make a read-only one writable.
   ///
-  /// - Parameter attached: The other databases that it attaches; nil for those of the configuration.
+  /// - Parameter attached: The other databases that the child attaches; nil for those of the configuration.
   package func createChild(isReadOnly: Bool, attached: [String: String]? = nil) throws -> SqliteDatabase {
     try locked {
       let connection = try openConnection()
@@ -155,8 +158,8 @@ public final class SqliteDatabase: @unchecked Sendable {
       functions: functions ?? .init(), location.open)
   }
 
-  /// Opens a read-only connection to the same file, whatever another thread does with this handle: without its
-  /// functions, which only its lock gives.
+  /// Opens a read-only connection to the same file, whatever another thread does with this handle. The connection lacks
+  /// the handle's functions, which can only be read with the handle's lock.
   package func openApart() throws -> SqliteDatabase {
     var configuration = family.withKey(configuration)
     (configuration.isReadOnly, configuration.opensLazily) = (true, false)
@@ -237,9 +240,9 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Closes the connection. Every later call on this handle throws `.closed`; closing again does nothing.
   ///
-  /// Throws `.misuse`, and closes nothing, while a transaction is open or rows of this handle are being read, and for
-  /// the handle of a pool, which closes its handles itself. A lost handle (`.handleLost`) can be closed, which rolls
-  /// its transaction back.
+  /// Throws `.misuse`, and closes nothing, while a transaction is open or rows of this handle are being read. Also
+  /// throws `.misuse` for the handle of a pool, which closes its handles itself. A lost handle (`.handleLost`) can be
+  /// closed, which rolls its transaction back.
   public func close() throws {
     guard !isLentElsewhere else { throw notLentHere }
     guard !belongsToPool else { throw misuse("a pool closes its handles itself") }
@@ -253,18 +256,18 @@ public final class SqliteDatabase: @unchecked Sendable {
   package func belongToPool() { lend(to: pthread_self()) }
 
   /// Whether a pool owns the handle and has not lent it to this thread. Takes no lock: the thread that has the handle
-  /// may hold it while it waits for this one.
+  /// may hold the lock while it waits for this thread.
   @inline(__always)
   var isLentElsewhere: Bool {
     let thread = borrower.load(ordering: .relaxed)
     return thread != SqliteDatabase.notLent && thread != pthread_self()
   }
 
-  /// Lets a thread use a pool's handle, and no other; nil for none. A handle that a closure has kept would join the
-  /// transaction of the next call.
+  /// Lets only this thread use a pool's handle; nil for no thread. Otherwise a handle that a closure has kept would
+  /// join the transaction of the next call.
   package func lend(to thread: pthread_t?) { borrower.store(thread ?? 0, ordering: .relaxed) }
 
-  /// Closes the connection, also that of a pool's handle.
+  /// Closes the connection, even if a pool owns the handle.
   package func closeByOwner() throws {
     try lockedAnyway {
       guard let connection else { return try closeUnopened() }
@@ -311,7 +314,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// Delivery calls observers, which may close the handle: the caller must hold nothing of the connection by then.
   @usableFromInline
   func enter() throws {
-    // Before the lock: in a child process, a thread that does not exist there may hold it forever.
+    // Checked before locking: in a child process, a thread that does not exist there may hold the lock forever.
     try checkFork()
     guard !isLentElsewhere else { throw notLentHere }
     lock.lock()
@@ -324,7 +327,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Opens the connection of a handle that has none. Call with the lock held; a failure releases it.
+  /// Opens the connection of a handle that has none. Call with the lock held; a failure releases the lock.
   @inline(never)
   private func connectLate() throws {
     do {
@@ -337,8 +340,8 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Applies the registrations of other handles. Call with the lock held; a failure releases it. A lost connection
-  /// comes here with every call, and is refused.
+  /// Applies the registrations of other handles. Call with the lock held; a failure releases the lock. Every call on a
+  /// lost connection gets here, and throws.
   private func refresh(_ connection: Connection) throws {
     do {
       if let lost = connection.lost {
@@ -361,12 +364,12 @@ public final class SqliteDatabase: @unchecked Sendable {
     return try body()
   }
 
-  /// Releases the lock. The last release delivers what was committed, because observers may call anything.
+  /// Releases the lock. The last release delivers committed changes after that, because observers may call anything.
   @usableFromInline
   func unlockAndDeliver() {
     let observation = lock.depth == 1 ? self.observation : nil
     lock.unlock()
-    // After the lock: one that is abandoned from here on finds the lock free.
+    // After unlocking: a statement that is abandoned from here on finds the lock free.
     finishAbandoned()
     if let observation, observation.hasPending { deliver(observation) }
   }
@@ -386,7 +389,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// The connection of a usable handle, which `locked` has ensured.
+  /// Returns the connection of a handle that `locked` has made usable.
   package func openConnection() throws -> Connection {
     guard let connection else {
       throw closed

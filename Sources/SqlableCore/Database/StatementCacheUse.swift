@@ -1,4 +1,4 @@
-/// How a handle has used its statement cache since it was opened.
+/// The use of a handle's statement cache since the handle was opened.
 ///
 /// ```swift
 /// let use = try db.statementCacheUse
@@ -7,16 +7,17 @@
 public struct StatementCacheUse: Sendable, Hashable {
   /// The number of statements in the cache.
   public let statements: Int
-  /// Their memory in bytes, as of their compilation; at most ``Configuration/statementCacheBytes``.
+  /// The memory of the cached statements in bytes, as of their compilation; at most
+  /// ``Configuration/statementCacheBytes``.
   public let bytes: Int
-  /// How often a statement was found in the cache.
+  /// The number of lookups that found their statement in the cache.
   public let hits: Int
-  /// How often a statement had to be compiled.
+  /// The number of lookups whose statement had to be compiled.
   public let misses: Int
-  /// How many statements were evicted. Should be far less than `misses`; otherwise the cache is too small.
+  /// The number of evicted statements. Should be far less than `misses`; otherwise the cache is too small.
   public let evictions: Int
 
-  /// The share of runs, 0 to 1, that found their statement in the cache; 0 before the first.
+  /// The share of runs, 0 to 1, that found their statement in the cache; 0 before the first run.
   public var hitRate: Double { hits + misses == 0 ? 0 : Double(hits) / Double(hits + misses) }
 }
 
@@ -28,7 +29,7 @@ extension StatementCacheUse {
 
   package static let none = StatementCacheUse(statements: 0, bytes: 0, hits: 0, misses: 0, evictions: 0)
 
-  /// The sum of both.
+  /// Returns the sum of both uses.
   package func joined(with other: StatementCacheUse) -> StatementCacheUse {
     StatementCacheUse(
       statements: statements + other.statements, bytes: bytes + other.bytes, hits: hits + other.hits,
@@ -37,9 +38,8 @@ extension StatementCacheUse {
 }
 
 extension SqliteDatabase {
-  /// How the handle has used its statement cache. Many evictions call for a larger
-  /// ``Configuration/statementCacheBytes``; a rate far below 1 without them means that statements of ever new shapes
-  /// are run.
+  /// The use of the handle's statement cache. Many evictions call for a larger ``Configuration/statementCacheBytes``. A
+  /// hit rate far below 1 without evictions means that the program runs statements of ever new shapes.
   ///
   /// Covers this handle alone, not its children. `BEGIN`, `COMMIT` and the like are not counted. Throws `.closed`.
   public var statementCacheUse: StatementCacheUse {

@@ -1,15 +1,15 @@
-/// How a transaction takes SQLite's locks.
+/// The kind of a transaction, by the locks that SQLite takes for it.
 public enum TransactionKind: Sendable, Hashable {
-  /// `BEGIN IMMEDIATE`: takes the write lock at the start, so no statement inside can find it taken.
+  /// `BEGIN IMMEDIATE`: takes the write lock at the start, so no statement inside can find the lock taken.
   case immediate
-  /// `BEGIN DEFERRED`: a snapshot for reading. A write inside it can throw `.busy` at once, regardless of the busy
-  /// timeout.
+  /// `BEGIN DEFERRED`: a snapshot for reading. A write inside the transaction can throw `.busy` at once, regardless of
+  /// the busy timeout.
   case deferred
-  /// `BEGIN EXCLUSIVE`: like immediate; outside WAL mode it also locks readers out.
+  /// `BEGIN EXCLUSIVE`: like immediate; outside WAL mode, the transaction also locks readers out.
   case exclusive
 }
 
-/// How a transaction's closure wants the transaction to end.
+/// The end of a transaction that its closure requests.
 public enum TransactionResult: Sendable, Hashable {
   case commit, rollback
 }
@@ -17,11 +17,12 @@ public enum TransactionResult: Sendable, Hashable {
 /// The open transactions of a handle, outermost first.
 final class TransactionStack {
   struct Level {
-    /// Whether a closure opened it, which alone may end it.
+    /// Whether a closure opened the level; only that closure may end such a level.
     let isScoped: Bool
-    /// How many changes were recorded when it began.
+    /// The number of recorded changes when the level began.
     let mark: Int
-    /// What had been done to the tables that live results read; nil if none reads any, and for the outermost.
+    /// A snapshot of the changes to tables that live results read. Nil if no live result reads any, and for the
+    /// outermost level.
     let summarized: ChangeBuffer.Summarized?
   }
 
@@ -35,17 +36,18 @@ final class TransactionStack {
   /// The counts that every statement checks.
   struct Counts {
     fileprivate(set) var levels = 0
-    /// How many levels were open when the running statement began; its code must not end them.
+    /// The number of levels that were open when the running statement began; code that the statement calls must not end
+    /// them.
     var protectedLevels = 0
   }
 
   @exclusivity(unchecked) var counts = Counts()
-  /// How many transactions have ended with a commit, and how many otherwise.
+  /// The number of transactions that ended with a commit, and of those that ended otherwise.
   @exclusivity(unchecked) var (committed, rolledBack) = (0, 0)
 
   /// The open transaction that has the write lock, for other threads to see.
   let writeMark = Guarded<WriteMark?>(nil)
-  /// Whether there is one.
+  /// Whether `writeMark` is set.
   @exclusivity(unchecked) private(set) var isMarked = false
 
   func mark(_ mark: WriteMark?) {
@@ -62,15 +64,15 @@ extension SqliteDatabase {
 
   // MARK: With a closure
 
-  /// Runs `body` in a transaction, which commits when it returns and rolls back when it throws.
+  /// Runs `body` in a transaction, which commits when `body` returns and rolls back when `body` throws.
   ///
   /// ```swift
   /// let id = try db.transaction { db in try bike.insert().run(db) }     // BEGIN IMMEDIATE … COMMIT
   /// ```
   ///
-  /// Inside another transaction it is a savepoint, whatever `kind` is. Rethrows the closure's error. Throws `.busy` if
-  /// another connection holds the write lock for longer than the busy timeout. After any error nothing of the
-  /// transaction is stored. Other threads that use this handle wait until the closure returns.
+  /// Inside another transaction, `body` runs in a savepoint, whatever `kind` is. Rethrows the closure's error. Throws
+  /// `.busy` if another connection holds the write lock for longer than the busy timeout. After any error nothing of
+  /// the transaction is stored. Other threads that use this handle wait until the closure returns.
   @discardableResult
   public func transaction<Value>(
     _ kind: TransactionKind = .immediate, file: StaticString = #fileID, line: UInt = #line,
@@ -81,7 +83,7 @@ extension SqliteDatabase {
     return try scoped(kind, at: CallSite(file: file, line: line), body)
   }
 
-  /// Runs `body` in a transaction, which commits or rolls back as `body` returns.
+  /// Runs `body` in a transaction, which commits or rolls back as the result of `body` says.
   ///
   /// ```swift
   /// try db.transaction { db in
@@ -89,7 +91,7 @@ extension SqliteDatabase {
   ///   return changed > 10 ? .rollback : .commit
   /// }
   /// ```
-  // Disfavored: otherwise a closure without a return would be taken for one that forgot it.
+  // Disfavored: otherwise the compiler would report a missing return in a closure that returns nothing.
   @_disfavoredOverload
   @discardableResult
   public func transaction(
@@ -103,7 +105,7 @@ extension SqliteDatabase {
 
   // MARK: Shared by several callers
 
-  /// Begins a transaction that several callers share, each with a savepoint in it; none of them can end it.
+  /// Begins a transaction that several callers share, each with its own savepoint. No caller can end the transaction.
   package func beginShared(at site: CallSite) throws {
     try locked { _ = try begin(.immediate, isScoped: true, at: site) }
   }
@@ -122,7 +124,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Commits the shared transaction. If that fails it throws, and leaves the transaction open.
+  /// Commits the shared transaction. If the commit fails, throws and leaves the transaction open.
   package func commitShared() throws {
     try locked {
       try checkShared()
@@ -157,7 +159,7 @@ extension SqliteDatabase {
   /// Begins a transaction, or a savepoint inside the open one, and returns its level; 1 is the outermost.
   ///
   /// Prefer ``transaction(_:file:line:_:)-(_,_,_,(SqliteDatabase)->Value)``: between these calls other threads that use
-  /// this handle do not wait, and what they run belongs to the transaction.
+  /// this handle do not wait, and their statements belong to the transaction.
   @discardableResult
   public func beginTransaction(
     _ kind: TransactionKind = .immediate, file: StaticString = #fileID, line: UInt = #line
@@ -169,9 +171,9 @@ extension SqliteDatabase {
 
   /// Commits the innermost transaction.
   ///
-  /// Throws `.misuse` without a transaction, if it belongs to a closure, and inside code that a running statement
-  /// calls, such as a struct's `write(to:)` and `init(row:)`. If the commit itself fails with
-  /// `.constraint(.foreignKey)` or `.busy`, the transaction stays open.
+  /// Throws `.misuse` if there is no transaction, or if the transaction belongs to a closure. Also throws `.misuse`
+  /// inside code that a running statement calls, such as a struct's `write(to:)` and `init(row:)`. If the commit itself
+  /// fails with `.constraint(.foreignKey)` or `.busy`, the transaction stays open.
   public func commitTransaction(file: StaticString = #fileID, line: UInt = #line) throws {
     let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
@@ -184,7 +186,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Rolls back the innermost transaction, or the one at `level` with all that are inside it.
+  /// Rolls back the innermost transaction, or the transaction at `level` with all transactions inside it.
   ///
   /// ```swift
   /// let outer = try db.beginTransaction()      // 1
@@ -192,10 +194,10 @@ extension SqliteDatabase {
   /// try db.rollbackTransaction(outer)          // ends both
   /// ```
   ///
-  /// Throws `.misuse` if there is no such transaction, if one of them belongs to a closure, and inside code that a
-  /// running statement calls, such as a struct's `write(to:)` and `init(row:)`. If SQLite fails to roll back a
-  /// savepoint, the whole transaction is lost; if it fails to roll back the transaction, the handle is lost
-  /// (`.handleLost`). Nothing is stored either way.
+  /// Throws `.misuse` if there is no such transaction, or if one of these transactions belongs to a closure. Also
+  /// throws `.misuse` inside code that a running statement calls, such as a struct's `write(to:)` and `init(row:)`. If
+  /// SQLite fails to roll back a savepoint, the whole transaction is lost. If SQLite fails to roll back the
+  /// transaction, the handle is lost (`.handleLost`). Nothing is stored either way.
   public func rollbackTransaction(
     _ level: Int? = nil, file: StaticString = #fileID, line: UInt = #line
   ) throws {
@@ -229,14 +231,14 @@ extension SqliteDatabase {
   /// Rolls back the level, and returns the error with the fate of the transaction.
   func rolledBack(_ level: Int, because error: any Error) -> any Error {
     let isLost = rollBack(from: level) != nil
-    // The error's fate was true where it was thrown; here the transaction ends.
+    // The fate in the error was correct where the error was thrown; here the transaction ends.
     guard level == 1 || isLost, var error = error as? SqlError, error.transaction == .untouched else { return error }
     error.transaction = .rolledBack
     return error
   }
 
-  /// Commits the level, which is the innermost, and rolls it back if that fails: what a failed commit leaves open
-  /// (because of a broken foreign key, say) would stay open forever.
+  /// Commits the level, which is the innermost, or rolls it back if the commit fails. A failed commit (because of a
+  /// broken foreign key, say) can leave the level open, and nothing else would end it.
   func commitOrRollBack(_ level: Int) throws {
     do { try commitInnermost() } catch var error as SqlError {
       let isLost = rollBack(from: level) != nil
@@ -260,12 +262,12 @@ extension SqliteDatabase {
       observation?.refresh()
       if kind == .deferred { try observation?.refreshKeys(isBeginning: true) }
       do { try connection.run(.begin(kind)) } catch {
-        // It may have begun despite the error, and nothing would end it.
+        // The transaction may have begun despite the error, and nothing would end it.
         connection.undoTransaction()
         throw namingHolder(error)
       }
       if kind != .deferred { noteWriteLock(at: site) }
-      // Until it reads, other connections can still change the schema.
+      // Until the deferred transaction reads, other connections can still change the schema.
       if kind == .deferred { observation?.schemaDidChange() }
     } else {
       try connection.run(.savepoint)
@@ -285,7 +287,7 @@ extension SqliteDatabase {
     return level
   }
 
-  /// Commits the innermost level. If that fails it throws, and leaves the level open.
+  /// Commits the innermost level. If the commit fails, throws and leaves the level open.
   private func commitInnermost() throws {
     // The closure may have forked: the transaction belongs to the parent process.
     try checkFork()
@@ -333,8 +335,8 @@ extension SqliteDatabase {
     if transactions.levels.isEmpty { connection.lostTransaction = nil }
   }
 
-  /// Call before a running statement calls code of its caller, which must not end the transactions open now. Returns
-  /// the argument for `endRun`.
+  /// Protects the transactions open now from the caller's code that a running statement is about to call. Returns the
+  /// argument for `endRun`.
   @usableFromInline
   func beginRun() -> Int {
     let protectedLevels = transactions.counts.protectedLevels
@@ -342,7 +344,7 @@ extension SqliteDatabase {
     return protectedLevels
   }
 
-  /// How many levels the running code must leave open.
+  /// The number of levels that the running code must leave open.
   var protectedLevels: Int { transactions.counts.protectedLevels }
 
   @usableFromInline
@@ -364,7 +366,8 @@ extension SqliteDatabase {
     throw error
   }
 
-  /// Throws if a write would go to a file that is no longer at its path, or a read would come from one.
+  /// Throws if the file is no longer at its path. A write to the file would be lost, and a read would not see the file
+  /// at the path.
   package func checkFile(_ connection: Connection, isRead: Bool = false) throws {
     guard !connection.fileHasMoved else {
       throw SqlError(

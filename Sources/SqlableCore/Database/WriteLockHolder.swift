@@ -1,25 +1,25 @@
 import Glibc
 
-/// Who holds the write lock of a database file, in this process or another.
+/// The holder of a database file's write lock, in this process or another.
 ///
 /// ```swift
 /// if let holder = pool.writeLockHolder { print(holder) }
 /// // the call at Bikes/Import.swift:42 of handle 7 ("bikes") has held the write lock for 5.2 s
 /// ```
 ///
-/// It has no values.
+/// A holder shows the shape of the SQL, never its values.
 public struct WriteLockHolder: Sendable, Hashable {
-  /// The process.
+  /// The id of the process that holds the lock.
   public let process: Int
-  /// The label of the configuration of the handle or pool; nil for one that is not known.
+  /// The label of the configuration of the handle or pool; nil if there is no label or the holder's label is unknown.
   public let label: String?
   /// The number of the handle, as in traced events; nil in other processes.
   public let handle: Int?
-  /// The file and line of the call that began the transaction.
+  /// The file and line of the call that began the transaction; nil if unknown.
   public let callSite: String?
-  /// How long it has held the lock; nil if it is not known.
+  /// The time for which the holder has had the lock; nil if unknown.
   public let age: Duration?
-  /// The shape of the SQL that it runs, if that is a pool's statement that has run for some milliseconds.
+  /// The shape of the SQL that the holder runs; nil unless a pool's statement has run for some milliseconds.
   public let sql: String?
 }
 
@@ -37,11 +37,12 @@ extension WriteLockHolder: CustomStringConvertible {
 struct WriteMark: Sendable {
   let site: CallSite?
   let since: CoarseInstant
-  /// Has the SQL of a statement that runs for long.
+  /// The connection's interruption, which has the SQL of a statement that runs for long; nil if the connection has
+  /// none.
   let interruption: Interruption?
 }
 
-/// A moment to within some milliseconds, which takes a tenth of the time of an exact one.
+/// A moment to within some milliseconds. Reading the coarse clock takes a tenth of the time of an exact reading.
 struct CoarseInstant: Sendable {
   private let time: timespec
 
@@ -58,22 +59,23 @@ struct CoarseInstant: Sendable {
 }
 
 extension SqliteDatabase {
-  /// Who holds the write lock of the handle's file; nil if none does, or it is not known.
+  /// The holder of the write lock of the handle's file; nil if no handle or process holds the lock, or if the holder is
+  /// unknown.
   ///
-  /// In this process it is the handle, this one or another, whose transaction began with the lock; in another process,
-  /// what the kernel and the gate file of its pool tell. A single statement outside of a transaction shows as its
-  /// process only. Never waits; in a database in memory nil.
+  /// In this process, the holder is the handle, this one or another, whose transaction has the lock. For another
+  /// process, the kernel and the gate file of the process's pool report the holder. A single statement outside of a
+  /// transaction shows as its process only. Never waits; nil for a database in memory.
   public var writeLockHolder: WriteLockHolder? {
     let path = family.path
     return path.isEmpty ? nil : WriteLockHolder(ofFileAt: path)
   }
 
-  /// To be called when a transaction of the handle has got the write lock.
+  /// Records that a transaction of the handle has acquired the write lock.
   func noteWriteLock(at site: CallSite?) {
     transactions.mark(WriteMark(site: site, since: .now, interruption: connection?.interruption))
   }
 
-  /// The error with who holds the lock, if it says that another connection does.
+  /// Returns the error, with the lock's holder in its message if the error says that another connection holds the lock.
   func namingHolder(_ error: any Error) -> any Error {
     guard var error = error as? SqlError, error.kind == .busy, error.code == error.extendedCode, error.code != 0,
       let holder = writeLockHolder, holder.handle != number
@@ -86,10 +88,10 @@ extension SqliteDatabase {
 extension WriteLockHolder {
   /// The byte of the `-shm` file that SQLite locks to write.
   private static let writeByte = 120
-  /// The byte of the database file that it locks outside of WAL mode.
+  /// The byte of the database file that SQLite locks to write outside of WAL mode.
   private static let reservedByte = 0x4000_0001
 
-  /// Nil if no handle or process holds the lock, or it is not known.
+  /// Finds the holder of the lock. Nil if no handle or process holds the lock, or the holder is unknown.
   package init?(ofFileAt path: String) {
     if let own = WriteLockHolder.ofThisProcess(path) {
       self = own

@@ -1,22 +1,24 @@
-// What a write does beyond its statement: transactions of its own, and recording changes for observers.
+// The work around a write's statement: a separate transaction, and the recording of changes for observers.
 
 extension SqliteDatabase {
   /// A write in progress.
   struct Write {
-    /// How many changes were recorded before it; nil outside a transaction, where nothing is observed.
+    /// The number of changes recorded before the write; nil outside a transaction, where nothing is observed.
     fileprivate var mark: Int?
-    /// The count of rollbacks before it, which tells whether its failure was rolled back; nil if every failure is.
+    /// The number of rollbacks before the write, which shows whether a failure was rolled back; nil if every failure
+    /// is.
     fileprivate var watched: Int?
-    /// The level of its own transaction; 0 if it needs none.
+    /// The level of the transaction that the write began; 0 if the write needs none.
     fileprivate var level = 0
-    /// Whether it is a single statement.
+    /// Whether the write is a single statement.
     fileprivate var isAtomic = true
   }
 
-  /// Calls `body` as one write of the current run. It gets a transaction of its own if there are observers, so that its
-  /// changes come with a commit, or if it has several parts, none of which must stay if another fails.
+  /// Calls `body` as one write of the current run. The write gets a separate transaction if there are observers, so
+  /// that its changes come with a commit. A write with several parts also gets a transaction: no part must stay if
+  /// another fails.
   ///
-  /// - Parameter mayKeep: Whether the statement's own text can make it keep what it did before it failed.
+  /// - Parameter mayKeep: Whether the statement's own text can make a failed statement keep its changes.
   @inline(__always)
   package func writing<Value>(
     on connection: Connection, atomically isAtomic: Bool = true, mayKeep: Bool = false, _ body: () throws -> Value
@@ -40,7 +42,7 @@ extension SqliteDatabase {
     if isAtomic {
       if transactions.counts.levels > 0 { return try beginRecording(connection, observation, mayKeep: mayKeep) }
       // A write that can be interrupted needs a transaction: SQLite calls the progress handler once more after storing
-      // it, and would report it as interrupted.
+      // the write. Without a transaction, the stored write would be reported as interrupted.
       if !observation.isActive && connection.interruption == nil {
         try checkFile(connection)
         return Write()
@@ -82,19 +84,19 @@ extension SqliteDatabase {
     guard isKept, write.isAtomic else {
       return ofOwn(rolledBack(write.level, because: error), levels: write.level - 1)
     }
-    // Commits what a failed statement keeps, as SQLite does without a transaction.
+    // Commits the changes that a failed statement keeps, as SQLite does without a transaction.
     do { try commit(write) } catch { return error }
     return ofOwn(error, levels: write.level - 1)
   }
 
-  /// Whether a failed write keeps what it did before it failed.
+  /// Whether a failed write keeps the changes that it made before the failure.
   private func keepsChanges(_ write: Write) -> Bool {
     guard let mark = write.mark, let observation else { return false }
     return observation.keeps(write.watched, after: mark)
   }
 
-  /// The error of a statement in a transaction of its own, inside `levels` others: without others there is none whose
-  /// fate it could report.
+  /// Returns the error of a statement in a separate transaction inside `levels` others. Without others, the caller has
+  /// no transaction whose fate the error could report.
   package func ofOwn(_ error: any Error, levels: Int) -> any Error {
     guard levels == 0, var error = error as? SqlError else { return error }
     error.transaction = .none
@@ -103,8 +105,8 @@ extension SqliteDatabase {
 
   /// Restarts a deferred transaction that has done nothing yet as an immediate one.
   ///
-  /// Needed before its first write if the schema must be read first: while another connection writes, a transaction
-  /// that has read is refused the write lock at once, regardless of the busy timeout.
+  /// Needed before a transaction's first write if the schema must be read first. While another connection writes, a
+  /// transaction that has read is refused the write lock at once, regardless of the busy timeout.
   private func takeRightToWrite(_ connection: Connection) throws {
     guard connection.isIdle, !connection.isReadOnly else { return }
     let levels = transactions.levels.count
@@ -121,8 +123,8 @@ extension SqliteDatabase {
     } catch {
       guard var error = error as? SqlError else { throw error }
       error.transaction = .untouched
-      // Restores the deferred transaction, or marks it as lost: without one the next statement would be stored on its
-      // own.
+      // Restores the deferred transaction, or marks it as lost: without a transaction, SQLite would commit the next
+      // statement alone.
       do {
         if let lost = connection.undoTransaction() { throw lost }
         try begin(.beginDeferred)

@@ -1,8 +1,9 @@
 import CSqlableSQLite
 
-/// What statements may touch: SQLite's authorizer asks it while it compiles them.
+/// The authorizer's rules: which tables, columns and functions a statement may use. SQLite asks the authorizer during
+/// compilation.
 package struct AccessWall: Sendable, Hashable {
-  /// SQLite's code of the error for what a wall does not allow.
+  /// SQLite's error code for an action that a wall does not allow.
   package static let errorCode = Int(SQLITE_AUTH)
 
   let rights: AccessRights
@@ -10,7 +11,7 @@ package struct AccessWall: Sendable, Hashable {
   package var queries: Set<[UInt8]> = []
   /// Further functions that may be called.
   package var functions: Set<[UInt8]> = []
-  /// Whether rows may be changed. Then any table may be read and changed: triggers and foreign keys do.
+  /// Whether rows may be changed. If so, any table may be read and changed, since triggers and foreign keys do both.
   package var allowsChanges = false
 
   package init(
@@ -26,7 +27,7 @@ package struct AccessWall: Sendable, Hashable {
     case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE: return allowsChanges
     case SQLITE_READ:
       if allowsChanges { return true }
-      // What a view reads belongs to the view. A query with a name is reported as one.
+      // A read inside a view belongs to the view. SQLite reports a query with a name as a view too.
       if let outer, !isQuery(outer.foldedName) {
         let name = outer.foldedName
         return rights.names.columns[name] != nil || rights.names.tables.contains(name)
@@ -50,7 +51,8 @@ package struct AccessWall: Sendable, Hashable {
   }
 }
 
-/// What may be read, and the functions that may be called. Made once for many statements, so it knows its hash.
+/// The columns that may be read, and the functions that may be called. Made once for many statements, so the hash is
+/// stored.
 package final class AccessRights: Sendable, Hashable {
   package struct Names: Sendable, Hashable {
     /// The columns that may be read, by table, with folded names.
@@ -59,7 +61,7 @@ package final class AccessRights: Sendable, Hashable {
     package var tables: Set<[UInt8]> = []
     /// SQLite's functions and those of the program that may be called, with folded names.
     package var functions: Set<[UInt8]> = []
-    /// Names of queries of the policy's own.
+    /// The names of the policy's queries.
     package var queries: Set<[UInt8]> = []
 
     package init(
@@ -85,17 +87,18 @@ package final class AccessRights: Sendable, Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
-/// The walls of a connection. Its authorizer stays installed: installing one makes SQLite compile all statements again.
+/// The walls of a connection. The authorizer stays installed: installing one makes SQLite recompile all statements.
 package final class AccessWalls {
-  /// Those that hold, of limited runs within each other: each must allow an action.
+  /// The active walls, of nested limited runs; each wall must allow an action.
   @exclusivity(unchecked) fileprivate var current: [AccessWall] = []
   fileprivate var isInstalled = false
   /// Whether the table of long lists is connected.
   fileprivate var knowsLists = false
-  /// The statements that were compiled within each wall: those that were compiled without it, it has not seen.
+  /// The statements that were compiled within each list of walls. A wall has not checked a statement that was compiled
+  /// without it.
   private var caches: [[AccessWall]: StatementCache] = [:]
   private static let maximumCaches = 8
-  /// The statements of the handle outside of all walls; set within one.
+  /// The cache of the handle's statements outside of all walls; set only within a wall.
   fileprivate var own: StatementCache?
 
   fileprivate func cache(for walls: [AccessWall], capacity: Int) -> StatementCache {
@@ -112,13 +115,13 @@ package final class AccessWalls {
     own?.removeAll()
   }
 
-  /// Call when another authorizer has replaced the walls'.
+  /// Records that another authorizer has replaced the walls' authorizer.
   func noteRemoval() { isInstalled = false }
 }
 
 extension Connection {
-  /// Calls `body`, whose statements can't make, bind or read a text, blob or row of more bytes, nor match a pattern of
-  /// more.
+  /// Calls `body`, whose statements can't make, bind or read a text, blob or row of more than `bytes` bytes. The
+  /// statements can't match a pattern of more than `patternBytes` bytes. Nil leaves a limit unchanged.
   package func withValues<Value>(
     upTo bytes: Int?, patternsUpTo patternBytes: Int?, _ body: () throws -> Value
   ) rethrows -> Value {
@@ -131,18 +134,18 @@ extension Connection {
     return try body()
   }
 
-  /// Lowers one of SQLite's limits, to 1 at least; returns what it was.
+  /// Lowers one of SQLite's limits, to 1 at least, and returns the previous limit.
   private func lower(_ limit: Int32, to value: Int?) -> Int32 {
     let outer = sqlite3_limit(handle, limit, -1)
     if let value { sqlite3_limit(handle, limit, min(outer, Int32(clamping: max(value, 1)))) }
     return outer
   }
 
-  /// Calls `body`, whose statements are compiled within a wall, if there is one: they throw SQLite's error 23 for what
-  /// it does not allow.
+  /// Calls `body`, whose statements are compiled within the wall, if there is one. A statement throws SQLite's error 23
+  /// for an action that the wall does not allow.
   package func within<Value>(_ wall: AccessWall?, _ body: () throws -> Value) throws -> Value {
     guard let wall else { return try body() }
-    // SQLite connects the table when it is first used, which no wall allows.
+    // SQLite connects the table of long lists at its first use, and no wall allows that first use.
     if !walls.knowsLists { try connectLists() }
     try installWalls()
     let (outerWalls, outerCache) = (walls.current, cache)

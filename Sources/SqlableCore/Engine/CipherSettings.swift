@@ -1,14 +1,14 @@
-/// How an encrypted file is encrypted. The defaults are those of SQLCipher 4.
+/// The settings by which a file is encrypted. The defaults are those of SQLCipher 4.
 ///
 /// ```swift
 /// let configuration = Configuration(key: key, cipher: CipherSettings(pageSize: 8_192))
 /// // PRAGMA cipher_page_size = 8192
 /// ```
 ///
-/// The file does not record them: open it with those with which it was created. With others, or another key, opening
-/// throws `.wrongKey`.
+/// The file does not record its settings: open it with the settings with which it was created. With other settings, or
+/// another key, opening throws `.wrongKey`.
 public struct CipherSettings: Sendable, Hashable {
-  /// The major version of SQLCipher whose files they are.
+  /// The major version of SQLCipher whose file format is used.
   public enum Compatibility: Int, Sendable, Hashable {
     case version3 = 3
     case version4 = 4
@@ -18,23 +18,23 @@ public struct CipherSettings: Sendable, Hashable {
     case sha1, sha256, sha512
   }
 
-  /// The version whose settings the others change. Default: SQLCipher 4.
+  /// The version whose defaults the other settings change. Default: SQLCipher 4.
   public var compatibility: Compatibility
   /// The size of a page in bytes: a power of two from 1,024 to 65,536. Default: nil, 4,096, and 1,024 in version 3.
   public var pageSize: Int?
-  /// How often PBKDF2 runs to derive a key from a passphrase. Default: nil, 256,000, and 64,000 in version 3. Every
-  /// connection that opens takes as long.
+  /// The number of PBKDF2 iterations that derive a key from a passphrase. Default: nil, 256,000 iterations, and 64,000
+  /// in version 3. Every connection runs all iterations when it opens.
   public var kdfIterations: Int?
   /// The digest by which a key is derived. Default: nil, SHA-512, and SHA-1 in version 3.
   public var kdfDigest: Digest?
   /// The digest by which each page is authenticated. Default: nil, SHA-512, and SHA-1 in version 3.
   public var hmacDigest: Digest?
-  /// How many bytes at the beginning of the file are not encrypted, for systems that look for SQLite's header: a
-  /// multiple of 16, up to 96. Default: 0. More takes the place of the salt, so the key must have one:
-  /// `.raw(_:salt:)`.
+  /// The number of bytes at the beginning of the file that are not encrypted, for systems that look for SQLite's
+  /// header. A multiple of 16, up to 96. Default: 0. A plaintext header takes the place of the salt, so the key must
+  /// have a salt: `.raw(_:salt:)`.
   public var plaintextHeaderSize: Int
-  /// Overwrites and locks all memory of SQLite, of every handle of the process from then on. Default: false. It makes
-  /// every statement slower.
+  /// Whether all memory of SQLite is overwritten and locked, for every handle of the process from then on. Default:
+  /// false. Memory security makes every statement slower.
   public var memorySecurity: Bool
 
   public init(
@@ -64,7 +64,7 @@ public struct CipherSettings: Sendable, Hashable {
     }
   }
 
-  /// Whether a file has what SQLCipher 4 gives it.
+  /// Whether a file has the default settings of SQLCipher 4; `memorySecurity` makes no difference.
   package var areUsual: Bool {
     var settings = self
     settings.memorySecurity = false
@@ -86,7 +86,7 @@ public struct CipherSettings: Sendable, Hashable {
   }
 }
 
-/// How a connection reads an encrypted file.
+/// The key and settings with which a connection reads an encrypted file.
 package struct Cipher: Sendable, Hashable {
   package let key: EncryptionKey
   package let settings: CipherSettings

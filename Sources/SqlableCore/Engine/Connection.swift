@@ -7,17 +7,17 @@ import Glibc
 package final class Connection {
   let handle: OpaquePointer
   package let label: String?
-  /// Whether it may create files: the database, and those that it attaches.
+  /// Whether the connection may create files: the database, and files that it attaches.
   let canCreateFiles: Bool
-  /// Within a wall, that of the wall.
+  /// The cache of compiled statements; within a wall, the wall's cache.
   @exclusivity(unchecked) package var cache: StatementCache
   let walls = AccessWalls()
   package let plans = KnownPlans()
   /// The buffer in which statements are written.
   let sql = SqlBuffer()
-  /// The values of these statements, to be bound.
+  /// The values to be bound to the statement in `sql`.
   @usableFromInline let parameters = ParameterBuffer()
-  /// The user code that it is running.
+  /// The user code that the connection is running.
   package let userCode = UserCode()
   /// The registry version this connection has applied.
   @exclusivity(unchecked) var functionsVersion = 0
@@ -29,32 +29,33 @@ package final class Connection {
   }
   /// Whether `lostTransaction` is set; every statement checks this, without a copy of the error.
   private(set) var hasLostTransaction = false
-  /// The error that every call throws once the connection is lost: its transaction is over for its owner, but SQLite
-  /// could not end it.
+  /// The error that every call throws once the connection is lost; nil before. The transaction is then over for its
+  /// owner, but SQLite could not end it.
   var lost: SqlError?
   package var isLost: Bool { lost != nil }
-  /// The state of a pool's connection when it was opened; nil for one that no pool lends to one caller after another.
+  /// The state of a pool's connection when it was opened; nil unless a pool lends the connection to one caller after
+  /// another.
   var shared: SharedState?
   private static let maximumCachedParameters = 4096
   private var kept: [KeptStatement] = []
-  /// Interrupts its statements, if set.
+  /// The interruption that stops the connection's statements; nil if there is none.
   var interruption: Interruption? {
     didSet { unretainedInterruption = interruption.map(Unmanaged.passUnretained) }
   }
-  /// The same, checked by every statement without reference counting.
+  /// The same interruption, checked by every statement without reference counting.
   private(set) var unretainedInterruption: Unmanaged<Interruption>?
   let busyWait = BusyWait()
-  /// Receives every error of SQLite's that may show a damaged file.
+  /// The receiver of every SQLite error that may show a damaged file.
   var didFindDamage: ((SqlError) -> Void)?
-  /// What measures its statements, while they are traced.
+  /// The tracer that measures the connection's statements; nil unless they are traced.
   @exclusivity(unchecked) var tracer: StatementTracer?
   /// Whether delete triggers fire for rows that REPLACE deletes.
   var firesDeleteTriggersOnReplace = false
-  /// How it reads an encrypted file; nil for one that is not encrypted.
+  /// The key and settings of an encrypted file; nil if the file is not encrypted.
   var cipher: Cipher?
-  /// Whether something was read with the key, and whether it is finding out what an error means.
+  /// Whether something was read with the key, and whether the connection is probing the meaning of an error.
   var (isKeyProven, isProbing) = (false, false)
-  /// How many cursors have not reached their end.
+  /// The number of cursors that have not reached their end.
   package var openCursors = 0
   /// Whether triggers of an untrusted schema can write to FTS5's tables.
   var allowsFullTextInTriggers = false
@@ -62,7 +63,7 @@ package final class Connection {
   var collations: [[UInt8]: UserCollation] = [:]
   private(set) var schemaVersionStatement: PreparedStatement?
   private(set) var dataVersionStatement: PreparedStatement?
-  /// Those of the statements that begin and end transactions that were compiled, by ``Control``.
+  /// The compiled statements that begin and end transactions, by ``Control``; nil for a statement not yet compiled.
   @exclusivity(unchecked) var control: [PreparedStatement?] = []
 
   /// Opens the file at `path` with the named VFS, or the default one. A path that starts with `file:` is a URI only
@@ -115,24 +116,24 @@ package final class Connection {
 
   /// Keeps a statement that stays compiled until its owner abandons it.
   func keep(_ statement: KeptStatement) {
-    // Finalized here: an owner on another thread may release its reference after this, and must not be the one to
-    // finalize.
+    // Finalized here: an owner on another thread may release its reference after this, and must not finalize the
+    // statement.
     for statement in kept where statement.isAbandoned { statement.statement = nil }
     kept.removeAll { $0.statement == nil && $0.isAbandoned }
     kept.append(statement)
   }
 
-  /// The statements outside the cache, dropped, for the connection that takes the place of this one.
+  /// Drops all statements, and returns those outside the cache for the connection that replaces this connection.
   func takeKept() -> [KeptStatement] {
     dropStatements()
     defer { kept = [] }
     return kept.filter { !$0.isAbandoned }
   }
 
-  /// Keeps the statements of the connection whose place it takes.
+  /// Keeps the statements of the connection that this connection replaces.
   func keep(_ statements: [KeptStatement]) { kept += statements }
 
-  /// The compiled statement whose key `sql` holds, from the cache if it ran before.
+  /// Returns the compiled statement whose key `sql` holds, from the cache if the statement ran before.
   ///
   /// Without `write` the key is the text. A shorter key saves writing the text, which `write` puts into `sql` if the
   /// statement must be compiled.
@@ -162,12 +163,12 @@ package final class Connection {
     return statement
   }
 
-  /// Compiles the first statement of a text; returns none if it holds only blanks and comments.
+  /// Compiles the first statement of a text; returns no statement if the text holds only blanks and comments.
   ///
   /// - Parameters:
   ///   - isOwn: Whether the text is the library's own, which changes no settings.
-  ///   - isTerminated: Whether its only NUL byte is the one behind it. SQLite copies any other text as a whole, which
-  ///     for each statement of a long one takes quadratic time.
+  ///   - isTerminated: Whether the text's only NUL byte is the byte behind it. SQLite copies any other text as a whole
+  ///     for each of its statements, which takes quadratic time for a long text.
   func compileFirst(
     _ text: UnsafeBufferPointer<UInt8>, isOwn: Bool = false, isTerminated: Bool = false
   ) throws -> (statement: PreparedStatement?, rest: UnsafeBufferPointer<UInt8>) {
@@ -197,10 +198,10 @@ package final class Connection {
     return (PreparedStatement(handle: handle, connection: self), rest)
   }
 
-  /// The statement that `compile` returns, with the values bound that are in `parameters` since `mark`. It keeps them
-  /// until it is finished.
+  /// Returns the statement that `compile` returns, with the values bound that are in `parameters` since `mark`. The
+  /// statement keeps these values until it is finished.
   ///
-  /// `check` sees it before anything is bound.
+  /// `check` receives the statement before anything is bound.
   @inline(__always)
   func prepared(
     since mark: ParameterBuffer.Mark, _ compile: () throws -> PreparedStatement,
@@ -277,8 +278,8 @@ package final class Connection {
     try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), isOwn: true)
   }
 
-  /// Runs one of the library's own statements without values, such as a pragma, and returns the first column of its
-  /// first row as text.
+  /// Runs one of the library's own statements without values, such as a pragma. Returns the first column of the first
+  /// row as text; nil if there is no row.
   @discardableResult
   package func pragma(_ text: String) throws -> String? {
     try rows(text).first?.first
@@ -293,8 +294,8 @@ package final class Connection {
     return rows
   }
 
-  /// Runs one of the library's own statements whose rows may be many, and calls `body` with each row as texts, an empty
-  /// one for NULL. Binds the values in `parameters`; placeholders are NULL.
+  /// Runs one of the library's own statements whose rows may be many. Calls `body` with each row as texts, an empty
+  /// text for NULL. Binds the values in `parameters`; placeholders are NULL.
   package func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
     var sql = sql
     try sql.withUTF8 { text in

@@ -30,7 +30,7 @@ extension Connection {
   }
 
   /// Whether a statement that met damage reads or writes the main database, and not only attached ones, as far as its
-  /// program tells.
+  /// bytecode shows.
   private func concernsMain(_ sql: String?) -> Bool {
     guard let sql, didFindDamage != nil else { return true }
     if Substring(sql).utf8.firstKeywords(1) == ["ATTACH"] { return false }
@@ -83,7 +83,7 @@ extension Connection {
     return tooMany
   }
 
-  /// What is wrong with a statement that SQLite could parse; nil for other messages of a compilation.
+  /// Returns the reason why a statement that SQLite could parse is invalid; nil for other messages of a compilation.
   package static func reason(ofInvalid message: String) -> String? {
     if message == "no query solution" { return "the index that INDEXED BY names can't be used for the statement" }
     if message.begins(with: "misuse of aggregate") {
@@ -129,7 +129,8 @@ extension Connection {
     return error
   }
 
-  /// The message without the advice that SQLite 3.46 and later add when a name in double quotes is not a column:
+  /// Returns the message without SQLite's advice. SQLite 3.46 and later add advice when a name in double quotes is not
+  /// a column:
   /// `no such column: "a" - should this be a string literal in single-quotes?`
   package static func withoutAdvice(_ message: String) -> String {
     let advice = "\" - should this be a string literal in single-quotes?"

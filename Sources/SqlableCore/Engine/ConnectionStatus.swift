@@ -1,6 +1,6 @@
 import CSqlableSQLite
 
-/// What SQLite counts for a connection.
+/// SQLite's counters and memory sizes, in bytes, of a connection.
 struct ConnectionStatus {
   let changes: Int
   let pageHits, pageMisses, pageWrites: Int

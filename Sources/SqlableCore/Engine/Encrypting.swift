@@ -3,7 +3,7 @@ import CSqlableSQLite
 // The calls of SQLCipher. Keys are never part of an SQL text, which traces and errors would show.
 
 extension Cipher {
-  /// What a key needs that this build, or this process, does not have; nil if nothing is missing.
+  /// The reason why this build or process can't use a key, as a message; nil if nothing is missing.
   static var missing: String? {
     #if SQLCipher
     guard let version = Library.cipherVersion else {
@@ -30,19 +30,19 @@ extension Connection {
     #if SQLCipher
     self.cipher = cipher
     try give(cipher.key) { sqlite3_key_v2(handle, "main", $0, $1) }
-    // It writes errors to the standard error output.
+    // SQLCipher writes errors to the standard error output.
     try pragma("PRAGMA cipher_log_level = NONE")
     for (name, value) in cipher.settings.pragmas { try pragma("PRAGMA \(name) = \(value)") }
     #endif
   }
 
-  /// Attaches a file with the key that it has, or nil for none.
+  /// Attaches a file with its key; nil for a file without a key.
   package func attach(_ path: String, as name: String, _ key: EncryptionKey?) throws {
     guard Cipher.missing == nil else {
       _ = try pragma("ATTACH \(path.quotedText) AS \(name.quotedName)")
       return
     }
-    // Without KEY SQLCipher would take that of the main database.
+    // Without KEY, SQLCipher would use the key of the main database.
     let sql = "ATTACH \(path.quotedText) AS \(name.quotedName) KEY "
     guard let key, key.secret != nil else {
       _ = try pragma(sql + "''")
@@ -73,18 +73,18 @@ extension Connection {
   }
 
   #if SQLCipher
-  /// Encrypts all pages with another key, in a transaction of its own. SQLCipher reports no error: whether it could
-  /// shows when the file is opened next.
+  /// Encrypts all pages with another key, in a separate transaction. SQLCipher reports no error: the next open of the
+  /// file shows whether the change succeeded.
   func changeKey(to key: EncryptionKey) throws {
     try give(key) { sqlite3_rekey_v2(handle, "main", $0, $1) }
   }
   #endif
 
-  /// The same error, or what it means on an encrypted file: a wrong key, or a damaged page.
+  /// Returns the error, or its meaning for an encrypted file: a wrong key, or a damaged page.
   ///
-  /// SQLite calls a file that its key does not open no database. Once a page could be decrypted the key is the right
-  /// one, and a page that can't is damaged, unless another process has changed the key. SQLCipher reports such a page
-  /// as damage, or by a code that says nothing.
+  /// With a wrong key, SQLite reports that the file is not a database. Once a page was decrypted, the key is right. A
+  /// page that can't be decrypted is then damaged, unless another process has changed the key. SQLCipher reports such a
+  /// page as damage, or by a code that says nothing.
   func meaning(ofEncrypted error: SqlError) -> SqlError {
     guard !isProbing, let cipher else { return error }
     let isUnclear = error.code == Int(SQLITE_ERROR) && error.message == "SQL logic error" && !readsPages
@@ -102,7 +102,8 @@ extension Connection {
     return meant
   }
 
-  /// Whether it can read a page: after one that can't be decrypted SQLCipher reads none until the statement has ended.
+  /// Whether the connection can read a page. After a page that can't be decrypted, SQLCipher reads none until the
+  /// statement has ended.
   private var readsPages: Bool {
     isProbing = true
     defer { isProbing = false }
@@ -125,7 +126,7 @@ extension Connection {
     }
   }
 
-  /// Whether the file begins as one that is not encrypted.
+  /// Whether the file begins like a file that is not encrypted.
   private var hasPlainHeader: Bool {
     let magic = Array("SQLite format 3\0".utf8)
     var file: UnsafeMutablePointer<sqlite3_file>?

@@ -1,14 +1,14 @@
 import CSqlableSQLite
 
-/// What FTS5 needs so that triggers of an untrusted schema can use it.
+/// Support for FTS5 tables in triggers of an untrusted schema.
 ///
 /// The triggers that keep a full-text index up to date write to a virtual table. In an untrusted schema SQLite allows
-/// that only if the table is marked innocuous. Newer versions of FTS5 mark theirs, 3.40 does not. Trusting the whole
-/// schema would allow everything else too. So FTS5's tables are marked here: while FTS5 connects a table it creates the
-/// tokenizer, and SQLite then accepts the mark for the table being connected.
+/// such a write only if the table is marked innocuous. Newer versions of FTS5 mark their tables, 3.40 does not.
+/// Trusting the whole schema would allow everything else too. So FTS5's tables are marked here. While FTS5 connects a
+/// table it creates the tokenizer, and SQLite then accepts the mark for the table being connected.
 enum FullTextModule {
-  /// Whether this SQLite has FTS5 and FTS5 does not mark its tables innocuous; nil until there was enough memory to
-  /// find out.
+  /// Whether this SQLite has FTS5 and FTS5 does not mark its tables innocuous; nil until there was enough memory for
+  /// the probe.
   private static let isToBeAllowed = Library.Probe<Bool> {
     Library.ask { handle in
       guard sqlable_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0) == SQLITE_OK else { return nil }
@@ -24,16 +24,16 @@ enum FullTextModule {
     }
   }
 
-  /// The tokenizers that FTS5 has built in.
+  /// The tokenizers that are built into FTS5.
   static let tokenizers = ["unicode61", "ascii", "porter", "trigram"]
 
-  /// Lets the triggers of a connection that may have used the tables already write to them when its schema is no longer
-  /// trusted.
+  /// Lets a connection's triggers write to FTS5's tables when its schema is no longer trusted. The connection may have
+  /// used the tables already.
   static func allowInTriggers(of connection: Connection) throws {
     guard !connection.allowsFullTextInTriggers else { return }
     try connection.outsideWalls { try prepareForDistrust(connection) }
-    // The tables are marked when they are connected, and this connects them again. Not in a transaction: what they have
-    // not written yet is kept in memory.
+    // FTS5's tables are marked when SQLite connects them, and the reset connects them again. Not in a transaction: FTS5
+    // keeps unwritten changes in memory.
     guard connection.isAutocommit, connection.openCursors == 0, !connection.userCode.isRunning else { return }
     try connection.outsideWalls {
       try connection.withoutTracing { _ = try $0.pragma("PRAGMA writable_schema = RESET") }
@@ -42,7 +42,7 @@ enum FullTextModule {
 
   /// Replaces FTS5's built-in tokenizers with ones that mark the table innocuous and then call the original.
   static func prepareForDistrust(_ connection: Connection) throws {
-    // Without them the connection would refuse the triggers later, and not say why.
+    // Without the marks, the connection would refuse the triggers later, and not say why.
     guard let isToBeAllowed = isToBeAllowed.answer else { throw connection.error(SQLITE_NOMEM, sql: nil) }
     guard isToBeAllowed else {
       connection.allowsFullTextInTriggers = true
@@ -73,7 +73,7 @@ enum FullTextModule {
     connection.allowsFullTextInTriggers = true
   }
 
-  /// Marks the table being connected as one that triggers may use. Call while its tokenizer is created.
+  /// Marks the table being connected as one that triggers may use. Call while FTS5 creates the table's tokenizer.
   static func allowInTriggers(_ handle: OpaquePointer) {
     if isToBeAllowed.answer == true { _ = sqlable_vtab_innocuous(handle) }
   }

@@ -12,7 +12,7 @@ import Synchronization
 /// 3. Only the thread that runs the statement touches the rest.
 package final class Interruption: @unchecked Sendable {
   private let flag = Atomic(false)
-  /// How long a statement waits for another connection's lock.
+  /// The longest time that a statement waits for another connection's lock.
   package let busyTimeout: Duration
 
   package init(busyTimeout: Double) { self.busyTimeout = .seconds(busyTimeout) }
@@ -30,9 +30,9 @@ package final class Interruption: @unchecked Sendable {
 
   /// The SQL of the running statement once it has run for long, for other threads to read.
   package let longStatement = Guarded<String?>(nil)
-  /// How many thousand steps the statements of the call have taken.
+  /// The steps that the statements of the call have taken, in thousands.
   @exclusivity(unchecked) fileprivate var steps = 0
-  /// A statement that takes this many thousand steps is reported; that is one or two milliseconds.
+  /// The steps, in thousands, after which the running statement is reported; they take one or two milliseconds.
   fileprivate static let stepsBeforeReporting = 64
 
   /// Publishes the SQL of the running statement. Call on the thread that runs it.
@@ -46,11 +46,11 @@ package final class Interruption: @unchecked Sendable {
     longStatement.withLock { $0 = text }
   }
 
-  /// How many more progress callbacks are allowed; nil for no limit.
+  /// The number of progress callbacks that are still allowed; nil for no limit.
   @exclusivity(unchecked) fileprivate var budget: Int?
 
-  /// Calls `body` on the connection's thread. Stops its statements if together they take more than `thousands` thousand
-  /// steps, or if one must wait for a lock. Returns whether it stopped them.
+  /// Calls `body` on the connection's thread. Stops the statements of `body` if together they take more than
+  /// `thousands` thousand steps, or if a statement must wait for a lock. Returns whether a statement was stopped.
   package func withBudget(_ thousands: Int, _ body: () throws -> Void) rethrows -> Bool {
     budget = thousands
     defer { budget = nil }
@@ -63,10 +63,10 @@ package final class Interruption: @unchecked Sendable {
     }
   }
 
-  /// Whether `withBudget` has stopped a statement, and will say so.
+  /// Whether `withBudget` has stopped a statement, and will return true.
   var isBudgetSpent: Bool { budget.map { $0 < 0 } ?? false }
 
-  /// What the statements of a limited run may still take; nil for any other.
+  /// The steps and time that the statements of a limited run may still take; nil outside a limited run.
   @exclusivity(unchecked) var allowance: RunAllowance?
 
   /// Whether running statements ignore a request; waiting for a lock still stops.
@@ -83,16 +83,16 @@ package final class Interruption: @unchecked Sendable {
     return left < 1 || isRequested
   }
 
-  /// When the connection began to wait for a lock.
+  /// The moment when the connection began to wait for a lock; nil before the first wait.
   @exclusivity(unchecked) fileprivate var waitingSince: ContinuousClock.Instant?
 
-  /// How long the connection has waited for locks, in total.
+  /// The total time that the connection has waited for locks.
   @exclusivity(unchecked) private(set) var waited = Duration.zero
 
-  /// How much of the busy timeout passed before SQLite was called; the next wait for a lock counts it.
+  /// The part of the busy timeout that passed before SQLite was called; the next wait for a lock includes this part.
   @exclusivity(unchecked) package var spent = Duration.zero
 
-  /// The connection that it interrupts.
+  /// The connection whose statements are interrupted; nil before `use(_:)`.
   fileprivate var connection: OpaquePointer?
 
   /// Waits a little longer for a lock; returns false if the busy timeout has passed or the statement must stop.
@@ -114,16 +114,16 @@ package final class Interruption: @unchecked Sendable {
   }
 }
 
-/// How much a limited run may still take.
+/// The steps and time that a limited run may still take.
 package struct RunAllowance {
-  /// Which limit has stopped it.
+  /// The limit that stopped the run.
   package enum Excess {
     case time, steps
   }
 
-  /// Thousands of steps of SQLite's virtual machine.
+  /// The steps of SQLite's virtual machine that are left, in thousands; nil for no limit.
   private var steps: Int?
-  /// Thousands of steps so far.
+  /// The steps taken so far, in thousands.
   private var taken = 0
   private var end: ContinuousClock.Instant?
   private(set) var excess: Excess?
@@ -133,7 +133,7 @@ package struct RunAllowance {
     end = time.map { .now + $0 }
   }
 
-  /// The least of this one and what is left of another.
+  /// Returns this allowance, with each limit lowered to the remaining limit of the other.
   fileprivate func atMost(_ other: RunAllowance?) -> RunAllowance {
     guard let other else { return self }
     var least = self
@@ -142,7 +142,7 @@ package struct RunAllowance {
     return least
   }
 
-  /// What is left after a run within this one.
+  /// Returns the rest of this allowance after a nested run with the allowance `inner`.
   fileprivate func without(_ inner: RunAllowance?) -> RunAllowance {
     guard let inner else { return self }
     var rest = self
@@ -151,7 +151,7 @@ package struct RunAllowance {
     return rest
   }
 
-  /// Takes a thousand steps; returns false if that is more than it may.
+  /// Takes a thousand steps; returns false if the run has exceeded a limit.
   fileprivate mutating func takeThousand() -> Bool {
     taken += 1
     if let left = steps {
@@ -168,8 +168,8 @@ package struct RunAllowance {
 }
 
 extension Connection {
-  /// Throws if an interruption is requested; every statement begins with it. SQLite checks every thousand steps of one
-  /// statement, which many small statements never reach.
+  /// Throws if an interruption is requested; every statement begins with this check. SQLite checks every thousand steps
+  /// of one statement, which many small statements never reach.
   @inline(__always)
   package func checkInterruption() throws {
     guard let interruption = unretainedInterruption, interruption._withUnsafeGuaranteedRef({ $0.isRequested }) else {
@@ -178,14 +178,15 @@ extension Connection {
     throw error(SQLITE_INTERRUPT, sql: nil)
   }
 
-  /// Calls `body`, whose statements stop when they take more than the allowance; returns which limit stopped them.
+  /// Calls `body`, whose statements stop when they take more than the allowance; returns the limit that stopped them,
+  /// if any.
   package func limited<Value>(
     to allowance: RunAllowance, busyTimeout: Double, _ body: () throws -> Value
   ) -> (result: Result<Value, any Error>, excess: RunAllowance.Excess?) {
     let own = interruption
     let used = own ?? Interruption(busyTimeout: busyTimeout)
     if own == nil { use(used) }
-    // A limited run within another may take no more than both.
+    // A nested limited run must stay within both allowances.
     let outer = used.allowance
     used.allowance = allowance.atMost(outer)
     let result = Result { try body() }

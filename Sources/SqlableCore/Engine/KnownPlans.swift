@@ -1,13 +1,13 @@
 import CSqlableSQLite
 
-/// What a connection knows of the plans of its statements, until something changes them.
+/// A cache of facts about the plans of a connection's statements, valid until the schema or its statistics change.
 package final class KnownPlans {
-  /// The tables of which a statement's plan visits every row, by its SQL. They do not depend on values.
+  /// The tables of which a statement's plan visits every row, by the statement's SQL. Values make no difference.
   @exclusivity(unchecked) private var visits: [String: [String]] = [:]
   @exclusivity(unchecked) private var schema: SchemaState?
   private static let maximumCount = 1_000
 
-  /// The tables that `find` returned for this text, while the schema and its statistics are the same.
+  /// Returns the tables that `find` returned for this text, while the schema and its statistics are the same.
   package func visits(of sql: String, in schema: SchemaState, _ find: () throws -> [String]) rethrows -> [String] {
     if self.schema != schema {
       self.schema = schema
@@ -22,12 +22,12 @@ package final class KnownPlans {
   }
 }
 
-/// Differs from another one of the same connection if a statement may have another plan.
+/// The state of a schema. Two states of the same connection differ if a statement may have another plan.
 package struct SchemaState: Equatable {
-  /// Changes whenever any connection changes the schema.
+  /// A number that changes whenever any connection changes the schema.
   let version: Int64
-  /// How often SQLite has recompiled a statement of the connection's own, as it does after ANALYZE, ATTACH, or a change
-  /// of a temporary table.
+  /// The number of times that SQLite has recompiled the statement that reads the schema's version. SQLite recompiles a
+  /// statement after ANALYZE, ATTACH, or a change of a temporary table.
   let recompilations: Int32
 }
 

@@ -3,8 +3,7 @@ import CSqlableSQLite
 /// The feature that this SQLite is too old for, or was built without, deduced from its messages.
 ///
 /// SQLite says `near "RETURNING": syntax error` and `no such function: sqrt`. The reason is worked out only after a
-/// failure: a statement that works costs nothing more, and raw SQL gets the same answer as the library's own
-/// statements.
+/// failure, so a statement that works costs nothing more. Raw SQL gets the same answer as the library's own statements.
 enum LackingFeature {
   /// A form of SQL that a version added.
   private struct Form {
@@ -12,14 +11,14 @@ enum LackingFeature {
     let since: Int
     /// The words at which an older parser may stop, in upper case; empty for any word.
     let stops: [String]
-    /// What SQL that uses the form contains, in upper case. The stops are not enough: the parser stops at such words
+    /// A text in upper case that SQL with the form contains. The stops are not enough: the parser stops at such words
     /// for other reasons too.
     let sign: String
   }
 
   private static let forms = [
     Form(name: "RETURNING", since: 35, stops: ["RETURNING"], sign: "RETURNING"),
-    // After a table name it parses as an alias, and the parser stops later.
+    // After a table name, RETURNING parses as an alias, and the parser stops later.
     Form(name: "RETURNING", since: 35, stops: [], sign: " RETURNING "),
     Form(name: "a MATERIALIZED hint", since: 35, stops: ["MATERIALIZED", "NOT"], sign: "MATERIALIZED"),
     Form(name: "DROP COLUMN", since: 35, stops: ["DROP"], sign: "ALTER"),
@@ -65,7 +64,8 @@ enum LackingFeature {
   static let noFullText = "full-text tables need an SQLite built with SQLITE_ENABLE_FTS5"
   private static let noJSON = "JSON functions need an SQLite built with them, as 3.38 and later are by default"
 
-  /// The SQLite that the failed statement needs; nil if it failed for another reason.
+  /// Returns the message about the SQLite that the failed statement needs; nil if the statement failed for another
+  /// reason.
   static func reason(of message: String, sql: String?) -> String? {
     if message.begins(with: "no such ") {
       if let name = message.suffix(after: "no such function: ") { return reason(ofFunction: name.asciiLowercased) }
@@ -80,8 +80,8 @@ enum LackingFeature {
     }
     // "malformed database schema (car) - near "STRICT": syntax error" is about the file, not about the statement.
     let isOfSchema = message.begins(with: "malformed database schema ")
-    // A parser that knows LIMIT there, in a library without it, words the message the other way round, and names ORDER
-    // BY in full.
+    // A parser that knows LIMIT there, in a library without LIMIT, says `syntax error near "LIMIT"`, and names ORDER BY
+    // in full.
     guard let rest = message.suffix(after: "near \""),
       let stop = (rest.prefix(before: "\": syntax error") ?? rest.prefix(before: " BY\"") ?? rest.prefix(before: "\""))?
         .asciiUppercased

@@ -1,7 +1,7 @@
 import CSqlableSQLite
 import Glibc
 
-/// What the SQLite of this process can do, probed rather than assumed.
+/// The features of this process's SQLite, probed rather than assumed.
 package enum Library {
   static let version = String(cString: sqlite3_libversion())
   /// The version as one number: 3,040,001 for 3.40.1.
@@ -15,12 +15,12 @@ package enum Library {
     throw SqlError.misuse(needed(for: "this library", since: 34))
   }
 
-  /// The message that something needs SQLite 3.x or later.
+  /// Returns the message that something needs SQLite 3.x or later.
   static func needed(for what: String, since minor: Int) -> String {
     "\(what) needs SQLite 3.\(minor) or later; this is \(version)"
   }
 
-  /// The version of SQLCipher, such as `4.6.1 community`; nil if this SQLite is another one.
+  /// The version of SQLCipher, such as `4.6.1 community`; nil if this SQLite is not SQLCipher.
   static let cipherVersion: String? = ask("PRAGMA cipher_version") { row in
     sqlite3_column_text(row, 0).map { String(cString: $0) }
   }
@@ -31,10 +31,10 @@ package enum Library {
   static let sharesMemory = versionNumber >= 3_036_000
   /// Whether ADD COLUMN checks existing rows against the constraints of the new column.
   package static let checksAddedColumns = versionNumber >= 3_037_000
-  /// Whether a DELETE of all rows counts those of a WITHOUT ROWID table; 3.34 does not, 3.40 does.
+  /// Whether a DELETE of all rows counts the rows of a WITHOUT ROWID table; 3.34 does not, 3.40 does.
   static let countsClearedRows = versionNumber >= 3_040_000
 
-  /// The functions of the pre-update hook; nil if this SQLite was built without it.
+  /// The functions of the pre-update hook; nil if this SQLite was built without the hook.
   static let preupdate: Preupdate? = {
     guard let hook = symbol("sqlite3_preupdate_hook"), let old = symbol("sqlite3_preupdate_old"),
       let new = symbol("sqlite3_preupdate_new")
@@ -51,26 +51,26 @@ package enum Library {
     let new: sqlable_preupdate_value
   }
 
-  /// Returns the table that a result column comes from; nil if this SQLite was built without it.
+  /// The function that returns the table of a result column; nil if this SQLite was built without the function.
   static let columnTableName: sqlable_column_text? = symbol("sqlite3_column_table_name").map {
     unsafeBitCast($0, to: sqlable_column_text.self)
   }
 
-  /// Returns the offset of an error in the SQL; nil before 3.38.
+  /// The function that returns the offset of an error in the SQL; nil before 3.38.
   static let errorOffset: sqlable_error_offset? = symbol("sqlite3_error_offset").map {
     unsafeBitCast($0, to: sqlable_error_offset.self)
   }
 
-  /// Counts rows beyond 2^31; before 3.37 there are only 32-bit counts.
+  /// The function that counts changed rows, also beyond 2^31; before 3.37 there are only 32-bit counts.
   static let changes: sqlable_count =
     symbol("sqlite3_changes64").map { unsafeBitCast($0, to: sqlable_count.self) } ?? { Int64(sqlite3_changes($0)) }
 
-  /// Returns whether a transaction has read or written; nil before 3.34.
+  /// The function that returns whether a transaction has read or written; nil before 3.34.
   static let transactionState: sqlable_transaction_state? = symbol("sqlite3_txn_state").map {
     unsafeBitCast($0, to: sqlable_transaction_state.self)
   }
 
-  /// The distance between SQLite's values of one row, in bytes, measured on a row of its own; 0 if they do not lie in
+  /// The distance between SQLite's values of one row, in bytes, measured on a sample row. 0 if the values do not lie in
   /// one array, or if memory ran out, which only makes reading slower.
   ///
   /// A value is located by this number only in a row whose first and last value have the matching distance.
@@ -82,7 +82,7 @@ package enum Library {
       return stride
     } ?? 0
 
-  /// How many digits SQLite writes when it converts a REAL to TEXT: 15, or 17 if it tells 0.1 + 0.2 from 0.3.
+  /// The number of digits in SQLite's conversion of a REAL to TEXT: 15, or 17 if 0.1 + 0.2 differs from 0.3 as TEXT.
   static var realDigits: Int32 { digits.answer ?? 15 }
   private static let digits = Probe<Int32> {
     ask("SELECT CAST(0.1 + 0.2 AS TEXT)") { row in
@@ -114,14 +114,14 @@ package enum Library {
     }
   }
 
-  /// A question about this SQLite, asked until there was enough memory to answer it.
+  /// A question about this SQLite, retried until there is enough memory to answer it.
   final class Probe<Answer: Sendable>: Sendable {
     private let known = Guarded<Answer?>(nil)
     private let ask: @Sendable () -> Answer?
 
     init(_ ask: @escaping @Sendable () -> Answer?) { self.ask = ask }
 
-    /// Nil while there was not.
+    /// The answer; nil while there is not enough memory.
     var answer: Answer? {
       known.withLock { known in
         if known == nil { known = ask() }

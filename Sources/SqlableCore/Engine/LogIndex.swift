@@ -1,27 +1,27 @@
 import CSqlableSQLite
 
 extension Connection {
-  /// What the index of the write-ahead log says of its end: the number of frames up to the last commit, and the salts
-  /// of the log that they are in; nil if there is no log, or a commit is just changing it.
+  /// The end of the WAL, from the WAL's index: the number of frames up to the last commit, and the WAL's salts. Nil if
+  /// there is no WAL, or if a commit is changing the index.
   ///
-  /// The index and not the file tells what is committed: the file also has the frames of a commit that failed when it
-  /// was synced. SQLite reads it: closing a descriptor of its file would drop the locks that are on it.
+  /// The index, not the WAL file, shows what is committed: the file also has the frames of a commit whose sync failed.
+  /// SQLite reads the index: closing a descriptor of the index's file would drop the locks on that file.
   package var logEnd: (frames: Int, salts: UInt64)? {
-    // Frames in the third word; the salts as the bytes of the log's header.
+    // The third word has the number of frames; the fifth has the salts, as the bytes of the WAL's header.
     logHeader.map { (Int($0[2] & 0xFFFF_FFFF), UInt64(bigEndian: $0[4])) }
   }
 
-  /// The size of the log up to the last commit, in bytes; nil if there is no log, or a commit is just changing it.
+  /// The size of the WAL up to the last commit, in bytes. Nil if there is no WAL, or if a commit is changing the index.
   package var logSize: Int? {
     logHeader.map { header in
-      // Sixteen bits, in which 65,536 is 1.
+      // The page size has sixteen bits, in which 1 stands for 65,536.
       let bits = Int(header[1] >> 48)
       let pageSize = bits == 1 ? 65_536 : bits
       return LogFormat.headerSize + Int(header[2] & 0xFFFF_FFFF) * (LogFormat.frameHeaderSize + pageSize)
     }
   }
 
-  /// The header of the index.
+  /// The header of the index; nil if there is no WAL, or if a commit is changing the header.
   private var logHeader: [UInt64]? {
     var file: UnsafeMutablePointer<sqlite3_file>?
     var memory: UnsafeMutableRawPointer?
@@ -29,13 +29,13 @@ extension Connection {
       let methods = file.pointee.pMethods, methods.pointee.iVersion >= 2, let map = methods.pointee.xShmMap,
       map(file, 0, LogIndex.regionSize, 0, &memory) == SQLITE_OK, let memory
     else { return nil }
-    // The header is there twice; a writer changes one copy after the other. Another process may do so now.
+    // The index has two copies of the header. A writer, maybe in another process, changes one copy after the other.
     let copies = [0, 48].map { start in (0..<6).map { LogIndex.word(memory, start + $0 * 8) } }
     guard copies[0] == copies[1], copies[0][1] >> 32 & 0xFF != 0 else { return nil }
     return copies[0]
   }
 
-  /// Sets the size of the log, in pages, at which a commit of this connection runs a checkpoint; 0 for none.
+  /// Sets the size of the WAL, in pages, at which a commit of this connection runs a checkpoint; 0 for none.
   package func setAutocheckpoint(pages: Int) { sqlite3_wal_autocheckpoint(handle, Int32(clamping: pages)) }
 }
 

@@ -1,8 +1,8 @@
-/// What is known about a column of a result.
+/// A column of a result: its identity, and the form of its values if known.
 package struct ResultColumn {
   /// The identity by which the column is read.
   package let identity: UnsafeRawPointer
-  /// How its values are stored, if known.
+  /// The form in which the column's values are stored; nil if unknown.
   package let type: ColumnType?
 }
 
@@ -13,11 +13,11 @@ package struct ResultColumn {
 package final class ResultLayout: @unchecked Sendable {
   /// The identities of the columns, by position, terminated by ``RowState/noColumn``.
   let identities: UnsafePointer<UnsafeRawPointer>
-  /// How the values of the columns are stored, by position; nil if unknown.
+  /// The forms in which the values of the columns are stored, by position; nil if unknown.
   @usableFromInline package let types: UnsafePointer<ColumnType?>
   let count: Int
 
-  /// Whether a result may have more columns.
+  /// Whether a result may have more columns than the layout.
   let takesRest: Bool
 
   package init(_ columns: [ResultColumn], takesRest: Bool = false) {
@@ -41,7 +41,8 @@ package final class ResultLayout: @unchecked Sendable {
 }
 
 extension ResultLayout {
-  /// The layout of a result with `count` columns, of which this one describes the first.
+  /// Returns the layout of a result with `count` columns: this layout describes the first columns, and `column` the
+  /// others.
   func extended(to count: Int, by column: ResultColumn) -> ResultLayout {
     guard count > self.count else { return self }
     let described = (0..<self.count).map { ResultColumn(identity: identities[$0], type: types[$0]) }

@@ -17,7 +17,7 @@ struct RowState: ~Copyable {
   @usableFromInline let generation = Atomic<UInt64>(0)
   /// The position of the column that is expected to be read next.
   @usableFromInline var next = 0
-  /// How many columns the row has.
+  /// The number of columns of the row.
   @usableFromInline var count = 0
   /// The positions of the columns of the model that is being read.
   @usableFromInline var window = 0..<0
@@ -31,8 +31,8 @@ struct RowState: ~Copyable {
   /// The statement, needed only for errors and searches.
   var statement: Unmanaged<PreparedStatement>?
   #if DEBUG
-  /// While a model's use of its columns is checked, the columns that it has read. `window` is empty then, so that
-  /// every read takes the searching path, which records it.
+  /// While a model's use of its columns is checked, the columns that the model has read. `window` is empty then, so
+  /// that every read takes the searching path, which records the read.
   private var tracked: (window: Range<Int>, columns: Set<UnsafeRawPointer>)?
   #endif
 
@@ -86,7 +86,7 @@ struct RowState: ~Copyable {
     sqlite3_column_name(handle, Int32(position)).map { String(cString: $0) }
   }
 
-  /// The table a result column comes from; nil if it comes from none, or this SQLite can't tell.
+  /// The table that a result column comes from; nil if there is none, or if this SQLite can't report the table.
   func tableName(at position: Int) -> String? {
     guard let handle else { return nil }
     return Library.columnTableName?(handle, Int32(position)).map { String(cString: $0) }
@@ -118,11 +118,11 @@ extension RowState {
   @inlinable
   var current: UInt64 { generation.load(ordering: .relaxed) }
 
-  /// Whether a row of that generation is the current one.
+  /// Whether the row of this generation is the current row.
   @inlinable
   func isCurrent(_ row: UInt64) -> Bool { generation.load(ordering: .relaxed) == row }
 
-  /// Makes the current row stale. Only the thread that owns the statement calls it.
+  /// Makes the current row stale. Only the thread that owns the statement calls this function.
   @inlinable
   func nextGeneration() {
     generation.store(generation.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
@@ -135,8 +135,8 @@ extension RowState {
     return UnsafePointer(none)
   }()
 
-  /// The identity of no column. It terminates the list, so that reading one column too many is detected without
-  /// counting.
+  /// The identity of no column. This identity terminates the list, so that reading one column too many is detected
+  /// without counting.
   static var noColumn: UnsafeRawPointer { UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped }
 
   mutating func expect(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {

@@ -1,8 +1,9 @@
 /// A statement being written: its text, or the key that finds its compiled form.
 ///
-/// The same calls write both. A key holds what the text holds, only shorter: a constant piece of SQL is its address in
-/// the program, a table or column the address of its declaration, and the rest is written out. So two statements with
-/// the same key have the same text, and a statement that ran before is found without writing its text.
+/// The same calls write the text and the key. A key holds the same parts as the text, in a shorter form. A constant
+/// piece of SQL is its address in the program, and a table or column the address of its declaration. The rest is
+/// written out. So two statements with the same key have the same text. A statement that ran before is found without
+/// writing its text.
 package final class SqlBuffer {
 
   package init() {}
@@ -31,11 +32,11 @@ package final class SqlBuffer {
   /// Whether a key is being written, not a text.
   var isKey: Bool { state.isKey }
 
-  /// Whether the statement can be found by its key: every part of it has a form there.
+  /// Whether the statement can be found by its key: every part of the statement has a form in the key.
   var hasKey: Bool { state.hasKey }
 
-  /// Whether a column is always written with its table. Where another machine's SQLite takes `"nosuch"` for a text, it
-  /// takes `"bicycle"."nosuch"` for a missing column.
+  /// Whether a column is always written with its table. If another machine's SQLite takes `"nosuch"` for a text, that
+  /// SQLite takes `"bicycle"."nosuch"` for a missing column.
   var qualifiesColumns: Bool {
     get { state.qualifiesColumns }
     set { state.qualifiesColumns = newValue }
@@ -56,14 +57,14 @@ package final class SqlBuffer {
     append(word: UInt64(kind.rawValue) << 8)
   }
 
-  /// What a key stands for.
+  /// A kind of key. Keys of different kinds are never equal.
   enum KeyKind: UInt8 {
     case statement = 1
     case row = 2
     case query = 3
   }
 
-  /// Marks the statement as one without a key, to be found by its text, if at all.
+  /// Marks the statement as having no key; a lookup, if any, then uses the text.
   func refuseKey() { state.hasKey = false }
 
   /// Drops everything after the first `count` bytes.
@@ -89,7 +90,7 @@ package final class SqlBuffer {
   func append(_ text: [UInt8]) { text.withUnsafeBufferPointer { append($0) } }
 
   func append(_ text: UnsafeBufferPointer<UInt8>) {
-    // The flag exceeds every address; the rest is the length of what follows.
+    // The flag exceeds every address; the rest of the word is the length of the text.
     if state.isKey { append(word: 1 << 62 | UInt64(truncatingIfNeeded: text.count)) }
     if let start = text.baseAddress { append(start, count: text.count) }
   }
@@ -131,7 +132,7 @@ package final class SqlBuffer {
     state.capacity = capacity
   }
 
-  /// A hash of the bytes, eight at a time. They hold identifiers, never values, so input from outside can't force
+  /// A hash of the bytes, eight at a time. The bytes hold identifiers, never values, so input from outside can't force
   /// collisions.
   var hash: UInt64 {
     let (bytes, count) = (bytes, count)

@@ -2,14 +2,14 @@ import Glibc
 
 /// The compiled statements of one connection, by SQL text or a shorter key; the least recently used are evicted first.
 ///
-/// The limit is the memory that SQLite reports for them: a look-up by key takes two kilobytes, a report with ten joins
-/// a hundred. A statement in use stays in the cache, marked `isInUse`, and is not evicted. Running the same text
-/// meanwhile compiles a second copy, which is not cached.
+/// The limit is on the memory that SQLite reports for the statements. A lookup by key takes two kilobytes, a report
+/// with ten joins a hundred. A statement in use stays in the cache, marked `isInUse`, and is not evicted. Running the
+/// same text meanwhile compiles a second copy, which is not cached.
 package final class StatementCache {
   private final class Entry {
     let key: [UInt8]
     let statement: PreparedStatement
-    /// Its memory, in bytes.
+    /// The statement's memory, in bytes.
     let size: Int
     /// The value of `State.uses` at its latest use.
     @exclusivity(unchecked) var latestUse: Int
@@ -51,7 +51,7 @@ package final class StatementCache {
   var size: Int { state.size }
   var hits: Int { state.hits }
   var misses: Int { state.misses }
-  /// How many statements were evicted.
+  /// The number of evicted statements.
   var evictions: Int { state.evictions }
 
   /// The statement with this key, marked as in use; nil if it is not cached or already in use.
@@ -67,11 +67,13 @@ package final class StatementCache {
     return entry.statement
   }
 
-  /// Caches a newly compiled statement, unless it alone exceeds the capacity. It replaces one with the same hash.
+  /// Caches a newly compiled statement, unless the statement alone exceeds the capacity. A statement with the same hash
+  /// is replaced, unless it is in use.
   func insert(_ statement: PreparedStatement, key: [UInt8], hash: UInt64) {
     guard capacity > 0 else { return }
     if let entry = state.entries[hash] {
-      // One in use keeps its place: a text with the same hash, or the same text further up the call stack.
+      // A statement in use keeps its entry: it has the same text, further up the call stack, or another text with this
+      // hash.
       guard !entry.statement.isInUse else { return }
       evict(hash)
     }
@@ -84,7 +86,7 @@ package final class StatementCache {
     state.size += size
   }
 
-  /// Removes every statement; one in use lives until its run ends.
+  /// Removes every statement; a statement in use lives until its run ends.
   func removeAll() { (state.entries, state.size) = ([:], 0) }
 
   private func evict(_ hash: UInt64) {

@@ -2,7 +2,7 @@ import CSqlableSQLite
 import Glibc
 import Synchronization
 
-/// What a statement took, measured while it ran.
+/// The measurements of one run of a statement, or an error for which no statement ran.
 package struct MeasuredRun: Sendable {
   /// A transaction that a run ended.
   struct EndedTransaction: Sendable {
@@ -14,18 +14,18 @@ package struct MeasuredRun: Sendable {
     let since: ContinuousClock.Instant
     let statements: Int
     let rowsChanged: Int
-    /// The statement that began it; nil if it was open before the measurement.
+    /// The statement that began the transaction; nil if the transaction was open before the measurement.
     let beginning: String?
   }
 
   package var sql: String
   var isReadOnly: Bool
-  /// Whether it was compiled before.
+  /// Whether the run reused a compiled statement.
   var isCached = true
-  /// Its wait for other connections' locks.
+  /// The wait for other connections' locks.
   var waiting = Duration.zero
   var compiling = Duration.zero
-  /// From its first step to its last, without the wait and the commit.
+  /// The time from the first step to the last, without the wait and the commit.
   var stepping = Duration.zero
   var committing = Duration.zero
   var rowsRead = 0
@@ -34,36 +34,38 @@ package struct MeasuredRun: Sendable {
   var sorts = 0
   var automaticIndexes = 0
   var error: SqlError?
-  /// The transaction that it ended, if it was open before this statement.
+  /// The transaction that the statement ended; nil if no transaction was open before the statement.
   var ended: EndedTransaction?
-  /// The call that has run it; nil for a statement of the library's own.
+  /// The call that ran the statement; nil for a statement that the library runs for itself.
   var caller: TraceCaller?
-  /// Where it was run.
+  /// The call site of the prepared statement or cursor, or else of `caller`; nil without either.
   var site: CallSite?
-  /// Its text with its values as literals, if values were asked for.
+  /// The statement's text with its values as literals. Nil if values were not requested, the statement has none, or the
+  /// text is too long.
   var expandedSql: String?
-  /// What the task had that ran it.
+  /// The values of the task that ran the statement; nil if there are none, or nothing captures them.
   package var task: TaskValues?
-  /// The moment at which it ended.
+  /// The moment at which the run ended.
   var end: ContinuousClock.Instant
 
   var duration: Duration { waiting + compiling + stepping + committing }
 }
 
 extension MeasuredRun {
-  /// An error for which no statement ran.
+  /// Creates a run for an error for which no statement ran.
   init(_ error: SqlError) {
     self.init(sql: error.sql ?? "", isReadOnly: true, isCached: false, end: .now)
     self.error = error
   }
 }
 
-/// The call that runs statements. An object: every call on a pool has a place for one, and moves it, traced or not.
+/// The call that runs statements. A class, because every call on a pool, traced or not, has space for a caller and
+/// moves it.
 package final class TraceCaller: Sendable {
   let site: CallSite
   let context: String?
   let task: TaskValues?
-  /// Whether it was made by a closure that receives events: its statements are not reported.
+  /// Whether a closure that receives events made the call: the call's statements are not reported.
   let isReceiver: Bool
 
   package init(site: CallSite, context: String?, task: TaskValues?, isReceiver: Bool) {
@@ -71,17 +73,18 @@ package final class TraceCaller: Sendable {
   }
 }
 
-/// Measures the statements of a connection, by SQLite's trace callbacks. A connection has one only while it is traced:
-/// without it nothing is measured.
+/// Measures the statements of a connection, by SQLite's trace callbacks. A connection has a tracer only while it is
+/// traced: without a tracer nothing is measured.
 ///
 /// Everything but `take()` must be called with the handle's lock held.
 final class StatementTracer {
-  /// The most runs that are kept until they are taken, which is not before a transaction ends.
+  /// The most runs that are kept until `take()`, which is not called before a transaction ends.
   static let maximumKept = 10_000
 
   private unowned let connection: Connection
-  /// An interruption that is there only to measure: without one SQLite waits for locks itself, and does not tell for
-  /// how long. A pool replaces it: its handles are traced before they belong to it.
+  /// An interruption that serves only to measure; nil if the connection already had an interruption. Without any,
+  /// SQLite waits for locks itself, and does not report for how long. A pool replaces this interruption, because its
+  /// handles are traced before they belong to the pool.
   private let ownInterruption: Interruption?
   private var interruption: Interruption? { connection.interruption }
   private var running: [OpaquePointer: Running] = [:]
@@ -95,13 +98,13 @@ final class StatementTracer {
   private let wantsValues: () -> Bool
   /// The longest text with values that is kept, in bytes.
   private static let maximumExpanded = 16_384
-  /// Whether the statements that run now are the library's own questions about others.
+  /// Whether the library is running its own queries about other statements, which are not measured.
   fileprivate var isPaused = false
   /// The call that runs the statements to come.
   private(set) var caller: TraceCaller?
-  /// The calls around it.
+  /// The callers to restore when nested calls end, outermost first.
   private var outerCallers: [TraceCaller?] = []
-  /// Where statements that were compiled by an earlier call were compiled, until they run.
+  /// The call sites at which earlier calls compiled statements, by statement; an entry lasts until its statement runs.
   private var sites: [OpaquePointer: CallSite] = [:]
 
   private struct Measured {
@@ -109,7 +112,7 @@ final class StatementTracer {
     var dropped = 0
   }
 
-  /// A statement that runs, and what it had counted before.
+  /// A running statement, with its counters from before the run.
   private struct Running {
     let begin: ContinuousClock.Instant
     let waited: Duration
@@ -118,7 +121,7 @@ final class StatementTracer {
     let site: CallSite?
     var compiling: Duration?
     var rows = 0
-    /// The error with which a value of the current row was read.
+    /// The error from reading a value of the current row; nil if there was none.
     var error: SqlError?
   }
 
@@ -164,7 +167,8 @@ final class StatementTracer {
     connection.stopUsingInterruption(busyTimeout: connection.busyTimeout)
   }
 
-  /// The runs that have ended since the last call, and how many were dropped because nothing took them. Any thread.
+  /// Returns the runs that have ended since the last call, and the number of runs that were dropped because nothing
+  /// took them. Callable from any thread.
   func take() -> (runs: [MeasuredRun], dropped: Int) {
     measured.withLock { measured in
       defer { measured = Measured() }
@@ -182,12 +186,12 @@ final class StatementTracer {
 
   func endCall() { caller = outerCallers.popLast() ?? nil }
 
-  /// Gives the next run of a statement the place of another call.
+  /// Sets the call site of a statement's next run, unless the site is in the library itself.
   func place(_ statement: OpaquePointer, at site: CallSite) {
     if !site.isOwn { sites[statement] = site }
   }
 
-  // MARK: What is measured
+  // MARK: Measuring
 
   /// To be called when a statement has been compiled.
   func didCompile(_ statement: OpaquePointer, since begin: ContinuousClock.Instant) {
@@ -208,7 +212,7 @@ final class StatementTracer {
   /// To be called when a statement has failed, after its end was measured.
   func didFail(_ error: SqlError) {
     guard !isPaused else { return }
-    // A read that was tried on its caller's thread, and took too long there, has not failed: all of it runs again.
+    // A read that was tried on its caller's thread, and took too long there, has not failed: the whole read is retried.
     let runsAgain = interruption?.isBudgetSpent == true
     measured.withLock { [caller] measured in
       guard let last = measured.runs.indices.last else { return }
@@ -220,8 +224,8 @@ final class StatementTracer {
     }
   }
 
-  /// To be called when a value of a statement's row can't be read. The statement has failed if the row is its last: a
-  /// model may catch the error. Returns whether the error will have an event then.
+  /// To be called when a value of a statement's row can't be read. The statement has failed only if the row is its
+  /// last, because a model may catch the error. Returns whether an event will then report the error.
   func didFailToRead(_ statement: OpaquePointer, _ error: SqlError) -> Bool {
     guard !isPaused, running[statement] != nil else { return false }
     running[statement]?.error = error
@@ -231,7 +235,8 @@ final class StatementTracer {
   /// To be called when a row has been read in spite of `didFailToRead`.
   func didRead(_ statement: OpaquePointer) { running[statement]?.error = nil }
 
-  /// To be called when an error that no statement has leaves a call. Returns whether it will have an event.
+  /// To be called when an error that belongs to no statement leaves a call. Returns whether an event will report the
+  /// error.
   func didFailWithoutStatement(_ error: SqlError) -> Bool {
     guard !isPaused, interruption?.isBudgetSpent != true else { return false }
     var run = MeasuredRun(error)
@@ -276,7 +281,7 @@ final class StatementTracer {
     commitBegan = nil
     run.stepping = max(.zero, running.begin.duration(to: now) - run.waiting - run.committing)
     run.rowsRead = running.rows
-    // One that has taken its last step has not been ended for the error.
+    // A statement that has taken its last step was not ended by the error.
     if sqlite3_stmt_busy(statement) != 0 { run.error = running.error }
     run.rowsChanged = run.isReadOnly ? 0 : Int(connection.totalChanges &- running.changes)
     (run.caller, run.site) = (caller, running.site ?? caller?.site)
@@ -326,8 +331,8 @@ final class StatementTracer {
 }
 
 extension Connection {
-  /// Starts to measure all statements, and returns what does. `didMeasure` is called, with the handle's lock held, when
-  /// there is something to take.
+  /// Starts to measure all statements, and returns the tracer. `didMeasure` is called, with the handle's lock held,
+  /// when there are runs to take.
   func startTracing(
     wantsValues: @escaping () -> Bool, didMeasure: @escaping () -> Void
   ) -> StatementTracer {

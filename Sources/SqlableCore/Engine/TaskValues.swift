@@ -1,8 +1,9 @@
 import Synchronization
 
-/// What a task has that receivers of its statements' events need on other threads, such as the parent of its spans.
+/// A snapshot of a task's values that receivers of its statements' events need on other threads, such as the parent of
+/// its spans.
 package struct TaskValues: Sendable {
-  /// Calls a closure that has these values, as the current task has them.
+  /// Calls a closure with these values restored, so that the closure sees them as the current task's values.
   let restore: @Sendable (() -> Void) -> Void
 
   package init(restore: @escaping @Sendable (() -> Void) -> Void) { self.restore = restore }
@@ -14,13 +15,13 @@ package struct TaskValues: Sendable {
   private static let capturing = Guarded<Capturing?>(nil)
   private static let isCapturing = Atomic(false)
 
-  /// Has `current` call `capture` from now on.
+  /// Makes `current` call `capture` from now on.
   package static func capture(by capture: @escaping @Sendable () -> TaskValues?) {
     capturing.withLock { $0 = Capturing(capture: capture) }
     isCapturing.store(true, ordering: .releasing)
   }
 
-  /// The values of the current task; nil if there are none, or nothing asks for them.
+  /// The values of the current task; nil if there are none, or no `capture` is installed.
   package static var current: TaskValues? {
     guard isCapturing.load(ordering: .acquiring) else { return nil }
     return capturing.withLock { $0 }?.capture()
@@ -28,7 +29,7 @@ package struct TaskValues: Sendable {
 }
 
 extension TaskValues? {
-  /// Calls `body`, which has these values.
+  /// Calls `body` with these values restored; nil restores nothing.
   package func restoring<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
     guard let self else { return try body() }
     var result: Result<Value, Failure>?

@@ -10,7 +10,7 @@
 /// }
 /// ```
 ///
-/// It never contains a value that was bound or read.
+/// An error never contains a value that was bound or read.
 public struct SqlError: Error, Sendable, Hashable {
   /// The class of the failure, to switch over.
   public var kind: Kind
@@ -18,11 +18,11 @@ public struct SqlError: Error, Sendable, Hashable {
   public var code: Int
   /// SQLite's extended result code (`SQLITE_CONSTRAINT_UNIQUE` is 2067); 0 if the error is not SQLite's.
   public var extendedCode: Int
-  /// What happened, in one sentence.
+  /// The description of the failure, in one sentence.
   public var message: String
   /// The statement that failed, with `?` for every value.
   public var sql: String?
-  /// The byte offset (UTF-8) in `sql` of what SQLite could not parse, if known; SQLite reports it since 3.38.
+  /// The byte offset (UTF-8) in `sql` of the text that SQLite could not parse, if known; SQLite reports it since 3.38.
   public var offset: Int?
   /// The table that the failure belongs to, when known.
   public var table: String?
@@ -38,7 +38,7 @@ public struct SqlError: Error, Sendable, Hashable {
   public var transaction: TransactionFate
   /// The label of the handle, from its `Configuration`.
   public var label: String?
-  /// Whether an event of a trace has it.
+  /// Whether a trace event reports the error.
   var isTraced = TracedMark()
 
   public init(
@@ -110,11 +110,11 @@ extension SqlError {
     case corrupt
     /// The file is not an SQLite database, or has a format that this SQLite does not know.
     case notADatabase
-    /// The key of the handle, or its cipher settings, are not those of the file, or the file is not encrypted; or a key
-    /// ring has not the key of a sealed value.
+    /// The handle's key or cipher settings do not match the file, or the file is not encrypted. Also thrown if a key
+    /// ring lacks the key of a sealed value.
     case wrongKey
-    /// A sealed value is not what was sealed: another key with the same number sealed it, it is of another column, or
-    /// its bytes were changed.
+    /// A sealed value fails authentication: another key with the same number sealed it, it belongs to another column,
+    /// or its bytes were changed.
     case notAuthentic
     /// The statement was interrupted.
     case interrupted
@@ -122,8 +122,8 @@ extension SqlError {
     case timeout
     /// A cluster had no leader within the call's time, or lost it too often. Nothing of the call is stored.
     case unavailable
-    /// A cluster did not answer the commit that was sent: it may be stored, or may not. Never repeated in silence;
-    /// `transaction(id:)` makes a transaction repeatable.
+    /// A cluster did not answer the commit that was sent: the transaction may be stored, or may not. The library never
+    /// repeats such a commit in silence; `transaction(id:)` makes a transaction repeatable.
     case outcomeUnknown
     /// The schema of the database differs from the model.
     case schema(SchemaProblem)
@@ -133,7 +133,7 @@ extension SqlError {
     case encoding(Mismatch)
     /// A result that has to have a row has none.
     case notFound
-    /// A result has several rows, or several with the same key, where there can be one.
+    /// A result has several rows where there can be one, or several rows with the same key.
     case notUnique
     /// The statement is invalid, for the reason given; SQLite never ran it.
     case invalidStatement(String)
@@ -161,8 +161,8 @@ extension SqlError {
   public enum SchemaProblem: Sendable, Hashable {
     case missingTable(String)
     case missingColumn(String)
-    /// The model and the database differ in a way that has no case of its own, or the schema uses what the handle
-    /// refuses (``Configuration/trustsSchema``).
+    /// The model and the database differ in a way that no other case describes, or the schema uses something that the
+    /// handle refuses (``Configuration/trustsSchema``).
     case mismatch(String)
   }
 
@@ -178,14 +178,15 @@ extension SqlError {
   }
 
   public enum TransactionFate: Sendable, Hashable {
-    /// No transaction was open. What the failed statement did is rolled back, and nothing else was affected. The
-    /// exception, here and below, is a FAIL rule in a table or trigger: the rows before the failed one are kept.
+    /// No transaction was open. The failed statement's changes are rolled back, and nothing else was affected. The
+    /// exception, here and below, is a FAIL rule in a table or trigger: the rows before the failed row are kept.
     case none
-    /// The transaction is still open and keeps what earlier statements did; what the failed one did is rolled back.
+    /// The transaction is still open and keeps the changes of earlier statements; the failed statement's changes are
+    /// rolled back.
     case untouched
     /// The whole transaction is rolled back; nothing of it is stored.
     case rolledBack
-    /// The commit was sent to a cluster, and not answered: all of the transaction is stored, or nothing.
+    /// The commit was sent to a cluster, which did not answer: all of the transaction is stored, or nothing.
     case unknown
   }
 }
@@ -236,7 +237,7 @@ extension SqlError: CustomStringConvertible {
     return "at line \(lines.count), column \(column + 1) "
   }
 
-  /// The name of the kind, without the names in it.
+  /// The name of the kind; of the associated values only a constraint is included.
   package var kindName: String {
     switch kind {
     case .constraint(let constraint): "constraint(\(constraint))"
@@ -278,14 +279,14 @@ extension SqlError {
       .encoding(Mismatch(expected: expected, found: found)), message: "expected \(expected), found \(found)")
   }
 
-  /// The same error with the label of the handle it belongs to, unless it has one.
+  /// Returns the error with the handle's label, unless the error has a label.
   package func labelled(_ label: String?) -> SqlError {
     var error = self
     error.label = error.label ?? label
     return error
   }
 
-  /// The same error with its place filled in, except what is known already.
+  /// Returns the error with its place filled in; parts of the place that are known already stay.
   package func at(table: String?, column: String? = nil, rowId: Int? = nil) -> SqlError {
     var error = self
     error.table = error.table ?? table
@@ -294,7 +295,8 @@ extension SqlError {
     return error
   }
 
-  /// The same error of the library's own, with the fate of a transaction that may be open.
+  /// Returns an error of the library with the fate `.untouched` if a transaction is open. An error that already has a
+  /// fate, and a `.handleLost`, stay unchanged.
   func inTransaction(_ isOpen: Bool) -> SqlError {
     guard isOpen, transaction == .none, kind != .handleLost else { return self }
     var error = self

@@ -1,4 +1,4 @@
-// What every executor gets from its one method.
+// The calls that every executor gets from its one method, `run`.
 
 extension SqlExecutor {
   /// Runs SQL and ignores its rows, if any; a handle and a pool take several statements, separated by `;`.

@@ -1,4 +1,4 @@
-// What runs statements: handles, pools, and the program's own executors.
+// The protocols of everything that runs statements: handles, pools, and the program's own executors.
 
 /// Runs statements and waits for them: a handle, or a pool.
 ///
@@ -16,7 +16,7 @@ public protocol AsyncSqlExecutor: Sendable {
   where Work.Output: Sendable
 }
 
-/// A database on which closures run: a handle, or a pool. A store that is generic over it serves both.
+/// A database on which closures run: a handle, or a pool. A store that is generic over this protocol serves both.
 ///
 /// ```swift
 /// struct Garage<Database: SqlDatabase> {
@@ -38,7 +38,7 @@ public protocol SqlDatabase: SqlExecutor {
 
 extension SqlDatabase {
   /// Calls `body` with a handle; all its reads see one snapshot of the database.
-  // Disfavored, like the next: handles and pools have overloads of their own.
+  // Disfavored, like the next method: handles and pools have their own overloads.
   @_disfavoredOverload
   @discardableResult
   public func read<Value>(
@@ -47,7 +47,7 @@ extension SqlDatabase {
     try withTransaction(.deferred, file: file, line: line, body)
   }
 
-  /// Calls `body` with a handle in a transaction, which commits when it returns and rolls back when it throws.
+  /// Calls `body` with a handle in a transaction, which commits when `body` returns and rolls back when `body` throws.
   @_disfavoredOverload
   @discardableResult
   public func transaction<Value>(

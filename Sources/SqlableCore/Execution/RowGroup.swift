@@ -1,10 +1,10 @@
 /// Rows of a batch that wait for one statement: `INSERT INTO … VALUES (…), (…), …`.
 ///
-/// That saves most of what SQLite does for each statement, and comes to the same in a table that
-/// ``Connection/insertsTogether(into:)`` has examined. If the statement fails nothing of it is stored, and its rows are
-/// inserted one by one, which shows the one to blame.
+/// One statement for many rows saves most of the work that SQLite does for each statement. The result is identical in a
+/// table that ``Connection/insertsTogether(into:)`` has accepted. If the statement fails, none of its rows is stored.
+/// The rows are then inserted one by one, which shows the row to blame.
 struct RowGroup {
-  /// How many rows a statement inserts.
+  /// The number of rows that a statement inserts.
   static let size = 16
   /// The fewest rows of a batch for which it pays to examine the table.
   static let minimumBatch = 256
@@ -17,9 +17,9 @@ struct RowGroup {
   private let connection: Connection
   /// The compiled statement for rows that set these columns.
   private var statement: (shape: UInt64, compiled: PreparedStatement)?
-  /// Where the values of the rows that wait begin, if any do.
+  /// The mark at which the values of the waiting rows begin; nil if no group has begun.
   private var mark: ParameterBuffer.Mark?
-  /// The columns that these rows set.
+  /// The columns that the waiting rows set, one bit each.
   private var shape: UInt64 = 0
   private(set) var count = 0
   private var givesIdsInARow: Bool?
@@ -50,7 +50,7 @@ struct RowGroup {
     (mark, count) = (nil, 0)
   }
 
-  /// Adds a row; false if it can't wait with the others.
+  /// Adds a row; returns false if the row can't wait with the others.
   mutating func add(_ row: RowValues) throws -> Bool {
     guard let shape = row.shape, shape != 0, count == 0 || shape == self.shape else { return false }
     self.shape = shape
@@ -76,7 +76,7 @@ struct RowGroup {
 
   /// Inserts the rows that wait, and passes the id of each to `note`.
   ///
-  /// - Parameter index: The place of the first of them in the batch.
+  /// - Parameter index: The place of the group's first row in the batch.
   mutating func insert(with batch: inout InsertBatch, from index: Int, note: (Int) -> Void) throws {
     guard let first = mark?.count, count > 0 else { return }
     guard isFull else { return try insertEach(with: &batch, from: index, note: note) }
@@ -134,8 +134,9 @@ extension SqlError {
 }
 
 extension Connection {
-  /// Whether several rows can be inserted into a table with one statement, to the same effect: no trigger that would
-  /// fire between them, no conflict clause by which some are left out, none that refers to one after it.
+  /// Returns whether one statement can insert several rows into a table to the same effect as one statement for each
+  /// row. No trigger may fire between the rows, no conflict clause may leave some out, and no row may refer to a later
+  /// one.
   func insertsTogether(into table: TableInfo) throws -> Bool {
     guard table.keyIsRowid, table.database.map({ $0.isSameName(as: "main") }) != false else { return false }
     let name = table.name.quotedText

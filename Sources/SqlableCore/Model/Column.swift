@@ -96,7 +96,7 @@ extension Column {
 extension Column: Hashable {
   /// Whether both come from the same declaration.
   ///
-  /// Where the context also accepts an expression, `==` makes that: `filter(Bicycle.name == Bicycle.color)`.
+  /// If the context also accepts an expression, `==` makes an expression: `filter(Bicycle.name == Bicycle.color)`.
   @_disfavoredOverload
   public static func == (left: Column, right: Column) -> Bool { left.definition.isSame(as: right.definition) }
 
@@ -140,7 +140,7 @@ public struct TypedColumn<Model: Sqlable, Value: SqlValue>: Sendable, Hashable {
 }
 
 extension Sqlable {
-  /// Declares a typed column. Its SQL type follows from `Value`; an optional makes the column nullable.
+  /// Declares a typed column. The SQL type follows from `Value`; an optional makes the column nullable.
   public static func column<Value: SqlValue>(
     _ name: String, _ type: Value.Type, _ options: any ColumnOption...,
     file: StaticString = #fileID, line: UInt = #line

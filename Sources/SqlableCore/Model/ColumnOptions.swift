@@ -16,15 +16,15 @@ public struct ColumnOptions: Sendable {
   package var foreignKeys: [ForeignKeyReference] = []
   package var isUnindexed = false
   package var declaredType: DeclaredType?
-  /// What is wrong with the options: `two options Default`.
+  /// The contradiction in the options, such as `two options Default`; nil if there is none.
   var defect: String?
 
   package var isUnique: Bool { unique != nil }
 
-  /// Whether a column of a view may have them.
+  /// Whether a column of a view may have these options.
   var standInView: Bool { standInFullText && !isUnindexed && declaredType == nil }
 
-  /// Whether a column of a full-text table may have them.
+  /// Whether a column of a full-text table may have these options.
   var standInFullText: Bool {
     let isConstrained = notNull != nil || unique != nil || !checks.isEmpty || !foreignKeys.isEmpty
     return !isConstrained && defaultValue == nil && collation == nil && generated == nil
@@ -44,10 +44,10 @@ public struct ColumnOptions: Sendable {
 /// Column("id", .integer, PrimaryKey(autoincrement: true))     // "id" INTEGER PRIMARY KEY AUTOINCREMENT
 /// ```
 ///
-/// An integer key that an insert leaves out gets the next free number; with `autoincrement`, one that was never used.
-/// Any other key is NOT NULL, even if the column's type is optional: an insert that leaves it out throws
-/// `.constraint(.notNull)` unless the column has a default. In a table that was created without NOT NULL it throws
-/// `.misuse`.
+/// An integer key that an insert leaves out gets the next free number; with `autoincrement`, a number that was never
+/// used. Any other key is NOT NULL, even if the column's type is optional. An insert that leaves such a key out throws
+/// `.constraint(.notNull)` unless the column has a default. In a table that was created without NOT NULL the insert
+/// throws `.misuse`.
 public struct PrimaryKey: ColumnOption, Hashable {
   package let autoincrement: Bool
   package let isDescending: Bool
@@ -56,7 +56,7 @@ public struct PrimaryKey: ColumnOption, Hashable {
   /// - Parameters:
   ///   - autoincrement: Whether SQLite never uses a number again; for an ascending integer key.
   ///   - descending: Whether the key is in descending order. Such an integer key is not the rowid.
-  ///   - onConflict: What an insert or update with a key that exists does, unless the statement says it:
+  ///   - onConflict: The policy for an insert or update with a key that exists, unless the statement has its own:
   ///     `PRIMARY KEY ON CONFLICT REPLACE`. An insert that is ignored returns 0.
   ///   - name: The constraint's name: `CONSTRAINT "name" PRIMARY KEY`.
   public init(
@@ -70,7 +70,7 @@ public struct PrimaryKey: ColumnOption, Hashable {
   public func apply(to options: inout ColumnOptions) { options.set(\.primaryKey, to: self, "PrimaryKey") }
 }
 
-/// Says what a NULL in the column does, or names the constraint; that the column is NOT NULL follows from its type.
+/// Sets the policy for a NULL in the column, or names the constraint. The column's type already makes it NOT NULL.
 ///
 /// ```swift
 /// Column("color", .text, Default("black"), NotNull(onConflict: .replace))
@@ -96,7 +96,7 @@ public struct NotNull: ColumnOption, Hashable {
 /// Column("color", .text, Default("black"))     // "color" TEXT NOT NULL DEFAULT 'black'
 /// ```
 ///
-/// A value that the column does not store throws `.encoding` when the model is first used. It is a constant: SQL
+/// A value that the column does not store throws `.encoding` when the model is first used. A default is a constant: SQL
 /// expressions such as the time of the insert can't be defaults.
 public struct Default: ColumnOption {
   /// The value in every form. The value itself can't be kept: it need not be `Sendable`.
@@ -112,13 +112,13 @@ public struct Default: ColumnOption {
     for scale in ColumnType.scales {
       let own = form(.decimal(scale: scale))
       forms[.decimal(scale: scale)] = own
-      // What is no decimal is the same for any scale.
+      // A value that is not a decimal has the same form for any scale.
       if case .success(let value) = own, value.storageClass != .integer { break }
     }
   }
 
   package func value(in type: ColumnType) throws -> DatabaseValue {
-    // A value that is no decimal has the same form for any scale.
+    // A value that is not a decimal has the same form for any scale.
     let other: ColumnType.Base = type.scale == nil ? type.base : .decimal(scale: 0)
     guard let form = forms[type.base] ?? forms[other] else {
       throw SqlError.misuse("a \(type.name) column can't have a default")
@@ -186,7 +186,7 @@ extension Collate: RawRepresentable {
   }
 }
 
-/// Sets the column's collation. Register it on every handle that uses the column.
+/// Sets the column's collation. Register the collation on every handle that uses the column.
 extension Collation: ColumnOption {
   public func apply(to options: inout ColumnOptions) { options.set(\.collation, to: .named(name), "Collate") }
 }
@@ -198,8 +198,8 @@ extension Collation: ColumnOption {
 /// static let tableConstraints: [TableConstraint] = [Check(Product.price >= 0)]          // CHECK ("price" >= 0.0)
 /// ```
 ///
-/// A row that violates it throws `.constraint(.check)`. A condition that is NULL passes. A column or table can have
-/// several.
+/// A row that violates the condition throws `.constraint(.check)`. A condition that is NULL passes. A column or table
+/// can have several checks.
 public struct Check: ColumnOption, TableConstraint, Hashable {
   package let expression: DeclaredExpression
   package let clauses: ConstraintClauses
@@ -208,7 +208,7 @@ public struct Check: ColumnOption, TableConstraint, Hashable {
   ///
   /// - Parameters:
   ///   - sql: The condition, which is inserted unchanged: it must come from the program, never from user input.
-  ///   - name: The constraint's name, which the message of a violation has: `CONSTRAINT "name" CHECK (…)`.
+  ///   - name: The constraint's name, which the message of a violation contains: `CONSTRAINT "name" CHECK (…)`.
   public init(_ sql: String, name: String? = nil) { self.init(expression: .sql(sql), name: name) }
 
   init(expression: DeclaredExpression, name: String?) {
@@ -220,7 +220,7 @@ public struct Check: ColumnOption, TableConstraint, Hashable {
   public func write(to table: inout TableConstraints) { table.checks.append(self) }
 }
 
-/// Makes SQLite compute the column from others. It can be read and filtered on, but is never written.
+/// Makes SQLite compute the column from others. A generated column can be read and filtered on, but is never written.
 ///
 /// ```swift
 /// Column("total", .real, Generated("price * amount", stored: true))
@@ -257,9 +257,10 @@ public enum ForeignKeyAction: String, Sendable, Hashable, Codable {
 /// // "owner_id" INTEGER REFERENCES "person" ("id") ON DELETE SET NULL
 /// ```
 ///
-/// Without a column it references the other table's primary key. A violation throws `.constraint(.foreignKey)`. A
-/// reference to a column that is neither the key nor unique, or not the other model's, throws `.misuse` when either
-/// model is first used by a statement of this one. A column can have several.
+/// Without a column, the option references the other table's primary key. A violation throws
+/// `.constraint(.foreignKey)`. The referenced column must be the other model's key, or one of its unique columns. Any
+/// other throws `.misuse` when a statement of this model first uses either model. A column can have several foreign
+/// keys.
 public struct ForeignKey<Target: Sqlable>: ColumnOption {
   private let reference: ForeignKeyReference
 
@@ -287,13 +288,13 @@ public struct ForeignKey<Target: Sqlable>: ColumnOption {
   public func apply(to options: inout ColumnOptions) { options.foreignKeys.append(reference) }
 }
 
-/// A reference to another table. It reads the other model's properties when they are needed, not when it is declared:
-/// two models that reference each other would otherwise deadlock initializing their static properties.
+/// A reference to another table. The other model's properties are read when they are needed, not when the reference is
+/// declared. Otherwise two models that reference each other would deadlock initializing their static properties.
 package struct ForeignKeyReference: Sendable {
   /// The other table as its own declarations say, whether or not they agree with those of further models.
   let target: @Sendable () -> TableInfo
   package let table: @Sendable () -> String
-  /// The columns that it names; nil for the primary key.
+  /// The columns that the reference names; nil for the primary key.
   let named: @Sendable () -> [String]?
   package let onDelete: ForeignKeyAction
   package let onUpdate: ForeignKeyAction
@@ -311,7 +312,7 @@ package struct ForeignKeyReference: Sendable {
     clauses = ConstraintClauses(name: name)
   }
 
-  /// The columns to which it refers; none if the other model has no key.
+  /// The referenced columns; empty if the other model has no key.
   package var columns: [String] {
     if let named = named() { return named }
     let target = target()

@@ -10,7 +10,7 @@ public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   /// Deletes the conflicting rows first.
   case replace
 
-  /// What a statement says.
+  /// The policy as SQL for a statement, followed by a space.
   var sql: StaticString {
     switch self {
     case .abort: "OR ABORT "
@@ -20,7 +20,7 @@ public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   }
 }
 
-/// What a constraint says besides its rule.
+/// The name and conflict policy of a constraint.
 package struct ConstraintClauses: Sendable, Hashable {
   @ByBytes var name: String?
   var onConflict: ConflictPolicy?

@@ -14,7 +14,7 @@ package enum DeclaredExpression: Sendable {
     }
   }
 
-  /// The words of which the name of an index is made: names of columns and functions.
+  /// The words that form the name of an index: names of columns and functions.
   var words: [String] {
     switch self {
     case .sql(let text): text.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() }
@@ -35,14 +35,15 @@ extension DeclaredExpression: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(content) }
 }
 
-/// A term in a declaration. It is made when it is needed: it may be of a column whose own declaration has it.
+/// A term in a declaration. The term is created when it is needed, because it may refer to a column whose own
+/// declaration contains it.
 package protocol DeclaredTerm: Sendable {
   /// The SQL, with literals in place of values. Throws for a term that can't stand in a declaration of the table.
   func sql(for table: TableInfo, real: (Double) throws -> String) throws -> String
 
-  /// The names of its columns and functions.
+  /// The names of the term's columns and functions.
   var words: [String] { get }
 
-  /// What two equal terms have in common.
+  /// The value by which terms are compared and hashed.
   var content: AnyHashable { get }
 }

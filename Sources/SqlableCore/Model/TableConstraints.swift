@@ -43,7 +43,7 @@ public struct Unique: ColumnOption, TableConstraint {
   /// Makes a single column unique, in its declaration.
   ///
   /// - Parameters:
-  ///   - onConflict: What an insert or update of a value that exists does, unless the statement says it:
+  ///   - onConflict: The policy for an insert or update of a value that exists, unless the statement has its own:
   ///     `UNIQUE ON CONFLICT IGNORE`.
   ///   - name: The constraint's name: `CONSTRAINT "name" UNIQUE`.
   public init(onConflict: ConflictPolicy? = nil, name: String? = nil) {
@@ -80,7 +80,7 @@ public struct PrimaryKeys: TableConstraint {
 
   /// - Parameters:
   ///   - columns: The columns, in the order of the key.
-  ///   - onConflict: What an insert or update with a key that exists does, unless the statement says it.
+  ///   - onConflict: The policy for an insert or update with a key that exists, unless the statement has its own.
   ///   - name: The constraint's name: `CONSTRAINT "name" PRIMARY KEY (…)`.
   public init(_ columns: any IndexTerm..., onConflict: ConflictPolicy? = nil, name: String? = nil) {
     self.init(columns: columns, onConflict: onConflict, name: name)
@@ -149,7 +149,7 @@ public struct IndexColumn: Sendable, Hashable {
   public init(sql: String, descending: Bool = false) { self.init(.sql(sql), isDescending: descending) }
 }
 
-/// What an index or key is over: a column, or in an index a term, ascending, or descending with `.desc`.
+/// A part of an index or key: a column, or in an index a term, ascending, or descending with `.desc`.
 public protocol IndexTerm: Sendable {
   var indexColumn: IndexColumn { get }
 }
@@ -175,12 +175,12 @@ extension TypedColumn: IndexTerm {
 /// // CREATE INDEX "bicycle_lower_name" ON "bicycle" (lower("name"))
 /// ```
 ///
-/// Values in a term become literals, and what can't stand in a ``Check`` can't stand in it. SQLite uses the index of a
-/// term for the same term in a statement: see the guide on schemas.
+/// Values in a term become literals, and a term that can't stand in a ``Check`` can't stand in an index. SQLite uses
+/// the index of a term for the same term in a statement: see the guide on schemas.
 public struct Index: Sendable, Hashable {
   package let columns: [IndexColumn]
   package let isUnique: Bool
-  /// Which rows are in it; nil for all.
+  /// The condition on the rows of the index; nil for an index of all rows.
   package let condition: DeclaredExpression?
   private let givenName: String?
 
@@ -206,7 +206,8 @@ public struct Index: Sendable, Hashable {
 
   package func name(inTable table: String) -> String { givenName ?? automaticName(inTable: table) { $0 } }
 
-  /// The names that it had before a table or its columns got other names; empty for a given name.
+  /// Returns the automatic names that the index had before the table or its columns were renamed; empty for a given
+  /// name.
   ///
   /// - Parameters:
   ///   - tables: The names of the table.
@@ -226,7 +227,7 @@ public struct Index: Sendable, Hashable {
     return ([table] + terms + (condition.map { ["where"] + $0.words.map(renamed) } ?? [])).joined(separator: "_")
   }
 
-  /// The names of its columns; nil if it is over a term, or has not all rows.
+  /// The names of the index's columns; nil if the index has a term or a condition.
   var columnsOfAllRows: [String]? {
     condition == nil && columns.allSatisfy { $0.term == nil } ? columns.map(\.name) : nil
   }
@@ -245,7 +246,7 @@ public enum TableOption: Sendable, Hashable {
   /// // CREATE VIRTUAL TABLE "note" USING fts5("title", "body", tokenize = 'porter …', prefix = '2 3')
   /// ```
   ///
-  /// Its columns are `TEXT`; others must be ``Unindexed``. A key must be an integer column named `rowid`.
+  /// The table's columns are `TEXT`; others must be ``Unindexed``. A key must be an integer column named `rowid`.
   ///
   /// - Parameters:
   ///   - tokenizer: The tokenizer that splits text into words.
@@ -259,13 +260,13 @@ public enum TableOption: Sendable, Hashable {
   /// // CREATE VIEW "color_count" ("color", "count") AS SELECT "color", count("id") FROM "bicycle" …
   /// ```
   ///
-  /// Its columns have types and nothing else, but one of them may be the ``PrimaryKey`` by which `byId(_:)` finds a
-  /// row. Changing it and observing it throws `.misuse`.
+  /// The view's columns have types and nothing else, but one column may be the ``PrimaryKey`` by which `byId(_:)` finds
+  /// a row. Changing and observing a view throws `.misuse`.
   case view(View)
 }
 
 extension [TableOption] {
-  /// The view that the table is; nil for a table.
+  /// The definition of the view; nil if the table is not a view.
   var view: View? {
     for case .view(let view) in self { return view }
     return nil

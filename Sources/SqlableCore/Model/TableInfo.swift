@@ -6,7 +6,7 @@ package final class TableInfo: Sendable {
   private let model: ObjectIdentifier
   package let modelType: any Sqlable.Type
   package let name: String
-  /// The attached database that it is in; nil for the first database that has such a table.
+  /// The attached database that contains the table; nil for the first database that has such a table.
   package let database: String?
   /// The name of the table that its model names.
   package let modelName: String
@@ -16,7 +16,7 @@ package final class TableInfo: Sendable {
   /// The identities of the columns, in order, for predicting which column is read next; ``RowState/noColumn`` ends
   /// them.
   @usableFromInline nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
-  /// What writing the columns needs, in order; a cell for no column ends them.
+  /// The cells of the columns, in order, for writing them; a cell for no column ends them.
   @usableFromInline package nonisolated(unsafe) let cells: UnsafePointer<Cell>
   /// The positions of the primary key's columns, in the key's order; empty without one.
   package let key: [Int]
@@ -28,11 +28,11 @@ package final class TableInfo: Sendable {
   package let constraints: TableConstraints
   /// Whether a constraint ignores or replaces rows that conflict.
   package let ignoresOrReplaces: Bool
-  /// What is known of a table without a model; nil for one that has a model.
+  /// The known structure of a table without a model; nil for a table that has a model.
   let untyped: UntypedTable?
   package let indexes: [Index]
   package let options: [TableOption]
-  /// The view that it is; nil for a table.
+  /// The definition of the view; nil for a table.
   package let view: View?
   /// The full-text table that the table is, or its full-text index.
   package let fullText: FullTextTable?
@@ -42,15 +42,15 @@ package final class TableInfo: Sendable {
   let selectAll: [UInt8]
   /// Whether the model's declarations were checked, and are without a contradiction.
   private let isSound = Atomic<Bool>(false)
-  /// The columns of the keys of a model that is written and read by `Codable`; nil until one needs them. Sound: what
-  /// it points to is never freed.
+  /// The columns of the keys of a model that `Codable` writes and reads; nil until they are first needed. Sound: the
+  /// object behind the pointer is never freed.
   nonisolated(unsafe) let keyedColumns = Atomic<UnsafeRawPointer?>(nil)
   #if DEBUG
   /// Whether a row was read, and one was written, with every column.
   let (isReadChecked, isWriteChecked) = (ColumnCheck(), ColumnCheck())
   #endif
 
-  /// What writing a value needs to know about its column: plain bits, so that writing retains nothing.
+  /// The properties of a column that writing a value needs: plain bits, so that writing retains nothing.
   @usableFromInline
   package struct Cell {
     /// The same as in `identities`, but ``RowState/noColumn`` for a generated column, which is never written.
@@ -154,7 +154,7 @@ package final class TableInfo: Sendable {
     isWithoutRowid = table.isWithoutRowid
     (constraints, indexes, options, fullText) = (TableConstraints(), [], [], nil)
     (untyped, view) = (table, nil)
-    // What the constraints say is not known.
+    // Assumed, because the table's constraints are unknown.
     ignoresOrReplaces = true
     quotedName = Array(name.quotedName(inDatabase: database).utf8)
     let quotedColumns = columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8))
@@ -166,7 +166,7 @@ package final class TableInfo: Sendable {
 
   private struct Layouts {
     var tables: [[ColumnType]: TableInfo] = [:]
-    /// The number of their columns.
+    /// The number of columns in all layouts.
     var columns = 0
   }
 
@@ -195,10 +195,10 @@ package final class TableInfo: Sendable {
   }
 
   private static let maximumLayouts = 20_000
-  /// Of all layouts together.
+  /// The most columns of all layouts together.
   private static let maximumColumns = 200_000
 
-  /// Another table with the same layout.
+  /// Creates the information on another table with the same layout.
   private init(_ own: TableInfo, name: String, database: String?) {
     (model, modelType) = (own.model, own.modelType)
     (self.name, self.database, modelName) = (name, database, own.modelName)
@@ -213,8 +213,8 @@ package final class TableInfo: Sendable {
 
   /// The contradiction in the model's declarations, if any; every statement of the model throws it.
   ///
-  /// It is found when it is first asked for, not with the rest: a foreign key reads the other model's declarations,
-  /// whose own foreign keys may lead back here. Two threads may both find it.
+  /// The check runs on first access, not in the initializer. A foreign key reads the other model's declarations, whose
+  /// own foreign keys may lead back here. Two threads may both run the check.
   package var defect: SqlError? {
     if isSound.load(ordering: .relaxed) { return nil }
     let defect = findDefect()
@@ -257,7 +257,7 @@ package final class TableInfo: Sendable {
     return info
   }
 
-  /// Whether it is the table that its model names.
+  /// Whether this is the table that its model names.
   package var isModelsOwn: Bool { database == nil && name.isExactly(modelName) }
 
   /// Whether both are tables of the same model.
@@ -266,7 +266,8 @@ package final class TableInfo: Sendable {
   /// Returns the information on a table with the same layout, in the same database.
   package func named(_ name: String) -> TableInfo { named(name, in: database) }
 
-  /// Returns the information on a table with the same layout, in an attached database. It is never freed either.
+  /// Returns the information on a table with the same layout, in an attached database. That information is never freed
+  /// either.
   package func named(_ name: String, in database: String?) -> TableInfo {
     // By bytes, as SQLite compares names: == equates the two encodings of an é.
     guard !name.isExactly(self.name) || !database.isExactly(self.database) else { return self }
@@ -322,7 +323,7 @@ package final class TableInfo: Sendable {
     recent + Int((UInt(bitPattern: id) >> 4) % UInt(recentCount))
   }
 
-  /// Returns the information on a model, of whose declarations only its own are read: not those of models to which its
+  /// Returns the information on a model. Only the model's own declarations are read, not those of models to which its
   /// foreign keys refer.
   static func declared(_ model: (some Sqlable).Type) -> TableInfo {
     let id = ObjectIdentifier(model)
@@ -337,7 +338,7 @@ package final class TableInfo: Sendable {
     }
   }
 
-  /// A table of a model that has been used and has this column.
+  /// Returns the table of a model that has been used and has this column; nil if there is none.
   static func table(with definition: ColumnDefinition) -> TableInfo? {
     known.withLock { known in
       known.values.first { info in info.columns.contains { $0.definition === definition } }
@@ -366,7 +367,7 @@ private struct Nothing: Sqlable {
 }
 
 extension ColumnDefinition {
-  /// Where the column comes from, for an error about a table that lacks it.
+  /// The origin of the column, for an error about a table that lacks the column.
   var origin: String {
     if let table = TableInfo.table(with: self) { return ": it is the one of table \(table.name) (\(declaration))" }
     return ": it is declared at \(declaration); columns must be static lets of the model"

@@ -1,7 +1,7 @@
-/// What is known of a table without a model.
+/// The known structure of a table without a model.
 package struct UntypedTable: Sendable {
   let name: String
-  /// The attached database that it is in; nil for the first database that has such a table.
+  /// The attached database that contains the table; nil for the first database that has such a table.
   var database: String? = nil
   let columns: [UntypedColumn]
   var isWithoutRowid = false
@@ -15,7 +15,7 @@ package struct UntypedTable: Sendable {
     columns.indices.filter { columns[$0].keyPlace > 0 }.sorted { columns[$0].keyPlace < columns[$1].keyPlace }
   }
 
-  /// The columns as a model would declare them. Those of tables of one name that have the same name are the same.
+  /// The columns as a model would declare them. Columns of the same name, in tables of the same name, are the same.
   var declarations: [Column] {
     columns.map { column in
       Column(
@@ -29,11 +29,11 @@ package struct UntypedTable: Sendable {
     UntypedTable(name: name, database: database, columns: columns, isWithoutRowid: isWithoutRowid)
   }
 
-  // MARK: Those that are known
+  // MARK: Known tables
 
   /// Declarations are never freed, so a program that takes names from its data must not make too many.
   static let maximumCount = 20_000
-  /// Of all tables together.
+  /// The most columns of all tables together.
   static let maximumColumns = 200_000
 
   private struct Known {
@@ -45,7 +45,7 @@ package struct UntypedTable: Sendable {
 
   private static let known = Guarded(Known())
 
-  /// The information on the table, the same for all that are equal.
+  /// The information on the table, the same object for all equal tables; `.excessive` beyond the limits.
   var info: TableInfo {
     if let info = UntypedTable.known.withLock({ $0.tables[self] }) { return info }
     let info = TableInfo(self)
@@ -72,12 +72,12 @@ package struct UntypedTable: Sendable {
   }
 }
 
-/// What is known of a column of such a table.
+/// The known properties of a column of an untyped table.
 package struct UntypedColumn: Sendable {
   let name: String
-  /// Its place in the primary key, from 1; 0 for none.
+  /// The column's place in the primary key, from 1; 0 for none.
   package var keyPlace = 0
-  /// Whether it is the only column of the key, and the rowid.
+  /// Whether the column is the only column of the key, and the rowid.
   package var isRowid = false
   var isGenerated = false
 

@@ -16,34 +16,35 @@ package final class HandleObservation {
   private var interest = ObservedTables()
   /// The schema version in which the keys were looked up; nil if they must be looked up again.
   private var schemaVersion: Int64?
-  /// Whether the schema may have changed since.
+  /// Whether the schema may have changed since the keys were looked up.
   private var mayBeOutdated = false
   /// Whether the keys were looked up inside the open transaction, in a schema that may be rolled back.
   private var isOfOpenTransaction = false
   /// The count of observer changes when the open transaction began: for later observers, its earlier writes are not
   /// recorded.
   private var changesAtBegin = -1
-  /// The schema version at the begin of the open transaction: a change is reported to sinks.
+  /// The schema version at the start of the open transaction, to report a schema change to sinks; nil if it was not
+  /// read.
   private var schemaAtBegin: Int64?
   /// SQLite's `data_version` at the last check for other connections' commits; nil before the first. Not every handle
   /// checks.
   private var dataVersion: Int64?
   /// Commits that are not yet delivered to the handle's own observers.
   private let pending = Guarded<[ObserverRegistry.Recipients]>([])
-  /// Their number, to be checked after every statement without a lock.
+  /// The number of pending commits, to be checked after every statement without a lock.
   private let pendingCount = Atomic(0)
   private let isDelivering = Atomic(false)
-  /// What measures the handle's statements, while they are traced.
+  /// The tracer of the handle's statements; nil while they are not traced.
   private let tracer = Guarded<StatementTracer?>(nil)
-  /// Whether it has measured something that was not taken.
+  /// Whether the tracer has measured something that was not taken.
   private let hasTraced = Atomic(false)
-  /// Those who receive it.
+  /// The receivers of the handle's trace events.
   let traces: TraceHub
   /// The number of the handle.
   let number: Int
   /// Whether the schema may make a failed statement keep its changes.
   private var mayKeepFailedRows = false
-  /// Whether that is known for the current schema.
+  /// Whether `mayKeepFailedRows` is known for the current schema.
   private var isFailureKnown = false
   private let witness: RollbackDetector
   /// Whether the detector has joined the open transaction.
@@ -124,8 +125,8 @@ package final class HandleObservation {
 
   /// Checks whether another connection has committed since the last check.
   package func detectOtherCommits() throws {
-    // Before the check: an ambiguity that arises during it needs another one. The first check has nothing to compare
-    // with, and resolves no ambiguity.
+    // Notify before the check: an ambiguity that arises during the check needs another check. The first check has
+    // nothing to compare with, and resolves no ambiguity.
     if dataVersion != nil { for ancestor in ancestors { ancestor.sink?.willDetectOtherCommits() } }
     let found: Int64
     do { found = try connection.dataVersion() } catch {
@@ -159,7 +160,7 @@ package final class HandleObservation {
   func forget(after mark: Int) { buffer.forget(after: mark) }
 
   /// To be called after DROP TABLE. If foreign keys refer to the table, SQLite deletes its rows first, and calls the
-  /// hook for them. What ON DELETE does to rows of other tables is a change like any other.
+  /// hook for them. The changes that ON DELETE makes to rows of other tables are kept, like any other change.
   func forgetRowsOfDroppedTables(after mark: Int) throws {
     guard buffer.count > mark else { return }
     // As bytes: == treats the two Unicode forms of an é as equal, SQLite as two tables.
@@ -172,8 +173,8 @@ package final class HandleObservation {
 
   // MARK: A statement that may fail
 
-  /// To be called before a statement inside a transaction. Returns what `keeps` needs to find out whether a failure was
-  /// rolled back; nil if every failure is.
+  /// To be called before a statement inside a transaction. Returns the rollback count by which `keeps` detects whether
+  /// a failure was rolled back; nil if every failure is rolled back.
   ///
   /// - Parameter mayKeep: Whether the statement's own text may make it keep its changes when it fails.
   func watch(mayKeep: Bool) throws -> Int? {
@@ -185,7 +186,7 @@ package final class HandleObservation {
     return witness.rollbacks
   }
 
-  /// Whether a failed statement has kept its changes; `watched` is what `watch` has returned.
+  /// Whether a failed statement has kept its changes; `watched` is the result of `watch`.
   func keeps(_ watched: Int?, after mark: Int) -> Bool {
     guard let watched, buffer.count > mark, !connection.isAutocommit else { return false }
     return witness.rollbacks == watched
@@ -224,8 +225,8 @@ package final class HandleObservation {
     notifyLatecomers()
   }
 
-  /// Commits with `commit` what may have changed anything and was not recorded, such as a restored backup; `commit`
-  /// returns whether it did.
+  /// Runs `commit` for an unrecorded change that may affect anything, such as a restored backup, and notifies the
+  /// sinks. `commit` returns whether it committed.
   package func commitUnrecorded(_ commit: () throws -> Bool) throws {
     let sinks = ancestors.compactMap(\.sink)
     try order.lock.withLock { _ in
@@ -254,7 +255,8 @@ package final class HandleObservation {
     }
   }
 
-  /// Reports the commit for subscribers that joined after the interest was last read, and may have read before it.
+  /// Reports the commit for subscribers that joined after the interest was last read, and may have read before the
+  /// commit.
   private func notifyLatecomers() {
     guard ObserverRegistry.changes != seenChanges, wanted != interest else { return }
     for ancestor in ancestors { ancestor.sink?.didCommit(CommittedChanges(recordedSince: changesAtBegin)) }
@@ -268,7 +270,7 @@ package final class HandleObservation {
   /// Calls the handle's own observers, commit by commit; to be called without the handle's lock.
   ///
   /// A commit made by an observer, or meanwhile by another thread, is delivered by the thread that is already
-  /// delivering: after the commit before it, not in the middle of that.
+  /// delivering. The delivery of the previous commit ends first.
   func deliverPending() {
     // Checked with the lock held: a commit that another thread has just added must not be missed.
     while pending.withLock({ !$0.isEmpty }) {

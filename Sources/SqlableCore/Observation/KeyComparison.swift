@@ -1,4 +1,4 @@
-/// How the key of a table compares with a value: as `key = value` does in SQL.
+/// A comparison of a table's key with a value, by the rules of `key = value` in SQL.
 package struct KeyComparison: Sendable {
   enum Collation: Sendable {
     case binary, nocase, rtrim
@@ -21,7 +21,7 @@ package struct KeyComparison: Sendable {
     }
   }
 
-  /// The value as SQLite converts it before it compares it with the column.
+  /// Returns the value as SQLite converts it before comparing it with the column.
   private func converted(_ value: DatabaseValue) -> DatabaseValue {
     switch (affinity, value) {
     case (.integer, .text(let text)), (.real, .text(let text)): KeyComparison.number(text) ?? value
@@ -31,7 +31,8 @@ package struct KeyComparison: Sendable {
     }
   }
 
-  /// The value, and what SQLite may convert it to before a comparison, depending on the column's affinity.
+  /// Returns the value, and the forms to which SQLite may convert it before a comparison, depending on the column's
+  /// affinity.
   package static func forms(of value: DatabaseValue) -> [DatabaseValue] {
     switch value {
     case .text(let text): [value] + (number(text).map { [$0] } ?? [])

@@ -1,6 +1,6 @@
 /// The positions of a table's primary key among the values that the pre-update hook reports.
 package struct KeyShape {
-  /// How a column converts numbers that are stored in it.
+  /// The conversion that a column applies to the numbers that are stored in it.
   package enum Affinity {
     case none
     /// Numbers become texts.
@@ -13,12 +13,13 @@ package struct KeyShape {
 
   /// The declared positions of the key's columns; empty if the rowid is the key, or there is no key.
   package var columns: [Int] = []
-  /// The same as this SQLite counts them: among the old values, those of a new row, and those after an update.
+  /// The same positions as this SQLite counts them: among the old values, those of a new row, and those after an
+  /// update.
   var old: [Int] = []
   var inserted: [Int] = []
   var updated: [Int] = []
   var affinities: [Affinity] = []
-  /// How a key of one column compares.
+  /// The comparison of a key of one column; nil for any other key, and for the rowid.
   package var comparison: KeyComparison?
   package var isWithoutRowid = false
   /// The names, as SQL, that identify a row: those of the key's columns, or a name of the rowid.
@@ -35,7 +36,7 @@ package struct RowShape {
   struct Column {
     let name: String
     let foldedName: [UInt8]
-    /// Nil for a column that is not stored.
+    /// The positions of the column's value; nil for a column that is not stored.
     var places: Places?
     let affinity: KeyShape.Affinity
     /// Whether an old NULL may stand for the default, which this SQLite does not report for rows from before the column
@@ -74,7 +75,7 @@ extension KeyShape.Affinity {
   func value(_ given: DatabaseValue) -> DatabaseValue? {
     switch (self, given) {
     case (.real, .integer(let integer)):
-      // SQLite stores 2.0 as the integer 2, and reports that for an insert.
+      // SQLite stores 2.0 as the integer 2, and reports the integer for an insert.
       return .real(Double(integer))
     case (.integer, .real(let real)) where real.magnitude < 0x1p63:
       // If a table has no rowid or has columns that are not stored, SQLite converts integers of the wrong column to
@@ -89,8 +90,8 @@ extension KeyShape.Affinity {
 extension Connection {
   /// Returns the positions of a table's primary key.
   ///
-  /// The key's index shows them, not the table's declaration: only the rowid needs no index, and `INTEGER PRIMARY KEY
-  /// DESC`, by an old quirk, is not the rowid.
+  /// The positions come from the key's index, not from the table's declaration. Only the rowid needs no index, and
+  /// `INTEGER PRIMARY KEY DESC`, by an old quirk, is not the rowid.
   package func keyShape(ofTable name: String) throws -> KeyShape {
     var shape = KeyShape()
     let index = try rows("PRAGMA main.index_list(\(name.quotedName))").first { $0[3] == "pk" }?[1]

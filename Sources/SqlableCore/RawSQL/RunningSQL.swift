@@ -8,9 +8,9 @@ extension SqliteDatabase {
   /// try db.execute("UPDATE bicycle SET color = \(color) WHERE id = \(id)")            // bound, never pasted
   /// ```
   ///
-  /// Unless a transaction is open, each statement commits by itself: after an error the earlier ones stay done. BEGIN,
-  /// COMMIT, END and ROLLBACK do what `beginTransaction`, `commitTransaction` and `rollbackTransaction` do; savepoints
-  /// are refused, since `transaction` provides them.
+  /// Unless a transaction is open, each statement commits by itself: after an error the earlier statements stay
+  /// committed. BEGIN, COMMIT, END and ROLLBACK do what `beginTransaction`, `commitTransaction` and
+  /// `rollbackTransaction` do; savepoints are refused, since `transaction` provides them.
   public func execute(_ sql: SQL, file: StaticString = #fileID, line: UInt = #line) throws {
     let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
@@ -124,7 +124,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Returns what `body` makes of each row of a query. If `body` throws, what the query wrote is rolled back.
+  /// Returns the result of `body` for each row of a query. If `body` throws, the query's writes are rolled back.
   ///
   /// ```swift
   /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color") { row in
@@ -175,14 +175,16 @@ extension SqliteDatabase {
       func readRows() throws {
         do {
           var isAtRow = try statement.step()
-          // After the first step, which notices schema changes by other processes; what it changed is rolled back.
+          // After the first step, which detects schema changes by other processes; if this throws, the step's changes
+          // are rolled back.
           try statement.expect(columns, isAtRow: isAtRow)
           note?(statement.readColumnNames())
           while isAtRow {
             try body(ReadRow(statement))
             isAtRow = try statement.step()
           }
-          // The EXPLAIN of a write counts as one until it is reset, and a savepoint can't end before that.
+          // The EXPLAIN of a write counts as a write until the statement is reset, and a savepoint can't end before
+          // that.
           if !statement.isReadOnly { statement.rewind() }
         } catch {
           // A savepoint can't end while the statement writes.
@@ -213,13 +215,13 @@ extension SqliteDatabase {
     _ statement: PreparedStatement, on connection: Connection, atomically isAtomic: Bool = true,
     steps: () throws -> Void
   ) throws {
-    // A schema change can move the key columns that observation has looked up. They are looked up again before the next
+    // A schema change can move the key columns that observation has looked up. The lookup is repeated before the next
     // write, not now: a deferred transaction that reads first may be refused the write lock.
     defer { noteSchemaChange(statement) }
     if statement.standsAlone {
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
       try steps()
-      // SQLite considers it read-only.
+      // SQLite considers ATTACH read-only.
       if statement.columnCount == 0, statement.firstKeyword == "ATTACH" { try connection.checkLastAttached() }
       return
     }
@@ -230,7 +232,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Whether the statement may keep what it did before it failed, if there are observers to notify of that.
+  /// Whether the statement may keep its changes when it fails, and there are observers to notify of them.
   private func mayKeep(_ statement: PreparedStatement) -> Bool {
     observation?.isActive == true && statement.mayKeepFailedRows
   }
@@ -271,34 +273,34 @@ extension SqliteDatabase {
 }
 
 extension PreparedStatement {
-  /// Throws unless its parameters are those of the values, one plain `?` each. A handwritten parameter would take the
-  /// value of another one, or none, which is NULL.
+  /// Throws unless the statement's parameters are those of the values, one plain `?` each. A handwritten parameter
+  /// would take the value of another parameter, or none, which is NULL.
   func checkParameters(count: Int) throws {
     guard parameterCount == count, !namesParameters else { throw SqlError.parameterInText }
   }
 
-  /// Whether it may change the schema of any database, or attach or detach one.
+  /// Whether the statement may change the schema of any database, or attach or detach a database.
   fileprivate var definesSchema: Bool {
     guard let keyword = firstKeyword else { return false }
     return ["CREATE", "DROP", "ALTER", "ATTACH", "DETACH"].contains(keyword)
   }
 
-  /// Whether it runs without a transaction of its own: it changes nothing, refuses to run inside one, or changes
-  /// nothing that is observed.
+  /// Whether the statement runs without opening a transaction: it changes nothing, refuses to run inside a transaction,
+  /// or changes nothing that is observed.
   fileprivate var standsAlone: Bool {
     isReadOnly || ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(firstKeyword)
   }
 
   /// The first word, if the statement begins or ends a transaction or savepoint.
   fileprivate var controlKeyword: String? {
-    // None of them returns rows. Being read-only says nothing: BEGIN IMMEDIATE is not.
+    // None of these statements returns rows. Being read-only says nothing: BEGIN IMMEDIATE is not read-only.
     guard columnCount == 0, let keyword = firstKeyword,
       ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"].contains(keyword)
     else { return nil }
     return keyword
   }
 
-  /// Sets the columns of the rows, after the first step. Throws if the result has others.
+  /// Sets the columns of the rows, after the first step. Throws if the result has other columns.
   func expect(_ columns: ExpectedColumns, isAtRow: Bool) throws {
     try checkColumns(columns.check)
     switch columns {
@@ -306,7 +308,8 @@ extension PreparedStatement {
     case .named(let table):
       let found = readColumnNames().map { name in table.columns.firstIndex { $0.name.isSameName(as: name) } }
       var seen: Set<Int> = []
-      // One of them may be another table's: a struct of both would be saved as a row that never was.
+      // One of the two columns may belong to another table: a struct of both would be saved as a row that never
+      // existed.
       if let twice = found.lazy.compactMap(\.self).first(where: { !seen.insert($0).inserted }) {
         throw SqlError.severalColumns(named: table.columns[twice].name)
       }
@@ -320,7 +323,7 @@ extension PreparedStatement {
   }
 }
 
-/// How the columns of a result are read.
+/// The columns that a result is expected to have, which determine how it is read.
 @usableFromInline
 package enum ExpectedColumns {
   case unknown
@@ -328,7 +331,7 @@ package enum ExpectedColumns {
   case named(TableInfo)
   case positioned(ResultLayout)
 
-  /// Throws if a result with so many columns can't be read so.
+  /// Throws if a result with `found` columns can't be read in this way.
   func check(_ found: Int) throws {
     switch self {
     case .unknown: break

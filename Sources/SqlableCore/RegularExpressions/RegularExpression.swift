@@ -1,7 +1,8 @@
-/// A regular expression that needs time in proportion to the text, whatever it is: `a(b|c)*d`.
+/// A regular expression that needs time in proportion to the text, for any pattern and text: `a(b|c)*d`.
 ///
-/// It runs all alternatives side by side, one character of the text after the other, so nothing is tried twice; what
-/// would need that, such as backreferences and lookaround, is no part of it. Characters are Unicode scalars.
+/// Matching runs all alternatives side by side, one character of the text after the other, so that nothing is tried
+/// twice. Syntax that would need a second try, such as backreferences and lookaround, is not supported. Characters are
+/// Unicode scalars.
 ///
 /// | syntax | matches |
 /// |---|---|
@@ -15,7 +16,7 @@
 /// | `a*`, `a+`, `a?`, `a{3}`, `a{2,}`, `a{2,5}` | a number of times; with a further `?` the same |
 /// | `(?i)` at the beginning | upper and lower case alike |
 package struct RegularExpression: Sendable {
-  /// A step of the program. Places are positions in it.
+  /// A step of the program. Places are positions in the program.
   package enum Step: Sendable {
     case scalar(Unicode.Scalar)
     case any
@@ -28,18 +29,18 @@ package struct RegularExpression: Sendable {
 
   let steps: [Step]
   let ignoresCase: Bool
-  /// Whether it can match only at the beginning of the text.
+  /// Whether the expression can match only at the beginning of the text.
   let isAnchored: Bool
 
-  /// How many steps a pattern may have.
+  /// The maximum number of steps of a pattern.
   static let maximumSteps = 2_000
-  /// How often a part may be repeated by number.
+  /// The maximum number in a repetition, such as `a{2,5}`.
   static let maximumCount = 1_000
-  /// How deep groups may be nested.
+  /// The maximum nesting depth of groups.
   static let maximumDepth = 50
 
-  /// Throws `.invalidStatement` for what is no regular expression, is not supported, or is too large; the error says
-  /// where, and does not contain the pattern.
+  /// Throws `.invalidStatement` for a text that is not a regular expression, is not supported, or is too large. The
+  /// error says where, and does not contain the pattern.
   package init(_ text: String) throws(SqlError) {
     var parser = RegularExpressionParser(text)
     let tree = try parser.whole()

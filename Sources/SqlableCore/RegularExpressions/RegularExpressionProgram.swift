@@ -1,7 +1,7 @@
-/// Makes the steps of a regular expression.
+/// A builder of the steps of a regular expression.
 struct RegularExpressionProgram {
   private(set) var steps: [RegularExpression.Step] = []
-  /// How many parts were added: those that are empty make no steps.
+  /// The number of parts added: empty parts make no steps, so that the limit of steps does not bound the parts.
   private var count = 0
 
   mutating func append(_ step: RegularExpression.Step) throws(SqlError) {

@@ -11,7 +11,7 @@ extension Renderer {
     let form = parameters.lists == .literal ? .whole : ListForm(values, isOrdering: isOrdering)
     switch form {
     case .whole where parameters.lists == .expanded && !isOrdering && !values.isEmpty:
-      // One value of any length, where JSON has the same values.
+      // One parameter for lists of any length, if JSON can hold the same values.
       guard let text = jsonArray(of: values) else { fallthrough }
       sql.append(" IN (SELECT value FROM json_each(")
       write(.text(text))
@@ -56,7 +56,7 @@ private func jsonArray(of values: [DatabaseValue]) -> String? {
   return try? JSON.array(elements).text
 }
 
-/// How an IN list binds its values.
+/// The form in which an IN list binds its values.
 enum ListForm {
   /// One parameter per value, with the last value repeated up to this size, so that lists of similar lengths share a
   /// compiled statement.

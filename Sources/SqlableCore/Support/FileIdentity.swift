@@ -1,7 +1,7 @@
 import Glibc
 
-/// What tells a file from all others, whatever its path, without opening it: closing a descriptor of a database drops
-/// the locks that SQLite has on it in this process.
+/// The identity of a file, by device and inode, whatever the path. The file is not opened: closing a descriptor of a
+/// database drops the locks that SQLite has on the database in this process.
 package struct FileIdentity: Equatable {
   private let device: dev_t
   private let inode: ino_t
@@ -14,20 +14,21 @@ package struct FileIdentity: Equatable {
     self.init(info)
   }
 
-  /// What the system knows of a file, or of the one that a symbolic link leads to; nil if there is none.
+  /// Returns the status of a file, or of the file that a symbolic link leads to; nil if there is no file.
   package static func info(_ path: String) -> stat? {
     var info = stat()
     return stat(path, &info) == 0 ? info : nil
   }
 
-  /// The absolute path of a file without symbolic links; nil if there is none. SQLite has a log beside that one.
+  /// Returns the absolute path of a file without symbolic links; nil if there is no file. SQLite keeps the WAL beside
+  /// that path.
   package static func resolved(_ path: String) -> String? {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }
     return String(cString: resolved)
   }
 
-  /// What it knows of a symbolic link itself.
+  /// Returns the status of a file without following a symbolic link; nil if there is no file.
   package static func linkInfo(_ path: String) -> stat? {
     var info = stat()
     return lstat(path, &info) == 0 ? info : nil

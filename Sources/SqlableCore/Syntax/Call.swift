@@ -51,10 +51,11 @@ extension SqlExpression {
       }
     }
 
-    /// The facts about a function that is built into SQLite; nil for another.
+    /// The facts about a function that is built into SQLite; nil for any other function.
     package var facts: BuiltIn.Facts? { if case .builtIn(let function) = function { function.facts } else { nil } }
 
-    /// Whether it makes one value of many rows. Of a registered function that is known only by its other clauses.
+    /// Whether the call makes one value of many rows. A registered function counts as an aggregate only if the call has
+    /// DISTINCT, a filter or an order.
     package var isAggregate: Bool {
       guard window == nil else { return false }
       switch function {
@@ -73,7 +74,7 @@ extension SqlExpression {
       }
     }
 
-    /// What it is in errors, if it has a value of several rows; nil for a function of one row.
+    /// The call's description in errors, if it is an aggregate or window function; nil for a function of one row.
     var nameOverRows: String? {
       if window != nil { return "a window function" }
       switch function {
@@ -134,7 +135,7 @@ extension SqlExpression {
   package struct QueryTerm: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
       case scalar, exists, isIn
-      /// The number of its rows.
+      /// The number of the query's rows.
       case count
     }
 
@@ -169,7 +170,7 @@ public struct WindowFrame: Sendable, Hashable {
     case following(Int)
   }
 
-  /// The rows that a frame leaves out. The current row's peers are those that its order does not tell from it.
+  /// The rows that a frame leaves out. The current row's peers are the rows that are equal to it in the window's order.
   public enum Exclusion: String, Sendable, Hashable {
     /// None: `EXCLUDE NO OTHERS`, the default.
     case noOthers

@@ -17,7 +17,7 @@ package struct InsertQuery: Sendable, Hashable {
   package struct Rest: RareValue {
     /// The columns to write; nil for all.
     package var columns: [ColumnReference]?
-    /// Its conflict clauses, in the order in which SQLite tries them.
+    /// The conflict clauses, in the order in which SQLite tries them.
     package var upserts: [Upsert] = []
     /// The query whose rows are inserted.
     package var source: SelectQuery?
@@ -61,7 +61,7 @@ package struct UpdateQuery: Sendable, Hashable {
     package var assignments: [Assignment] = []
     /// Other tables whose rows give values, each with the condition that joins it.
     package var sources: [SelectQuery.Source] = []
-    /// The index that SQLite must use for its table.
+    /// The index that SQLite must use for the updated table.
     package var indexHint: IndexHint?
     package var returned: Returned?
     var defect: SqlError?
@@ -90,10 +90,10 @@ package struct UpdateQuery: Sendable, Hashable {
     rest.value.assignments = assignments
   }
 
-  /// Whether it changes the row with a struct's key.
+  /// Whether the update changes the row with a struct's key.
   @usableFromInline package var isOfRow: Bool { extent == .row }
 
-  /// Its table, and the others that give values.
+  /// The updated table, and the others that give values.
   package var tables: [SelectQuery.Source] { [SelectQuery.Source(table: table)] + rest.value.sources }
 }
 
@@ -102,7 +102,7 @@ package struct UpdateQuery: Sendable, Hashable {
 package struct DeleteQuery: Sendable, Hashable {
   @usableFromInline
   package struct Rest: RareValue {
-    /// The index that SQLite must use for its table.
+    /// The index that SQLite must use for the table.
     package var indexHint: IndexHint?
     package var returned: Returned?
     var defect: SqlError?
@@ -122,7 +122,7 @@ package struct DeleteQuery: Sendable, Hashable {
     self.extent = extent
   }
 
-  /// Whether it deletes the row with a struct's key.
+  /// Whether the delete removes the row with a struct's key.
   @usableFromInline package var isOfRow: Bool { extent == .row }
 }
 
@@ -184,7 +184,7 @@ package struct RowSelection: Sendable, Hashable {
   package var isLimited: Bool { !rest.isDefault && (rest.value.limit != nil || rest.value.offset != nil) }
 }
 
-/// What a change returns for each row that it changed.
+/// The values that a change returns for each changed row.
 package enum Returned: Sendable, Hashable {
   /// All columns.
   case rows
@@ -193,7 +193,7 @@ package enum Returned: Sendable, Hashable {
 
 extension SqlExpression {
   /// Throws for an aggregate or a window function outside a subquery: RETURNING computes its terms for each row by
-  /// itself. Of a registered function SQLite checks that.
+  /// itself. SQLite checks registered functions.
   func checkIsOfOneRow() throws {
     if case .call(let call) = node, let name = call.nameOverRows {
       throw SqlError.invalidStatement(

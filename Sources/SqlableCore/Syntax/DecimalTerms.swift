@@ -1,4 +1,4 @@
-// Terms of decimals, whose values are numbers of units: what keeps the scale is exact, anything else is refused.
+// Terms of decimals, whose values are numbers of units. A term that keeps the scale is exact; any other is refused.
 
 extension SqlExpression {
   /// Finds the declaration of a column that a decoded term names.
@@ -14,7 +14,7 @@ extension SqlExpression {
     }
   }
 
-  /// The decimal among the operands, from which the result has its scale.
+  /// The decimal among the operands, which gives the result its scale; nil if there is none.
   var decimalOperand: SqlExpression? { operands.first { $0.scale { _, _ in nil } != nil } }
 
   /// The scale of the term's values, if they are decimals.
@@ -37,7 +37,8 @@ extension SqlExpression {
     return nil
   }
 
-  /// The error if the term would make of decimals what is not exact, or takes their units for another number.
+  /// Returns the error of a term that would calculate inexactly, or take a decimal's units for another number; nil if
+  /// there is none.
   func decimalDefect(_ lookup: ColumnLookup) -> InvalidTerm? {
     switch node {
     case .binary(let operation, let left, let right): SqlExpression.defect(of: operation, left, right, lookup)
@@ -69,11 +70,11 @@ extension SqlExpression {
     return other.fits(decimal, comparing: operation.isComparison, lookup) ? nil : mixed(decimal)
   }
 
-  /// Whether the term can stand beside a decimal: one of the same scale, or units.
+  /// Whether the term can stand beside a decimal: a term of the same scale, or units.
   private func fits(_ decimal: SqlExpression, comparing: Bool = false, _ lookup: ColumnLookup) -> Bool {
     switch node {
     case .value(.integer), .value(.null): true
-    // What lies between two numbers of units.
+    // A real may lie between two numbers of units: it can be compared, and nothing else.
     case .value(.real): comparing
     // An invalid term has its own error.
     case .parameter, .invalid: true
@@ -120,7 +121,7 @@ extension SqlExpression {
       let results = special.results
       guard results.contains(where: { $0.scale(lookup) != nil }) else { return nil }
       return SqlExpression.defect(among: results, lookup)
-    // This is how units are written.
+    // A cast to an integer is how units are written.
     case .cast(.integer): return nil
     default:
       guard let decimal = special.terms.first(where: { $0.scale(lookup) != nil }) else { return nil }
@@ -146,7 +147,7 @@ extension SqlExpression {
     SqlExpression.mismatch("\(operation) of a decimal is not exact, or is none; use its units", of: self)
   }
 
-  /// Whether its values are known to be integers, or NULL, and not units.
+  /// Whether the term's values are known to be integers, or NULL, and not units.
   private func isWhole(_ lookup: ColumnLookup) -> Bool {
     switch node {
     case .value(let value): return value.storageClass == .integer || value == .null
@@ -177,7 +178,7 @@ extension SqlExpression {
 }
 
 extension SqlExpression.BinaryOperator {
-  /// Whether it is arithmetic that gives decimals of the same scale.
+  /// Whether the operator is arithmetic that gives decimals of the same scale.
   var takesDecimals: Bool {
     switch self {
     case .plus, .minus, .times, .remainder: true
@@ -185,7 +186,8 @@ extension SqlExpression.BinaryOperator {
     }
   }
 
-  /// Which stored value stands for one on the right that lies between two of them; nil if nothing is compared.
+  /// The direction in which the comparison rounds a right operand that the column can't store; nil if nothing is
+  /// compared.
   var side: ComparedSide? {
     switch self {
     case .equal, .notEqual, .isSame, .isNotSame: .equal
@@ -215,7 +217,7 @@ extension SqlExpression.SpecialForm {
 }
 
 extension SqlExpression.Call {
-  /// Whether its results are integers, or NULL, given which terms are.
+  /// Whether the call's results are integers, or NULL; `isWhole` says so for each argument.
   fileprivate func isWhole(_ isWhole: (SqlExpression) -> Bool) -> Bool {
     switch facts?.result {
     case .integer: true

@@ -1,17 +1,17 @@
-/// The structure of a `SELECT`, independent of the type of its rows. It has no public members.
+/// The structure of a `SELECT`, independent of the type of its rows. The type has no public members.
 public struct SelectQuery: Sendable, Hashable {
-  /// What the query returns about the rows.
+  /// The form of the result: the rows, their number, or whether there are any.
   @usableFromInline
   package enum Form: Sendable, Hashable {
     case rows
-    /// Their number.
+    /// The number of rows.
     case count
-    /// Whether there are any.
+    /// Whether there are any rows.
     case exists
   }
 
   @usableFromInline package let form: Form
-  /// All clauses, if there are more than those stored inline.
+  /// All clauses, if there are more than those stored inline; nil otherwise.
   private var box: Box?
   // The clauses of most queries: a filter and limit on one table. Stored inline, because a query is copied at each step
   // of building and running it.
@@ -46,7 +46,7 @@ public struct SelectQuery: Sendable, Hashable {
     box = Box(clauses)
   }
 
-  /// Whether it reads one table with at most a filter and a limit.
+  /// Whether the query reads one table with at most a filter and a limit.
   package var isPlain: Bool { box == nil }
 
   /// All clauses; modified in place if the box is not shared.
@@ -95,7 +95,7 @@ public struct SelectQuery: Sendable, Hashable {
 }
 
 extension SelectQuery {
-  /// How many tables SQLite joins.
+  /// The maximum number of tables that SQLite joins.
   package static let maximumSources = 64
 
   /// The first table.
@@ -120,7 +120,7 @@ extension SelectQuery {
     set { if box == nil { ownLimit = newValue } else { clauses.limit = newValue.map { .number($0) } } }
   }
 
-  /// Whether it has a limit or an offset.
+  /// Whether the query has a limit or an offset.
   package var isLimited: Bool { limit != nil || box?.clauses.limit != nil || box?.clauses.offset != nil }
 
   var defect: SqlError? { box?.clauses.defect }
@@ -196,7 +196,7 @@ extension SelectQuery {
     }
   }
 
-  /// A table, or what replaces one, and how it is joined to those before it.
+  /// A table, or a query or call in its place, with its join to the sources before it.
   @usableFromInline
   package struct Source: Sendable, Hashable {
     @usableFromInline
@@ -213,10 +213,10 @@ extension SelectQuery {
         }
       }
 
-      /// Whether it keeps rows of the tables before it that have no match, with NULL for this one.
+      /// Whether the join keeps rows of the earlier tables that have no match, with NULL for its own table.
       var keepsEarlier: Bool { self == .left || self == .full }
 
-      /// Whether it keeps rows of its table that have no match, with NULL for those before it.
+      /// Whether the join keeps rows of its own table that have no match, with NULL for the earlier tables.
       package var keepsOwn: Bool { self == .right || self == .full }
     }
 
@@ -234,7 +234,7 @@ extension SelectQuery {
       }
     }
 
-    /// What the rows come from.
+    /// The origin of the rows.
     package enum Kind: Sendable, Hashable {
       case table
       /// A named query, whose name is the alias.
@@ -253,9 +253,9 @@ extension SelectQuery {
     package var condition: SqlExpression?
     /// The name of a query that goes by another one here: `"team" AS "other"`.
     @ByBytes package var queryName: String? = nil
-    /// Whether SQLite must compute the rows of a named query once, if that is said.
+    /// Whether SQLite must compute the rows of a named query once; nil leaves that to SQLite.
     package var materialization: Materialization?
-    /// The index that SQLite must use for it.
+    /// The index that SQLite must use for the source.
     package var indexHint: IndexHint?
     /// Whether a full-text search selects its rows.
     package var isSearched = false
@@ -270,7 +270,7 @@ extension SelectQuery {
     /// The name under which a query is defined.
     package var definedName: String? { queryName ?? alias }
 
-    /// The same under another name.
+    /// Returns the source under another name.
     func alias(_ name: String) -> Source {
       var source = self
       switch kind {
@@ -281,7 +281,7 @@ extension SelectQuery {
       return source
     }
 
-    /// Whether it is a named query.
+    /// Whether the source is a named query.
     package var isDefined: Bool { if case .defined = kind { true } else { false } }
 
     /// Whether both are named queries of the same name.
@@ -303,12 +303,12 @@ extension SelectQuery {
       }
     }
 
-    /// Makes it a named query.
+    /// Makes the source a named query.
     package mutating func define(_ query: SelectQuery) {
       definitionSize = query.clauses.size
       definitionSize.depth += 1
       kind = .defined(query)
-      // Trees are walked by recursion: one that is too deep must not be kept.
+      // Trees are walked by recursion: a tree that is too deep must not be kept.
       guard definitionSize.depth > SqlExpression.maximumDepth else { return }
       let error = SqlError.invalidStatement("named queries are nested more than \(SqlExpression.maximumDepth) deep")
       definitionSize = SqlExpression.Size()
@@ -353,7 +353,7 @@ extension SelectQuery {
     package var order: [OrderTerm] = []
     package var limit: RowCount?
     package var offset: RowCount?
-    /// The error that running it throws.
+    /// The error that running the query throws.
     package var defect: SqlError?
     /// Terms that a later outer join must not make NULL.
     var requiredResults = RequiredResults()
@@ -366,8 +366,8 @@ extension SelectQuery {
     if !isPlain, !clauses.compounds.isEmpty { clauses.refuse(modifier) }
   }
 
-  /// The query as a part of a combined query. If they are nested too deeply, running the result throws, and the parts
-  /// of this one are dropped: trees are walked by recursion.
+  /// The query as a part of a combined query. If combined queries are nested too deeply, running the result throws, and
+  /// the parts of this query are dropped: trees are walked by recursion.
   var asPart: SelectQuery {
     guard clauses.isNested, clauses.size.depth >= SqlExpression.maximumDepth else { return self }
     var query = self
@@ -378,7 +378,7 @@ extension SelectQuery {
     return query
   }
 
-  /// Combines it with another one, whose own parts stay together.
+  /// Combines the query with another query, whose own parts stay together.
   mutating func combine(_ operation: Compound.Operator, with other: SelectQuery) {
     guard other.clauses.continues(operation) else {
       return clauses.compounds.append(Compound(operation: operation, query: other.asPart))

@@ -58,7 +58,7 @@ extension SqlExpression {
     return SqlExpression(.call(.init(function: .builtIn(function), arguments: arguments)))
   }
 
-  /// A call of a function with this term and further arguments.
+  /// Returns a call of a function with this term and further arguments.
   package func call(_ function: Call.BuiltIn, _ arguments: SqlExpression...) -> SqlExpression {
     .call(function, [self] + arguments)
   }
@@ -73,7 +73,7 @@ extension SqlExpression {
 }
 
 extension SqlExpression.QueryTerm {
-  /// How many columns the query must have.
+  /// The number of columns that the query must have.
   var columnCount: Int { kind == .isIn ? term?.rowTerms?.count ?? 1 : 1 }
 
   /// The term that determines the form of a scalar subquery's value.

@@ -43,12 +43,12 @@ extension StatementTree {
     }
   }
 
-  /// Whether it is an insert that updates conflicting rows.
+  /// Whether the statement is an insert that updates conflicting rows.
   var isUpsert: Bool { if case .insert(let query) = self { query.isUpsert } else { false } }
 
   var isSave: Bool { if case .insert(let query) = self { query.form == .save } else { false } }
 
-  /// What a change returns for the rows that it changed; nil for nothing.
+  /// The values that a change returns for each changed row; nil for a read, and for a change without RETURNING.
   package var returned: Returned? {
     switch self {
     case .select: nil
@@ -60,7 +60,7 @@ extension StatementTree {
 
   @usableFromInline package var returnsRows: Bool { returned != nil }
 
-  /// The error that running it throws.
+  /// The error that running the statement throws; nil if there is none.
   var defect: SqlError? {
     switch self {
     case .select(let query): query.defect
@@ -70,7 +70,7 @@ extension StatementTree {
     }
   }
 
-  /// Its name in errors.
+  /// The statement's name in errors.
   private var name: String {
     switch self {
     case .select(let query):
@@ -109,7 +109,7 @@ extension StatementTree {
     }
   }
 
-  /// The modifier for an error; an insert of a query can apply it to that query instead.
+  /// Returns the modifier for an error. For an insert of a query, the text adds that the query can have the modifier.
   private func refusal(_ modifier: String) -> String {
     if case .insert(let query) = self, query.form == .query { "\(modifier); its query can" } else { modifier }
   }
@@ -179,7 +179,7 @@ extension StatementTree {
     }
   }
 
-  /// Limits the rows by a term, or skips some by one.
+  /// Limits the rows by a term, or skips as many rows as a term says. A nil term leaves the limit or offset unchanged.
   mutating func limit(to limit: SqlExpression?, skipping offset: SqlExpression?) {
     let (limit, offset) = (limit.map(SelectQuery.RowCount.init), offset.map(SelectQuery.RowCount.init))
     select(limit == nil ? "an offset" : "a limit") {
@@ -249,7 +249,7 @@ extension StatementTree {
     }
   }
 
-  /// Says which index SQLite must use.
+  /// Sets the index that SQLite must use, or forbids the use of an index.
   mutating func hint(_ hint: IndexHint) {
     switch consume self {
     case .select(var query):

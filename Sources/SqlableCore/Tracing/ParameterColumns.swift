@@ -1,21 +1,21 @@
-/// Which columns the parameters of a statement stand for: those with which they are compared, or in which they are
-/// stored.
+/// The column of each parameter in a statement: the column that the parameter is compared with, or stored in.
 ///
 /// ```swift
 /// ParameterColumns(of: #"SELECT * FROM "bicycle" AS b WHERE b.color = ? AND length(b.name) > ?"#).places
 /// // bicycle.color, and none for the length
 /// ```
 ///
-/// A value must never be taken for that of another column. So only these forms count: a comparison of a column with a
-/// parameter alone, `IN (?, ?)`, `BETWEEN ? AND ?`, `SET column = ?`, and `VALUES`. A statement with WITH or a subquery
-/// has none, nor has a bare name in a statement on several tables.
+/// A value must never be attributed to another column. So only these forms count: a comparison of a column with a
+/// parameter alone, `IN (?, ?)`, `BETWEEN ? AND ?`, `SET column = ?`, and `VALUES`. The parameters of a statement with
+/// WITH or a subquery have no columns. In a statement on several tables, a bare column name gives its parameter no
+/// column either.
 struct ParameterColumns: Sendable {
   struct Place: Sendable, Hashable {
     /// The names as SQLite compares them.
     let table, column: [UInt8]
   }
 
-  /// In the order of the text; nil for a parameter that stands for no certain column.
+  /// The columns of the parameters, in the order of the text; nil for a parameter whose column is not certain.
   let places: [Place?]
 
   fileprivate init(places: [Place?]) { self.places = places }
@@ -23,7 +23,7 @@ struct ParameterColumns: Sendable {
   init(of text: String) {
     let words = SQLWord.words(of: text)
     let selects = words.count { $0.isKeyword("SELECT") }
-    // Names mean different things in the parts of a statement that has several.
+    // In a statement with several parts, a name can mean different things in each part.
     let isOnePart = selects == (words.first?.isKeyword("SELECT") == true ? 1 : 0)
     guard isOnePart, !words.contains(where: { $0.isKeyword("WITH") }) else {
       self.init(places: [])
@@ -33,10 +33,11 @@ struct ParameterColumns: Sendable {
   }
 }
 
-/// Finds the columns of parameters in a statement with one scope of names.
+/// A reader that finds the columns of parameters in a statement with one scope of names.
 private struct ParameterReader {
   private let words: [SQLWord]
-  /// The names by which the statement calls its tables, folded, and the tables' own; nil for one that is not a table.
+  /// The statement's name for each table (an alias or the table's own name), and the table's own name, both folded. The
+  /// table is nil for a source that is not a table.
   private var tables: [(name: [UInt8], table: [UInt8]?)] = []
   /// The columns of an INSERT, by position.
   private var inserted: [ParameterColumns.Place] = []
@@ -72,14 +73,14 @@ private struct ParameterReader {
   /// Reads a table with its alias, and returns the index of its last word.
   private mutating func readTable(at start: Int) -> Int {
     guard let first = word(start), first.isName else {
-      // A table that is something else, in parentheses.
+      // The source is not a name: a subquery or a join in parentheses.
       tables.append(([], nil))
       return start
     }
     var last = start
     if word(last + 1)?.isSymbol(".") == true { last += 2 }
     guard let table = word(last), table.isName else { return last }
-    // The arguments of a function whose rows are read.
+    // A parenthesis after the name begins the arguments of a table-valued function, except after INTO.
     let isFunction = word(last + 1)?.isSymbol("(") == true && word(start - 1)?.isKeyword("INTO") == false
     var name = table.text.foldedName
     if !isFunction {
@@ -93,7 +94,8 @@ private struct ParameterReader {
     return last
   }
 
-  /// Reads the columns of an INSERT after the index, and returns that of their last word.
+  /// Reads the column list of an INSERT after the word at `last`. Returns the index of the list's closing parenthesis,
+  /// or `last` without a list.
   private mutating func readColumns(after last: Int) -> Int {
     guard word(last + 1)?.isSymbol("(") == true, let table = tables.last?.table else { return last }
     var index = last + 2
@@ -138,9 +140,9 @@ private struct ParameterReader {
   // MARK: Compared values
 
   private static let comparisons: Set<String> = ["=", "==", "!=", "<>", "<", "<=", ">", ">="]
-  /// What may stand before an operand that is compared.
+  /// Words that may stand before a compared operand.
   private static let starts: Set<String> = ["WHERE", "AND", "OR", "NOT", "ON", "SET", "WHEN", "HAVING", "SELECT"]
-  /// What may stand after one.
+  /// Words that may stand after a compared operand.
   private static let ends: Set<String> = [
     "AND", "OR", "THEN", "ELSE", "END", "ORDER", "GROUP", "LIMIT", "HAVING", "RETURNING", "WHERE", "FROM", "ON", "JOIN",
     "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "WHEN", "WINDOW", "AS", "DO", "USING",
@@ -192,7 +194,7 @@ private struct ParameterReader {
     return ParameterReader.ends.contains(word.keyword) || [")", ",", ";"].contains(where: word.isSymbol)
   }
 
-  /// The column of a parameter in a list behind IN.
+  /// Returns the column that a list after IN is compared with, for a parameter in that list; nil for other parameters.
   private func listed(_ parameter: Int) -> ParameterColumns.Place? {
     guard word(parameter + 1).map({ $0.isSymbol(",") || $0.isSymbol(")") }) == true else { return nil }
     var index = parameter - 1
@@ -206,7 +208,7 @@ private struct ParameterReader {
     guard word(last - 1)?.isSymbol(".") == true else {
       return isStart(last - 1) ? column(name, of: nil) : nil
     }
-    // In three parts the first is a database.
+    // In a name of three parts, the first part is the database.
     let start = word(last - 3)?.isSymbol(".") == true ? last - 5 : last - 3
     guard let table = word(last - 2), table.isName, isStart(start) else { return nil }
     return column(name, of: table)
@@ -215,7 +217,7 @@ private struct ParameterReader {
   private func column(startingAt first: Int) -> ParameterColumns.Place? {
     guard let name = word(first), name.isName else { return nil }
     guard word(first + 1)?.isSymbol(".") == true else { return isEnd(first + 1) ? column(name, of: nil) : nil }
-    // In three parts the first is a database.
+    // In a name of three parts, the first part is the database.
     let last = word(first + 3)?.isSymbol(".") == true ? first + 4 : first + 2
     guard let column = word(last), column.isName, isEnd(last + 1) else { return nil }
     return self.column(column, of: word(last - 2))

@@ -1,17 +1,17 @@
-/// SQL text without its values: the runs of one statement with other values have one shape.
+/// SQL text without its values. Runs of one statement with different values have the same shape.
 ///
 /// ```swift
 /// StatementShape(of: "SELECT * FROM bicycle WHERE id IN (?, ?, ?) AND color = 'red' -- today").sql
 /// // SELECT * FROM bicycle WHERE id IN (?…) AND color = ?
 /// ```
 ///
-/// A number, text or blob becomes `?`, several in a list `?…`, and of the rows of VALUES the first is kept. Comments
-/// go, and blanks become one.
+/// A number, text or blob becomes `?`, and several in a list become `?…`. Only the first row of VALUES is kept.
+/// Comments are removed, and whitespace is normalized.
 package struct StatementShape: Hashable, Sendable {
   package let sql: String
-  /// The first table that the statement names; nil for one that names none, such as COMMIT.
+  /// The first table that the statement names; nil for a statement that names none, such as COMMIT.
   package let table: String?
-  /// The statement's first word, upper-cased; for one that begins with WITH, the word after its queries.
+  /// The statement's first word, upper-cased. For a statement that begins with WITH, the verb after the WITH clause.
   package let verb: String
 
   /// The longest text that is kept, in bytes.
@@ -28,18 +28,18 @@ package struct StatementShape: Hashable, Sendable {
   }
 }
 
-/// Writes tokens without their values.
+/// A writer of tokens without their values.
 private struct ShapeWriter {
   private(set) var bytes: [UInt8] = []
   private(set) var table: String?
   private(set) var verb = ""
   private var depth = 0
-  /// How many values the list has that is being read, and whether a comma follows the last.
+  /// The number of values in the list that is being read, and whether a comma follows the last value.
   private var (values, hasComma) = (0, false)
   /// The rows of VALUES that is being read: the depth at which they stand, and whether the first is complete.
   private var rows: (depth: Int, isFirstComplete: Bool, hasMore: Bool)?
   private var (isTableNext, isSchemaNamed) = (false, false)
-  /// Whether the verb is that of a WITH, and whether the last token closed parentheses: its queries end with them.
+  /// Whether the verb is still WITH, and whether the last token closed a parenthesis, as at the end of each WITH query.
   private var (isAfterWith, isAfterParentheses) = (false, false)
   private var last = Last.none
 
@@ -91,7 +91,7 @@ private struct ShapeWriter {
       return true
     }
     if rows.hasMore { bytes += Array("…".utf8) }
-    // Taken back: the token is written as any other, which counts it again.
+    // Undo the count of this parenthesis: `note` counts the token again.
     if token.isSymbol("(") { depth -= 1 }
     if token.isSymbol(")") { depth += 1 }
     self.rows = nil
@@ -137,7 +137,7 @@ private struct ShapeWriter {
 
   private static let verbs: Set<String> = ["SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE", "VALUES"]
   private static let beforeTable: Set<String> = ["FROM", "INTO", "UPDATE", "TABLE"]
-  /// What may stand between such a word and the table's name.
+  /// Words that may stand between a word of `beforeTable` and the table's name.
   private static let beforeName: Set<String> = [
     "OR", "ROLLBACK", "ABORT", "REPLACE", "FAIL", "IGNORE", "IF", "NOT", "EXISTS",
   ]

@@ -1,4 +1,4 @@
-/// Counts traced statements by their shapes: how often each ran, and how long it took.
+/// Statistics of traced statements by shape: the number of runs of each shape, and their durations.
 ///
 /// ```swift
 /// let totals = StatementTotals()
@@ -7,12 +7,12 @@
 /// // 5120 runs, 61.440 ms, p50 0.011 ms, p99 0.040 ms: SELECT "id", "name" FROM "bicycle" WHERE "color" = ?
 /// ```
 ///
-/// Its memory is bounded: beyond the limit the shapes that took least are counted together, as ``others``. Any thread
-/// may use it.
+/// Memory is bounded: beyond the limit, the shapes with the smallest total duration are counted together as ``others``.
+/// All members may be used from any thread.
 public final class StatementTotals: Sendable {
-  /// What all runs of statements with one shape took.
+  /// The statistics of all runs of statements with one shape.
   public struct Total: Sendable, Hashable {
-    /// The SQL without its values; of transactions, the statements that began and ended them.
+    /// The SQL without its values; for transactions, the statements that began and ended them.
     public let sql: String
     public let kind: TraceEvent.Kind
     public let table: String?
@@ -32,7 +32,7 @@ public final class StatementTotals: Sendable {
     public let rowsScanned: Int
   }
 
-  /// What comes first.
+  /// The value by which `top(_:by:)` sorts.
   public enum Order: Sendable, Hashable {
     case total, count, p99, longest
   }
@@ -46,7 +46,8 @@ public final class StatementTotals: Sendable {
     var totals: [Key: RunningTotal] = [:]
     var others = RunningTotal(sql: "", kind: .other, table: nil)
 
-    /// Counts the half that took least together. Half, so that a stream of new shapes sorts them rarely.
+    /// Merges the half of the shapes with the smallest total duration into `others`. Merging half keeps the sorting
+    /// rare in a stream of new shapes.
     mutating func joinLeast() {
       let least = totals.sorted { $0.value.total < $1.value.total }.prefix(totals.count / 2)
       for (key, total) in least {
@@ -59,7 +60,8 @@ public final class StatementTotals: Sendable {
   private let maximumShapes: Int
   private let state = Guarded(State())
 
-  /// - Parameter maximumShapes: The most shapes that are kept apart, at least 2; each takes up to 2 KiB.
+  /// - Parameter maximumShapes: The maximum number of shapes that are counted separately, at least 2; each takes up to
+  ///   2 KiB.
   public init(maximumShapes: Int = 1_000) { self.maximumShapes = max(2, maximumShapes) }
 
   /// Counts a statement or transaction that has ended.
@@ -71,7 +73,7 @@ public final class StatementTotals: Sendable {
     }
   }
 
-  /// The shapes that took most, most first.
+  /// Returns the shapes with the largest values of `order`, largest first.
   public func top(_ count: Int = 100, by order: Order = .total) -> [Total] {
     let totals = state.withLock { state in state.totals.values.map(\.result) }
     let sorted = totals.sorted { left, right in
@@ -85,14 +87,14 @@ public final class StatementTotals: Sendable {
     return Array(sorted.prefix(max(0, count)))
   }
 
-  /// What the shapes that were not kept apart took together.
+  /// The statistics of all shapes together that are not counted separately.
   public var others: Total { state.withLock(\.others.result) }
 
-  /// Forgets everything.
+  /// Discards all totals.
   public func reset() { state.withLock { $0 = State() } }
 }
 
-/// A total that grows.
+/// A total that accumulates the events of one shape.
 private struct RunningTotal {
   let sql: String
   let kind: TraceEvent.Kind
@@ -135,9 +137,9 @@ private struct RunningTotal {
   }
 }
 
-/// How many durations fall between bounds that grow by an eighth at most.
+/// A histogram of durations, with bucket bounds that grow by an eighth at most.
 private struct DurationHistogram {
-  /// By nanoseconds: eight buckets for each power of two.
+  /// The number of durations in each bucket, by nanoseconds: eight buckets for each power of two.
   private var counts: [UInt32] = []
   private var count = 0
 
@@ -154,7 +156,7 @@ private struct DurationHistogram {
     count += other.count
   }
 
-  /// The upper bound of the bucket in which this share of the durations ends.
+  /// Returns the upper bound of the bucket in which this share of the durations ends.
   func quantile(_ share: Double) -> Duration {
     let wanted = (Double(count) * share).rounded(.up)
     var seen = 0.0

@@ -1,4 +1,4 @@
-/// What was made of SQL texts that were traced lately.
+/// A cache of values derived from SQL texts that were traced recently.
 package final class TextCache<Value: Sendable>: Sendable {
   private static var maximumCount: Int { 1_000 }
 
@@ -10,7 +10,7 @@ package final class TextCache<Value: Sendable>: Sendable {
   package func value(of sql: String) -> Value {
     if let known = values.withLock({ $0[sql] }) { return known }
     let value = make(sql)
-    // Texts of any length would keep megabytes.
+    // Caching texts of any length would retain megabytes.
     guard sql.utf8.count <= StatementShape.maximumLength else { return value }
     values.withLock { values in
       if values.count >= TextCache.maximumCount { values = [:] }

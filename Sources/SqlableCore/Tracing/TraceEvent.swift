@@ -1,12 +1,12 @@
-/// A statement or transaction that has ended, and what it took.
+/// A statement or transaction that has ended, with its durations and row counts.
 ///
 /// ```swift
 /// db.trace { event in print(event) }
 /// // read bicycle in 0.084 ms, 3 rows: SELECT "id", "name" FROM "bicycle" WHERE "color" = ?
 /// ```
 ///
-/// Its SQL is the statement's shape, in which every value is `?`, and a list of them `?…`. Neither it nor its
-/// description has values; ``values`` has those of the columns that a trace asks for.
+/// The SQL is the statement's shape: every value is `?`, and a list of values is `?…`. Neither the event's SQL nor its
+/// description has values. ``values`` has the values of the columns that a trace requests.
 public struct TraceEvent: Sendable, Hashable {
   public enum Kind: Sendable, Hashable {
     /// A statement that can't change the database.
@@ -19,68 +19,70 @@ public struct TraceEvent: Sendable, Hashable {
     case control
     /// `PRAGMA`, `ATTACH`, `VACUUM` and the like.
     case other
-    /// A whole transaction, after its last statement; a statement outside of one has none.
+    /// A whole transaction, after its last statement. A statement outside of a transaction has no such event.
     case transaction(Outcome)
   }
 
-  /// How a transaction ended.
+  /// The outcome of a transaction.
   public enum Outcome: String, Sendable, Hashable {
     case committed, rolledBack
-    /// A cluster did not say whether it is stored.
+    /// The cluster did not report whether the transaction is stored.
     case unknown
   }
 
   public let kind: Kind
   /// The label of the handle's configuration.
   public let label: String?
-  /// The number of the handle, or of the client of a cluster, which no other one of this process has.
+  /// The number of the handle or of the cluster's client, unique in this process.
   public let handle: Int
   /// The first table that the statement names.
   public let table: String?
-  /// The statement's first word, upper-cased: `SELECT`; for one that begins with `WITH` the word after its queries; for
-  /// a transaction `TRANSACTION`, for an error before there was SQL `CALL`.
+  /// The statement's first word, upper-cased: `SELECT`. For a statement that begins with `WITH`, the verb after the
+  /// WITH clause. For a transaction `TRANSACTION`, and for an error before there was SQL `CALL`.
   public let operation: String
-  /// The SQL without its values; of a transaction, the statements that began and ended it, such as
+  /// The SQL without its values; for a transaction, the statements that began and ended it, such as
   /// `BEGIN IMMEDIATE … COMMIT`. Empty for an error before there was SQL, and for the transactions of a cluster.
   public let sql: String
-  /// The wait for locks of other connections; on a cluster, all that came before the statement was sent.
+  /// The wait for locks of other connections; on a cluster, all time before the statement was sent.
   public let waiting: Duration
-  /// The time that SQLite took to compile the statement; zero if it was cached, and on a cluster.
+  /// The time that SQLite took to compile the statement; zero for a cached statement, and on a cluster.
   public let compiling: Duration
-  /// The time from the first step to the end, without the wait and the commit; what the program does with each row in
-  /// between is part of it. On a cluster, a message and back.
+  /// The time from the first step to the end, without the wait and the commit. The time that the program spends on each
+  /// row between steps is included. On a cluster, the round trip of a message.
   public let stepping: Duration
-  /// The commit, with its write to the log or the disk; on a cluster, with the wait for the writes that share it.
+  /// The time of the commit, with the write to the WAL or the disk. On a cluster, the wait for the writes that share
+  /// the commit is included.
   public let committing: Duration
   /// The number of rows of the result.
   public let rowsRead: Int
-  /// The number of rows inserted, updated and deleted, by triggers and foreign keys too, unless it is a cluster's.
+  /// The number of rows inserted, updated and deleted. Changes by triggers and foreign keys count too, except on a
+  /// cluster.
   public let rowsChanged: Int
-  /// The number of rows that were visited without an index; zero on a cluster, as are the next two.
+  /// The number of rows that were visited without an index; zero on a cluster, as are `sorts` and `automaticIndexRows`.
   public let rowsScanned: Int
-  /// The number of sorts for which no index served.
+  /// The number of sorts that no index could replace.
   public let sorts: Int
-  /// The number of rows for which SQLite made an index of its own.
+  /// The number of rows that SQLite inserted into automatic indexes.
   public let automaticIndexRows: Int
   /// Whether the statement had been compiled before; false on a cluster.
   public let isCached: Bool
   /// The number of a transaction's statements; 1 for a statement.
   public let statements: Int
-  /// The file and line of the call that ran it; nil for what the library runs on its own account.
+  /// The file and line of the call that ran the statement; nil for a statement that the library runs for itself.
   public let callSite: String?
   /// The value of ``Tracing/context`` where the call was made.
   public let context: String?
-  /// The error with which the statement failed, or with which its rows could not be read. An error for which SQLite ran
-  /// no statement, such as `.encoding`, `.misuse` or `.cannotOpen`, has an event of its own, with the kind `.other`.
+  /// The error of running the statement or of reading its rows; nil without an error. An error for which SQLite ran no
+  /// statement, such as `.encoding`, `.misuse` or `.cannotOpen`, has a separate event of the kind `.other`.
   public let error: SqlError?
-  /// The steps of the query plan, indented; empty unless they were asked for.
+  /// The steps of the query plan, indented; empty unless the trace requests plans.
   public internal(set) var plan: [String]
-  /// `CREATE INDEX` statements that would make it faster; empty unless they were asked for.
+  /// `CREATE INDEX` statements that would make the statement faster; empty unless the trace requests advice.
   public package(set) var advice: [String] = []
-  /// The values of the columns that the trace has asked for, in the order of the SQL; empty unless it has.
+  /// The values of the columns that the trace requests, in the order of the SQL; empty if the trace requests none.
   public internal(set) var values: [TracedValue] = []
 
-  /// The moment at which it ended.
+  /// The time at which the statement or transaction ended.
   public let end: ContinuousClock.Instant
 
   package init(
@@ -115,7 +117,7 @@ public struct TraceEvent: Sendable, Hashable {
     self.end = end
   }
 
-  /// The weight of the error; nil without one.
+  /// The severity of the error; nil without an error.
   public var severity: SqlError.Severity? { error?.severity }
 
   /// The sum of the four durations.
@@ -136,7 +138,7 @@ extension TraceEvent: CustomStringConvertible {
     return sql.isEmpty ? text : text + ": " + sql
   }
 
-  /// The name of its kind.
+  /// The name of the event's kind.
   package var name: String {
     switch kind {
     case .read: "read"
@@ -150,9 +152,9 @@ extension TraceEvent: CustomStringConvertible {
   }
 }
 
-/// What a program says about its statements while they are traced.
+/// Information that a program attaches to its statements while they are traced.
 public enum Tracing {
-  /// A text of the program's own that the events of a task have, such as the id of a request.
+  /// A text that the program attaches to the events of a task, such as the id of a request; nil for none.
   ///
   /// ```swift
   /// try await Tracing.$context.withValue("request 17") {
@@ -161,7 +163,7 @@ public enum Tracing {
   /// ```
   @TaskLocal public static var context: String?
 
-  /// Whether this task or thread is in a closure that receives events: what it runs is not traced.
+  /// Whether this task or thread is in a closure that receives events. The closure's own statements are not traced.
   @TaskLocal package static var isReceiving = false
 }
 
@@ -171,7 +173,7 @@ public struct TraceToken: Sendable, Hashable {
 }
 
 extension TraceEvent {
-  /// Where a run was traced.
+  /// The origin of a traced run: its handle, call site and context.
   package struct Origin {
     package let label: String?
     package let handle: Int
@@ -193,11 +195,11 @@ extension TraceEvent {
       plan: [], end: run.end)
   }
 
-  /// The transaction that a run has ended; nil if it has ended none.
+  /// Creates the event of the transaction that a run has ended; nil if the run ended none.
   init?(transactionEndedBy run: MeasuredRun, _ origin: Origin) {
     guard let ended = run.ended else { return nil }
-    // SQLite rolls the transaction back if its COMMIT fails, on a full disk for instance; one that is interrupted only
-    // after it has taken effect ends it as well.
+    // SQLite rolls the transaction back if its COMMIT fails, for instance on a full disk. A COMMIT that is interrupted
+    // only after it took effect has committed the transaction.
     let isCommitted = ended.outcome == .committed && run.error.map { $0.kind == .interrupted } ?? true
     self.init(
       kind: .transaction(isCommitted ? .committed : .rolledBack), label: origin.label, handle: origin.handle,
@@ -222,7 +224,7 @@ extension TraceEvent.Kind {
 }
 
 extension MeasuredRun.EndedTransaction {
-  /// The shapes of the statements that began and ended it.
+  /// Returns the shapes of the statements that began and ended the transaction.
   fileprivate func sql(endedBy ending: String) -> String {
     [beginning, ending].compactMap(\.self).map { StatementShape.cache.value(of: $0).sql }.joined(separator: " … ")
   }

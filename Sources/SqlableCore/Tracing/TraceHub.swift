@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Those who receive the events of a handle, its children and their children, of a cluster's client, or of the whole
+/// The receivers of trace events: those of a handle and its descendants, of a cluster's client, or of the whole
 /// process.
 package final class TraceHub: Sendable {
   package struct Receiver: Sendable {
@@ -11,7 +11,8 @@ package final class TraceHub: Sendable {
 
   private struct State {
     var receivers: [Receiver] = []
-    /// When each shape was last reported, by receiver; one that fails is another than one that is slow.
+    /// The time of the last report of each shape to each receiver. Failures of a shape have separate entries, one for
+    /// each kind of error.
     var reported: [Reported: ContinuousClock.Instant] = [:]
   }
 
@@ -24,7 +25,8 @@ package final class TraceHub: Sendable {
   /// The receivers of the events of all handles and clients.
   package static let process = TraceHub()
   private static let tokenCount = Atomic(0)
-  /// The most shapes whose last report is known; after more, all may be reported again.
+  /// The maximum number of entries in `reported`. Beyond the maximum, all entries are discarded, and every shape may be
+  /// reported again.
   private static let maximumReported = 10_000
 
   package static func newToken() -> TraceToken { TraceToken(number: tokenCount.add(1, ordering: .relaxed).newValue) }
@@ -44,7 +46,7 @@ package final class TraceHub: Sendable {
 
   package var isActive: Bool { receiverCount.load(ordering: .acquiring) > 0 }
 
-  /// Whether a receiver has asked for values.
+  /// Whether a receiver requests values.
   var wantsValues: Bool { valueReceivers.load(ordering: .relaxed) > 0 }
 
   package func add(_ options: TraceOptions, _ body: @escaping @Sendable (TraceEvent) -> Void) -> TraceToken {
@@ -70,7 +72,7 @@ package final class TraceHub: Sendable {
     valueReceivers.store(state.receivers.count { !$0.options.values.isEmpty }, ordering: .relaxed)
   }
 
-  /// Calls the receivers that want an event, each with what it has asked for.
+  /// Calls the receivers that want an event, each with the details that it requested.
   func deliver(_ event: TraceEvent, with details: (any TraceDetails)? = nil) {
     TraceHub.deliver(event, to: receivers(of: event), with: details)
   }
@@ -97,7 +99,8 @@ package final class TraceHub: Sendable {
     }
   }
 
-  /// Those that want an event, by the time that it took and by when they last received one of its shape.
+  /// Returns the receivers that want an event, and records the report. A receiver can skip fast events, and a shape
+  /// that was reported to the receiver recently.
   package func receivers(of event: TraceEvent) -> [Receiver] {
     guard isActive else { return [] }
     let now = ContinuousClock.now
@@ -115,18 +118,18 @@ package final class TraceHub: Sendable {
   }
 }
 
-/// What an event has only if a receiver asks for it.
+/// Details that an event has only if a receiver requests them.
 package protocol TraceDetails {
-  /// The steps of the query plan.
+  /// Returns the steps of the query plan.
   func plan() -> [String]
 
-  /// The values of these columns, among those with which the statement has run.
+  /// Returns the values of these columns, among the values with which the statement has run.
   func values(of columns: [TracedColumns]) -> [TracedValue]
 }
 
-/// Adds index advice to events.
+/// A source that adds index advice to events.
 package protocol AdvisingEvents: Sendable {
-  /// Calls `body` with the event and its advice, on another thread if that takes time.
+  /// Calls `body` with the event and its advice, on another thread if computing the advice takes time.
   func advise(
     _ event: TraceEvent, with details: any TraceDetails, _ body: @escaping @Sendable (TraceEvent) -> Void)
 }

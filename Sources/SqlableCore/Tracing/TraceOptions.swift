@@ -1,22 +1,22 @@
-/// Which statements and transactions a trace reports.
+/// Options of a trace: the statements and transactions that it reports, and the details of the events.
 public struct TraceOptions: Sendable, Hashable {
-  /// Reports what took at least this long, and what failed. Default: zero, which reports all.
+  /// The shortest duration that is reported. Failures are reported at any duration. Default: zero, which reports all.
   public var slowerThan: Duration
 
-  /// Reports a statement of one shape at most once in this time. Default: nil, always.
+  /// The shortest time between two reports of one shape. Default: nil, which sets no such limit.
   public var interval: Duration?
 
-  /// Attaches the query plan to reads, at the cost of one `EXPLAIN QUERY PLAN` for each that is reported. Default:
+  /// Whether reads have their query plans, at the cost of one `EXPLAIN QUERY PLAN` for each reported read. Default:
   /// false.
   public var explains: Bool
 
   /// The source of index advice for the events; nil for none.
   package var advising: Advising?
 
-  /// The columns whose values the events have; see ``TracedColumns``. Default: none.
+  /// The columns whose values the events contain; see ``TracedColumns``. Default: none.
   ///
-  /// A statement then takes longer by the time in which SQLite writes its text with all values, which are dropped but
-  /// for those of these columns. Who receives the events may see these values: take care where they go.
+  /// Each statement then takes longer, because SQLite writes the statement's text with all values. All values but those
+  /// of these columns are discarded. The receivers of the events can see these values: take care where the events go.
   public var values: [TracedColumns]
 
   public init(
@@ -25,12 +25,12 @@ public struct TraceOptions: Sendable, Hashable {
     (self.slowerThan, self.interval, self.explains, self.values) = (slowerThan, interval, explains, values)
   }
 
-  /// Slow statements with their plans, each shape at most once a minute.
+  /// Returns options for slow statements with their plans, each shape at most once a minute.
   public static func slow(_ duration: Duration = .milliseconds(100)) -> TraceOptions {
     TraceOptions(slowerThan: duration, interval: .seconds(60), explains: true)
   }
 
-  /// A source of advice, which is equal to every other one.
+  /// A source of advice. All sources are equal, so that a comparison of options ignores the source.
   package struct Advising: Hashable, Sendable {
     package let source: any AdvisingEvents
 

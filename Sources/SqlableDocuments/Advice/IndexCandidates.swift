@@ -4,7 +4,7 @@ import SqlableCore
 struct IndexCandidates {
   private(set) var tables: [Table] = []
 
-  /// A table, by its name in the statement, and how its columns are used.
+  /// A table, by its name in the statement, and the uses of its columns.
   struct Table {
     let name: String
     let table: TableInfo
@@ -19,7 +19,7 @@ struct IndexCandidates {
     }
   }
 
-  /// How a statement uses the columns of a table.
+  /// The uses of a table's columns in a statement.
   struct Uses {
     var equal: [IndexColumn] = []
     var compared: [IndexColumn] = []
@@ -32,7 +32,7 @@ struct IndexCandidates {
       func add(_ columns: [IndexColumn]) {
         if !columns.isEmpty, !lists.contains(columns) { lists.append(columns) }
       }
-      // A column that equals one value is in every order.
+      // A column that equals one value has no effect on an order.
       let order = order.filter { column in !equal.contains { $0.name.isExactly(column.name) } }
       let compared = compared.filter { column in !equal.contains { $0.name.isExactly(column.name) } }
       let isOrdered = !order.isEmpty
@@ -144,7 +144,7 @@ struct IndexCandidates {
     for term in term.node.terms { add(subqueriesOf: term, sources) }
   }
 
-  /// The table and column that a term refers to, if it is a column.
+  /// Returns the table and column that a term refers to; nil unless the term is a column of one of the tables.
   private func column(_ term: SqlExpression, _ sources: [SelectQuery.Source]) -> (table: Int, column: IndexColumn)? {
     let (alias, reference): (String?, ColumnReference)
     switch term.node {

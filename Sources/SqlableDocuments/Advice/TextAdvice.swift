@@ -1,10 +1,10 @@
-// Index advice for SQL text, of which only the words are known.
+// Index advice for SQL text, which is split into words but not parsed.
 
 import SqlableCore
 import SqlableSchema
 
 extension SqliteDatabase {
-  /// `CREATE INDEX` statements for the tables that the text would scan completely to find some of their rows.
+  /// Returns `CREATE INDEX` statements for the tables that the text would scan completely to find some of their rows.
   package func advice(forText sql: String) throws -> [String] {
     try withoutTracing {
       let copy = try SchemaCopy(of: openConnection(), functions: functions)
@@ -20,10 +20,11 @@ extension SqliteDatabase {
 }
 
 extension SchemaCopy {
-  /// The most indexes that are tried for a statement.
+  /// The maximum number of indexes that are tried for a statement.
   private static var maximumCandidates: Int { 32 }
 
-  /// Indexes on the columns that a text compares or sorts by. A wrong guess costs nothing: the planner does not use it.
+  /// Returns indexes on the columns that a text compares or sorts by. A wrong guess costs nothing: the planner ignores
+  /// such an index.
   fileprivate func candidates(for sql: String) throws -> [(name: String, sql: String)] {
     let words = SQLWord.words(of: sql)
     let names = Set(words.filter(\.isName).map(\.text.foldedName))
@@ -39,7 +40,7 @@ extension SchemaCopy {
         if row[5] != "0" { key.append(row[1]) }
       }
       for list in WordUses(words, columns, of: table).uses.lists {
-        // Rows are found by their key without an index.
+        // SQLite finds rows by their key without another index.
         guard key.isEmpty || !list.map(\.name).starts(with: key) else { continue }
         let name = Index(columns: list).name(inTable: table)
         guard !indexes.contains(where: { $0.name.isSameName(as: name) }) else { continue }
@@ -52,7 +53,7 @@ extension SchemaCopy {
   }
 }
 
-/// How a text uses the columns of a table, as far as words show it.
+/// The uses of a table's columns in a text, as far as its words show them.
 private struct WordUses {
   private(set) var uses = IndexCandidates.Uses()
 
@@ -79,7 +80,7 @@ private struct WordUses {
     }
   }
 
-  /// The names by which a text calls a table: its own, and its aliases.
+  /// Returns the names of a table in a text: the table's own name, and its aliases.
   private static func names(of table: String, in words: [SQLWord]) -> Set<[UInt8]> {
     var names: Set<[UInt8]> = [table.foldedName]
     for (index, word) in words.enumerated() where word.isName && word.text.isSameName(as: table) {
@@ -93,7 +94,7 @@ private struct WordUses {
     if !uses[keyPath: list].contains(column) { uses[keyPath: list].append(column) }
   }
 
-  /// The word before a column and the table that it is named with.
+  /// Returns the word before a column and before the table that qualifies the column; nil at the start of the text.
   private func before(_ index: Int, _ words: [SQLWord]) -> SQLWord? {
     let start = index >= 2 && words[index - 1].isSymbol(".") ? index - 2 : index
     return start > 0 ? words[start - 1] : nil

@@ -17,11 +17,11 @@ public struct AnyStatement: Sendable {
   package let decoded: DecodedStatement
   private let content: Content
 
-  /// What running a statement gives.
+  /// The result of running a statement.
   public enum Output: Sendable, Hashable {
-    /// The rows of a read, or those that a change returns.
+    /// The rows of a read, or the rows that a change returns.
     case rows([DynamicRow])
-    /// A count, the number of changed rows, or the id of an inserted one.
+    /// A count, the number of changed rows, or the id of an inserted row.
     case number(Int)
     /// The ids of inserted rows.
     case ids([Int])
@@ -45,8 +45,8 @@ public struct AnyStatement: Sendable {
     }
   }
 
-  /// Reads a statement of one of the rules' models from JSON; see ``Statement/init(json:rules:)``. It allocates at most
-  /// a hundred bytes for each byte of the text, and 64 KiB.
+  /// Reads a statement of one of the rules' models from JSON; see ``Statement/init(json:rules:)``. Decoding allocates
+  /// at most a hundred bytes for each byte of the text, and 64 KiB.
   public init(json: some ContiguousBytes, rules: StatementRules) throws {
     try self.init(JSONReader.read(json), rules)
   }

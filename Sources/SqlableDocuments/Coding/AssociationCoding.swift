@@ -16,7 +16,7 @@ extension Including: Encodable {
   public func encode(to encoder: any Encoder) throws { try document().encode(to: encoder) }
 
   private func document() throws -> Document {
-    // The checks that running it makes.
+    // Make the same checks as a run of the read.
     for query in try queries() { _ = try query.withValues() }
     let encoder = DocumentEncoder()
     let read = try encoder.query(root.asSelect().query, outer: nil, including: encoder.associations(levels))
@@ -32,9 +32,9 @@ extension Including {
   /// for (person, bikes) in try people.run(db) { … }     // (Person, [Bicycle])
   /// ```
   ///
-  /// The document must have the associations of `known`, in their order. It says which rows are read; the filters,
-  /// orders and limits of `known` do not count. The rules name the models of tables that are only used in conditions.
-  /// Throws `.invalidStatement` for other associations, and what decoding a statement throws.
+  /// The document must have the associations of `known`, in the same order. The document determines the rows that are
+  /// read; the filters, orders and limits of `known` are ignored. The rules name the models of tables that are only
+  /// used in conditions. Throws `.invalidStatement` for other associations, and the errors of decoding a statement.
   public init(
     json: some ContiguousBytes, like known: Including, rules: StatementRules = StatementRules()
   ) throws {
@@ -61,7 +61,7 @@ extension Including {
     }
   }
 
-  /// A decoded read, if it is of this type.
+  /// Creates the read from its decoded form, and checks its queries.
   init(_ decoded: DecodedIncluding, like known: Including, _ decoder: DocumentDecoder) throws {
     var levels = decoded.levels[...]
     let root = try Statement<Root, [Root]>(decoded.read, decoder)
@@ -69,7 +69,7 @@ extension Including {
     for query in try queries() { _ = try query.withValues() }
   }
 
-  /// The associations, without what their rows become.
+  /// The associations, without the Swift types of their rows.
   var levels: [AssociationLevel] {
     var levels: [AssociationLevel] = []
     for part in repeat each parts { levels.append(part.level) }
@@ -77,15 +77,15 @@ extension Including {
   }
 }
 
-/// A decoded read with associated rows, before it is known whether it is of the right type.
+/// A decoded read with associated rows, before its type is checked.
 struct DecodedIncluding {
   let read: DecodedStatement
-  /// What it includes, in the order of the associations that are known.
+  /// The associations of the read, in the order of the known associations.
   let levels: [AssociationLevel]
 
   init(read: DecodedStatement, levels: [AssociationLevel]) { (self.read, self.levels) = (read, levels) }
 
-  /// Reads a document whose associations must be those of `known`, which are below a table.
+  /// Reads a document whose associations must match `known`, the associations of `table`.
   init(
     _ document: Document, like known: [AssociationLevel], under table: TableInfo, by decoder: DocumentDecoder
   ) throws {
@@ -130,7 +130,7 @@ extension DocumentEncoder {
     return members.document
   }
 
-  /// How the rows belong to those above.
+  /// Returns members that describe the association of the rows with their parent rows.
   fileprivate func path(_ path: AssociationPath) throws -> Members {
     var members = Members()
     switch path {
@@ -158,7 +158,7 @@ extension DocumentDecoder {
     .including,
   ]
 
-  /// Reads associations, which must be the known ones.
+  /// Decodes associations. Throws unless they match `known`.
   fileprivate func associations(
     _ document: Document, like known: [AssociationLevel], under table: TableInfo
   ) throws -> [AssociationLevel] {
@@ -178,7 +178,7 @@ extension DocumentDecoder {
     let fields = try fields(document, DocumentDecoder.associationKeys, "an association")
     try begin(DocumentDecoder.levelsOfQuery)
     defer { end(DocumentDecoder.levelsOfQuery) }
-    // Before its columns are named: a policy hides a table that it does not have.
+    // Check the link table before its columns are named: a policy hides every table that it does not have.
     if let access, let link = known.path.link, !access.tables.values.contains(where: { $0.info === link }) {
       throw DocumentAccess.refusal
     }
@@ -189,7 +189,7 @@ extension DocumentDecoder {
     var level = known
     level.query = SelectQuery(source, results: [.model(0)])
     let scope = try level.scope
-    // It is the known one, but a policy may not allow its functions.
+    // The aggregate matches the known one, but a policy may not allow its functions.
     _ = try part(fields, .aggregate) { try term($0, scope) }
     if let filter = try part(fields, .where, { try term($0, scope) }) { level.query.filter(filter) }
     if let terms = try part(fields, .orderBy, { try order($0, scope) }) { level.query.clauses.order = terms }
@@ -221,7 +221,7 @@ extension DocumentDecoder {
     return sources[0]
   }
 
-  /// Whether rows belong to those above as a known association's. A key that foreign keys declare need not be named.
+  /// Whether the fields describe the path of a known association. The fields may omit a key that foreign keys declare.
   private func isPath(_ fields: Fields, of known: AssociationLevel, under table: TableInfo) throws -> Bool {
     guard case .object(let members) = try DocumentEncoder().path(known.path).document else { return false }
     let own = Fields(members: members)
@@ -231,21 +231,21 @@ extension DocumentDecoder {
     return try known.key(under: table).map { Document.text($0.name).json == key.json } ?? false
   }
 
-  /// Whether the rows become what those of a known association do.
+  /// Whether the form of the result (rows, a count or an aggregate) matches that of a known association.
   private func isForm(_ fields: Fields, of known: AssociationLevel) throws -> Bool {
     guard try flag(fields[.count], .count) == (known.form == .count) else { return false }
     guard case .value(let aggregate) = known.form, known.form != .count else { return fields[.aggregate] == nil }
     return try DocumentEncoder().term(aggregate, known.scope).json == fields[.aggregate]?.json
   }
 
-  /// The error for another association, which for a document that is not trusted is that for what is hidden.
+  /// The error for another association. For an untrusted document, this is the same error as for hidden names.
   private var unknownAssociation: SqlError {
     access == nil ? failure("the associations are not those that the program expects") : DocumentAccess.refusal
   }
 }
 
 extension AssociationLevel {
-  /// The column that a foreign key of one of two tables refers to; nil if there is a table between.
+  /// Returns the column that the association's foreign key refers to; nil for an association through a link table.
   fileprivate func key(under table: TableInfo) throws -> Column? {
     let found = try found(under: table)
     switch path {
@@ -255,7 +255,7 @@ extension AssociationLevel {
     }
   }
 
-  /// The tables that the terms of its rows can use: its own, and the one between.
+  /// The tables that the terms of the level can use: the associated table, and the link table.
   fileprivate var scope: Scope {
     get throws {
       var sources = query.clauses.sources
@@ -264,7 +264,7 @@ extension AssociationLevel {
     }
   }
 
-  /// The tables that it and the levels below use.
+  /// The tables of this level and of the levels below, link tables included.
   fileprivate var tables: [TableInfo] {
     [query.table] + (path.link.map { [$0] } ?? []) + below.flatMap(\.tables)
   }

@@ -1,8 +1,9 @@
 import SqlableCore
 
-/// What a document may name and how large it may be, for documents that are not trusted.
+/// The names that an untrusted document may use, and its size limits.
 ///
-/// A name that is not here is refused like one that does not exist: neither the error nor the look-up tells them apart.
+/// A name that is not allowed is refused like a name that does not exist. Neither the error nor the lookup shows the
+/// difference.
 struct DocumentAccess: Sendable {
   /// The columns of a table that a document may name, by their names.
   struct Table: Sendable {
@@ -11,11 +12,11 @@ struct DocumentAccess: Sendable {
   }
 
   var tables: [ByBytes: Table] = [:]
-  /// SQLite's functions, by the names of the format.
+  /// SQLite's functions, by their names in the format.
   var functions: Set<String> = []
-  /// Whether it may call the aggregates, the window functions and the functions of JSON.
+  /// Whether a document may call the aggregates, the window functions and the functions of JSON.
   var (allowsAggregates, allowsWindows, allowsJSON) = (false, false, false)
-  /// Whether it may have queries with a name.
+  /// Whether a document may have named queries.
   var allowsNamedQueries = false
   /// Functions and collations that the program registered.
   var registered: Set<String> = []
@@ -23,7 +24,8 @@ struct DocumentAccess: Sendable {
   var maximumDepth = 0
   var maximumList = 0
 
-  /// Whether a document may call a function of SQLite: by its name, or as one of the allowed sorts, all that it is of.
+  /// Whether a document may call a function of SQLite. Either `functions` has the function's name, or the function has
+  /// categories (aggregate, window, JSON) and all of them are allowed.
   func allows(function name: String) -> Bool {
     if functions.contains(name) { return true }
     if name == "countRows" { return allowsAggregates }

@@ -1,26 +1,26 @@
 import FoundationEssentials
 import SqlableCore
 
-/// Reads statements from documents: looks up every name, checks every value against its column, and knows where in the
-/// document it is when something does not fit.
+/// A decoder of statements from documents. The decoder looks up every name, checks every value against its column, and
+/// adds the place in the document to errors.
 final class DocumentDecoder {
   /// The models whose tables a document may name.
   let models: [TableInfo]
   let rules: StatementRules
-  /// What a document may name that is not trusted; nil for no restriction.
+  /// The names and sizes that an untrusted document may have; nil for no restriction.
   let access: DocumentAccess?
-  /// The values of the parameters; nil where they stay parameters.
+  /// The values of the parameters; nil if the parameters stay parameters.
   var arguments: [ByBytes: DatabaseValue]?
   /// The names of the parameters so far.
   var parameters: Set<ByBytes> = []
-  /// The names of the queries whose definitions enclose the place.
+  /// The names of the queries whose definitions enclose the current place.
   @exclusivity(unchecked) var defining: [String] = []
-  /// The number of terms and queries so far, and how many enclose the place.
+  /// The number of terms and queries so far, and the number of those that enclose the current place.
   @exclusivity(unchecked) private var nodes = 0
   @exclusivity(unchecked) private var depth = 0
-  /// The number of levels that enclose the place. What takes much stack counts as several.
+  /// The number of levels that enclose the current place. A part that uses much stack counts as several levels.
   @exclusivity(unchecked) private var levels = 0
-  /// The place in the document. Not shortened when an error is thrown, so that the error can name it.
+  /// The current place in the document. An error does not shorten the path, so that the error can name the place.
   @exclusivity(unchecked) private(set) var path: [PathStep] = []
 
   enum PathStep {
@@ -36,15 +36,16 @@ final class DocumentDecoder {
 
   // MARK: Limits
 
-  /// The most levels, besides those of the outermost query. Half a megabyte of stack then suffices for decoding,
-  /// encoding and running, even in a debug build. A policy walks terms once more, with larger frames.
+  /// The maximum number of levels, besides those of the outermost query. Half a megabyte of stack then suffices for
+  /// decoding, encoding and running, even in a debug build. With a policy the maximum is lower, because the policy's
+  /// check walks terms once more, with larger frames.
   private var maximumLevels: Int { (access == nil ? 100 : 50) + DocumentDecoder.levelsOfQuery }
 
   /// The number of levels that a query counts as.
   static let levelsOfQuery = 5
 
-  /// Counts a term or a query; throws if there are too many, or if they are nested too deeply. Call ``end(_:)`` with as
-  /// many levels.
+  /// Counts a term or a query; throws if there are too many, or if they are nested too deeply. Call ``end(_:)`` with
+  /// the same number of levels.
   func begin(_ levels: Int) throws {
     nodes += 1
     depth += 1
@@ -84,7 +85,7 @@ final class DocumentDecoder {
   func enter(_ index: Int) { path.append(.index(index)) }
   func leave() { path.removeLast() }
 
-  /// The place as text: `read.where.and[1]`.
+  /// The current place as text: `read.where.and[1]`.
   var place: String {
     path.reduce(into: "") { text, step in
       switch step {
@@ -108,15 +109,15 @@ final class DocumentDecoder {
 
   // MARK: Parts
 
-  /// The members of an object, of which all keys are known.
+  /// The members of an object that has known keys only.
   struct Fields {
     let members: [Document.Member]
 
     subscript(key: DocumentKey) -> Document? { members.first { $0.key == key.rawValue }?.value }
   }
 
-  /// Returns the members of an object. Throws for any other value and for a key that is not among these: a misspelt key
-  /// would otherwise count as missing, and a delete whose filter is missing deletes every row.
+  /// Returns the members of an object. Throws for any other value, and for a key that is not in `keys`. A misspelled
+  /// key would otherwise count as missing, and a delete without its filter deletes every row.
   func fields(_ document: Document, _ keys: Set<DocumentKey>, _ what: String) throws -> Fields {
     guard case .object(let members) = document else { throw failure("\(what) must be an object") }
     for member in members {
@@ -138,7 +139,7 @@ final class DocumentDecoder {
     return text
   }
 
-  /// Text that stands in the SQL as a name.
+  /// Returns text that the SQL uses as a name. Throws for text with a NUL byte.
   func name(_ document: Document, _ what: String) throws -> String {
     let name = try text(document, what)
     guard !name.utf8.contains(0) else { throw failure("\(what) contains a NUL byte") }
@@ -152,14 +153,14 @@ final class DocumentDecoder {
     return integer
   }
 
-  /// A number that is not negative.
+  /// Returns an integer that is not negative. Throws for any other value.
   func count(_ document: Document, _ what: String) throws -> Int {
     let count = try integer(document, what)
     guard count >= 0 else { throw failure("\(what) can't be negative") }
     return count
   }
 
-  /// Throws unless the value is `true`, the only value of a key that says that something is so.
+  /// Returns whether a flag is set. Throws unless its value is `true`; a flag that is not set must be left out.
   func flag(_ document: Document?, _ key: DocumentKey) throws -> Bool {
     guard let document else { return false }
     enter(key.rawValue)
@@ -173,7 +174,7 @@ final class DocumentDecoder {
     return true
   }
 
-  /// Reads each part of a list at its place.
+  /// Reads each part of a list, with the part's index in the path.
   func each<Part>(_ documents: [Document], _ read: (Document) throws -> Part) throws -> [Part] {
     var parts: [Part] = []
     parts.reserveCapacity(documents.count)
@@ -187,13 +188,13 @@ final class DocumentDecoder {
 
   // MARK: Tables
 
-  /// The table of a model.
+  /// Returns the table of a model. Throws for a name that is unknown or not allowed.
   func model(_ name: String) throws -> TableInfo {
     if let access {
       guard let table = access.tables[ByBytes(wrappedValue: name)] else { throw DocumentAccess.refusal }
       return table.info
     }
-    // The first: the models of the statement's own type come before those of the rules.
+    // Take the first match: the models of the statement's own type come before those of the rules.
     guard let table = models.first(where: { $0.name.isExactly(name) }) else {
       throw failure("the table is not one of a model that the decoder knows")
     }
@@ -201,17 +202,17 @@ final class DocumentDecoder {
     return table
   }
 
-  /// A model's own table, or one of its layout that the rules allow.
+  /// Returns a model's own table, or a table of the same layout that the rules allow.
   func table(_ name: String, model: String?) throws -> TableInfo {
     guard let model else { return try self.model(name) }
     let table = try self.model(model)
-    // Checked before a table with a name from untrusted input is created, which is never freed.
+    // Check the name before `named` creates a table: such a table is never freed, and the name is untrusted.
     return table.named(try rules.spelling(of: name, own: table.name))
   }
 
   // MARK: Values
 
-  /// The value that a document is; nil for a term that is no value.
+  /// Returns the value that a document holds; nil for a term that is not a value.
   func value(_ document: Document) throws -> DatabaseValue? {
     switch document {
     case .text(let text): return .text(text)

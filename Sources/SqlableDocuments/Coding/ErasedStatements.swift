@@ -10,9 +10,9 @@ extension AnyStatement {
   /// // {"delete":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}
   /// ```
   ///
-  /// It takes statements, queries, and changes that return rows or terms. Structs to store become values. Throws what
-  /// running the statement would throw before SQLite is called, and `.misuse` for what has no form as data, such as SQL
-  /// text. A statement with a term of SQL text can run, but its `json()` throws.
+  /// `work` can be a statement, a query, or a change that returns rows or terms. Structs to store become values. Throws
+  /// the errors that a run of the statement would throw before SQLite is called. Throws `.misuse` for work that has no
+  /// form as data, such as SQL text. A statement with a term of SQL text can run, but its `json()` throws.
   public init(_ work: some Runnable) throws {
     guard let work = work as? any Erasable else {
       throw SqlError.misuse("an AnyStatement holds a statement or a query, and \(type(of: work)) is neither")
@@ -21,7 +21,7 @@ extension AnyStatement {
   }
 }
 
-/// What a document can hold.
+/// Work that a document can hold.
 private protocol Erasable {
   func erased() throws -> DecodedStatement
 }

@@ -115,7 +115,7 @@ extension DocumentEncoder {
     if let name = hint.name { members.add(.indexedBy, .text(name)) } else { members.add(.notIndexed, .bool(true)) }
   }
 
-  /// The columns of a named query: those of a model, or types.
+  /// Adds the columns of a named query: the model, or the types of the columns.
   private func addLayout(of source: SelectQuery.Source, to members: inout Members) {
     if source.table.name.isEmpty {
       members.add(.columns, .list(source.table.columns.map { .text($0.type.documentName) }))
@@ -276,7 +276,7 @@ extension DocumentEncoder {
   }
 }
 
-/// What a document does, by the key of its body.
+/// The operation of a document, by the key of its body.
 enum DocumentOperation: String, CaseIterable {
   case read, first, count, exists, insert, save, update, delete
 
@@ -296,12 +296,12 @@ enum DocumentOperation: String, CaseIterable {
 }
 
 extension Document {
-  /// The version of the format that is written.
+  /// The version of the format that encoders write.
   static let version: Int64 = 1
 }
 
 extension SelectQuery.Source {
-  /// The name of a model's own table, if there is nothing else to say about it.
+  /// The name of a model's own table; nil for a source with an alias, a condition or another option.
   fileprivate var plainName: String? {
     guard case .table = kind, alias == nil, !isSearched, condition == nil, indexHint == nil, table.isModelsOwn else {
       return nil

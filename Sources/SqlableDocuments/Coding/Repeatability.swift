@@ -1,24 +1,23 @@
-// Whether a statement does the same when it runs again.
+// A check that a statement has the same effect each time it runs.
 
 import SqlableCore
 
 extension AnyStatement {
-  /// Throws unless the statement does the same each time it runs on the same rows, as one must that is logged to be
-  /// replayed on a backup.
+  /// Throws unless the statement has the same effect each time it runs on the same rows. A statement that is logged for
+  /// replay on a backup must pass this check.
   ///
   /// ```swift
   /// try AnyStatement(Bicycle.delete(Bicycle.color == "red").limit(3)).checkIsRepeatable()
   /// // throws: which rows of table bicycle a limit selects is not determined: order them by a key
   /// ```
   ///
-  /// Refused with `.invalidStatement`, which names them, are:
-  /// - `random()`, terms of SQL text, and functions that the program registered, unless `functions` has their names
-  ///   (not case-sensitive);
-  /// - a limit, a row of a subquery as a value, and an insert of a query's rows, unless an order determines which rows
-  ///   these are, or in which order they are inserted: one by the keys of all tables, or by all that is selected;
-  /// - what depends on the order in which SQLite finds rows: `group_concat` and the like without an order of their own
-  ///   by keys, windows that count rows in an order with ties, columns of grouped rows that are neither grouped nor
-  ///   aggregated, and updates of several rows that ignore or replace those that conflict.
+  /// Throws `.invalidStatement`, which names the cause, for:
+  /// - `random()`, terms of SQL text, and registered functions whose names are not in `functions` (not case-sensitive);
+  /// - a limit, a row of a subquery as a value, and an insert of a query's rows, unless an order determines the rows
+  ///   and their sequence: an order by the keys of all tables, or by all selected columns;
+  /// - anything that depends on the order in which SQLite finds rows: `group_concat` and similar functions without
+  ///   their own order by keys, windows that count rows in an order with ties, columns of grouped rows that are neither
+  ///   grouped nor aggregated, and updates of several rows that ignore or replace conflicting rows.
   ///
   /// Triggers, defaults and generated columns of the schema are not checked.
   public func checkIsRepeatable(functions: Set<String> = []) throws {
@@ -27,12 +26,12 @@ extension AnyStatement {
 }
 
 private struct RepeatabilityCheck {
-  /// Registered functions that give the same each time.
+  /// The names of registered functions that return the same result each time.
   let functions: Set<String>
 
-  /// What becomes of the rows of a query.
+  /// The use of a query's rows.
   private enum Use {
-    /// Their order does not matter.
+    /// The order of the rows does not matter.
     case rows
     case inserted
     case firstRow
@@ -124,7 +123,7 @@ private struct RepeatabilityCheck {
     }
   }
 
-  /// Throws for a column of grouped rows for which SQLite would choose a row.
+  /// Throws for a column of grouped rows whose value SQLite would take from an arbitrary row.
   private func checkGroups(_ clauses: SelectQuery.Clauses) throws {
     guard clauses.isGrouped else { return }
     func isDetermined(_ term: SqlExpression) -> Bool {
@@ -154,7 +153,7 @@ private struct RepeatabilityCheck {
 
   private func check(_ term: SqlExpression?) throws { if let term { try check(term, nil) } }
 
-  /// Checks a term of a query, whose rows its windows order.
+  /// Checks a term of a query. Windows and ordered aggregates in the term apply to the rows of `clauses`.
   private func check(_ term: SqlExpression, _ clauses: SelectQuery.Clauses?) throws {
     switch term.node {
     case .call(let call): try check(call, clauses)
@@ -202,8 +201,8 @@ private struct FoundRows {
   let sources: [SelectQuery.Source]
   let filter: SqlExpression?
 
-  /// Whether these terms put them into one order: whether each table has a key all of whose columns are among the
-  /// terms, or are equal to something outside of these rows.
+  /// Whether these terms determine the order of the rows. Each table must have a key. Each key column must be one of
+  /// the terms, or be fixed to one value by the filter.
   func areOrdered(by terms: [SqlExpression]) -> Bool {
     sources.indices.allSatisfy { index in
       guard case .table = sources[index].kind, !sources[index].table.key.isEmpty else { return false }
@@ -220,7 +219,7 @@ private struct FoundRows {
     return [filter]
   }
 
-  /// Whether a condition gives a column one value.
+  /// Whether a condition fixes a column to one value.
   private func fixes(_ place: ColumnPlace, _ condition: SqlExpression) -> Bool {
     guard case .binary(let operation, let left, let right) = condition.node, operation == .equal || operation == .isSame
     else { return false }
@@ -242,7 +241,7 @@ private struct ColumnPlace: Equatable {
 }
 
 extension [SelectQuery.Source] {
-  /// Where a column is among these tables; nil for another term, and for a column of an enclosing query.
+  /// Returns the place of a column among these tables; nil for another term, and for a column of an enclosing query.
   fileprivate func place(of term: SqlExpression) -> ColumnPlace? {
     let (alias, reference): (String?, ColumnReference)
     switch term.node {
@@ -259,7 +258,7 @@ extension [SelectQuery.Source] {
 }
 
 extension SelectQuery.Clauses {
-  /// Whether a row stands for several.
+  /// Whether a row of the result stands for several rows.
   fileprivate var isGrouped: Bool {
     !groups.isEmpty
       || results.contains { result in
@@ -271,7 +270,7 @@ extension SelectQuery.Clauses {
       }
   }
 
-  /// Whether the order of the result is determined, but for rows that are equal.
+  /// Whether the order of the result is determined, except among equal rows.
   fileprivate var isOrdered: Bool {
     let terms = order.map(\.expression)
     if compounds.isEmpty {
@@ -291,7 +290,7 @@ extension SelectQuery.Clauses {
       && columns.allSatisfy { column in !column.isCollated && terms.contains { isSame($0, column) } }
   }
 
-  /// The columns of a model that is selected.
+  /// Returns the columns of a selected model, with their replacements.
   fileprivate func terms(ofSource index: Int, _ replaced: [SelectQuery.Replacement]) -> [SqlExpression] {
     let source = sources[index]
     return source.table.columns.indices.map { position in
@@ -317,7 +316,8 @@ extension SqlExpression {
 }
 
 extension SqlExpression.Call {
-  /// Whether rows that compare as equal in its order, or that have none, make a difference.
+  /// Whether the result depends on the order of rows that compare as equal in the call's order, or of rows without an
+  /// order.
   fileprivate var dependsOnOrder: Bool {
     guard let facts else { return false }
     return facts.has(.takesOrder) || (facts.kind == .window && !facts.has(.equalForPeers))

@@ -1,13 +1,13 @@
-// Runs of statements from untrusted documents: how long they may take, what they may make, and a second check of what
-// they touch.
+// Runs of statements from untrusted documents: limits on their time, steps, scans and values, and a second check of the
+// tables, columns and functions that they use.
 
 import SqlableCore
 
-/// A statement that runs within the limits of a policy; ``Runnable/limited(by:)-(StatementPolicy)`` makes it.
+/// A statement that runs within the limits of a policy, made by ``Runnable/limited(by:)-(StatementPolicy)``.
 public struct Limited<Work: Runnable>: Runnable {
   let work: Work
   let limits: StatementPolicy.Limits
-  /// What SQLite may touch for it; nil for anything.
+  /// The tables, columns and functions that SQLite may use for the statement; nil for no restriction.
   let wall: AccessWall?
 
   public var sql: String { work.sql }
@@ -21,7 +21,7 @@ public struct Limited<Work: Runnable>: Runnable {
       let allowance = RunAllowance(steps: limits.steps, time: limits.time)
       let connection = try db.openConnection()
       let (result, excess) = connection.limited(to: allowance, busyTimeout: db.configuration.busyTimeout) {
-        // Within the allowance: it reads the schema and tables, and may wait for locks.
+        // The plan check is within the allowance: the check reads the schema and tables, and may wait for locks.
         try connection.outsideWalls { try checkPlan(db) }
         return try connection.within(wall) {
           try connection.withValues(upTo: limits.valueBytes, patternsUpTo: limits.patternBytes) { try work.run(db) }
@@ -31,15 +31,17 @@ public struct Limited<Work: Runnable>: Runnable {
     }
   }
 
-  /// Throws if its plan visits all rows of a table that has too many. Runs nothing.
+  /// Throws if the statement's plan visits all rows of a table that has more rows than the policy allows. Does not run
+  /// the statement.
   package func checkPlan(_ db: SqliteDatabase) throws {
     if let rows = limits.scannedRows { try db.locked { try db.checkPlans(of: work, visitingAtMost: rows) } }
   }
 
-  /// The error as the author of the document may see it.
+  /// Returns the error that the document's author may see: an exceeded limit becomes a timeout, and a refused access
+  /// the policy's refusal.
   private static func told(_ error: SqlError, _ excess: RunAllowance.Excess?) -> SqlError {
     var told = error
-    // A run whose time is over while it waits for a lock ends as busy.
+    // A run whose time expires while it waits for a lock ends as busy.
     if let excess, error.kind == .interrupted || error.kind == .busy {
       told.kind = .timeout
       told.message =
@@ -64,29 +66,32 @@ extension Limited: StatementTrees where Work: StatementTrees {
 }
 
 extension Runnable {
-  /// The same statement, run within the limits of a policy: its time and steps, the size of its values, the rows that
-  /// it may scan, and the tables, columns and functions that SQLite may use for it.
+  /// Returns the same statement, run within the limits of a policy. The policy limits its time and steps, the size of
+  /// its values, and the rows that it may scan. SQLite may use only the tables, columns and functions that the policy
+  /// allows.
   ///
   /// ```swift
   /// let search = try policy.statement(Statement<Bicycle, [Bicycle]>.self, json: body)
   /// let bikes = try search.limited(by: policy).run(pool)     // [Bicycle]
   /// ```
   ///
-  /// Running it throws `.timeout` when it takes longer or more steps than the policy allows, `.tooBig` for a value that
-  /// is too large, and `.invalidStatement` when its plan scans a table with too many rows, or uses what the policy does
-  /// not allow. A write that is stopped changes nothing. It runs on handles and pools; on a remote database it throws
-  /// `.misuse`.
+  /// A run throws `.timeout` when it exceeds the policy's time or steps, and `.tooBig` for a value that is too large. A
+  /// run throws `.invalidStatement` when the statement's plan scans a table with too many rows, or uses something that
+  /// the policy does not allow. A write that is stopped changes nothing. Handles and pools can run the statement; a run
+  /// on a remote database throws `.misuse`.
   public func limited(by policy: StatementPolicy) -> Limited<Self> {
     Limited(work: self, limits: policy.limits, wall: policy.wall(for: self))
   }
 
-  /// The same statement, run within limits: its time and steps, the size of its values, and the rows that it may scan.
+  /// Returns the same statement, run within limits: its time and steps, the size of its values, and the rows that it
+  /// may scan.
   ///
   /// ```swift
   /// let answer = try manifest.statement(json: body).limited(by: StatementPolicy.Limits()).run(pool)
   /// ```
   ///
-  /// Throws what a statement that is limited by a policy throws. The limits of documents mean nothing to it.
+  /// A run throws the same errors as a statement that is limited by a policy. The limits of documents have no effect on
+  /// the statement.
   public func limited(by limits: StatementPolicy.Limits) -> Limited<Self> {
     Limited(work: self, limits: limits, wall: nil)
   }

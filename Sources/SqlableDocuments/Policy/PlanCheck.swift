@@ -1,21 +1,21 @@
-// What a run would cost, found before it.
+// A check of a statement's cost before it runs.
 
 import SqlableCore
 import SqlableQueries
 
 extension SqliteDatabase {
-  /// Throws if the plan of one of the work's statements visits all rows of a table that has more than `count`.
+  /// Throws if the plan of one of the work's statements visits all rows of a table that has more than `count` rows.
   func checkPlans(of work: some Runnable, visitingAtMost count: Int) throws {
     guard let work = work as? any StatementTrees else { return }
     for statement in try work.statements() { try checkPlan(of: statement, visitingAtMost: count) }
   }
 
   private func checkPlan(of statement: TreeStatement, visitingAtMost count: Int) throws {
-    // A statement that can't be run throws when it is.
+    // Skip an invalid statement: a run of the statement throws the error.
     guard let written = try? statement.explained() else { return }
     let tree = statement.tree
-    // A plan may depend on values: a LIKE, or an index of some rows. SQLite takes such a plan where it is cheaper than
-    // the one without values; so if this one visits few rows, that one does too.
+    // A plan may depend on values, for a LIKE or a partial index. SQLite chooses such a plan only if it is cheaper than
+    // the plan without values. So if the plan without values visits few rows, the plan with values does too.
     let visits = try running { connection in
       try connection.plans.visits(of: written.sql, in: connection.schemaState()) {
         let unbound = StatementWithValues(sql: written.sql, parameters: ParameterBuffer())
@@ -30,13 +30,14 @@ extension SqliteDatabase {
 }
 
 extension StatementTree {
-  /// The tables of which its plan visits every row, by their names in the statement; none if it ends before.
+  /// Returns the tables of which the plan visits every row, by their names in the statement; none if the statement
+  /// stops early.
   fileprivate func visits(in plan: QueryPlan) -> [String] {
     if case .select(let query) = self, query.stopsEarly, !plan.sorts { return [] }
     return plan.visits
   }
 
-  /// Every table that it uses, with its name there; those of subqueries included.
+  /// Every table that the statement uses, with its name in the statement; the tables of subqueries are included.
   fileprivate var tables: [(name: String, table: TableInfo)] {
     var tables: [(name: String, table: TableInfo)] = []
     func add(_ name: String, _ table: TableInfo) {
@@ -90,7 +91,7 @@ extension QueryPlan {
 }
 
 extension SelectQuery {
-  /// Whether it ends after the rows of its limit, if nothing sorts them.
+  /// Whether the query ends after the rows of its limit, if nothing sorts the rows.
   fileprivate var stopsEarly: Bool {
     guard form == .rows, limit != nil else { return false }
     let clauses = clauses
@@ -101,7 +102,7 @@ extension SelectQuery {
 }
 
 extension SelectQuery.Result {
-  /// Whether it consists of columns: an aggregate or a window would need all rows.
+  /// Whether the result consists of columns: an aggregate or a window would need all rows.
   fileprivate var isOfColumns: Bool {
     switch self {
     case .term(let term):
@@ -118,7 +119,7 @@ extension SelectQuery.Result {
 extension SqliteDatabase {
   /// Whether one of the tables, by their names in a statement, has more than `count` rows.
   fileprivate func has(moreRowsThan count: Int, in names: [String], _ tree: StatementTree) throws -> Bool {
-    // Queries beside each other may use one name for several tables.
+    // Separate queries in one statement may use the same name for different tables.
     try tree.tables.contains { name, table in
       try names.contains(where: name.isSameName) && has(moreRowsThan: count, table)
     }
@@ -129,7 +130,7 @@ extension SqliteDatabase {
     let name = String(decoding: table.quotedName, as: UTF8.self)
     let connection = try openConnection()
     if table.keyIsRowid {
-      // The first and the last key are found at once, and most tables have few gaps.
+      // The lookup of the first and last key is fast, and most tables have few gaps.
       let key = String(decoding: table.columns[table.key[0]].name.quotedBytes(), as: UTF8.self)
       let span = "(SELECT max(\(key)) FROM \(name)) - (SELECT min(\(key)) FROM \(name))"
       guard try connection.pragma("SELECT coalesce(\(span) >= \(count), 0)") == "1" else { return false }

@@ -1,10 +1,10 @@
-// What a policy checks in associated rows, and adds to them.
+// The checks and restrictions of a policy for associated rows.
 
 import SqlableCore
 import SqlableQueries
 
 extension DecodedIncluding {
-  /// The read as the policy allows it. Throws if it does not.
+  /// Returns the read with the policy's restrictions. Throws if the policy does not allow the read.
   func restricted(by policy: StatementPolicy) throws -> DecodedIncluding {
     DecodedIncluding(
       read: try read.restricted(by: policy), levels: try levels.restricted(by: policy, at: read.operation.rawValue))
@@ -37,28 +37,28 @@ extension AssociationLevel {
     }
     try check.check(asked, .used(.result))
     try checkPath(by: check)
-    // SQLite would refuse them when the query runs.
+    // SQLite would refuse aggregates and windows here when the query runs.
     let terms = query.clauses.order.map(\.expression) + [query.filter].compactMap(\.self)
     guard !terms.contains(where: \.hasAggregateOrWindow) else { throw DocumentAccess.refusal }
-    // The table between is joined when the query runs; its condition is one on the rows.
+    // The link table is joined when the query runs, so the policy's condition on the link table restricts the rows.
     if let link = path.link { query.clauses.sources.append(SelectQuery.Source(table: link)) }
     query = try query.restricted(by: policy)
     if case .value(let aggregate) = form { form = .value(try aggregate.restricted(by: policy)) }
     if path.link != nil { query.clauses.sources.removeLast() }
     guard form == .rows, !hasOneRow else { return }
-    // The first of several that are referred to must not depend on what is hidden.
+    // If a row refers to several rows, the choice of the first must not depend on hidden data.
     if case .referred = path { query.takeFirst() } else { query.restrictLimit(to: policy.limits.rows) }
     query.orderFully()
   }
 
-  /// Whether a row refers to the key of the rows, so that there is one at most.
+  /// Whether a parent row refers to the key of the rows, so that at most one row matches.
   private var hasOneRow: Bool {
     guard case .referred(_, let key?) = path, query.table.key.count == 1 else { return false }
     return query.table.position(of: key) == query.table.key[0]
   }
 
-  /// Throws unless the policy allows to compare the columns that show by how many rows there are; those of whole rows
-  /// may be read.
+  /// Throws unless the policy allows comparing the columns that the number of rows reveals. The columns of whole rows
+  /// are readable anyway.
   private func checkPath(by check: PolicyCheck) throws {
     var shown: [(ColumnReference, TableInfo)] = []
     switch path {

@@ -1,12 +1,12 @@
 import SqlableCore
 
-/// Checks a decoded statement against a policy, term by term.
+/// A check of a decoded statement against a policy, term by term.
 struct PolicyCheck {
   let policy: StatementPolicy
 
   init(_ policy: StatementPolicy) { self.policy = policy }
 
-  /// What a term is for, and so what its columns must be allowed for.
+  /// The use of a term, which determines the permission that the term's columns need.
   enum Use {
     case result
     case order
@@ -19,17 +19,17 @@ struct PolicyCheck {
 
   // MARK: Queries
 
-  /// What becomes of the rows of a query.
+  /// The use of a query's rows.
   enum Results {
     case used(Use)
-    /// Only whether there are any matters.
+    /// Only the existence or the number of rows matters.
     case existence
   }
 
   func check(_ query: SelectQuery, _ results: Results) throws {
     let clauses = query.clauses
     var results = results
-    // How many rows there are, then depends on whether they are equal.
+    // With DISTINCT or a compound, the number of rows depends on which rows are equal.
     if case .existence = results, clauses.isDistinct || !clauses.compounds.isEmpty {
       results = .used(.condition(.equality))
     }
@@ -56,11 +56,11 @@ struct PolicyCheck {
       throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
     }
     if let limit = clauses.limit?.term { try at("limit") { try check(limit, .result) } }
-    // How large it will be is not known.
+    // The value of an offset that is a term is unknown before the query runs.
     if clauses.offset?.term != nil { try at("offset") { throw DocumentAccess.refusal } }
   }
 
-  /// Adds the clause to an error that `body` throws: of clauses within each other the outermost, whose place in the
+  /// Adds the clause to an error that `body` throws. The outermost of nested clauses is kept, because its place in the
   /// document is known.
   private func at(_ clause: String, _ body: () throws -> Void) throws {
     do { try body() } catch var error as SqlError {
@@ -70,9 +70,9 @@ struct PolicyCheck {
   }
 
   private func check(_ source: SelectQuery.Source) throws {
-    // It could show which indexes there are, and make a slow plan.
+    // An index hint could reveal the table's indexes, and force a slow plan.
     if source.indexHint != nil { throw DocumentAccess.refusal }
-    // A condition of the policy would read it in place of the table that it names.
+    // A condition of the policy would read a query or alias of this name in place of the table.
     for name in [source.alias, source.queryName].compactMap(\.self) where policy.index.conditionNames.contains(name) {
       throw DocumentAccess.refusal
     }
@@ -95,7 +95,7 @@ struct PolicyCheck {
     case (.term(let term), .existence): try check(term, .condition(.equality))
     case (.model(let index, let replaced), .used(let use)):
       for replacement in replaced { try check(replacement.term, use) }
-      // The columns of named queries were allowed where those are made.
+      // The columns of a named query were checked in the query's definition.
       guard let rules = policy.index.rules[ObjectIdentifier(clauses.sources[index].table)] else { return }
       for position in rules.table.columns.indices { try check(position, of: rules, use) }
     case (.model(_, let replaced), .existence):
@@ -108,13 +108,13 @@ struct PolicyCheck {
 
   func check(condition: SqlExpression) throws { try check(condition, .condition(.equality)) }
 
-  /// Checks a term; what a condition says of its operands must be allowed, whatever the condition is for.
+  /// Checks a term. The operands of a condition need the permission for the condition's operator, whatever its use.
   func check(_ term: SqlExpression, _ use: Use) throws {
     switch term.node {
     case .value: return
     case .parameter: try require(.parameters)
     case .column(let reference), .qualified(_, let reference):
-      // The columns of named queries and of JSON's elements were allowed where those are made.
+      // The columns of named queries and of JSON elements were checked in their definitions.
       guard let column = reference.definition.flatMap({ policy.index.columns[ObjectIdentifier($0)] }) else { return }
       try check(column.position, of: column.rules, use)
     case .all(let terms), .any(let terms): for term in terms { try check(term, use) }
@@ -181,8 +181,9 @@ struct PolicyCheck {
     for term in window.order { try check(term.expression, .order) }
   }
 
-  /// Throws if a function whose time grows with the product of two lengths has a second argument that is long, or not
-  /// a value. One call of it is a single step, which no limit of a run ends.
+  /// Throws for a function whose time grows with the product of two lengths if its second argument is long, or not a
+  /// value. One call of such a function is a single step, which no limit of a run ends. Throws for a format with a long
+  /// width or precision, too.
   private func checkLengths(_ call: SqlExpression.Call) throws {
     guard let facts = call.facts else { return }
     if facts.constants == .format, policy.limits.argumentBytes != nil,
@@ -212,10 +213,10 @@ struct PolicyCheck {
       }
       return
     case .cast, .inverted: try require(.arithmetic)
-    // Its columns are compared, as the operator that it stands beside says.
+    // The columns of a row value are compared with the operator beside the row value.
     case .row: break
     case .datePart, .dateFormat, .day, .shifted, .shiftedBy, .startOf, .unixSeconds: try require(.dates)
-    // No document has it, and it may read anything.
+    // No document can have SQL text, and SQL text may read anything.
     case .fragment: throw DocumentAccess.refusal
     case .fullText(let term):
       try require(.fullText)
@@ -249,7 +250,7 @@ struct PolicyCheck {
 
   // MARK: Changes
 
-  /// Throws unless all of these columns may be given values.
+  /// Throws unless the policy allows setting all of these columns.
   func check(setting columns: some Sequence<ColumnReference>, of rules: TableRules) throws {
     for column in columns {
       guard let position = rules.table.position(of: column), rules.settable.contains(position) else {
@@ -268,7 +269,7 @@ struct PolicyCheck {
 }
 
 extension FullTextTerm {
-  /// Whether it gives parts of the indexed text.
+  /// Whether the term returns parts of the indexed text.
   fileprivate var isOfText: Bool {
     switch form {
     case .snippet, .highlight: true
@@ -276,7 +277,7 @@ extension FullTextTerm {
     }
   }
 
-  /// Whether its term is a full-text query.
+  /// Whether the term's operand is a full-text query.
   fileprivate var isOfQuery: Bool {
     switch form {
     case .matches, .search: true
@@ -286,7 +287,7 @@ extension FullTextTerm {
 }
 
 extension String {
-  /// Whether a format of `printf` has a width or a precision of more than four digits, or one that an argument gives:
+  /// Whether a format of `printf` has a width or a precision of more than four digits, or one that an argument gives.
   /// `%.1000000000c` takes seconds, however short its result may be.
   fileprivate var hasLongConversion: Bool {
     var (isConversion, digits) = (false, 0)

@@ -9,8 +9,8 @@ extension StatementPolicy {
   /// let search = try policy.statement(Statement<Bicycle, [Bicycle]>.self, json: body)
   /// ```
   ///
-  /// The statement has the conditions and the limit of the policy. Throws `.invalidStatement` for what the policy does
-  /// not allow, with the place in the document, and what ``Statement/init(json:rules:)`` throws.
+  /// The statement gets the conditions and the limit of the policy. Throws `.invalidStatement`, with the place in the
+  /// document, for anything that the policy does not allow. Also throws the errors of ``Statement/init(json:rules:)``.
   public func statement<Model, Output>(
     _ type: Statement<Model, Output>.Type, json: some ContiguousBytes
   ) throws -> Statement<Model, Output> {
@@ -48,8 +48,8 @@ extension StatementPolicy {
   /// // Including<Person, [Bicycle]>
   /// ```
   ///
-  /// `known` says which associations the document must have; see ``Including/init(json:like:rules:)``. The conditions
-  /// of the policy hold for the rows of each; its limit is one for each row above.
+  /// The document must have the associations of `known`; see ``Including/init(json:like:rules:)``. The policy's
+  /// conditions apply to the rows of each association. The policy's limit applies to each parent row.
   public func statement<Root, each Part>(
     like known: Including<Root, repeat each Part>, json: some ContiguousBytes
   ) throws -> Including<Root, repeat each Part> {
@@ -67,7 +67,7 @@ extension StatementPolicy {
     try decoded(json) { decoded, decoder in try AnyStatement(decoded, decoder) }
   }
 
-  /// Reads a document, checks it, and adds what the policy requires.
+  /// Reads a document, checks it, and adds the policy's conditions, limit and order.
   private func decoded<Result>(
     _ json: some ContiguousBytes, _ body: (DecodedStatement, DocumentDecoder) throws -> Result
   ) throws -> Result {
@@ -87,18 +87,18 @@ extension StatementPolicy {
     }
     let decoder = DocumentDecoder([], StatementRules(kinds: kinds), access)
     do { return try decoder.placing { try body(JSONReader.read(json), decoder) } } catch {
-      // The error of a condition of the policy would name what the policy hides.
+      // An error in the policy's own condition would contain names that the policy hides.
       for table in tables { try table.checkCondition() }
       throw error
     }
   }
 
-  /// Whether a query that was checked can have others as its parts; `matches` is one in SQL.
+  /// Whether a checked query can contain other queries; in SQL, `matches` is a query too.
   var allowsQueriesInQueries: Bool {
     !features.isDisjoint(with: [.subqueries, .namedQueries, .compounds, .fullText])
   }
 
-  /// What a document may name and how large it may be.
+  /// The names that a document may use, and its size limits.
   var access: DocumentAccess {
     var access = DocumentAccess()
     access.tables = index.tables
@@ -114,25 +114,25 @@ extension StatementPolicy {
 }
 
 extension StatementPolicy {
-  /// The rules of a table. Throws if the policy does not have it.
+  /// Returns the rules of a table. Throws if the policy does not have the table.
   func rules(of table: TableInfo) throws -> TableRules {
     guard let rules = index.rules[ObjectIdentifier(table)] else { throw DocumentAccess.refusal }
     return rules
   }
 }
 
-/// The tables and columns of a policy by their names and declarations.
+/// A lookup of a policy's tables and columns, by their names and declarations.
 final class PolicyIndex: Sendable {
   let tables: [ByBytes: DocumentAccess.Table]
   /// The rules of each table, by its identity.
   let rules: [ObjectIdentifier: TableRules]
   /// The rules of each column, by its declaration.
   let columns: [ObjectIdentifier: (rules: TableRules, position: Int)]
-  /// What SQLite may touch for the policy's statements, once it was asked.
+  /// The cached rights of SQLite for the policy's statements, with their source; nil before the first lookup.
   let knownRights = Guarded<(source: RightsSource, rights: AccessRights)?>(nil)
-  /// The names in the conditions of its tables that one of a document could take the place of.
+  /// The names in the tables' conditions that a name in a document could shadow.
   let conditionNames: ConditionNames
-  /// The error of rules that can't be what is meant.
+  /// The first error in the tables' rules; nil if there is none.
   let defect: SqlError?
 
   init(_ all: [TableRules]) {
@@ -153,7 +153,7 @@ final class PolicyIndex: Sendable {
   }
 }
 
-/// What decides about rights besides the tables' rules.
+/// The values that determine the rights, besides the tables' rules.
 struct RightsSource: Equatable {
   let features: Set<StatementPolicy.Feature>
   let functions: Set<String>

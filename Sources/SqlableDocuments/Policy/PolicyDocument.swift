@@ -12,10 +12,11 @@ extension StatementPolicy {
   /// //   "sqlable":1}
   /// ```
   ///
-  /// What it does not have is not allowed, and limits have their defaults. Each parameter in the conditions of its
-  /// tables becomes the value given here. Throws `.invalidStatement`, with the place in the document, for what is no
-  /// policy, for a model that is not among these, and for a parameter without a value; `.schema` for a column that the
-  /// model does not have; `.encoding` for a value that does not fit the column it is compared with.
+  /// Anything that the document does not have is not allowed, and missing limits have their defaults. Each parameter in
+  /// the tables' conditions becomes the value given here. Throws `.invalidStatement`, with the place in the document,
+  /// if the document is not a policy. The same error is thrown for a model that is not among these, and for a parameter
+  /// without a value. Throws `.schema` for a column that the model does not have. Throws `.encoding` for a value that
+  /// does not fit the column it is compared with.
   public init(
     json: some ContiguousBytes, models: [any Sqlable.Type], with parameters: [String: DatabaseValue] = [:]
   ) throws {
@@ -26,7 +27,7 @@ extension StatementPolicy {
 
   /// The policy as JSON, which ``init(json:models:with:)`` reads.
   ///
-  /// It is canonical (RFC 8785). Throws the error of a table or condition that is invalid.
+  /// The JSON is canonical (RFC 8785). Throws the error of an invalid table or condition.
   public func json() throws -> Data { Data(try document.json) }
 }
 
@@ -156,7 +157,7 @@ private struct PolicyReader {
     return position
   }
 
-  /// A condition with a value for each parameter.
+  /// Returns a condition with a value in place of each parameter. Throws for a parameter without a value.
   private func filled(_ document: Document) throws -> Document {
     switch document {
     case .list(let parts): return .list(try parts.map(filled))
@@ -193,7 +194,7 @@ private struct PolicyReader {
     try decoder.each(decoder.list(document, what)) { try decoder.text($0, "a name") }
   }
 
-  /// A set of known values, by their names.
+  /// Returns a set of known values, by their names. Throws for an unknown name.
   private func named<Value: Hashable>(_ document: Document, _ what: String, _ known: [Value]) throws -> Set<Value> {
     Set(
       try decoder.each(decoder.list(document, what)) { document in
@@ -209,7 +210,7 @@ private struct PolicyReader {
 }
 
 extension StatementPolicy {
-  /// The same policy for tables.
+  /// Creates a policy for tables, with all other settings from `rest`.
   fileprivate init(_ rest: StatementPolicy, tables: [TableRules]) {
     self.tables = tables
     index = PolicyIndex(tables)
@@ -272,7 +273,7 @@ extension TableRules {
 }
 
 extension Document {
-  /// The names of values, in an order that is always the same.
+  /// Returns the names of values, sorted by their bytes so that the order is always the same.
   fileprivate static func names(_ values: some Collection) -> Document {
     .list(values.map { "\($0)" }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map(Document.text))
   }

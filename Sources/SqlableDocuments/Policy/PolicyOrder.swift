@@ -1,20 +1,20 @@
-// The order that a policy adds to queries: with a limit, which rows there are could otherwise depend on an index over
-// columns that it hides.
+// The order that a policy adds to queries. Without a complete order, the rows within a limit could depend on an index
+// over columns that the policy hides.
 
 import SqlableCore
 
 extension SelectQuery {
-  /// Orders rows that compare as equal in the query's own order, by what the query may read.
+  /// Completes the query's order: rows that compare as equal are ordered by columns that the query may read.
   mutating func orderFully() {
     let terms = termsToOrderBy
     guard !terms.isEmpty else { return }
     clauses.order.complete(with: terms)
   }
 
-  /// What tells all rows apart that differ: the keys of the tables, or of combined and distinct rows all columns.
+  /// Terms that distinguish all rows that differ: the keys of the tables, or all columns of combined and distinct rows.
   private var termsToOrderBy: [SqlExpression] {
     let clauses = clauses
-    // The groups are in the order of what they are grouped by.
+    // SQLite returns groups in the order of their GROUP BY terms.
     guard clauses.groups.isEmpty, !clauses.hasAggregates else { return [] }
     guard clauses.compounds.isEmpty else { return clauses.isRecursive ? [] : clauses.combinedTerms }
     return clauses.isDistinct ? clauses.resultTerms : clauses.sources.flatMap(\.keyTerms)
@@ -22,7 +22,7 @@ extension SelectQuery {
 }
 
 extension [OrderTerm] {
-  /// Adds the terms that it does not have.
+  /// Appends the terms that the order does not have, ascending.
   mutating func complete(with terms: [SqlExpression]) {
     for term in terms where !contains(where: { $0.expression == term }) {
       append(OrderTerm(expression: term, direction: .asc))
@@ -35,7 +35,7 @@ extension SelectQuery.Source {
   fileprivate var keyTerms: [SqlExpression] {
     switch kind {
     case .table: table.key.map(term)
-    // A recursion may have no end but the limit: it can't be sorted.
+    // A recursive query may have no end but its limit, so it can't be sorted.
     case .defined(let query) where query.clauses.isRecursive: []
     case .defined, .named: table.columns.indices.map(term)
     // The elements of a list have their own order.
@@ -50,7 +50,7 @@ extension SelectQuery.Source {
 }
 
 extension SelectQuery.Clauses {
-  /// Whether it is a recursion, or reads one: an order would be that in which it goes on.
+  /// Whether the query is recursive or reads a recursive query. An ORDER BY would change the order of the recursion.
   fileprivate var isRecursive: Bool {
     compounds.contains { $0.query.clauses.sources.contains { $0.kind == .named } }
       || sources.contains { source in
@@ -58,7 +58,7 @@ extension SelectQuery.Clauses {
       }
   }
 
-  /// The columns of combined queries: those of the first that has names for them.
+  /// The columns of combined queries: those of the first query with names for its columns.
   fileprivate var combinedTerms: [SqlExpression] {
     let named = sources.isEmpty ? compounds.first { !$0.query.clauses.sources.isEmpty }?.query.clauses : self
     return named?.resultTerms ?? []

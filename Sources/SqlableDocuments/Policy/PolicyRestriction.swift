@@ -1,10 +1,10 @@
-// What a policy adds to a statement: the conditions of its tables, a limit, and an order that does not depend on what
-// it hides.
+// The restrictions that a policy adds to a statement: the conditions of its tables, a limit, and an order that does not
+// depend on hidden data.
 
 import SqlableCore
 
 extension DecodedStatement {
-  /// The statement as the policy allows it. Throws if it does not.
+  /// Returns the statement with the policy's restrictions. Throws if the policy does not allow the statement.
   func restricted(by policy: StatementPolicy) throws -> DecodedStatement {
     let check = PolicyCheck(policy)
     switch tree {
@@ -21,7 +21,7 @@ extension DecodedStatement {
       return DecodedStatement(operation, .select(restricted), rows)
     case .insert(let query): return DecodedStatement(operation, .insert(try checked(query, check)), rows)
     case .update(var query):
-      // Rows of other tables could show, by what is stored, what a document may not see.
+      // Values from other tables, once stored, could reveal data that the document may not see.
       guard query.rest.value.sources.isEmpty, query.rest.value.indexHint == nil else { throw DocumentAccess.refusal }
       let rules = try check.policy.rules(of: query.table)
       try check.check(setting: query.rest.value.assignments.map(\.column), of: rules)
@@ -29,7 +29,7 @@ extension DecodedStatement {
       for assignment in query.rest.value.assignments { try check.check(assignment.value, .result) }
       try check.check(query.rest.value.returned, of: rules)
       guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal }
-      // A constraint could replace rows that are not the document's to see.
+      // A constraint could replace rows that the document may not see.
       if query.table.ignoresOrReplaces { query.conflict = .abort }
       try query.selection.restrict(by: rules, check, query.extent)
       query.rest.value.assignments = try query.rest.value.assignments.map {
@@ -51,7 +51,7 @@ extension DecodedStatement {
     (self.operation, self.tree, self.rows) = (operation, tree, rows)
   }
 
-  /// The columns that the rows of an insert or update give values, besides the key by which an update finds its row.
+  /// Returns the columns that the rows of an insert or update set, without the key by which an update finds its row.
   private func written(_ columns: [ColumnReference]?, of rules: TableRules) -> [ColumnReference] {
     if let columns { return columns }
     let names = Set(rows.flatMap { $0.values.keys.compactMap(\.wrappedValue) })
@@ -66,12 +66,12 @@ extension DecodedStatement {
     var query = query
     let rules = try check.policy.rules(of: query.table)
     let rest = query.rest.value
-    // A document could store rows, or replace some, that are not its own to see.
+    // A document could store or replace rows that it may not see.
     guard rules.condition == nil, query.form != .query, query.form != .save, rest.upserts.isEmpty,
       query.conflict == nil || query.conflict == .abort
     else { throw DocumentAccess.refusal }
     if query.table.ignoresOrReplaces { query.conflict = .abort }
-    // Also the values of columns that it does not write: a document has no other use for them.
+    // Also check columns that have values but are not written: a document has no other use for such values.
     try check.check(setting: written(nil, of: rules) + (rest.columns ?? []), of: rules)
     try check.check(rest.returned, of: rules)
     if let returned = rest.returned { query.rest.value.returned = try returned.restricted(by: check.policy) }
@@ -80,7 +80,7 @@ extension DecodedStatement {
 }
 
 extension Returned {
-  /// The same with the conditions of a policy in its subqueries, which may read other tables and rows.
+  /// Returns the same terms with the policy's conditions in their subqueries, which may read other tables and rows.
   fileprivate func restricted(by policy: StatementPolicy) throws -> Returned {
     guard case .terms(let terms) = self else { return self }
     return .terms(try terms.map { try $0.restricted(by: policy) })
@@ -104,7 +104,7 @@ extension RowSelection {
     }
     // A change of all rows can't have a condition.
     guard extent != .all else { throw DocumentAccess.refusal }
-    // A change without a condition of its own must stay one that is refused.
+    // A change without its own condition must stay without one, so that it is refused.
     guard let own = try filter?.restricted(by: check.policy) else {
       if extent == .row || isLimited { filter = condition }
       return
@@ -114,14 +114,15 @@ extension RowSelection {
 }
 
 extension SelectQuery {
-  /// The same for a query in another one, of which only the first row may count.
+  /// Returns the query with the policy's restrictions, as part of another query. If `isFirstRow`, only its first row
+  /// counts.
   fileprivate func restrictedPart(by policy: StatementPolicy, isFirstRow: Bool = false) throws -> SelectQuery {
     var query = try restricted(by: policy)
     if isFirstRow || query.isLimited { query.orderFully() }
     return query
   }
 
-  /// The query with the conditions of its tables, also of those in its subqueries.
+  /// Returns the query with the conditions of its tables, those of its subqueries included.
   func restricted(by policy: StatementPolicy) throws -> SelectQuery {
     var query = self
     try query.clauses.restrict(by: policy)
@@ -137,9 +138,10 @@ extension SelectQuery.Clauses {
     try addConditions(of: policy)
   }
 
-  /// Adds the conditions of the tables: to the filter, or for a left join, which keeps the other rows, to its own.
+  /// Adds the conditions of the tables to the filter. For a left join, which keeps the other rows, the condition is
+  /// added to the join's ON condition.
   private mutating func addConditions(of policy: StatementPolicy) throws {
-    // A right or full join would keep rows that a condition of its own hides, as rows without a match.
+    // A right or full join would keep rows that the join's ON condition hides, as rows without a match.
     if sources.contains(where: \.join.keepsOwn) {
       for index in sources.indices where try condition(ofSource: index, policy) != nil { throw DocumentAccess.refusal }
       return
@@ -151,7 +153,7 @@ extension SelectQuery.Clauses {
       for index in sources.indices { sources[index].condition = sources[index].condition?.withoutConstants }
       filter = filter?.withoutConstants
     }
-    // The conditions of all rows, and what tells that no table before an index gives a row that is hidden.
+    // `all` holds the conditions on all rows. `visible` is true if no table so far contributes a hidden row.
     var (all, visible): (SqlExpression?, SqlExpression?)
     for index in sources.indices {
       let isOptional = index > 0 && sources[index].join == .left
@@ -171,7 +173,7 @@ extension SelectQuery.Clauses {
       }
     }
     filter = filter.map { $0.guarded(by: all, checking: visible) } ?? all
-    // SQLite moves conditions on groups to the WHERE.
+    // SQLite moves conditions on groups to the WHERE clause.
     if movesThrowingConditions { having = having?.guarded(by: nil, checking: visible) }
   }
 
@@ -180,12 +182,14 @@ extension SelectQuery.Clauses {
     filter?.mayThrow == true || movesThrowingConditions || sources.contains { $0.condition?.mayThrow == true }
   }
 
-  /// Whether SQLite may move a condition that can throw from HAVING to WHERE: one without an aggregate.
+  /// Whether SQLite may move a condition that can throw from HAVING to WHERE. SQLite moves only conditions without an
+  /// aggregate.
   private var movesThrowingConditions: Bool {
     !groups.isEmpty && having?.conditions.contains { $0.mayThrow && !$0.hasAggregate } == true
   }
 
-  /// Whether a left join found no row of a table: its key is NULL.
+  /// Returns the condition that a left join found no row of a table: the key is NULL. A table without a key is tested
+  /// by all of its used columns.
   private func isMissing(_ index: Int, _ policy: StatementPolicy) throws -> SqlExpression {
     let rules = try policy.rules(of: sources[index].table)
     let key = rules.table.key
@@ -193,7 +197,7 @@ extension SelectQuery.Clauses {
     return .all(positions.map { SqlExpression(.isNull(sources[index].term($0))) })
   }
 
-  /// The condition of a policy on the rows of a table, for the name that it has here.
+  /// Returns the policy's condition on the rows of a table, with the table's name in this query; nil for no condition.
   private func condition(ofSource index: Int, _ policy: StatementPolicy) throws -> SqlExpression? {
     let source = sources[index]
     guard case .table = source.kind else { return nil }
@@ -203,13 +207,13 @@ extension SelectQuery.Clauses {
 }
 
 extension TableRules {
-  /// The condition on the rows of the table, for the name that it has in a query.
+  /// Returns the condition on the rows of the table, with the table's name in a query; nil for no condition.
   fileprivate func condition(alias: String?) -> SqlExpression? {
     guard let alias else { return condition }
     return condition?.replacing(table) { SqlExpression(.qualified(alias: alias, ColumnReference(table.columns[$0]))) }
   }
 
-  /// Whether a statement may read a column: it is one that a document knows, or of the condition.
+  /// Whether a statement may read a column: a document knows the column, or the condition reads it.
   fileprivate func isUsed(_ position: Int) -> Bool {
     var isUsed = knows(position)
     condition?.visit(
@@ -219,7 +223,7 @@ extension TableRules {
 }
 
 extension SqlExpression {
-  /// The term with the conditions of a policy in its subqueries, and beside those of full-text search.
+  /// Returns the term with the policy's conditions in its subqueries, and beside those of full-text search.
   func restricted(by policy: StatementPolicy) throws -> SqlExpression {
     guard hasQuery else { return self }
     if case .special(let special) = node, case .fullText(let term) = special.form, case .matches(let alias) = term.form
@@ -235,8 +239,8 @@ extension SqlExpression {
       { try $0.restricted(by: policy) }, { try $0.restrictedPart(by: policy, isFirstRow: isScalar) })
   }
 
-  /// The condition `matches` for the rows that a policy shows, otherwise NULL. Without a row, as after a left join, it
-  /// is `NULL IN (SELECT …)`, which tells whether any row matches.
+  /// Returns the condition `matches` for the rows that a policy shows, otherwise NULL. Without a row, as after a left
+  /// join, `matches` is `NULL IN (SELECT …)`, which reveals whether any row matches.
   private func matching(_ alias: String?, _ rules: TableRules) -> SqlExpression {
     guard let condition = rules.condition(alias: alias) else { return self }
     return .special(.choice, condition.withoutConstants, self)
@@ -254,13 +258,13 @@ extension SqlExpression {
 }
 
 extension RowSelection.Rest {
-  /// Checks the limit and the offset. A limit that is a term becomes at most that of the policy.
+  /// Checks the limit and the offset. A limit that is a term is capped at the policy's limit.
   fileprivate mutating func restrictNumbers(_ check: PolicyCheck) throws {
     let limits = check.policy.limits
     guard limit?.number ?? 0 <= limits.rows, offset?.number ?? 0 <= limits.offset else {
       throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
     }
-    // How large it will be is not known.
+    // The value of an offset that is a term is unknown before the statement runs.
     guard offset?.term == nil else { throw DocumentAccess.refusal }
     guard let term = limit?.term else { return }
     try check.check(term, .result)

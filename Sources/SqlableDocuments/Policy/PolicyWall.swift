@@ -1,22 +1,22 @@
-// The second wall: SQLite's own check of what a statement touches.
+// The second check: SQLite's authorizer limits the tables, columns and functions that a statement uses.
 
 import SqlableCore
 
 extension StatementPolicy {
-  /// What SQLite may touch for a statement that the policy has checked.
+  /// Returns the authorizer's rules for a statement that the policy has checked.
   func wall(for work: some Runnable) -> AccessWall {
     var wall = AccessWall(rights: index.rights(of: self))
     wall.allowsChanges = !work.isReadOnly && !kinds.isSubset(of: StatementKind.reads)
-    // Work that can't be run throws when it is.
+    // Invalid work throws its error when it runs.
     let statements = (try? (work as? any StatementTrees)?.statements()) ?? []
-    // A limit for each row above numbers them.
+    // A limit for each parent row is evaluated with row_number().
     if statements.count > 1 { wall.functions.insert("row_number".foldedName) }
     guard statements.count > 1 || features.contains(.namedQueries) else { return wall }
     for case .select(let query) in statements.map(\.tree) { wall.queries.formUnion(query.namesOfQueries) }
     return wall
   }
 
-  /// What SQLite may read and call for its statements.
+  /// The tables, columns and functions that SQLite may use for the policy's statements.
   fileprivate var rights: AccessRights {
     var names = AccessRights.Names()
     names.functions = Set((StatementPolicy.syntaxFunctions + Array(functions) + Array(registered)).map(\.foldedName))
@@ -38,7 +38,7 @@ extension StatementPolicy {
 }
 
 extension SelectQuery {
-  /// The names of the queries that it has in the place of tables, folded.
+  /// The folded names of the queries that stand in place of tables.
   fileprivate var namesOfQueries: Set<[UInt8]> {
     var names: Set<[UInt8]> = []
     visit(
@@ -46,7 +46,7 @@ extension SelectQuery {
       { source in
         guard source.kind != .table else { return }
         names.insert(source.name.foldedName)
-        // SQLite reports the name of the definition, also where it is used under another.
+        // SQLite reports the name of the definition, even where the query has another name.
         if let name = source.definedName { names.insert(name.foldedName) }
       })
     return names
@@ -54,7 +54,8 @@ extension SelectQuery {
 }
 
 extension PolicyIndex {
-  /// The rights of a policy with this index; kept, as most statements of a policy find it unchanged.
+  /// Returns the rights of a policy with this index. The rights are cached, because a policy rarely changes between
+  /// statements.
   fileprivate func rights(of policy: StatementPolicy) -> AccessRights {
     let source = RightsSource(features: policy.features, functions: policy.functions, registered: policy.registered)
     return knownRights.withLock { known in
@@ -67,7 +68,7 @@ extension PolicyIndex {
 }
 
 extension AccessRights.Names {
-  /// Allows what the text in a policy's own condition may name.
+  /// Allows all names that SQL text in a policy's own condition may use.
   private mutating func add(_ fragment: SqlExpression.Fragment, readFrom table: [UInt8]) {
     let words = fragment.words([]) { _ in [] }.map(\.foldedName)
     functions.formUnion(words)
@@ -75,14 +76,15 @@ extension AccessRights.Names {
     columns[table, default: []].formUnion(words)
   }
 
-  /// Allows the columns of a table that a document may name, its key, and what the condition on its rows reads.
+  /// Allows the columns of a table that a document may name, the table's key, and everything that the condition on its
+  /// rows reads.
   fileprivate mutating func add(_ rules: TableRules, _ features: Set<StatementPolicy.Feature>) {
     let table = rules.table
     let name = table.name.foldedName
     let known = table.columns.indices.filter { rules.knows($0) || table.key.contains($0) }
     columns[name, default: []].formUnion(known.map { table.columns[$0].name.foldedName })
     if features.contains(.fullText), let index = table.fullText {
-      // The index is the model's table or one beside it, and has tables of its own.
+      // The full-text index is the model's table or a separate table, and has shadow tables.
       if index.name.isSameName(as: table.name) {
         columns[name, default: []].formUnion([index.name, "rank", "rowid"].map(\.foldedName))
       } else {

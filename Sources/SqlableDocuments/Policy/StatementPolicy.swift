@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SqlableCore
 
-/// What statements from untrusted documents may do. Whatever it does not allow is refused.
+/// The permissions of statements from untrusted documents. Anything that the policy does not allow is refused.
 ///
 /// ```swift
 /// let policy = StatementPolicy(
@@ -10,28 +10,29 @@ import SqlableCore
 /// let bikes = try policy.statement(Select<Bicycle>.self, json: body).run(db)
 /// ```
 ///
-/// A document reads only, unless `kinds` has others; it gets a limit if it has none; it may not join, nest, group or
-/// call functions, unless the policy says so. The condition of ``TablePolicy/rows(where:)`` is added wherever a
-/// document uses the table. A name that the policy does not allow is refused like one that does not exist.
+/// A document can only read, unless `kinds` has other statements. A document without a limit gets one. Joins, nested
+/// queries, groups and function calls need the policy's permission. The condition of ``TablePolicy/rows(where:)`` is
+/// added wherever a document uses the table. A name that the policy does not allow is refused like a name that does not
+/// exist.
 ///
 /// A policy is a value; build one for each request, with the tenant's condition in it, or keep it.
 public struct StatementPolicy: Sendable {
   let tables: [TableRules]
-  /// What is looked up for each document, made once.
+  /// The lookup data for documents, built once.
   let index: PolicyIndex
   /// The kinds of statements that are allowed.
   public var kinds: Set<StatementKind>
-  /// What a document may use besides columns, values, and their comparisons.
+  /// The features that a document may use besides columns, values, and their comparisons.
   public var features: Set<Feature>
-  /// SQLite's functions that a document may call, by the names of the format: `lower`, `substr`.
+  /// SQLite's functions that a document may call, by their names in the format: `lower`, `substr`.
   public var functions: Set<String>
-  /// Functions and collations of the program's own that a document may name.
+  /// Functions and collations that the program registered and that a document may name.
   public var registered: Set<String>
-  /// The largest size of a document, and of what it reads.
+  /// The limits on a document's size, and on its reads.
   public var limits: Limits
 
-  /// Allows a document to use these tables, to read them, and nothing else. A policy that has a table twice throws
-  /// `.misuse` for every document.
+  /// Creates a policy that allows a document to read these tables, and nothing else unless the other arguments allow
+  /// more. A policy that has a table twice throws `.misuse` for every document.
   public init(
     _ tables: any PolicyTable..., kinds: Set<StatementKind> = StatementKind.reads, features: Set<Feature> = [],
     functions: Set<String> = [], registered: Set<String> = [], limits: Limits = Limits()
@@ -71,19 +72,20 @@ public struct StatementPolicy: Sendable {
     case dates
     /// Full-text search, without its excerpts of texts.
     case fullText
-    /// Snippets and highlights of full-text search, which also needs `fullText`. To make one is a single step, which
-    /// nothing can stop: it takes the square of the number of matches in the text. A text of one MiB in which every
-    /// word matches takes half a minute to highlight, and half an hour or more for a snippet.
+    /// Snippets and highlights of full-text search, which also needs `fullText`. Making an excerpt is a single step,
+    /// which nothing can stop. The time grows with the square of the number of matches in the text. A text of one MiB
+    /// in which every word matches takes half a minute to highlight. A snippet of such a text takes half an hour or
+    /// more.
     case excerpts
-    /// Regular expressions: REGEXP. To match one to a text is a single step, which nothing can stop: it takes as many
-    /// operations as the text has characters, multiplied by up to 2,000.
+    /// Regular expressions: REGEXP. Matching a text is a single step, which nothing can stop. The number of operations
+    /// is the number of characters in the text, multiplied by up to 2,000.
     case regularExpressions
     /// Named parameters.
     case parameters
   }
 }
 
-/// The rules of a table, for a ``StatementPolicy``. ``TablePolicy`` is the only one.
+/// The rules of a table, for a ``StatementPolicy``. ``TablePolicy`` is the only conforming type.
 public protocol PolicyTable: Sendable {
   var rules: TableRules { get }
 }
@@ -96,11 +98,11 @@ public struct TableRules: Sendable {
   var settable: Set<Int> = []
   var filterable: [Int: Set<FilterOperation>] = [:]
   var condition: SqlExpression?
-  /// The error of a column that is not the table's.
+  /// The error of the rules, such as a column that is not in the table; nil if there is none.
   var defect: SqlError?
 
-  /// The rules of tables, each of which may have them once: the condition of one could stand beside the columns of
-  /// another.
+  /// Returns the rules of tables, with a defect for each table that appears again. Otherwise the condition of one entry
+  /// could stand beside the columns of another.
   fileprivate static func each(_ all: [TableRules]) -> [TableRules] {
     var names: Set<[UInt8]> = []
     return all.map { rules in
@@ -111,7 +113,7 @@ public struct TableRules: Sendable {
     }
   }
 
-  /// Throws `.misuse` if the condition on the rows can't be one of the table, which is not a document's fault.
+  /// Throws `.misuse` if the table can't use the condition on its rows, which is not a document's fault.
   func checkCondition() throws {
     guard let condition else { return }
     var query = SelectQuery(.count, of: table)
@@ -133,13 +135,13 @@ public enum FilterOperation: Sendable, Hashable, CaseIterable {
   case pattern
 }
 
-/// What a document may do with the table of a model.
+/// The permissions of documents for the table of a model.
 ///
 /// ```swift
 /// TablePolicy(Bicycle.self).reading(Bicycle.id, Bicycle.color).filtering(Bicycle.color, by: .equality, .pattern)
 /// ```
 ///
-/// A column that none of its methods names does not exist for a document.
+/// A column that no method of the policy names does not exist for a document.
 public struct TablePolicy<Model: Sqlable>: PolicyTable {
   public private(set) var rules: TableRules
 
@@ -172,8 +174,8 @@ public struct TablePolicy<Model: Sqlable>: PolicyTable {
 
   /// Allows conditions on a column, by these kinds of operators.
   ///
-  /// A document that may filter by a column can find out its values, also without reading it, in the rows that the
-  /// policy lets it see.
+  /// A document that may filter by a column but not read it can infer the column's values by repeated queries. Only
+  /// rows that the policy shows are exposed in this way.
   public func filtering(
     _ column: any ColumnConvertible, _ others: any ColumnConvertible..., by operations: FilterOperation...
   ) -> TablePolicy {
@@ -192,8 +194,8 @@ public struct TablePolicy<Model: Sqlable>: PolicyTable {
 
   /// Restricts every use of the table to the rows that match a condition, such as those of a tenant.
   ///
-  /// It is added to the WHERE of each query, or to the ON of a left join, of every update and delete. Nothing in a
-  /// document can widen it. A document can't insert into such a table.
+  /// The condition is added to the WHERE of each query, update and delete, or to the ON of a left join. Nothing in a
+  /// document can widen the condition. A document can't insert into such a table.
   public func rows(where condition: any SqlCondition) -> TablePolicy {
     var policy = self
     policy.rules.condition.and(condition.expression)
@@ -202,7 +204,7 @@ public struct TablePolicy<Model: Sqlable>: PolicyTable {
 }
 
 extension PolicyTable {
-  /// What a document may do with the table of a model: `.table(Bicycle.self).readingAll()`.
+  /// Returns the permissions of documents for the table of a model: `.table(Bicycle.self).readingAll()`.
   public static func table<Model: Sqlable>(_ model: Model.Type) -> TablePolicy<Model>
   where Self == TablePolicy<Model> { TablePolicy(model) }
 }

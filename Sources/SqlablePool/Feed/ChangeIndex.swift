@@ -1,7 +1,7 @@
 import SqlableCore
 
-/// An index of loops over changes by table, and by id or key for loops over one row: a lookup per changed row, however
-/// many loops there are.
+/// An index of loops over changes by table, and by id or key for loops over one row. Each changed row takes a lookup,
+/// whatever the number of loops.
 struct ChangeIndex {
   private typealias Events = [ChangeEvent<RowChange>]
 
@@ -12,7 +12,7 @@ struct ChangeIndex {
     let since: Int
   }
 
-  /// What loops over all rows of a table observe; loops that observe the same share an array of events.
+  /// The observation of all rows of a table. Loops with the same observation share an array of events.
   private struct Everything: Hashable {
     let table: String
     let change: Change?
@@ -22,12 +22,12 @@ struct ChangeIndex {
     var everything: [Everything: Set<Int>] = [:]
     var byId: [Int64: Set<Int>] = [:]
     var byKey: [MatchKey: Set<Int>] = [:]
-    /// Loops over a row whose key has a custom collation: each is checked for every row.
+    /// Loops over a row whose key has a custom collation: each loop is checked for every row.
     var walked: Set<Int> = []
 
     var isEmpty: Bool { everything.isEmpty && byId.isEmpty && byKey.isEmpty && walked.isEmpty }
 
-    /// The loops over one row that the change may concern: all that it does, and some that it does not.
+    /// Returns the loops over one row that the change may concern: all affected loops, and some unaffected loops.
     func candidates(for row: RowChange) -> Set<Int> {
       var found = walked
       func add(_ numbers: Set<Int>?) { if let numbers { found.formUnion(numbers) } }
@@ -73,7 +73,7 @@ struct ChangeIndex {
     case nil: change(&table.everything, Everything(table: observer.table, change: observer.change))
     case .some where observed.hasOwnCollation: body(&table.walked)
     case .some(let value):
-      // All forms of the value: the affinity of the key's column decides which one matches.
+      // Add all forms of the value: the affinity of the key's column decides which form matches.
       for key in Set(KeyComparison.forms(of: value).map(MatchKey.init)) {
         change(&table.byKey, key)
         if case .integer(let id) = key { change(&table.byId, id) }

@@ -10,7 +10,7 @@ import Synchronization
 /// releasing one ends it.
 package final class PoolFeed: CommitSink {
   private struct Interests {
-    /// What is recorded: the interests of all subscribers, and some of former ones.
+    /// The tables to record: the interests of all subscribers, and some of former subscribers.
     var interest = ObservedTables()
     /// The interest of each subscriber.
     var wanted: [Int: ObservedTables] = [:]
@@ -25,8 +25,8 @@ package final class PoolFeed: CommitSink {
       return self.interest != before
     }
 
-    /// Removes a subscriber; returns whether the total changes. It is computed only now and then: recording too much
-    /// does no harm.
+    /// Removes a subscriber; returns whether the total changes. The total is computed only now and then: recording too
+    /// much does no harm.
     mutating func forget(_ number: Int) -> Bool {
       wanted[number] = nil
       gone += 1
@@ -53,7 +53,7 @@ package final class PoolFeed: CommitSink {
   private let beginning = Guarded(())
   private let queue = DispatchQueue(label: "sqlable.pool.feed")
   private let wakes = Wakes()
-  /// For live results, so that they don't queue behind loops over changes.
+  /// The wake queue of live results, so that they do not wait behind loops over changes.
   private let calls = Wakes()
   /// The matches of a thread that must not release them.
   private let leftOver = Guarded<[Matches]>([])
@@ -110,7 +110,7 @@ package final class PoolFeed: CommitSink {
     watchOthers { wake { result.end(&$0) } }
   }
 
-  /// To be called when a live result knows what it reads.
+  /// Records the interest of a live result; to be called once the columns that the result reads are known.
   func expect(_ read: ReadColumns, _ rule: RowRule, _ number: Int) {
     let interest = ObservedTables(
       read: read.tables.mapValues { ObservedTables.TableInterest(columns: $0, wantsImages: rule.decidesByRow) },
@@ -121,7 +121,7 @@ package final class PoolFeed: CommitSink {
     }
   }
 
-  /// From here on, matches commits with the subscriber, and records its interest.
+  /// Adds the interest of a subscriber. From then on, commits are matched with the subscriber.
   private func listen(_ interest: ObservedTables, _ number: Int, _ body: (inout Subscribers) -> Void) {
     // First, so that each commit from here on is matched, whatever it recorded.
     subscribers.withLock { subscribers in
@@ -219,7 +219,7 @@ package final class PoolFeed: CommitSink {
 
   /// Raised at the begin and the end of each commit of the pool: odd during a commit.
   var ownCommits: Int { commitCount.load(ordering: .acquiring) }
-  /// The number of checks for other connections' commits that the writer has begun.
+  /// The number of checks for other connections' commits that the writer has started.
   var writerChecks: Int { checkCount.load(ordering: .acquiring) }
 
   package func commitBegins() { commitCount.add(1, ordering: .acquiringAndReleasing) }
@@ -271,11 +271,12 @@ package final class PoolFeed: CommitSink {
     if isFirst { queue.async { [self] in matchWhatComes() } }
   }
 
-  /// In microseconds; see `matchWhatComes`.
+  /// The wait per matched commit and the longest wait, in microseconds; see `matchWhatComes`.
   private static let (gathering, longestGathering) = (500, 4_000)
 
-  /// Matches the log, and what follows soon. The first commit is matched at once; then commits gather, the longer the
-  /// more there were: a writer that commits every twenty microseconds must not wake a thread each time.
+  /// Matches the commits in the log, and those that follow soon. The first commit is matched at once; then commits
+  /// gather, the longer the more there were. A writer that commits every twenty microseconds must not wake a thread
+  /// each time.
   private func matchWhatComes() {
     while true {
       let count = match(isScheduled: true).commits

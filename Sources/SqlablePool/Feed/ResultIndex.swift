@@ -8,9 +8,9 @@ struct ResultIndex {
     var place = Bucket.everywhere
   }
 
-  /// Where a result is indexed.
+  /// The place of a result in the index.
   private enum Bucket {
-    /// Every commit concerns it: what it reads is not known yet, or can't be observed.
+    /// Every commit concerns the result: the tables that the result reads are not known yet, or can't be observed.
     case everywhere
     case tables([[UInt8]])
     case value(table: [UInt8], DemandedColumn, MatchKey)
@@ -69,7 +69,7 @@ struct ResultIndex {
     if read.readsUnobserved {
       known[number]?.place = .everywhere
     } else if let table = read.tables.first?.key, read.tables.count == 1, !demands.isEmpty {
-      // Of several demands the most selective: that of the fewest other results.
+      // Of several demands, use the most selective: the demand that the fewest other results share.
       func others(_ demand: RowDemand) -> Int {
         tables[table]?.byValue[DemandedColumn(place: demand.place, columns: columns)]?[demand.key]?.count ?? 0
       }

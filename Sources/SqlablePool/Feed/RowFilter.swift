@@ -123,14 +123,15 @@ final class FilterTables: Sendable {
     var columns: [[UInt8]: [ComparedColumn]] = [:]
   }
 
-  /// How LIKE compares the letters A to Z.
+  /// The comparison of the letters A to Z by LIKE.
   enum Like {
     case usual, caseSensitive
   }
 
   private let root: SqliteDatabase
   private let state = Guarded(State())
-  /// The same with the other LIKE, in a separate database: switching the pragma would recompile every statement.
+  /// The state for the case-sensitive LIKE, in a separate database: switching the pragma would recompile every
+  /// statement.
   private let caseSensitive = Guarded(State())
 
   init(root: SqliteDatabase) { self.root = root }

@@ -11,7 +11,7 @@ struct RowRule: Sendable {
   var decidesByRow: Bool { filter != nil || page != nil }
 }
 
-/// What is recorded of a result while its rows are read.
+/// The notes on a result, recorded while its rows are read.
 package struct ResultNotes {
   /// The bytes of the rows, if results are compared.
   private(set) var contents: ResultContents?

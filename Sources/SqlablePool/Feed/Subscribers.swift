@@ -10,15 +10,15 @@ protocol FollowedResult: AnyObject, Wakeable {
   func end(_ matches: inout Matches)
 }
 
-/// What is left to do after commits were matched with subscribers and the lock is released.
+/// The work left after commits were matched with subscribers and the lock is released.
 struct Matches: Sendable {
   /// The number of commits matched.
   var commits = 0
   private(set) var woken: [any Wakeable] = []
   /// Live results that have work to do.
   private(set) var called: [any Wakeable] = []
-  /// Objects to release then: the deinit of a subscriber takes the same lock, and that of a value may run a caller's
-  /// code.
+  /// Objects to release after the lock. The deinit of a subscriber takes the same lock, and the deinit of a value may
+  /// run a caller's code.
   private var found: [any Sendable] = []
 
   mutating func keep(_ found: any Sendable) { self.found.append(found) }
@@ -79,7 +79,7 @@ struct Subscribers {
       return
     }
     // A subscriber that joined after the transaction had read the interests may be concerned, whatever was recorded.
-    // Those that this transaction knew are known to later ones.
+    // Subscribers that this transaction knew are known to later transactions.
     if !recent.isEmpty { recent = recent.filter { commit.isUnknown(toOneSince: $0.value) } }
     for number in recent.keys {
       changes.miss(number, entry.position, &matches)

@@ -131,7 +131,7 @@ extension StatementTree {
 }
 
 extension Statement {
-  /// How the result is read; `rows` is called with the handle's lock held, before the first row.
+  /// Returns the source of the live result; `rows` is called with the handle's lock held, before the first row.
   fileprivate func source<Value>(
     _ onlyChanges: Bool, _ place: CallSite,
     _ rows: @escaping @Sendable (StatementRun, inout ResultNotes) throws -> Value

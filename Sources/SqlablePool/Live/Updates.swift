@@ -52,13 +52,13 @@ public struct Updates<Value: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// What is known of a live result, in one version of the schema.
+/// The row rule of a live result, for one version of the schema.
 struct KnownResult: Sendable {
   let schemaVersion: Int64
   let rule: RowRule
 }
 
-/// How a live result is read.
+/// The source of a live result: its identity, its SQL, and the closure that reads its rows.
 package struct ResultSource<Value: Sendable>: Sendable {
   struct Fetched: Sendable {
     let known: KnownResult
@@ -92,7 +92,7 @@ package struct ResultSource<Value: Sendable>: Sendable {
     self.rows = rows
   }
 
-  /// Reads the result. Before that, calls `expect` with what it reads if that is unknown or the schema has changed.
+  /// Reads the result. Calls `expect` first, with the columns read, if these are unknown or the schema has changed.
   func read(
     _ db: SqliteDatabase, _ known: KnownResult?, _ feed: PoolFeed, expect: (ReadColumns, RowRule) -> Void
   ) throws -> Fetched {

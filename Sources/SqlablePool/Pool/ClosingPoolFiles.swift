@@ -2,15 +2,15 @@ import Dispatch
 import Glibc
 import SqlableCore
 
-/// What uses the pool's file beside its calls, such as an archive.
+/// A user of the pool's file other than the pool's calls, such as an archive.
 package struct FileUser: Sendable {
-  /// Makes no calls on the pool from now on, which would wait until the file is open again.
+  /// Stops making calls on the pool: a call would wait until the file is open again.
   package let pause: @Sendable () -> Void
-  /// Ends its transactions; called when no call of the pool runs any more.
+  /// Ends the user's transactions; called when no call of the pool runs any more.
   package let release: @Sendable () -> Void
-  /// Goes on.
+  /// Resumes the user's work once the file may be used again.
   package let resume: @Sendable () -> Void
-  /// Ends; called when the pool's calls have ended and its database is still open.
+  /// Ends the user; called when the pool's calls have ended and its database is still open.
   package let end: @Sendable () -> Void
   /// Returns a problem for `health()`.
   package let problem: @Sendable (SqlitePool.HealthLimits) -> SqlitePool.Health.Problem?
@@ -31,14 +31,14 @@ extension SqlitePool {
   /// try pool.withClosed { files in try files.copy(to: "/backups/bikes.sqlite") }
   /// ```
   ///
-  /// It waits for the running calls, and keeps later ones waiting until `body` has returned or thrown; their
-  /// `waitTimeout` and deadlines count. The write-ahead log is copied into the file before. A call on the pool
-  /// inside `body` throws `.misuse`; one on another thread waits, so `body` must not wait for it.
+  /// The pool waits for the running calls. Later calls wait until `body` has returned or thrown; their `waitTimeout`
+  /// and deadlines count. The write-ahead log is copied into the file before `body` is called. A call on the pool
+  /// inside `body` throws `.misuse`. A call on another thread waits, so `body` must not wait for that thread.
   ///
   /// Functions, collations, observers, traces, attached databases and what `onOpen` does are there again afterwards.
-  /// The pool opens what is at the path then, and makes a new, empty database if there is nothing: migrate it as after
-  /// opening. Live results are read again, and loops over changes get `.missed`. An archive of the pool begins anew,
-  /// with a copy of the database; it has all commits from before.
+  /// The pool then opens the file at the path. If there is no file, the pool makes a new, empty database: migrate it as
+  /// after opening. Live results are read again, and loops over changes get `.missed`. An archive of the pool restarts
+  /// with a copy of the database; the archive has all earlier commits.
   ///
   /// Throws `.busy` if a call runs for longer than `duration`, or than the deadline of ``withDeadline(_:_:)``, with its
   /// call site, and if another process, another pool, or a handle of this process has the file open. Throws `.misuse`
@@ -51,7 +51,7 @@ extension SqlitePool {
     try close(Blockade(callSite: .init(file: file, line: line)), within: duration, body)
   }
 
-  /// Closes the file, and calls `body` with exclusive access to it, on a thread of its own.
+  /// Closes the file, and calls `body` with exclusive access to it, on a separate thread.
   ///
   /// Throws `CancellationError` if the task is cancelled before `body` is called.
   @discardableResult
@@ -137,10 +137,11 @@ extension SqlitePool {
     for (handle, call) in started { handOn(handle, to: call) }
   }
 
-  /// What uses the file beside calls, in the order in which it began.
+  /// The users of the file other than calls, in the order in which they were added.
   var allFileUsers: [FileUser] { fileUsers.withLock { $0.users.sorted { $0.key < $1.key }.map(\.value) } }
 
-  /// Has what uses the file beside calls release it before it is closed, and end before the pool does; returns a token.
+  /// Adds a user of the file; returns a token. The user releases the file before the pool closes it, and ends before
+  /// the pool does.
   package func add(_ user: FileUser) -> Int {
     fileUsers.withLock { users in
       users.count += 1

@@ -1,24 +1,24 @@
 import Dispatch
 import SqlableCore
 
-/// When a pool looks at the size of its write-ahead log, and whether it is about to have it begun anew.
+/// Decides when to check the WAL's size and whether a reset is pending.
 package final class LogLimit: Sendable {
   private struct State {
-    /// When a commit looks at the size next: asking at each would cost more than it tells.
+    /// The time from which a commit checks the size again: a check at every commit would cost too much.
     var nextLook = ContinuousClock.now
-    /// From which size on the next attempt is made; nil is the limit.
+    /// The size in bytes at which the next attempt is made; nil stands for the limit.
     var nextSize: Int?
     var isAttempting = false
   }
 
-  /// How long new reads are held back.
+  /// The longest time for which new reads are held back.
   package static let patience = Duration.seconds(1)
   private static let interval = Duration.milliseconds(10)
 
   let queue = DispatchQueue(label: "sqlable.pool.log")
   private let state = Guarded(State())
 
-  /// Whether the log is to be begun anew; `size` is called at most once in ten milliseconds.
+  /// Returns whether the WAL is to be reset; `size` is called at most once in ten milliseconds.
   func isExceeded(_ limit: Int, size: () throws -> Int?) rethrows -> Bool {
     let now = ContinuousClock.now
     return try state.withLock { state in
@@ -37,30 +37,30 @@ package final class LogLimit: Sendable {
 }
 
 extension SqlitePool {
-  /// Has the log begun anew if it is too large; to be called by the writer's thread after a commit.
+  /// Starts a reset of the WAL if the WAL is too large; to be called by the writer's thread after a commit.
   func checkLog(_ db: SqliteDatabase) {
     guard let limit = configuration.maximumWalSize, logLimit.isExceeded(limit, size: { db.connection?.logSize }) else {
       return
     }
     logLimit.queue.async { [weak self] in
       guard let self else { return }
-      // An archive keeps the log, and has it begun anew itself.
+      // An archive keeps the WAL, and resets it itself.
       if allFileUsers.isEmpty { beginLogAnew() }
       logLimit.endAttempt()
     }
   }
 
-  /// Copies the log into the database while no call reads, so that the next commit begins it anew.
+  /// Copies the WAL into the database while no call reads, so that the next commit resets the WAL.
   ///
-  /// SQLite copies the log up to the oldest snapshot that a reader has. Of reads that overlap one always has a snapshot
-  /// that is older than the last commit, and the log grows for as long as they do.
+  /// SQLite copies the WAL up to the oldest snapshot that a reader has. While reads overlap, one of them always has a
+  /// snapshot older than the last commit, so the WAL grows.
   private func beginLogAnew() {
     let isWhole = withReadsHeldBack(for: LogLimit.patience) { isReading in !isReading && copyLog() }
     if !isWhole { reportLargeLog() }
   }
 
-  /// Calls `body` when no call reads, and after `duration` with true although one does. Reads that are made meanwhile
-  /// wait until `body` has returned.
+  /// Calls `body` when no call reads. If a call still reads after `duration`, passes true. Reads that are made
+  /// meanwhile wait until `body` has returned.
   package func withReadsHeldBack<Result>(
     for duration: Duration, _ body: (_ isReading: Bool) throws -> Result
   ) rethrows -> Result {
@@ -78,8 +78,8 @@ extension SqlitePool {
     return try body(isReading && readersEnd.wait(timeout: .now() + duration.dispatched) == .timedOut)
   }
 
-  /// Returns whether all of the log is in the database file then. A write that goes on for long is not waited for: it
-  /// may itself wait for a read that is held back.
+  /// Runs a checkpoint; returns whether the whole WAL is then in the database file. A long write is not waited for: the
+  /// write may itself wait for a read that is held back.
   private func copyLog() -> Bool {
     let place = CallSite(file: #fileID, line: #line)
     let checkpoint = try? withDeadline(LogLimit.patience) {

@@ -31,7 +31,7 @@ package final class PoolCall: @unchecked Sendable {
     case write
     /// Work outside of a transaction of the pool.
     case alone
-    /// The same, without a caller: the writer checks for commits of other connections.
+    /// Work outside of a transaction, without a caller: the writer checks for commits of other connections.
     case detection
 
     var isRead: Bool { self == .read }
@@ -41,12 +41,12 @@ package final class PoolCall: @unchecked Sendable {
   let kind: Kind
   let place: CallSite
   let begin = ContinuousClock.now
-  /// Whose its statements are, if anything is traced.
+  /// The caller to which traces attribute the call's statements; nil if nothing is traced.
   let caller: TraceCaller?
   let deadline: ContinuousClock.Instant?
-  /// When its wait for a handle times out.
+  /// The time at which the wait for a handle times out.
   let waitEnd: ContinuousClock.Instant?
-  /// What the call does with a handle; nil once it has ended, since a nonescaping closure dies with its caller.
+  /// The closure to run with a handle; nil once the call has ended, since a nonescaping closure dies with its caller.
   private var work: ((SqliteDatabase) throws -> TransactionResult)?
   /// Called with the outcome; nil if a thread waits for it.
   let resume: (@Sendable (Result<Void, any Error>) -> Void)?
@@ -54,9 +54,9 @@ package final class PoolCall: @unchecked Sendable {
   var state = State.made
   var stopped: Reason?
   var gotHandle: ContinuousClock.Instant?
-  /// Whether it was tried on the thread of its caller, and runs again as another call.
+  /// Whether the call was tried on the thread of its caller, and runs again as another call.
   var isAbandoned = false
-  /// Whether it was reported as a long read.
+  /// Whether the call was reported as a long read.
   var isReported = false
   /// Wakes the waiting thread.
   var alarm: DispatchSemaphore?
@@ -103,9 +103,9 @@ package final class PoolCall: @unchecked Sendable {
     }
   }
 
-  /// Whether an error is that of a write that was stopped before its transaction had begun.
+  /// Whether the error comes from a write that was stopped before its transaction had begun.
   private func waitsToBegin(_ error: SqlError) -> Bool {
-    // Waiting for the gate, it has run nothing.
+    // A write that waits for the gate has run nothing.
     kind == .write && error.sql.map { $0.hasPrefix("BEGIN") } ?? (error.transaction == .none)
   }
 

@@ -12,38 +12,40 @@ public struct PoolConfiguration: Sendable, Hashable {
   /// The number of readers, each opened on first use. Default: 4.
   public var readers: Int
 
-  /// How long a call waits for a handle before it throws `.timeout`. Default: 10 seconds; nil waits forever.
+  /// The time for which a call waits for a handle before it throws `.timeout`. Default: 10 seconds; nil waits forever.
   public var waitTimeout: Duration?
 
-  /// How long a call may take, waiting and running together, before it throws `.timeout`; see ``withDeadline(_:_:)``.
-  /// Default: nil, no limit.
+  /// The time that a call may take, waiting and running together, before it throws `.timeout`; see
+  /// ``withDeadline(_:_:)``. Default: nil, no limit.
   public var deadline: Duration?
 
-  /// How many calls may wait for a reader, and how many for the writer; one more throws `.busy`. Default: 65,536.
+  /// The maximum number of calls that wait for a reader, and of those that wait for the writer. A further call throws
+  /// `.busy`. Default: 65,536.
   public var maximumWaiting: Int
 
   /// The maximum number of writes that share a commit; 1 gives each write its own. Default: 256.
   public var maximumGroup: Int
 
-  /// How long a shared commit accepts further writes; it bounds how long the first waits for the others. Default: 10
-  /// milliseconds.
+  /// The time for which a shared commit accepts further writes; it bounds how long the first write waits for the
+  /// others. Default: 10 milliseconds.
   public var maximumGroupTime: Duration
 
   /// Polling interval for other processes' commits, in case the kernel does not report a write. Polling begins with the
   /// first loop over changes or updates. Default: 500 milliseconds; nil neither polls nor watches the write-ahead log.
   public var pollInterval: Duration?
 
-  /// How long a read may run before it is reported to `didFail`, once: until it ends, the write-ahead log can't be
-  /// reused, and grows. Default: 60 seconds; nil reports none.
+  /// The running time after which a read is reported to `didFail`, once. Until the read ends, the write-ahead log can't
+  /// be reused, and grows. Default: 60 seconds; nil reports none.
   public var longRead: Duration?
 
-  /// How long a read may run before it is ended, so that the write-ahead log stays small: its statement is interrupted,
-  /// and it throws `.timeout`. Code between two statements is not stopped; the next one throws. Default: nil, no limit.
+  /// The running time after which a read is ended, so that the write-ahead log stays small. The read's statement is
+  /// interrupted, and the read throws `.timeout`. Code between two statements is not stopped; the next statement
+  /// throws. Default: nil, no limit.
   public var maximumRead: Duration?
 
-  /// How large the write-ahead log may become, in bytes, before the pool holds back new reads, for one second at most,
-  /// so that a commit can begin the log anew: reads that overlap would keep it growing. After that its file is cut to
-  /// this size. Default: 32 MiB; nil lets the log grow.
+  /// The size of the write-ahead log, in bytes, at which the pool holds back new reads, for one second at most. A
+  /// commit can then reset the log; overlapping reads would keep the log growing. After the reset the log file is cut
+  /// to this size. Default: 32 MiB; nil lets the log grow.
   public var maximumWalSize: Int?
 
   /// Counts statements by their shapes, for ``SqlitePool/topStatements(_:by:)``; each statement then takes about a

@@ -1,7 +1,7 @@
 import SqlableCore
 import Synchronization
 
-/// What happens in a pool beside statements and transactions.
+/// An event in a pool other than a statement or a transaction.
 package enum PoolEvent: Sendable {
   /// A call has returned its handle.
   case ended(waited: Duration, used: Duration)
@@ -12,7 +12,7 @@ package enum PoolEvent: Sendable {
   case closed
 }
 
-/// Those who receive the events of a pool.
+/// The receivers of a pool's events.
 package final class PoolEvents: Sendable {
   private struct Receiver: Sendable {
     let token: TraceToken

@@ -29,7 +29,8 @@ extension SqlitePool {
     }
 
     public let problems: [Problem]
-    /// How long a read took, its wait for a reader included; nil without an answer, and if no reader was free.
+    /// The duration of a read, including its wait for a reader; nil if the read had no answer, or if no reader was
+    /// free.
     public let answer: Duration?
     /// Whether calls had all readers, so that no read was tried. Not a problem by itself: see ``HealthLimits/read``.
     public let areReadersBusy: Bool
@@ -45,7 +46,7 @@ extension SqlitePool {
     public var isHealthy: Bool { problems.isEmpty }
   }
 
-  /// Beyond what a pool is not healthy.
+  /// The limits beyond which a pool is not healthy.
   public struct HealthLimits: Sendable, Hashable {
     /// The least free space of the file system, in bytes. Default: 100 MiB.
     public var freeBytes: Int
@@ -75,8 +76,8 @@ extension SqlitePool {
   /// return health.isHealthy ? .ok : .serviceUnavailable     // health.problems say why
   /// ```
   ///
-  /// It ends within the deadline and never throws. If calls have all readers it does not wait for one:
-  /// `areReadersBusy` is true, and `answer` nil.
+  /// The check ends within the deadline and never throws. If calls have all readers, the check does not wait for a
+  /// reader: `areReadersBusy` is true, and `answer` nil.
   public func health(within deadline: Duration = .seconds(1), limits: HealthLimits = .init()) async -> Health {
     if areReadersBusy { return health(limits, answer: nil, error: nil, areReadersBusy: true) }
     let begin = ContinuousClock.now
@@ -130,7 +131,8 @@ extension SqlitePool {
 
 /// The space of file systems.
 package enum FileSpace {
-  /// The bytes that this process may still write beside a file; nil if the system does not tell.
+  /// Returns the bytes that this process may still write to the file system of a file; nil if the system does not
+  /// report them.
   package static func free(at path: String) -> Int? {
     let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
     let directory = end.map { String(decoding: path.utf8[...$0], as: UTF8.self) } ?? "."

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import SqlableCore
 
-// How calls get their handles, wait, run and end.
+// The life of a call: acquiring a handle, waiting, running and ending.
 
 extension SqlitePool {
   // MARK: On the caller's thread

@@ -32,9 +32,9 @@ extension SqlitePool {
     init(writer: PooledHandle) { self.writer = writer }
   }
 
-  /// What `enter` decides for a call.
+  /// The decision of `enter` on a call.
   enum Admission {
-    /// It was made inside another call, and uses that one's handle.
+    /// The call was made inside another call, and uses the outer call's handle.
     case own(PooledHandle)
     case given(PooledHandle)
     case waits

@@ -1,7 +1,7 @@
 import SqlableCore
 
 extension SqlitePool {
-  /// The size of the write-ahead log, which is beside the file that a symbolic link leads to.
+  /// The size of the write-ahead log, in bytes. If the path is a symbolic link, the log is beside the target file.
   var logSize: Int { Location.size(ofFileAt: root.family.path + "-wal") }
 
   /// A pool's current activity, and its totals since it was opened.
@@ -22,11 +22,11 @@ extension SqlitePool {
     public let writes: Int
     /// The number of commits that these writes took.
     public let commits: Int
-    /// How long calls have waited for their handles, in total.
+    /// The time that calls have waited for their handles, in total.
     public let waited: Duration
     /// The longest time that a call has waited for its handle.
     public let longestWait: Duration
-    /// How long calls have held their handles, in total.
+    /// The time that calls have held their handles, in total.
     public let used: Duration
     /// The longest time that a call has held its handle.
     public let longestUse: Duration
@@ -45,7 +45,7 @@ extension SqlitePool {
     public struct ActiveCall: Sendable, Hashable, CustomStringConvertible {
       /// The file and line of the call.
       public let callSite: String
-      /// How long it has held its handle.
+      /// The time for which the call has held its handle.
       public let age: Duration
       /// The SQL of its long-running statement; nil if none has run for more than some milliseconds.
       public let sql: String?
@@ -106,7 +106,7 @@ extension SqlitePool {
 }
 
 extension PooledHandle {
-  /// When its call got it; to be called with the pool's lock held.
+  /// The time at which the running call got the handle; to be called with the pool's lock held.
   var since: ContinuousClock.Instant? { call?.gotHandle }
 
   /// The running call; to be called with the pool's lock held.

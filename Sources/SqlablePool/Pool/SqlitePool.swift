@@ -43,14 +43,15 @@ public final class SqlitePool: Sendable {
   /// The directory of an in-memory pool.
   package let memory: MemoryDirectory?
   private let guarded: Guarded<State>
-  /// Those who receive what happens in the pool beside statements.
+  /// The receivers of pool events other than statements.
   package let events = PoolEvents()
-  /// What its statements took, by their shapes, if the configuration asks for it.
+  /// The statements' totals, by their shapes; nil unless the configuration asks for them.
   let totals: StatementTotals?
   /// Keeps the write-ahead log small.
   let logLimit = LogLimit()
   private let longReads = Guarded<LongReads?>(nil)
-  /// What uses the file beside calls: it releases it before it is closed, and ends before the pool does.
+  /// The users of the file other than calls. Each releases the file before the pool closes it, and ends before the pool
+  /// does.
   let fileUsers = Guarded<(count: Int, users: [Int: FileUser])>((0, [:]))
   /// The number of reads tried on the calling task's thread.
   let quickReads = Atomic(0)

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// How the rows of one model lead to rows of another, to be included in a read, counted, or required by a filter.
+/// A path from the rows of one model to rows of another, to be included in a read, counted, or required by a filter.
 ///
 /// ```swift
 /// extension Person {
@@ -28,19 +28,20 @@ extension Association: Hashable {
 /// An association without the models that it connects.
 package struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
   package var level: AssociationLevel
-  /// Returns what gathers the level's rows below those of a table. The types decide what it is, so that two parts with
-  /// the same level and output are the same.
+  /// Makes the part that gathers the level's rows below those of a table. The types determine the closure, so two parts
+  /// with the same level and output are the same.
   let gathering: @Sendable (AssociationLevel, TableInfo) throws -> GatheredPart<Output>
 
-  /// Returns what gathers the rows below those of a table: from its database, which no foreign key leaves, unless the
-  /// association names one itself.
+  /// Makes the part that gathers the rows below those of a table. The rows come from the table's database, which no
+  /// foreign key leaves, unless the association names a database itself.
   func gathering(under table: TableInfo) throws -> GatheredPart<Output> {
     var level = level
     if let database = table.database, level.query.table.database == nil { level.read(fromDatabase: database) }
     return try gathering(level, table)
   }
 
-  /// The part of the first of some levels, which is removed from them; it is what they were made of.
+  /// Returns this part with the first of `levels`, which is removed from them. The levels were taken from the parts, in
+  /// the same order.
   package func taking(_ levels: inout ArraySlice<AssociationLevel>) -> AssociatedPart {
     var part = self
     if let level = levels.popFirst() { part.level = level }
@@ -185,7 +186,7 @@ extension Association {
   }
 }
 
-/// What a row comes with by an association to many: an array, in the order of the association.
+/// The rows that an association to many adds to a row: an array, in the order of the association.
 public protocol AssociatedRows {}
 
 extension Array: AssociatedRows {}
@@ -258,16 +259,16 @@ extension Association where Output == [Target] {
   /// // SELECT "name", (SELECT sum("price") FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") FROM "person"
   /// ```
   ///
-  /// Without rows it is what SQLite makes of none: NULL, but 0 of a count or a total. The term has columns of `Target`
-  /// and of the table between; a function of the program's own in it must be an aggregate. Running it throws
-  /// `.invalidStatement` after an order or a limit, if the term is no aggregate, and as a term for SQL text in an
-  /// aggregate of rows that refer to their own table.
+  /// Without rows the value is the one that SQLite computes for no rows: NULL, but 0 for a count or a total. The term
+  /// has columns of `Target` and of the link table. A function of the program in the term must be an aggregate. Running
+  /// the statement throws `.invalidStatement` after an order or a limit, and if the term is no aggregate. The statement
+  /// also throws as a term for SQL text in an aggregate of rows that refer to their own table.
   public consuming func aggregate<Term: TypedTerm>(_ term: Term) -> Association<Origin, Target, Term.Value> {
     part.level.form = .value(term.expression)
     return .value(part.level)
   }
 
-  /// The rows, each with the rows that belong to it by associations of its own, one statement for each.
+  /// Includes with each row the rows that belong to it by further associations, one statement for each association.
   ///
   /// ```swift
   /// Person.read().including(Person.bikes.including(Bicycle.repairs, Bicycle.frame))
@@ -291,7 +292,7 @@ extension Association where Output == [Target] {
 }
 
 extension Association where Output == Target? {
-  /// The row with the rows that belong to it by associations of its own, one statement for each.
+  /// Includes with the row the rows that belong to it by further associations, one statement for each association.
   ///
   /// ```swift
   /// Repair.read().including(Repair.bike.including(Bicycle.owner))     // (Repair, (Bicycle, Person?)?)
@@ -321,8 +322,8 @@ extension Association where Output == Target? {
 /// Person.read().filter(exists(Person.bikes) || Person.name == "Anna")
 /// ```
 ///
-/// It is never NULL, so that `!` is its opposite. Running a statement with it throws `.invalidStatement` if the
-/// association has a limit.
+/// The condition is never NULL, so that `!` is its opposite. Running a statement with the condition throws
+/// `.invalidStatement` if the association has a limit.
 public func exists<Origin, Target>(_ association: Association<Origin, Target, [Target]>) -> SqlExpression {
   association.part.level.existence(under: Origin.self)
 }
@@ -340,7 +341,7 @@ extension Statement {
   /// // … WHERE "id" IN (SELECT "owner_id" FROM "bicycle" WHERE "color" = ? AND "owner_id" IS NOT NULL)
   /// ```
   ///
-  /// It applies to reads, counts, updates and deletes, as `filter` does.
+  /// The condition applies to reads, counts, updates and deletes, as `filter` does.
   public consuming func whereAny<Target>(_ association: Association<Model, Target, [Target]>) -> Statement {
     filter(association.part.level.existence(under: Model.self))
   }

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// One level of associated rows: which rows there are, and how they belong to those of the level above.
+/// One level of associated rows: their query, and the columns by which they belong to rows of the level above.
 package struct AssociationLevel: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
     case rows
@@ -26,7 +26,7 @@ package struct AssociationLevel: Sendable, Hashable {
   }
 }
 
-/// How rows belong to those of the level above.
+/// The columns by which rows belong to rows of the level above.
 package enum AssociationPath: Sendable, Hashable {
   /// A column of the rows refers to a column of the rows above.
   case referring(ColumnReference, to: ColumnReference?)
@@ -49,17 +49,17 @@ package enum AssociationPath: Sendable, Hashable {
 
 /// A path whose columns were found in the tables, and checked.
 package struct FoundPath {
-  /// The position, in a row above, of the value by which it has its rows.
+  /// The position, in a row above, of the value by which associated rows belong to that row.
   package let above: Int
   /// The column with this value.
   package let column: Column
-  /// The column's position in the rows; nil if it is one of the table between.
+  /// The column's position in the rows; nil if the column is one of the link table.
   let position: Int?
-  /// How SQLite compares the column.
+  /// The collation with which SQLite compares the column.
   let collation: Collate
   var link: Link?
 
-  /// The table between, and the columns by which it is joined to that of the rows.
+  /// The link table, and the columns by which it is joined to the rows' table.
   struct Link {
     let table: TableInfo
     let foreignKey: SqlExpression
@@ -91,7 +91,7 @@ struct LevelQuery {
 }
 
 extension AssociationLevel {
-  /// Where the rows have what connects them with the rows of a table. Throws if the declarations contradict the path.
+  /// Finds the columns that connect the rows with the rows of a table. Throws if the declarations contradict the path.
   package func found(under table: TableInfo) throws -> FoundPath {
     let own = try query.checkedTable
     switch path {
@@ -141,7 +141,7 @@ extension AssociationLevel {
     case .value(let term):
       if let defect = defect(ofValue: term) { rows.clauses.defect = defect }
       rows.clauses.order = []
-      // One row with what SQLite makes of no rows, but for a count: that is 0.
+      // One row with the aggregate of no rows. A count does not need this row: a count of no rows is 0.
       var none = rows
       none.clauses.results = [.term(SqlExpression(DatabaseValue.null)), .term(term)]
       none.filter(SqlExpression(.binary(.equal, path.term, SqlExpression(DatabaseValue.null))))
@@ -219,7 +219,7 @@ extension AssociationLevel {
     var rows = query
     rows.clauses.order = []
     if let link = path.link {
-      // Two lists, so that no table needs a name of its own.
+      // Two IN lists, so that no table needs an alias.
       rows.clauses.results = [.term(link.key)]
       let targets = rows
       rows = SelectQuery(of: link.table)

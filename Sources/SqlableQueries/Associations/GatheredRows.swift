@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SqlableCore
 
-/// What one level of an ``Including`` reads while it runs: by one query, once the level above has its rows.
+/// The rows of one level of an ``Including``, read by one query once the level above has its rows.
 protocol GatheredLevel: AnyObject {
   /// The position, in a row above, of the value by which rows of this level belong to it.
   var above: Int { get }
@@ -18,7 +18,7 @@ protocol GatheredLevel: AnyObject {
   func take(_ row: ReadRow) throws
 }
 
-/// A level together with what a row above comes with, given the value by which it has its rows.
+/// A level, and the closure that returns the output for a row above, given the value that connects the two.
 struct GatheredPart<Output: Sendable> {
   let level: any GatheredLevel
   let output: (DatabaseValue) throws -> Output
@@ -26,12 +26,12 @@ struct GatheredPart<Output: Sendable> {
 
 /// The rows of one level as models.
 final class GatheredRows<Model: Sqlable>: GatheredLevel {
-  /// In memory of its own: for each call of an array's, the runtime would look up a type that only the program knows.
+  /// A raw buffer: for each call of an array, the runtime would look up a type that only the program knows.
   @exclusivity(unchecked) private var models: UnsafeMutablePointer<Model>
   @exclusivity(unchecked) private var (count, capacity) = (0, 16)
   private(set) var below: [any GatheredLevel] = []
   private let table: TableInfo
-  /// How many columns a model has.
+  /// The number of columns of a model.
   private let columns: Int
   /// The level, and how its rows belong to those above; nil for the first one, whose query is given.
   private let level: (AssociationLevel, path: FoundPath)?
@@ -115,12 +115,12 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
 
   func firstPlace(of value: DatabaseValue) -> Int? { groups.first(of: value) }
 
-  /// All rows with what belongs to them.
+  /// Returns all rows, each with the rows that belong to it.
   func rows<each Part: Sendable>(_ parts: repeat GatheredPart<each Part>) throws -> [(Model, repeat each Part)] {
     try (0..<count).map { try row($0, repeat each parts) }
   }
 
-  /// A row with what belongs to it.
+  /// Returns a row with the rows that belong to it.
   func row<each Part: Sendable>(
     _ place: Int, _ parts: repeat GatheredPart<each Part>
   ) throws -> (Model, repeat each Part) {
@@ -164,8 +164,8 @@ final class GatheredValues<Value: SqlValue>: GatheredLevel {
     values.updateValue(value, forKey: key)
   }
 
-  /// The value for a row above: that of no rows if none belong to it, which a row without a key gives. Throws if there
-  /// is no such row, as for a function that is no aggregate.
+  /// Returns the aggregate for a row above. If no rows belong to the row above, returns the aggregate of no rows, from
+  /// the result row without a key. Throws if there is no such row, as for a function that is no aggregate.
   func value(of value: DatabaseValue) throws -> Value {
     guard let found = values[GroupKey(value, path.collation)] ?? values[.null] else { throw SqlError.noAggregate }
     return found

@@ -102,7 +102,7 @@ extension AssociationLevel {
 }
 
 extension Including {
-  /// What it reads while it runs. Throws if the declarations contradict an association.
+  /// Makes the gathering for one run. Throws if the declarations contradict an association.
   func gathering() throws -> Gathering<Root, repeat each Part> {
     let rows = try GatheredRows<Root>(of: root.tree.table)
     return Gathering(rows: rows, parts: (repeat try rows.gathering(each parts)))
@@ -122,11 +122,11 @@ extension Including {
   }
 }
 
-/// What an ``Including`` reads while it runs.
+/// The rows of all levels that an ``Including`` reads during one run.
 struct Gathering<Root: Sqlable, each Part: Sendable> {
   let rows: GatheredRows<Root>
   let parts: (repeat GatheredPart<each Part>)
 
-  /// The rows with what belongs to them, once all levels have theirs.
+  /// Returns the rows with the rows that belong to them, once all levels were read.
   func all() throws -> [(Root, repeat each Part)] { try rows.rows(repeat each parts) }
 }

@@ -58,9 +58,9 @@ public struct SchemaColumn: Sqlable, Hashable {
 public struct SchemaIndex: Sqlable, Hashable {
   public let name: String
   public let isUnique: Bool
-  /// What made it: `c` for CREATE INDEX, `u` for a UNIQUE constraint, `pk` for a primary key.
+  /// The origin of the index: `c` for CREATE INDEX, `u` for a UNIQUE constraint, `pk` for a primary key.
   public let origin: String
-  /// Whether it has only the rows that satisfy a condition.
+  /// Whether the index has only the rows that satisfy a condition.
   public let isPartial: Bool
 
   public static let tableName = "pragma_index_list"

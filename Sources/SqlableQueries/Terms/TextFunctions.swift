@@ -15,7 +15,7 @@ extension SqlExpression {
   /// A number for a function with a 32-bit parameter: SQLite would use the lower half of a larger one.
   static func short(_ number: Int) -> SqlExpression { SqlExpression(Int32(clamping: number)) }
 
-  // What another term holds can't be escaped for LIKE here. SQLite's lower() folds A to Z, as LIKE does.
+  // The value of another term can't be escaped for LIKE here. SQLite's lower() folds A to Z, as LIKE does.
 
   func begins(with text: SqlExpression) -> SqlExpression { SqlExpression(.binary(.equal, place(of: text), .short(1))) }
 
@@ -121,7 +121,7 @@ extension TypedTerm where Value: SqlText {
     TypedExpression(expression: expression.call(.substr, start.expression, .short(length)))
   }
 
-  /// As many characters as a term says: `substr("a", 1, "b")`. NULL if the number is.
+  /// The substring whose length is given by a term: `substr("a", 1, "b")`. NULL if the length is NULL.
   public func substr<Length: TypedTerm>(_ start: Int, _ length: Length) -> TypedExpression<Value>
   where Length.Value == Value.Count {
     TypedExpression(expression: expression.call(.substr, .short(start), length.expression))

@@ -110,7 +110,7 @@ struct ArchiveFiles {
   /// Makes a generation: `body` fills its directory, which then gets its name.
   func makeGeneration(_ number: Int, _ body: (_ directory: String) throws -> Void) throws {
     let partial = path + "/" + ArchiveFiles.partialName
-    // What a killed process has left.
+    // A killed process may have left a partial generation.
     try? FileManager.default.removeItem(atPath: partial)
     do {
       guard mkdir(partial, 0o700) == 0 else { throw SqlError.system("create", partial, errno) }
@@ -181,14 +181,14 @@ extension FileIdentity {
 }
 
 extension Int {
-  /// In as many digits as the largest number has, so that names are in the order of their numbers.
+  /// The number with as many digits as the largest number has, so that names sort like their numbers.
   var padded: String {
     let digits = String(self)
     return String(repeating: "0", count: Swift.max(0, 19 - digits.utf8.count)) + digits
   }
 }
 
-/// What a generation begins with.
+/// The description of the database copy with which a generation begins.
 struct GenerationDescription: Codable, Sendable {
   static let fileName = "generation.json"
   static let currentVersion = 1
@@ -196,7 +196,7 @@ struct GenerationDescription: Codable, Sendable {
   var version = GenerationDescription.currentVersion
   /// The number of the commit whose database is copied.
   let commit: Int
-  /// When it was copied, in microseconds since 1970.
+  /// The time of the copy, in microseconds since 1970.
   let time: Int64
   /// See ``ArchiveClock/age``. Earlier versions wrote none of these.
   var age: Int64?

@@ -23,11 +23,11 @@ final class ArchiveLog: @unchecked Sendable {
 
   static func name(from number: Int) -> String { "log-\(number.padded)" }
 
-  /// Makes the file whose first commit has a number; it goes on from the checksum of the one before it.
+  /// Creates the file whose first commit has a number; the file continues from the checksum of the file before.
   init(in directory: String, from number: Int, after sum: LogChecksum) throws {
     path = directory + "/" + ArchiveLog.name(from: number)
     (self.sum, bufferSum) = (sum, sum)
-    // What is there already was begun, and never had a record.
+    // An existing file at this path was begun, and never had a record.
     descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }
     let header = [ArchiveLog.magic, UInt64(number), sum.value].flatMap(\.littleEndianBytes)
@@ -80,7 +80,7 @@ final class ArchiveLog: @unchecked Sendable {
     used += bytes.count
   }
 
-  /// Writes what is in the buffer, a part of a record.
+  /// Writes the content of the buffer, a part of a record.
   private func flush() throws {
     bufferSum = bufferSum.adding(buffer[..<used])
     try write()

@@ -1,29 +1,30 @@
 import FoundationEssentials
 import SqlableCore
 
-/// How a pool's commits are archived. The defaults suit a service that runs for months.
+/// Options for archiving a pool's commits. The defaults suit a service that runs for months.
 ///
 /// ```swift
 /// let archive = try pool.archive(to: "/backups/bikes", ArchiveOptions(keep: .seconds(7 * 86_400)))
 /// ```
 public struct ArchiveOptions: Sendable, Hashable {
-  /// How often commits are archived: what is lost with the machine at most. Default: 250 milliseconds.
+  /// The interval at which commits are archived. A loss of the machine loses at most this much. Default: 250
+  /// milliseconds.
   public var interval: Duration
 
-  /// How long commits are added to one copy of the database before the archive makes another: the longer, the more
-  /// commits a restore must apply. Default: 24 hours.
+  /// The time for which commits are added to one copy of the database before the archive makes another. With a longer
+  /// time, a restore must apply more commits. Default: 24 hours.
   public var baseInterval: Duration
 
-  /// How long commits can be restored: older copies are deleted, with the commits up to the next. Default: nil, for
-  /// ever.
+  /// The time for which commits can be restored. Older copies are deleted, with the commits up to the next copy.
+  /// Default: nil, for ever.
   public var keep: Duration?
 
-  /// The size of a log file of the archive, in bytes, at which another is begun. Default: 64 MiB.
+  /// The size of a log file of the archive, in bytes, at which the archive starts another file. Default: 64 MiB.
   public var fileSize: Int
 
-  /// The size of the pool's write-ahead log, in bytes, up to which it is kept for an archive that can't be written to.
-  /// Beyond, the commits are given up, and a new copy of the database is made as soon as that is possible. Default: 1
-  /// GiB.
+  /// The size of the pool's write-ahead log, in bytes, up to which the log is kept for an archive that can't be written
+  /// to. Beyond this size the archive skips the commits, and makes a new copy of the database as soon as possible.
+  /// Default: 1 GiB.
   public var maximumLog: Int
 
   /// Lets an archive of one database go on with another, such as one that was moved to another path. Default: false:
@@ -47,17 +48,17 @@ public struct ArchiveOptions: Sendable, Hashable {
   }
 }
 
-/// How far an archive is.
+/// The progress of an archive.
 public struct ArchiveStatus: Sendable, Hashable {
   /// The number of the last commit that is archived, and when it was.
   public internal(set) var commit = 0
   public internal(set) var time: Date?
   /// Why the last attempt failed; nil if it did not.
   public internal(set) var error: SqlError?
-  /// How many bytes of the write-ahead log are not archived yet, at the last attempt: more and more of them if commits
-  /// come faster than they can be written.
+  /// The number of bytes of the write-ahead log that were not archived yet at the last attempt. The number keeps
+  /// growing if commits come faster than the archive can write them.
   public internal(set) var pendingBytes = 0
-  /// The number of times that commits were given up: the archive could not be written to for too long, or was removed.
+  /// The number of times that commits were skipped: the archive could not be written to for too long, or was removed.
   public internal(set) var gaps = 0
   /// Whether the database is being copied for a new range. Until the copy ends, no commit is archived.
   public internal(set) var isCopying = false

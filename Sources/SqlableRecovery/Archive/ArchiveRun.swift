@@ -30,22 +30,22 @@ final class ArchiveRun: @unchecked Sendable {
   private var log: LogReader?
   private var position = LogReader.Position()
   private var pageSize = 0
-  /// The number of frames at which the log is to be begun anew.
+  /// The number of frames at which the WAL is to be reset.
   private var checkpointAt = ArchiveRun.checkpointFrames
   private static let checkpointFrames = 1_000
-  /// How many times as many pages the writer's log must have before its commits run a checkpoint. While the archive
-  /// keeps the log, each commit beyond the limit would run one: four threads made 21,000 commits a second so, and
-  /// 37,000 with the archive's checkpoints alone. Should these fail, the writer's come all the same.
+  /// The factor on the WAL size at which the writer's commits run a checkpoint. While the archive keeps the WAL, each
+  /// commit beyond the limit would run one. Four threads made 21,000 commits a second that way, and 37,000 with the
+  /// archive's checkpoints alone. If the archive's checkpoints fail, the writer's still run.
   private static let autocheckpointFactor = 16
 
-  /// The generation that is being written; nil if one must be begun.
+  /// The log file of the generation that is being written; nil if a new generation must be started.
   private var output: ArchiveLog?
   private var generation = 0
   private var generationBegin = ContinuousClock.now
   private var number = 0
   private var time: Int64 = 0
   private var clock: ArchiveClock
-  /// When the archive last had all commits.
+  /// The time at which the archive last had all commits.
   let caughtUp = Guarded(ContinuousClock.now)
 
   init(_ pool: SqlitePool, at path: String, _ options: ArchiveOptions) throws {
@@ -83,7 +83,7 @@ final class ArchiveRun: @unchecked Sendable {
     self.timer = timer
   }
 
-  /// Archives what is committed; returns the number of the last commit. Throws `.closed` after `end()`.
+  /// Archives all commits so far; returns the number of the last commit. Throws `.closed` after `end()`.
   func flush() throws -> Int {
     // Inside a closure of the pool, on whose thread this runs, `tidy` could not write: the timer has it done.
     let isOutside = pool?.withState { $0.ownHandle == nil } ?? true
@@ -97,7 +97,7 @@ final class ArchiveRun: @unchecked Sendable {
     }
   }
 
-  /// Archives what is committed, and lets the log go. Does nothing a second time.
+  /// Archives all commits so far, and releases the WAL. Does nothing a second time.
   func end() throws {
     // The queue may release the last reference to the pool, which ends the archive then.
     if DispatchQueue.getSpecific(key: ArchiveRun.current) == ObjectIdentifier(self) { return try endHere() }
@@ -308,7 +308,7 @@ final class ArchiveRun: @unchecked Sendable {
     if position.salts != salts { checkpointAt = ArchiveRun.checkpointFrames }
     guard isNew else { return caughtUp.withLock { $0 = .now } }
     do { try output.sync() } catch {
-      // What the file has of these commits is not known any more: a new copy of the database has them.
+      // After a failed sync, the content of the file is unknown. A new copy of the database has these commits.
       self.output = nil
       throw error
     }
@@ -322,31 +322,31 @@ final class ArchiveRun: @unchecked Sendable {
     caughtUp.withLock { $0 = .now }
   }
 
-  /// Lets the log be begun anew once it is long, and makes a new copy of the database once the present one is old.
+  /// Resets the WAL once it is long, and makes a new copy of the database once the present copy is old.
   private func tidy() throws {
     if generationBegin.duration(to: .now) >= options.baseInterval { return try beginGeneration() }
     guard position.frames >= checkpointAt, pool?.isOpen == true else { return }
-    // Outside the writer's turn: what can be copied while others write.
+    // Without the writer's turn, so that others can write during this checkpoint.
     try checkpoint()
-    // What was committed during that: little is left then for the time in which writers wait.
+    // Archive the commits made during the checkpoint: little is then left to do while writers wait.
     try archiveCommits()
     if let pool, let limit = pool.configuration.maximumWalSize, logSize(position.frames) >= limit {
-      // Reads that overlap would keep the log.
+      // Overlapping reads would keep the WAL.
       try pool.withReadsHeldBack(for: LogLimit.patience) { _ in try beginLogAnew() }
     } else {
       try beginLogAnew()
     }
-    // If other readers keep the log, the next attempt waits until it has grown as much again.
+    // If other readers keep the WAL, the next attempt waits until the WAL has grown as much again.
     checkpointAt = position.frames + ArchiveRun.checkpointFrames
   }
 
-  /// How many bytes so many frames of the log have.
+  /// Returns the size in bytes of a number of WAL frames.
   private func logSize(_ frames: Int) -> Int { frames * (LogFormat.frameHeaderSize + pageSize) }
 
   private func beginLogAnew() throws {
     try withWriteLock {
       try archiveCommits()
-      // Nothing is committed, and the log is not begun anew, until the writer's lock is released.
+      // Until the writer's lock is released, nothing is committed and the WAL is not reset.
       hold.end()
       defer { if !hold.isHeld { output = nil } }
       try checkpoint()

@@ -12,7 +12,7 @@ import SqlableSchema
 /// print(restored.commit, restored.time)
 /// ```
 ///
-/// It only reads the archive, also while a pool writes to it: `SqlitePool.archive(to:)`.
+/// A restore only reads the archive, also while a pool writes to it: `SqlitePool.archive(to:)`.
 public struct DatabaseArchive: Sendable, Hashable {
   /// The directory.
   public let path: String
@@ -32,7 +32,7 @@ public struct DatabaseArchive: Sendable, Hashable {
   /// A commit of an archive.
   public struct Commit: Sendable, Hashable {
     public let commit: Int
-    /// When it was archived: at most the archive's interval after it was committed.
+    /// The time at which the commit was archived: at most the archive's interval after the commit.
     public let time: Date
   }
 
@@ -126,7 +126,7 @@ public struct DatabaseArchive: Sendable, Hashable {
     let description = try files.description(ofGeneration: generation)
     var last = (number: description.commit, time: description.time)
     var (size, isReached): (Int?, Bool) = (nil, moment == .commit(last.number))
-    // What comes after the moment is not read: it may be damaged.
+    // Records after the moment are not read: they may be damaged.
     if !isReached {
       try ArchiveReader(files: files, generation: generation).eachCommit { record, apply in
         if case .time(let time) = moment, record.time > time.archived {

@@ -1,17 +1,17 @@
 import Glibc
 import SqlableCore
 
-/// Reads what others commit to a write-ahead log, from the file itself.
+/// A reader of the transactions that other connections commit to a WAL, from the WAL file itself.
 ///
-/// It may read beyond a position only while a read transaction keeps the log from being begun anew twice; see
-/// ``ArchiveRun``. Closing its descriptor drops no locks: SQLite has none on the log.
+/// Reading beyond a position is safe only while a read transaction prevents a second reset of the WAL; see
+/// ``ArchiveRun``. Closing the descriptor drops no locks: SQLite has none on the WAL.
 ///
-/// Sound as `Sendable`: it is used by one thread at a time.
+/// Sound as `Sendable`: only one thread at a time uses the reader.
 final class LogReader: @unchecked Sendable {
   private let descriptor: Int32
   let path: String
 
-  /// How far a log was read.
+  /// The position in a WAL behind the last transaction that was read.
   struct Position: Equatable {
     var salts: UInt64 = 0
     /// The number of frames that were read.
@@ -19,11 +19,11 @@ final class LogReader: @unchecked Sendable {
     var sum = LogChecksum(isBigEndian: false)
   }
 
-  /// A transaction that is in the log.
+  /// A committed transaction in the WAL.
   struct Commit {
-    /// Where each page's content begins in the file.
+    /// The offset of each page's content in the WAL file, in bytes, by page number.
     var pages: [UInt32: Int] = [:]
-    /// The size of the database after it, in pages.
+    /// The size of the database after the transaction, in pages.
     var databasePages: UInt32 = 0
     var pageSize = 0
   }
@@ -36,19 +36,19 @@ final class LogReader: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// Calls `body` with every commit between a position and the end that the index tells, in their order, and moves the
-  /// position behind it.
+  /// Calls `body` with every commit from `position` to `last`, the WAL's end according to its index, in commit order.
+  /// After each commit, moves `position` behind the commit.
   func read(
     from position: inout Position, to last: (frames: Int, salts: UInt64), _ body: (Commit) throws -> Void
   ) throws {
-    // A log that is just being begun anew has another header than its index says.
+    // While the WAL is being reset, its header differs from its index.
     guard let log = Header(bytes(at: 0, count: LogFormat.headerSize)), log.salts == last.salts else { return }
     var end = position
-    // Begun anew: what the old one had was read before.
+    // After a reset of the WAL: its old transactions were read before.
     if log.salts != position.salts { end = Position(salts: log.salts, frames: 0, sum: log.sum) }
     let frameSize = LogFormat.frameHeaderSize + log.pageSize
     var commit = Commit(pageSize: log.pageSize)
-    // Several frames at a time: a system call for each would take longer than all else.
+    // Several frames at a time: a system call for each frame would take longer than all other work.
     var (chunk, begin) = ([UInt8](), end.frames)
     while end.frames < last.frames {
       let start = LogFormat.headerSize + end.frames * frameSize
@@ -84,7 +84,7 @@ final class LogReader: @unchecked Sendable {
     }
   }
 
-  /// How many bytes of frames are read at a time, about.
+  /// The approximate number of bytes that one system call reads.
   private static let chunkSize = 256 << 10
 
   private struct Frame {
@@ -92,10 +92,10 @@ final class LogReader: @unchecked Sendable {
     /// The size of the database in pages, if a transaction ends here; otherwise 0.
     let databasePages: UInt32
     let salts: UInt64
-    /// The checksum up to its end.
+    /// The checksum up to the end of the frame.
     let sum: LogChecksum
 
-    /// Nil for one that is not complete, or has another checksum.
+    /// Nil for a frame that is incomplete or has a wrong checksum.
     init?(_ bytes: [UInt8], _ offset: Int, pageSize: Int, after sum: LogChecksum) {
       let content = offset + LogFormat.frameHeaderSize
       guard content + pageSize <= bytes.count else { return nil }
@@ -111,7 +111,7 @@ final class LogReader: @unchecked Sendable {
     let salts: UInt64
     let sum: LogChecksum
 
-    /// Nil for a header that is not complete, as while it is being written.
+    /// Nil for an incomplete header, such as a header that is being written.
     init?(_ bytes: [UInt8]) {
       guard bytes.count == LogFormat.headerSize, bytes.bigEndian32(0) & ~1 == 0x377F_0682 else { return nil }
       pageSize = Int(bytes.bigEndian32(8))
@@ -128,7 +128,7 @@ extension Int {
 }
 
 extension [UInt8] {
-  /// The number in four bytes, which must be there.
+  /// Returns the number in the four bytes at `offset`, which must exist.
   fileprivate func bigEndian32(_ offset: Int) -> UInt32 {
     withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self)) }
   }

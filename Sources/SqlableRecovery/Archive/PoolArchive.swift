@@ -2,7 +2,8 @@ import SqlableCore
 import SqlablePool
 
 extension SqlitePool {
-  /// Archives every commit to the pool's database, by this pool and by others, until it is stopped or the pool closes.
+  /// Archives every commit to the pool's database, by this pool and by others, until the archive is stopped or the pool
+  /// closes.
   ///
   /// ```swift
   /// let archive = try pool.archive(to: "/backups/bikes")
@@ -10,18 +11,18 @@ extension SqlitePool {
   /// try DatabaseArchive(at: "/backups/bikes").restore(to: "bikes.sqlite", at: .time(noon))
   /// ```
   ///
-  /// The directory gets a copy of the database, and then what each commit has changed: pages from the write-ahead log.
-  /// Put it on another disk or machine. A process that is killed, or a disk that is lost, costs the commits of the last
-  /// `interval`. Each start makes a new copy: what was committed while nothing archived is in no archive.
+  /// The directory gets a copy of the database, and then the pages that each commit has changed, from the WAL. Put the
+  /// directory on another disk or machine. If the process is killed or the disk is lost, the commits of the last
+  /// `interval` are lost. Each start makes a new copy: commits that were made while no archive ran are in no archive.
   ///
-  /// Until its commits are archived the log is not begun anew; the archive sees to that every 1,000 pages, and keeps
-  /// writers waiting for as long as a checkpoint takes. A connection that is not this pool's may write, too, but must
-  /// not run `wal_checkpoint(TRUNCATE)` or leave WAL mode, which throws `.busy` there.
+  /// The WAL is not reset until its commits are archived. The archive resets the WAL every 1,000 pages, and keeps
+  /// writers waiting for as long as a checkpoint takes. Connections outside this pool may write too, but must not run
+  /// `wal_checkpoint(TRUNCATE)` or leave WAL mode: both throw `.busy` there.
   ///
-  /// Failures are retried, and reported to `didFail`, in ``PoolArchive/status`` and by `health()`. Throws `.misuse`
-  /// for invalid options, for an encrypted database, and for the archive of a database at another path. Throws `.busy`
-  /// if another pool writes to the archive, and `.full`, `.cannotOpen` and others of the file system. It blocks the
-  /// thread until the database is copied.
+  /// Failures are retried, and reported to `didFail`, in ``PoolArchive/status`` and by `health()`. Throws `.misuse` for
+  /// invalid options, for an encrypted database, and for the archive of a database at another path. Throws `.busy` if
+  /// another pool writes to the archive, and `.full`, `.cannotOpen` and other errors of the file system. The call
+  /// blocks the thread until the database is copied.
   public func archive(to path: String, _ options: ArchiveOptions = ArchiveOptions()) throws -> PoolArchive {
     try checkFork()
     try withState { try $0.checkIsOpen(configuration.handles.label) }
@@ -31,13 +32,13 @@ extension SqlitePool {
     return PoolArchive(try ArchiveRun(self, at: path, options), self)
   }
 
-  /// Archives every commit to the pool's database; the copy is made on a thread of its own.
+  /// Archives every commit to the pool's database. The copy is made on a separate thread.
   public func archive(to path: String, _ options: ArchiveOptions = ArchiveOptions()) async throws -> PoolArchive {
     try await onOwnThread { () throws -> PoolArchive in try self.archive(to: path, options) }
   }
 }
 
-/// The archiving of a pool's commits, which goes on until it is stopped or the pool is closed: the pool keeps it.
+/// A running archive of a pool's commits. The pool keeps the archive until it is stopped or the pool closes.
 public final class PoolArchive: Sendable {
   private let run: ArchiveRun
   private let pool: Guarded<WeakPool>
@@ -57,27 +58,27 @@ public final class PoolArchive: Sendable {
     run.start()
   }
 
-  /// How far the archive is. Never waits.
+  /// The state of the archive, such as the last archived commit and the lag. Never waits.
   public var status: ArchiveStatus {
     var status = run.state.withLock { $0 }
     status.lag = run.caughtUp.withLock { $0 }.duration(to: .now)
     return status
   }
 
-  /// Archives what is committed now; returns the number of the last commit, for ``DatabaseArchive/Moment/commit(_:)``.
+  /// Archives all commits up to now. Returns the number of the last commit, for ``DatabaseArchive/Moment/commit(_:)``.
   ///
-  /// Throws what keeps it from being archived, and `.closed` after `stop`.
+  /// Throws the error that prevents archiving, and `.closed` after `stop`.
   @discardableResult
   public func flush() throws -> Int { try run.flush() }
 
-  /// Archives what is committed now, without blocking the thread.
+  /// Archives all commits up to now, without blocking the thread.
   @discardableResult
   public func flush() async throws -> Int {
     try await onOwnThread { [run] in try run.flush() }
   }
 
-  /// Archives what is committed, and ends. Stopping again does nothing. Throws what kept the last commits from being
-  /// archived.
+  /// Archives the remaining commits and ends the archive. Stopping again does nothing. Throws the error that kept the
+  /// last commits from being archived.
   public func stop() throws {
     let pool = pool.withLock { $0.pool }
     pool?.removeFileUser(token)
@@ -85,6 +86,6 @@ public final class PoolArchive: Sendable {
     try run.end()
   }
 
-  /// Archives what is committed, and ends, without blocking the thread.
+  /// Archives the remaining commits and ends the archive, without blocking the thread.
   public func stop() async throws { try await onOwnThread { try self.stop() } }
 }

@@ -8,7 +8,7 @@ struct BackupHeader {
   let header: DatabaseHeader
   var encoding: TextEncoding? { header.encoding }
 
-  /// Throws `.cannotOpen` for a file that can't be read, and `.notADatabase` for one that is no database.
+  /// Throws `.cannotOpen` for a file that can't be read, and `.notADatabase` for a file that is no database.
   init(path: String) throws {
     let file = try RawFile(path: path)
     guard let header = DatabaseHeader(file.bytes(at: 0, count: 100)), header.isSound else {
@@ -33,7 +33,7 @@ struct AttachedBackup {
     let escaped = path.utf8.map { byte in
       isPlain(byte) ? String(UnicodeScalar(byte)) : "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
     }.joined()
-    // Without a log nothing has to be made beside it.
+    // Without a WAL, `immutable=1` keeps SQLite from creating files beside the backup.
     let hasLog = FileManager.default.fileExists(atPath: path + "-wal")
     let uri = "file:\(escaped)?\(hasLog ? "mode=ro" : "immutable=1")"
     try connection.pragma("ATTACH \(uri.quotedText) AS \(AttachedBackup.name)")
@@ -42,7 +42,7 @@ struct AttachedBackup {
 }
 
 extension SalvageRun {
-  /// Takes the rows from the backup that the damaged pages had.
+  /// Fills the gaps of damaged tables with rows from the backup.
   func completeFromBackup() throws {
     guard let backup else { return }
     for table in tables where !table.tally.isComplete && table.use != .none && !table.entry.isInternal {
@@ -59,7 +59,7 @@ extension SalvageRun {
     let columns = sink.columns.filter { name in old.columns.contains { $0.name.isSameName(as: name) } }
     let source = "\(AttachedBackup.name).\(sink.name.quotedName)"
     guard let rowid = sink.rowidColumn else {
-      // Which of its rows were deleted since can't be known.
+      // Without a rowid, rows that were deleted after the backup can't be detected.
       return try copy(table, columns, from: source, condition: "")
     }
     let oldRowid =
@@ -93,7 +93,7 @@ extension SalvageRun {
     table.rowsFromBackup += Int(connection.totalChanges &- before)
   }
 
-  /// Whether the same ids mean the same rows in the backup: without a column for it, VACUUM may change the rowid.
+  /// Whether the same ids mean the same rows in the backup. VACUUM may change a rowid without a declared column.
   private func keepsRowids(
     _ table: SalvagedTable, _ rowid: String, _ oldRowid: String, _ columns: [String], _ source: String
   ) throws -> Bool {
@@ -111,6 +111,6 @@ extension SalvageRun {
 }
 
 extension Int64 {
-  /// As SQL. The lowest has no literal of its own: its digits without the sign are a real number.
+  /// The integer as SQL. The lowest integer has no literal: its digits without the sign are a real number.
   var literal: String { self == .min ? "(-9223372036854775807 - 1)" : String(self) }
 }

@@ -4,15 +4,16 @@ import SqlableCore
 import SqlablePool
 import SqlableSchema
 
-/// A check of a database on a connection of its own.
+/// A check of a database on a separate connection.
 struct CorruptionCheck {
   let path: String
   let label: String?
   let functions: FunctionRegistry
   let cipher: Cipher?
 
-  /// Checks the database, and calls `body` with what is damaged. No other connection can write meanwhile, unless it
-  /// does not give up its lock within five seconds.
+  /// Checks the database, and calls `body` with a report of the damage. No other connection can write during the check,
+  /// nor during `body` with `exclusively`. If another connection keeps its lock for more than five seconds, the check
+  /// runs without a lock.
   func run<Result>(
     because error: SqlError?, exclusively: Bool, _ body: (CorruptionReport) throws -> Result
   ) throws -> Result {
@@ -23,8 +24,8 @@ struct CorruptionCheck {
     return try ExclusiveCheck.$current.withValue(check) { try body(report) }
   }
 
-  /// Returns what has the lock if that is to be kept. Without it nothing of the check has the file open any more, so
-  /// that it can be closed and replaced.
+  /// Fills the report. With `exclusively`, returns the check that keeps the lock. After a nil result the check has no
+  /// file open, so that the file can be closed and replaced.
   private func examine(_ report: inout CorruptionReport, exclusively: Bool) throws -> ExclusiveCheck? {
     let connection = try? Connection(
       path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)
@@ -42,9 +43,9 @@ struct CorruptionCheck {
     return nil
   }
 
-  /// Reads the trees themselves: SQLite's check says which page is damaged, but not whose it is.
+  /// Reads the b-trees without SQLite, whose check names a damaged page but not the page's table or index.
   private func checkPages(_ report: inout CorruptionReport) {
-    // The pages of an encrypted file have no trees.
+    // The pages of an encrypted file can't be read as b-trees.
     guard cipher == nil else { return }
     guard let file = try? DamagedFile(path: path) else {
       report.isSchemaDamaged = true
@@ -68,7 +69,7 @@ struct CorruptionCheck {
     var tables: [String] = []
     var lines: [String] = []
     do {
-      // What was read before an error counts.
+      // Rows that were read before an error count.
       try connection.eachRow("SELECT name FROM main.sqlite_schema WHERE type = 'table'") { tables.append($0[0]) }
       try connection.eachRow("PRAGMA main.integrity_check") { row in
         lines += row[0].split(separator: "\n").map(String.init)
@@ -84,20 +85,20 @@ struct CorruptionCheck {
 }
 
 extension SqliteDatabase {
-  /// The first error that showed that the file is damaged, on any handle of this one's family; nil if there was none.
+  /// The first error that showed damage to the file, on any handle of this handle's family; nil if there was none.
   public var corruption: SqlError? { family.corruption.first }
 
-  /// Calls `body` once, with what is damaged, after SQLite's first `SQLITE_CORRUPT` or `SQLITE_NOTADB` on any handle of
-  /// this one's family: its parent, its children, and those of its pool.
+  /// Calls `body` once, with a report of the damage, after SQLite's first `SQLITE_CORRUPT` or `SQLITE_NOTADB`. The
+  /// error may come from any handle of this handle's family: its parent, its children, and the handles of its pool.
   ///
   /// ```swift
   /// db.onCorruption { report in alert(report.tables, report.indexes, report.pages) }
   /// ```
   ///
-  /// It is called on a new thread. The file was then checked on a connection of its own, which takes as long as
-  /// reading all of it, and keeps writers waiting. With `exclusively` they wait until `body` returns or calls
-  /// `withClosed`, and so do readers if the database is not in WAL mode. If the file was found damaged before, it is
-  /// called soon. An intact file costs nothing.
+  /// `body` is called on a new thread, after a check of the file on a separate connection. The check takes as long as
+  /// reading the whole file, and keeps writers waiting. With `exclusively`, writers wait until `body` returns or calls
+  /// `withClosed`, and so do readers if the database is not in WAL mode. If damage was detected before this call,
+  /// `body` is called soon. An intact file costs nothing.
   public func onCorruption(
     exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
   ) {
@@ -114,16 +115,16 @@ extension SqliteDatabase {
     return CorruptionCheck(path: family.path, label: configuration.label, functions: functions, cipher: cipher)
   }
 
-  /// Checks the file, and returns what is damaged.
+  /// Checks the file, and returns a report of the damage.
   ///
   /// ```swift
   /// let report = try db.checkForCorruption()     // PRAGMA integrity_check
   /// if report.isMendedByReindex { try db.reindex(report) }
   /// ```
   ///
-  /// It runs on a connection of its own, and keeps writers waiting; it may take long. Throws `.misuse` inside a
-  /// transaction, whose lock it would wait for, and in memory, and `.wrongKey` if another process has changed the key
-  /// of the file.
+  /// The check runs on a separate connection and keeps writers waiting, which may take long. Throws `.misuse` in
+  /// memory, and inside a transaction, whose lock the check would wait for. Throws `.wrongKey` if another process has
+  /// changed the key of the file.
   public func checkForCorruption() throws -> CorruptionReport {
     guard transactionLevel == 0 else { throw misuse("the file can't be checked inside a transaction") }
     guard let check = lockedAnyway({ corruptionCheck }) else {
@@ -133,14 +134,14 @@ extension SqliteDatabase {
     return try check.run(because: corruption, exclusively: false) { $0 }
   }
 
-  /// Builds the damaged indexes of a report again, checks the file again, and returns what is still damaged. If nothing
-  /// is, writes are no longer stopped, and the next error notifies again.
+  /// Rebuilds the damaged indexes of a report, checks the file again, and returns the remaining damage. If no damage
+  /// remains, writes are no longer stopped, and the next error notifies again.
   ///
   /// ```swift
   /// try db.reindex(report)     // REINDEX "bicycle_color"
   /// ```
   ///
-  /// Throws `.constraint(.unique)` if the table has rows that a unique index can't have, and `.corrupt` if pages of the
+  /// Throws `.constraint(.unique)` if the table has rows that violate a unique index. Throws `.corrupt` if pages of the
   /// index are lost: then ``Salvage`` makes a new file.
   @discardableResult
   public func reindex(_ report: CorruptionReport) throws -> CorruptionReport {
@@ -158,10 +159,11 @@ extension SqliteDatabase {
 }
 
 extension SqlitePool {
-  /// The first error that showed that the file is damaged, on any connection of the pool; nil if there was none.
+  /// The first error that showed damage to the file, on any connection of the pool; nil if there was none.
   public var corruption: SqlError? { root.corruption }
 
-  /// Calls `body` once, with what is damaged, after the first error that shows it; see `SqliteDatabase.onCorruption`.
+  /// Calls `body` once, with a report of the damage, after the first error that shows damage; see
+  /// `SqliteDatabase.onCorruption`.
   public func onCorruption(
     exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
   ) { root.onCorruption(exclusively: exclusively, body) }

@@ -1,16 +1,17 @@
 import SqlableCore
 
-/// What is damaged in a database.
+/// A report of the damage in a database.
 public struct CorruptionReport: Sendable, Hashable {
-  /// The error that showed the damage; nil if the database was checked without one.
+  /// The error that showed the damage; nil if the check was started without an error.
   public var error: SqlError?
-  /// What `PRAGMA integrity_check` reports, at most a hundred lines; empty if it finds nothing.
+  /// The lines that `PRAGMA integrity_check` reports, at most a hundred, and the error that ended the check, if any.
+  /// Empty if nothing was found.
   public var messages: [String] = []
   /// The tables with damaged pages, or with rows that break their definition.
   public var tables: [String] = []
   /// The indexes with damaged pages, or that contradict their tables.
   public var indexes: [String] = []
-  /// The pages that could not be read, at most a thousand of a table or index.
+  /// The pages that could not be read, at most a thousand for each table or index.
   public var pages: [Int] = []
   /// Whether the schema itself is damaged.
   public var isSchemaDamaged = false
@@ -24,18 +25,19 @@ public struct CorruptionReport: Sendable, Hashable {
     messages.isEmpty && tables.isEmpty && indexes.isEmpty && pages.isEmpty && !isSchemaDamaged
   }
 
-  /// Whether ``SqliteDatabase/reindex(_:)`` can mend all of it: the indexes contradict the tables, and no page is lost.
+  /// Whether ``SqliteDatabase/reindex(_:)`` can mend all damage: the indexes contradict the tables, and no page is
+  /// lost.
   public var isMendedByReindex: Bool { !indexes.isEmpty && tables.isEmpty && pages.isEmpty && !isSchemaDamaged }
 }
 
 extension CorruptionReport {
-  /// Adds what SQLite reports about the content of tables and indexes.
+  /// Adds a line of SQLite's check, and the index or table that the line names.
   mutating func add(_ message: String, tables known: [String]) {
     messages.append(message)
     if let index = message.rest(after: [" index "]), !indexes.contains(index) { indexes.append(index) }
     let row = message.rest(after: [" value in ", "CHECK constraint failed in "])
     guard let row else { return }
-    // `t.c`, or the table alone; both names may have points.
+    // The line has `t.c`, or the table alone. Both names may contain periods.
     for table in known where row.isSameName(as: table) || row.foldedName.starts(with: (table + ".").foldedName) {
       if !tables.contains(table) { tables.append(table) }
     }
@@ -43,7 +45,7 @@ extension CorruptionReport {
 }
 
 extension String {
-  /// What follows the last of some words.
+  /// Returns the text behind the last occurrence of the first of `words` that text follows; nil if there is none.
   fileprivate func rest(after words: [String]) -> String? {
     for word in words {
       if let range = ranges(of: word).last, range.upperBound < endIndex { return String(self[range.upperBound...]) }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SqlableCore
 
-/// The pages of a database file as a reader would see them, with those in its log.
+/// The pages of a database file as a reader would see them, including pages in the WAL or the rollback journal.
 final class DamagedFile {
   let geometry: PageGeometry
   /// The header; nil if it is damaged.
@@ -9,23 +9,23 @@ final class DamagedFile {
   let encoding: TextEncoding
   /// The number of pages of the database.
   let pageCount: UInt32
-  /// The number of pages of the file, also behind the database's end.
+  /// The number of pages of the file, including pages behind the database's end.
   let fileCount: UInt32
-  /// The number of pages that the database had, which is larger if the file was cut.
+  /// The number of pages that the database had, which is larger than `fileCount` if the file was cut.
   let fullCount: UInt32
-  /// What is wrong with the file as a whole.
+  /// The problems of the file as a whole, such as a damaged header.
   private(set) var problems: [String] = []
   private let file: RawFile
   private let log: LogOverlay?
 
   var usable: Int { geometry.usable }
 
-  /// Throws `.cannotOpen` for a file that can't be read, `.misuse` for one that looks encrypted, and `.notADatabase`
-  /// for one that has no page of a database.
+  /// Throws `.cannotOpen` for a file that can't be read, and `.misuse` for a file that looks encrypted. Throws
+  /// `.notADatabase` for a file without any page of a database.
   ///
-  /// - Parameter likelyEncoding: That of a backup.
+  /// - Parameter likelyEncoding: The text encoding of a backup, a fallback if the file itself shows none.
   init(path: String, likelyEncoding: TextEncoding? = nil) throws {
-    // The log is beside the file that a symbolic link leads to.
+    // For a symbolic link, the WAL and the journal are beside the link's target.
     let path = FileIdentity.resolved(path) ?? path
     file = try RawFile(path: path)
     let file = file
@@ -71,7 +71,8 @@ final class DamagedFile {
     if log?.isJournal == true { problems.append("an unfinished transaction was rolled back") }
   }
 
-  /// The bytes of a page, fewer where the file ends within it; nil if it is not there or the disk can't read it.
+  /// Returns the bytes of a page, fewer if the file ends within the page. Nil if the page is missing or the disk can't
+  /// read it.
   func page(_ number: UInt32) -> [UInt8]? {
     guard number > 0, number <= fileCount else { return nil }
     let size = geometry.pageSize
@@ -82,14 +83,14 @@ final class DamagedFile {
   /// Whether the file was cut before a page.
   func isCut(_ number: UInt32) -> Bool { number > fileCount && number <= fullCount }
 
-  /// A page of a b-tree, or nil.
+  /// Returns a page of a b-tree; nil if the page is missing or is no page of a b-tree.
   func tree(_ number: UInt32) -> TreePage? {
     guard let bytes = page(number) else { return nil }
-    // The last page of a file that was cut.
+    // The last page of a file that was cut is filled with zeros.
     let rest = [UInt8](repeating: 0, count: max(geometry.pageSize - bytes.count, 0))
     return TreePage(bytes + rest, number: number, usable: usable, readable: bytes.count)
   }
 
-  /// The page of SQLite's locks, which has no content.
+  /// Whether a page is SQLite's lock page, which has no content.
   func isLockPage(_ number: UInt32) -> Bool { Int(number - 1) == 0x4000_0000 / geometry.pageSize }
 }

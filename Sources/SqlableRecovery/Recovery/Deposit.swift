@@ -6,8 +6,8 @@ import SqlablePool
 import SqlableSchema
 
 extension Salvage {
-  /// Moves the files of a damaged database aside, so that the program can go on with a new one at its path, and returns
-  /// where they are.
+  /// Moves the files of a damaged database aside, and returns their new path. The program can then go on with a new
+  /// database at the old path.
   ///
   /// ```swift
   /// let aside = try Salvage.putAside("bikes.sqlite")     // bikes.sqlite.damaged-2026-11-25T02-30-00Z
@@ -16,11 +16,11 @@ extension Salvage {
   /// let merged = try Salvage(damaged: aside).merge(into: db)     // later
   /// ```
   ///
-  /// Call it inside `withClosed` of the pool or handle, or close all handles and pools first, in every process. The log
-  /// and the rollback journal move with the file, also if the process is killed meanwhile. A symbolic link stays, and
-  /// the file that it leads to is moved. Throws `.io` if the file is not there, is no file, or can't be renamed.
+  /// Call `putAside` inside `withClosed` of the pool or handle, or close all handles and pools first, in every process.
+  /// The WAL and the rollback journal move with the file, also if the process is killed meanwhile. A symbolic link
+  /// stays, and its target is moved. Throws `.io` if the file is missing, is not a regular file, or can't be renamed.
   public static func putAside(_ path: String) throws -> String {
-    // The logs are beside the file that a symbolic link leads to.
+    // For a symbolic link, the WAL and the journal are beside the link's target.
     guard let path = FileIdentity.resolved(path) else { throw notMoved(path, errno) }
     guard FileIdentity.info(path)?.isRegular == true else { throw notMoved(path, EISDIR) }
     let time = Date().formatted(.iso8601).replacing(":", with: "-")
@@ -30,8 +30,9 @@ extension Salvage {
       number += 1
       aside = "\(path).damaged-\(time)-\(number)"
     }
-    // Killed at any moment, the file has its logs beside it, under one name or the other: they get the other one first,
-    // and lose their own last. Where files have one name only, they are renamed.
+    // If the process is killed, the file must have its WAL and journal beside it, under the old or the new name.
+    // Therefore both get the new name first, as hard links, and lose the old name last. Without hard links, both are
+    // renamed.
     var moved: [String] = []
     do {
       for log in logs where FileIdentity.linkInfo(path + log) != nil {
@@ -56,40 +57,41 @@ extension Salvage {
     SqlError(.io, message: "can't put the damaged file \(path) aside: \(String(cString: strerror(code)))")
   }
 
-  /// What ``merge(into:)`` did with the rows of a table.
+  /// The result of ``merge(into:)`` for one table.
   public struct Merged: Sendable, Hashable, Codable {
     public var table: String
-    /// The rows that were added.
+    /// The number of rows that were added.
     public var added = 0
-    /// The rows that the database has already under the same key, or that break another of its constraints. It keeps
-    /// its own.
+    /// The number of rows that were left out because their key exists, or because they break another constraint of the
+    /// database. The database keeps the existing rows.
     public var conflicts = 0
-    /// The rows that were left out because what they refer to is neither salvaged nor there.
+    /// The number of rows that were left out because their parent row is neither salvaged nor in the database.
     public var withoutParent = 0
   }
 
-  /// Recovers the rows of the damaged file, and adds those to a database whose keys are free there.
+  /// Recovers the rows of the damaged file, and adds the rows with unused keys to a database.
   ///
   /// ```swift
   /// for table in try Salvage(damaged: aside).merge(into: db) { print(table.table, table.added, table.conflicts) }
   /// // INSERT OR IGNORE INTO "bicycle"("id", "name") SELECT "id", "name" FROM …
   /// ```
   ///
-  /// Nothing that the database has is changed. It runs in one transaction, and observers are notified as of any other
-  /// write. Tables and columns that the database does not have are left out, and so are the rows of virtual tables; add
-  /// those with their content tables' triggers, or by `rebuild`. Rows of a table without an integer key get new ids.
+  /// The database's own rows are not changed. The merge runs in one transaction, and observers are notified as of any
+  /// other write. Tables and columns that the database does not have are left out. Rows of virtual tables are left out
+  /// too: add them with their content tables' triggers, or by `rebuild`. Rows of a table without an integer key get new
+  /// ids.
   ///
-  /// Let the new file begin with ids that the damaged one can't have: a row with the id of another is a conflict.
-  /// Throws `.misuse` inside a transaction.
+  /// Start the new file with ids that the damaged file can't have: a row with an existing id is a conflict. Throws
+  /// `.misuse` inside a transaction.
   public func merge(into db: SqliteDatabase) throws -> [Merged] {
     guard db.transactionLevel == 0 else { throw SqlError.misuse("rows can't be merged inside a transaction") }
     return try recovering(TextEncoding(of: db)) { try add($0, $1, to: db) }
   }
 
-  /// Recovers the rows of the damaged file, and adds those to a pool's database whose keys are free there.
+  /// Recovers the rows of the damaged file, and adds the rows with unused keys to a pool's database.
   ///
-  /// As for a handle. The pool's writer is used once the rows are recovered, and only then do other writes wait. Blocks
-  /// the thread. Throws `.misuse` inside a transaction of the pool.
+  /// The same rules apply as for a handle. The pool's writer is used after the rows are recovered, and only then do
+  /// other writes wait. Blocks the thread. Throws `.misuse` inside a transaction of the pool.
   public func merge(
     into pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [Merged] {
@@ -98,7 +100,7 @@ extension Salvage {
     }
   }
 
-  /// Recovers the rows into a file of its own, which is deleted after `body`.
+  /// Recovers the rows into a temporary file, which is deleted after `body`.
   private func recovering(
     _ encoding: TextEncoding, _ body: (SalvageReport, _ path: String) throws -> [Merged]
   ) throws -> [Merged] {
@@ -148,7 +150,7 @@ extension Salvage {
 }
 
 extension TextEncoding {
-  /// That of a database: SQLite attaches no file with another.
+  /// The text encoding of a database. SQLite can't attach a file with another encoding.
   fileprivate init(of db: SqliteDatabase) throws {
     let name = try db.running { try $0.pragma("PRAGMA main.encoding") }
     self = [.utf16LittleEndian, .utf16BigEndian].first { $0.name == name } ?? .utf8
@@ -156,7 +158,7 @@ extension TextEncoding {
 }
 
 extension Connection {
-  /// The names of the columns of salvaged tables, by the folded names of these.
+  /// Returns the column names of salvaged tables, by the folded names of the tables.
   fileprivate func columns(of tables: [String]) throws -> [[UInt8]: [String]] {
     var columns: [[UInt8]: [String]] = [:]
     for table in tables {

@@ -1,13 +1,13 @@
 import SqlableCore
 
-/// The pages that a log beside the file has in place of the file's own: the committed frames of a write-ahead log, or
-/// the originals in a rollback journal that a crash has left.
+/// The replacements for pages of a database file: committed frames of a WAL, or original pages from the rollback
+/// journal of a crash.
 struct LogOverlay {
   private let file: RawFile
-  /// Where each page's latest content is.
+  /// The offset of each page's content in bytes, by page number: the latest content in a WAL, the first in a journal.
   private(set) var offsets: [UInt32: Int] = [:]
   let pageSize: Int
-  /// The number of pages of the database.
+  /// The number of pages of the database, after the WAL's last commit or before the journal's transaction.
   private(set) var pageCount: UInt32 = 0
   let isJournal: Bool
 
@@ -15,10 +15,10 @@ struct LogOverlay {
 
   // MARK: Write-ahead log
 
-  /// The frames up to the last commit, each checked by its checksum; nil if there are none.
+  /// Reads the frames up to the last commit, and checks the checksum of each frame. Nil if there are none.
   ///
-  /// - Parameter likelyPageSize: Used if the log's header is damaged. Then the first frame can't be checked itself, and
-  ///   counts if the second one's checksum continues it.
+  /// - Parameter likelyPageSize: The page size to use if the WAL's header is damaged. Then the first frame can't be
+  ///   checked alone, and counts if the second frame's checksum continues the first frame's.
   init?(writeAheadLog file: RawFile, likelyPageSize: () -> Int?) {
     (self.file, isJournal) = (file, false)
     let header = file.bytes(at: 0, count: LogFormat.headerSize)
@@ -39,7 +39,7 @@ struct LogOverlay {
         guard let first = frame.word(16), let second = frame.word(20) else { return nil }
         let sum = LogChecksum(isBigEndian: isBigEndian, first: first, second: second)
         read(from: 1, sum, salts: (frame.word(8), frame.word(12)))
-        // The first frame, unless a later one has the same page.
+        // The first frame counts unless a later frame has the same page.
         if !offsets.isEmpty, let number = frame.word(0), offsets[number] == nil {
           offsets[number] = LogFormat.headerSize + LogFormat.frameHeaderSize
         }
@@ -72,7 +72,7 @@ struct LogOverlay {
 
   // MARK: Rollback journal
 
-  /// The originals of the pages that an unfinished transaction has overwritten; nil if there are none.
+  /// Reads the original pages that an unfinished transaction has overwritten. Nil if there are none.
   init?(journal file: RawFile) {
     (self.file, isJournal) = (file, true)
     let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
@@ -88,7 +88,7 @@ struct LogOverlay {
         let sector = header.word(20).map(Int.init), sector >= 28, sector <= 65_536
       else { break }
       var place = start + sector
-      // The number is set when the journal is synced; -1 stands for all that follow.
+      // The number is set when the journal is synced; -1 stands for all records that follow.
       var left = records == .max ? Int.max : Int(records)
       while left > 0 {
         let record = file.bytes(at: place, count: pageSize + 8)

@@ -1,9 +1,9 @@
-// Pages that hold rows, and that nothing intact leads to.
+// Orphaned pages: pages that hold rows, and to which no intact page leads.
 
 import SqlableCore
 
 extension SalvageRun {
-  /// Finds the tables of orphaned pages: by the pointer map, by the rowids that are missing there, and by the number
+  /// Finds the tables of orphaned pages. The clues are the pointer map, the rowids that a table lacks, and the number
   /// and storage classes of the values.
   func assignOrphans() throws {
     var interior: [UInt32] = []
@@ -15,7 +15,7 @@ extension SalvageRun {
         for case let cell? in page.cells { children.insert(cell.child) }
         children.insert(page.rightmost)
       }
-      // The highest first: they say where those below them belong.
+      // The highest pages come first: they show the owner of the pages below them.
       for number in interior.filter({ !children.contains($0) }) + interior { try assign(number) }
       for number in unknownPages { try assign(number) }
     }
@@ -36,7 +36,7 @@ extension SalvageRun {
     else { return }
     let height = height(of: page)
     guard let gap = gap(for: page, in: table) else { return }
-    // A page that is there and can't be read is not the orphan itself, but above it.
+    // If the missing page was unreadable or cut off, the orphan is not that page, but below it.
     let isBelow = height > 0 || gap.page != .unknown
     table.tally.assumeLeafDepth(gap.depth + height + (isBelow ? 1 : 0))
     if page.kind.isTable {
@@ -51,7 +51,7 @@ extension SalvageRun {
     }
   }
 
-  /// The table that a page belongs to; nil if none has a place for it, or several have.
+  /// Returns the table that a page belongs to; nil if no table has a gap for the page, or several fit.
   private func owner(of page: TreePage) throws -> SalvagedTable? {
     var candidates = tables.filter { gap(for: page, in: $0) != nil }
     if let root = file.mappedRoot(of: page.number), schema.entries.contains(where: { $0.root == root }) {
@@ -60,14 +60,14 @@ extension SalvageRun {
     guard !candidates.isEmpty else { return nil }
     let records = samples(of: page)
     guard !records.isEmpty else { return nil }
-    // A page of an index can look like one of a table without a rowid.
+    // A page of an index can look like a page of a WITHOUT ROWID table.
     if !page.kind.isTable, damagedIndexes.contains(where: { $0 == nil || $0 == records[0].count }) { return nil }
     var best: [(table: SalvagedTable, points: Int)] = []
     for table in candidates {
       guard let shape = table.shape, !records.contains(where: shape.contradicts), try !overlaps(page, table) else {
         continue
       }
-      // Only rows from before a column was added have fewer values.
+      // Only rows that were written before a column was added have fewer values.
       let least = table.tally.leastFields ?? shape.columns.count
       guard records.allSatisfy({ $0.count >= least }) else { continue }
       best.append((table, records.reduce(0) { $0 + shape.likelihood(of: $1) }))
@@ -77,7 +77,7 @@ extension SalvageRun {
     return best.count == 1 ? best[0].table : nil
   }
 
-  /// Where a page has its place in a table: the narrowest gap that all its rowids are in.
+  /// Returns the narrowest gap of a table that contains all rowids of a page; nil if there is none.
   private func gap(for page: TreePage, in table: SalvagedTable) -> RowTally.Gap? {
     guard table.tally.mayHaveOrphans, let shape = table.shape, shape.isWithoutRowid != page.kind.isTable else {
       return nil
@@ -89,7 +89,7 @@ extension SalvageRun {
     }.min { $0.rowids.width < $1.rowids.width }
   }
 
-  /// Whether the table has rows already between those of a leaf: then the leaf is an old version.
+  /// Whether the table already has rows between the rowids of a leaf: then the leaf is an old version.
   private func overlaps(_ page: TreePage, _ table: SalvagedTable) throws -> Bool {
     guard page.kind == .leafTable, let rowids = page.rowids, let sink = table.sink, let rowid = sink.rowidColumn else {
       return false
@@ -101,7 +101,7 @@ extension SalvageRun {
       """) != nil
   }
 
-  /// Some records of the first leaf below a page.
+  /// Returns some records of the first leaf below a page.
   private func samples(of page: TreePage) -> [StoredRecord] {
     var page = page
     for _ in 0..<40 where page.kind == .interiorTable {
@@ -114,7 +114,7 @@ extension SalvageRun {
     return page.cells.prefix(50).compactMap { $0.flatMap { crawler.sample($0, page) } }
   }
 
-  /// How many levels are below a page.
+  /// Returns the number of levels below a page.
   private func height(of page: TreePage) -> Int {
     var (page, height) = (page, 0)
     while !page.kind.isLeaf, height < 40 {
@@ -126,7 +126,8 @@ extension SalvageRun {
     return height
   }
 
-  /// Counts the rows of a page that no table has a place for, and keeps them if they may be live.
+  /// Counts the rows of a page without an owner. Sets the rows aside if they may be live, or if possibly deleted rows
+  /// are kept.
   private func leaveOut(_ number: UInt32) throws {
     guard let page = file.tree(number), page.kind == .leafTable, page.isSound else { return }
     let isFree = file.isMappedFree(number)
@@ -147,8 +148,8 @@ extension SalvageRun {
     }
   }
 
-  /// Keeps the keys of a page that no table or index has a place for. They are rows of a table without a rowid whose
-  /// definition is lost, if they are not those of an index.
+  /// Sets aside the keys of a page without an owner. Keys that do not belong to an index are rows of a WITHOUT ROWID
+  /// table whose definition is lost.
   private func leaveOutKeys(_ number: UInt32) throws {
     guard let page = file.tree(number), !page.kind.isTable, page.isSound, !file.isMappedFree(number),
       try damagedIndexes.isEmpty && !schema.isDamaged || !isOfIndex(samples(of: page))
@@ -159,8 +160,8 @@ extension SalvageRun {
     }
   }
 
-  /// Whether most of some keys are those of an index: each ends with the key of a row, and begins with one of its
-  /// values.
+  /// Whether most of the keys belong to an index. A key of an index ends with the key of a row, and begins with a value
+  /// of that row.
   private func isOfIndex(_ keys: [StoredRecord]) throws -> Bool {
     let keys = keys.filter { $0.fields.count == $0.count && $0.count > 1 }.prefix(8)
     guard !keys.isEmpty else { return false }
@@ -171,8 +172,8 @@ extension SalvageRun {
     return try tables.contains { table in try rows(with: Array(keys), in: table).map { $0 * 2 > keys.count } == true }
   }
 
-  /// Counts the keys of an index that end with the key of a row of a table and begin with one of its values. Nil if the
-  /// table has no key by which they could.
+  /// Counts the index keys that end with the key of a table's row, and begin with a value of that row. Nil if the table
+  /// has neither a rowid nor a key of one column to look up.
   func rows(with keys: [StoredRecord], in table: SalvagedTable) throws -> Int? {
     guard let sink = table.sink, let shape = table.shape, !sink.columns.isEmpty,
       let name = sink.rowidColumn ?? (shape.keyCount == 1 ? shape.columns[0].name : nil)
@@ -201,7 +202,7 @@ extension SalvageRun {
 }
 
 extension TreePage {
-  /// From its lowest to its highest rowid.
+  /// The range from the page's lowest to its highest rowid; nil if the page has none in this order.
   fileprivate var rowids: ClosedRange<Int64>? {
     let sound = cells.compactMap { $0?.rowid }
     guard let first = sound.first, let last = sound.last, first <= last else { return nil }

@@ -1,13 +1,13 @@
 import SqlableCore
 
-/// The size of a file's pages, and how many bytes at their ends SQLite does not use.
+/// The page size of a file, and the usable bytes of a page: all but the reserved bytes at its end.
 struct PageGeometry: Equatable {
   static let sizes = [512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536]
 
   let pageSize: Int
   let usable: Int
 
-  /// Nil for a size that is not one of SQLite's.
+  /// Nil for a page size or a reserved size that SQLite does not support.
   init?(pageSize: Int, reserved: Int) {
     // SQLite needs 480 usable bytes.
     guard PageGeometry.sizes.contains(pageSize), reserved >= 0, reserved < 256, pageSize - reserved >= 480 else {
@@ -19,17 +19,18 @@ struct PageGeometry: Equatable {
   /// The geometry in the header of a database.
   init?(_ header: DatabaseHeader) { self.init(pageSize: header.pageSize, reserved: header.reserved) }
 
-  /// The geometry that explains the pages of a file best; that of the header, unless another does much better.
+  /// Returns the geometry that fits the pages of a file best. The header's geometry wins unless another fits much
+  /// better.
   ///
-  /// A page of a b-tree is filled from its end, so the cell nearest to the end ends there: with a wrong size it ends
-  /// elsewhere, or its offset is outside the page.
+  /// A page of a b-tree is filled from its end, so the last cell ends at the page's end. With a wrong page size, the
+  /// cell ends elsewhere, or its offset is outside the page.
   static func best(for file: RawFile, header: DatabaseHeader?) -> PageGeometry? {
     let claimed = header.flatMap { PageGeometry($0) }
     let trials = sizes.map { size in Trial(of: file, pageSize: size) }
     guard let best = trials.max(by: { $0.share < $1.share }), best.share > 0 else { return claimed }
     if let claimed, let own = trials.first(where: { $0.pageSize == claimed.pageSize }) {
       let fitting = own.matching.count { $0 >= claimed.pageSize - claimed.usable }
-      // Nearly every page leaves the same bytes free: the header has a wrong number of reserved ones.
+      // If nearly every page leaves the same number of bytes free, the header's number of reserved bytes is wrong.
       let usual = own.usualDistance
       if own.matching.count > 9, own.matching.count(where: { $0 == usual }) * 4 >= own.matching.count * 3,
         own.matching.count(where: { $0 < usual }) * 20 <= own.matching.count,
@@ -39,7 +40,7 @@ struct PageGeometry: Equatable {
       }
       if own.share * 2 >= best.share, fitting * 2 >= own.matching.count { return claimed }
     }
-    // What all but a few pages leave free at their ends.
+    // All but a tenth of the pages leave at least this many bytes free at their ends.
     let distances = best.matching.sorted()
     return PageGeometry(pageSize: best.pageSize, reserved: distances[distances.count / 10])
   }
@@ -47,13 +48,13 @@ struct PageGeometry: Equatable {
   /// A page size, tried on a sample of a file's pages.
   private struct Trial {
     let pageSize: Int
-    /// How far from the end of the page the last cell ends, for those pages where it ends near it.
+    /// The distances between the last cell's end and the page's end, in bytes, for pages with a distance below 256.
     private(set) var matching: [Int] = []
     private let tried: Int
 
     var share: Double { Double(matching.count) / Double(max(tried, 1)) }
 
-    /// The most frequent distance.
+    /// The most frequent distance, in bytes; 0 if no page matched.
     var usualDistance: Int {
       Dictionary(grouping: matching) { $0 }.max { ($0.value.count, $1.key) < ($1.value.count, $0.key) }?.key ?? 0
     }
@@ -83,7 +84,7 @@ struct DatabaseHeader {
     self.bytes = Array(bytes[..<100])
   }
 
-  /// Whether the parts that are the same in every database are there.
+  /// Whether the parts that are equal in every database are intact, and the page size and the encoding are valid.
   var isSound: Bool {
     bytes.starts(with: "SQLite format 3\0".utf8) && Array(bytes[21...23]) == [64, 32, 32]
       && PageGeometry(self) != nil && encoding != nil && number(44).map { (1...4).contains($0) } == true
@@ -91,12 +92,12 @@ struct DatabaseHeader {
 
   var pageSize: Int { bytes.short(16).map { $0 == 1 ? 65_536 : $0 } ?? 0 }
   var reserved: Int { Int(bytes[20]) }
-  /// The number of pages; nil if the program that wrote last did not maintain it.
+  /// The number of pages; nil if the last program that wrote to the file did not maintain the number.
   var pageCount: UInt32? { number(24) == number(92) ? number(28).flatMap { $0 > 0 ? $0 : nil } : nil }
   var firstTrunk: UInt32 { number(32) ?? 0 }
   var freePages: UInt32 { number(36) ?? 0 }
   var isAutoVacuum: Bool { (number(52) ?? 0) > 0 }
-  /// SQLite has no encoding in an empty database.
+  /// The text encoding; UTF-8 for an empty database, where SQLite stores none. Nil if the stored number is invalid.
   var encoding: TextEncoding? {
     number(56).flatMap { $0 == 0 ? .utf8 : UInt8(exactly: $0).flatMap(TextEncoding.init) }
   }

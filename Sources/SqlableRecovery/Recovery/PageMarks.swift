@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// What is known about each page of a damaged file, one byte a page.
+/// The known use of each page in a damaged file, one byte per page.
 struct PageMarks {
   enum Mark: UInt8 {
     case unknown, tree, overflow, free, map
@@ -13,18 +13,18 @@ struct PageMarks {
     for number in file.mapPages { marks[Int(number)] = .map }
   }
 
-  /// What a page is; nil for one that does not exist.
+  /// The mark of a page; nil for a page that does not exist.
   subscript(_ number: UInt32) -> Mark? { number > 0 && number < marks.count ? marks[Int(number)] : nil }
 
-  /// Marks a page that has no other use; false if it has one, or does not exist.
+  /// Marks a page that has no other use. Returns false if the page has another use, or does not exist.
   mutating func claim(_ number: UInt32, as mark: Mark) -> Bool {
-    // A tree that reaches a page knows better than the freelist, which may be damaged itself.
+    // A b-tree that leads to a page is more reliable than the freelist, which may be damaged itself.
     guard let old = self[number], old == .unknown || old == .free && mark != .free else { return false }
     marks[Int(number)] = mark
     return true
   }
 
-  /// Takes a mark back: the page is not what a damaged pointer says.
+  /// Restores an earlier mark of a page, after a damaged pointer has led to a wrong mark. Nil changes nothing.
   mutating func release(_ number: UInt32, to mark: Mark?) {
     if let mark, self[number] != nil { marks[Int(number)] = mark }
   }
@@ -45,7 +45,8 @@ struct PageMarks {
     return found == header.freePages
   }
 
-  /// Marks the freelist's pages by those that look like its trunks, where the way to them is lost.
+  /// Marks the pages of a freelist whose start is lost: pages that look like trunks, and the pages that these trunks
+  /// list.
   mutating func markLikelyFreelist(of file: DamagedFile) {
     for number in 1...max(file.pageCount, 1) where self[number] == .unknown {
       guard let trunk = file.trunk(number), trunk.pages.count > 2, Set(trunk.pages).count == trunk.pages.count,
@@ -59,7 +60,7 @@ struct PageMarks {
 }
 
 extension DamagedFile {
-  /// A page of the freelist that lists others; nil if it can't be one.
+  /// Returns the next trunk and the listed pages of a freelist trunk; nil if the page can't be a trunk.
   fileprivate func trunk(_ number: UInt32) -> (next: UInt32, pages: [UInt32])? {
     guard let bytes = page(number), let next = bytes.word(0), let count = bytes.word(4), count <= usable / 4 - 2 else {
       return nil
@@ -70,7 +71,7 @@ extension DamagedFile {
 
   // MARK: Auto-vacuum
 
-  /// How many pages a page of the pointer map describes.
+  /// The number of pages that one page of the pointer map describes.
   private var mapped: UInt32 { UInt32(usable / 5) }
 
   /// The pages of the pointer map that a file with auto-vacuum has.
@@ -80,7 +81,7 @@ extension DamagedFile {
       .filter { $0 <= fileCount }
   }
 
-  /// The root of the b-tree that a page belongs to, by the pointer map; nil if that does not say.
+  /// Returns the root of a page's b-tree, by the pointer map; nil if the map does not lead to a root.
   func mappedRoot(of page: UInt32) -> UInt32? {
     var page = page
     for _ in 0..<40 {

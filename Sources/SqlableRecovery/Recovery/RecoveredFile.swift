@@ -4,13 +4,13 @@ import Glibc
 import SqlableCore
 import SqlableSchema
 
-/// The new file into which the rows go. It has a temporary name until it is complete.
+/// The new file that receives the rows. The file has a temporary name until it is complete.
 final class RecoveredFile {
   let connection: Connection
   private let path: String
   private let encoding: TextEncoding
   private var temporary: String { path + "-partial" }
-  /// The rows since the last commit.
+  /// The number of rows that were inserted. A commit follows every 5,000 rows.
   private var pendingRows = 0
   private var aside: (table: String, columns: Int)?
   private(set) var rowsSetAside = 0
@@ -18,8 +18,9 @@ final class RecoveredFile {
   /// Throws `.misuse` if the file exists.
   ///
   /// - Parameters:
-  ///   - encoding: That of the damaged file.
-  ///   - stored: That of the new file. It is the backup's, which can't be attached otherwise.
+  ///   - encoding: The text encoding of the damaged file.
+  ///   - stored: The text encoding of the new file. With a backup, this is the backup's encoding: SQLite attaches no
+  ///     other.
   init(
     path: String, _ geometry: PageGeometry, _ encoding: TextEncoding, stored: TextEncoding,
     functions: FunctionRegistry?
@@ -44,7 +45,7 @@ final class RecoveredFile {
     ] { try connection.pragma("PRAGMA " + pragma) }
   }
 
-  /// Calls `body` with the file, then gives it its name; deletes it if `body` throws.
+  /// Runs `body` in a transaction and commits. Deletes the file if `body` or the commit throws.
   func making<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       try connection.pragma("BEGIN")
@@ -58,7 +59,7 @@ final class RecoveredFile {
     }
   }
 
-  /// Writes the file to the disk and gives it its name. Call after its connection's last use.
+  /// Syncs the file to the disk and gives it its final name. Call `finish` after the last use of the connection.
   func finish() throws {
     let descriptor = open(temporary, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0, fsync(descriptor) == 0 else { throw SqlError(.io, message: "can't sync the recovered file") }
@@ -70,7 +71,8 @@ final class RecoveredFile {
 
   // MARK: Rows
 
-  /// Runs a statement of the schema. Returns the reason if it can't.
+  /// Runs a statement of the schema. Returns the error if the statement fails, and throws an error that ends the
+  /// salvage.
   func attempt(_ sql: String) throws -> SqlError? {
     do { try connection.pragma(sql) } catch let error as SqlError where !error.endsSalvage { return error }
     return nil
@@ -81,7 +83,7 @@ final class RecoveredFile {
       "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(\(name.quotedText))") != nil
   }
 
-  /// Inserts a row. Returns the reason if it can't.
+  /// Inserts a row. Returns the error if the row is refused, and throws an error that ends the salvage.
   func insert(_ row: TreeCrawler.FoundRow, _ sink: TableSink) throws -> SqlError? {
     guard let record = row.record else { return nil }
     do {
@@ -98,7 +100,7 @@ final class RecoveredFile {
     try connection.pragma("BEGIN")
   }
 
-  /// Keeps a row that can't go into its table, or whose table is unknown.
+  /// Stores a row in the lost-and-found table: the row's table is unknown, or does not accept the row.
   func setAside(_ row: TreeCrawler.FoundRow, of table: String?, rowid: Bool, _ reason: String) throws {
     rowsSetAside += 1
     // SQLite's limit is 2,000 columns.
@@ -121,7 +123,7 @@ final class RecoveredFile {
     try didInsert()
   }
 
-  /// The table of rows without a place, with as many columns for values as needed.
+  /// Returns the name of the lost-and-found table, which gets as many columns for values as needed.
   private func asideTable(columns: Int) throws -> String {
     var aside = try self.aside ?? newAsideTable()
     while aside.columns < columns {
@@ -144,15 +146,15 @@ final class RecoveredFile {
     return (name, 0)
   }
 
-  /// The name of the table of rows without a place, if there are any.
+  /// The name of the lost-and-found table; nil if no row was set aside.
   var lostAndFound: String? { aside?.table }
 }
 
-/// How rows are inserted into a table of the new file.
+/// A table of the new file that receives rows, and its prepared INSERT statements.
 final class TableSink {
   private let shape: TableShape
   private let isReplacing: Bool
-  /// Whether the table has no constraints and no generated columns, since its own text could not be run.
+  /// Whether the table was created without constraints and generated columns, because its own SQL could not be run.
   private let isPlain: Bool
   private var statements: [Int: PreparedStatement] = [:]
 
@@ -161,24 +163,24 @@ final class TableSink {
   }
 
   var name: String { shape.table.name }
-  /// The columns that are inserted, by their places in the record.
+  /// Returns the places in a record of the columns that are inserted.
   private func places(of count: Int) -> [Int] {
     (0..<min(count, shape.columns.count)).filter { place in
       !shape.columns[place].isRowid && (isPlain || !shape.columns[place].isGenerated)
     }
   }
 
-  /// The column that is the rowid; nil if the table has none, or none that has a name.
+  /// The name of the rowid's column; nil if the table has no rowid, or no name for the rowid.
   var rowidColumn: String? {
     if shape.isWithoutRowid { return nil }
     return shape.columns.first(where: \.isRowid)?.name
       ?? String.rowidName(beside: shape.table.columns.map(\.name))
   }
 
-  /// The columns that are not the rowid and can be inserted.
+  /// The names of the columns that can be inserted, without the rowid.
   var columns: [String] { places(of: shape.columns.count).map { shape.columns[$0].name } }
 
-  /// Runs the insert of a record. Columns that its row did not have when it was written get their defaults.
+  /// Inserts a record. Columns that were added after the row was written get their defaults.
   func insert(rowid: Int64, _ record: StoredRecord, _ encoding: TextEncoding, _ connection: Connection) throws {
     let places = places(of: record.fields.count)
     let statement: PreparedStatement
@@ -229,7 +231,7 @@ extension StoredRecord {
 }
 
 extension SqlError {
-  /// Whether the new file can't be written to, whatever the row.
+  /// Whether the error ends the salvage: the new file can't be written to, whatever the row.
   var endsSalvage: Bool {
     switch kind {
     case .full, .io, .outOfMemory, .corrupt, .cannotOpen, .busy, .interrupted: true
@@ -237,6 +239,6 @@ extension SqlError {
     }
   }
 
-  /// What goes into a report or beside a row.
+  /// The message, with the table if the error has one, for a report or for a row that is set aside.
   var reason: String { table.map { "\(message) (\($0))" } ?? message }
 }

@@ -1,28 +1,28 @@
 import SqlableCore
 
-/// What was found of a b-tree, and where something is missing.
+/// Row counts and gaps of one b-tree.
 struct RowTally {
-  /// Where rows are missing: the rowids that they can have, and what should have them.
+  /// A missing page: the rowids that its rows can have, its depth and its state.
   struct Gap {
-    /// The state of the page that is missing.
+    /// The state of the missing page.
     enum Page {
-      /// It can't be read.
+      /// The page can't be read.
       case unreadable
-      /// It was behind the end of the file.
+      /// The page was behind the end of the file.
       case cut
-      /// Nothing leads to it, so it may be any page of the file, or be overwritten.
+      /// No pointer leads to the page, so it may be any page of the file, or be overwritten.
       case unknown
     }
 
     let rowids: ClosedRange<Int64>
-    /// The depth of the page that is missing.
+    /// The depth of the missing page; 0 for the root.
     let depth: Int
     let page: Page
-    /// Whether the pages below may still be there, with nothing that leads to them.
+    /// Whether pages below the missing page may still exist as orphans.
     let mayHaveOrphans: Bool
   }
 
-  /// Rows that are lost one by one: in cells or chains of overflow pages.
+  /// Rows that are lost one by one, in damaged cells or chains of overflow pages.
   struct LostRows {
     let rowids: ClosedRange<Int64>
     let count: Int
@@ -36,24 +36,24 @@ struct RowTally {
   private var interiorCells = 0
   private var children = 0
   private var span = 0.0
-  /// The depth of the leaves below the root, which is the same for all; nil before the first.
+  /// The depth of the leaves below the root, equal for all leaves; nil before the first leaf.
   private(set) var leafDepth: Int?
   private(set) var gaps: [Gap] = []
   private(set) var lost: [LostRows] = []
   private(set) var unreadablePages = 0
-  /// The first of them, and those that belong elsewhere.
+  /// The unreadable pages and the pages that belong elsewhere, at most 1,000.
   private(set) var badPages: [UInt32] = []
-  /// The rowids of leaves that no page led to.
+  /// The rowid ranges of orphaned leaves.
   private var orphans: [ClosedRange<Int64>] = []
-  /// How many rows they have.
+  /// The number of rows on orphaned leaves.
   private(set) var orphanCells = 0
 
   var isComplete: Bool { gaps.isEmpty && lost.isEmpty }
   var mayHaveOrphans: Bool { gaps.contains(where: \.mayHaveOrphans) }
-  /// The entries of an index.
+  /// The number of entries of an index.
   var entries: Int { leafCells + interiorCells }
 
-  /// The fewest values that a row of an intact page has; nil before the first.
+  /// The smallest number of values in a row of an intact page; nil before the first row.
   private(set) var leastFields: Int?
 
   // MARK: Counting
@@ -76,7 +76,7 @@ struct RowTally {
     if isOrphan { orphans.append(rowids) }
   }
 
-  /// Sets the depth of the leaves, unless one was found in its place.
+  /// Sets the depth of the leaves, unless the depth is already known.
   mutating func assumeLeafDepth(_ depth: Int) { leafDepth = leafDepth ?? depth }
 
   mutating func addInterior(cells: Int) {
@@ -89,7 +89,7 @@ struct RowTally {
     lost.append(LostRows(rowids: rowids, count: count))
   }
 
-  /// - Parameter depth: Of the page that is missing.
+  /// - Parameter depth: The depth of the missing page.
   mutating func miss(
     _ rowids: ClosedRange<Int64>, depth: Int, _ page: Gap.Page = .unknown, mayHaveOrphans: Bool = true
   ) {
@@ -118,34 +118,35 @@ struct RowTally {
 
   // MARK: Estimate
 
-  /// All of its pages that were found.
+  /// The number of pages of the b-tree that were found.
   var pages: Int { leaves + interiorPages + overflowPages }
-  /// How many pages are known to be behind the end of the file.
+  /// The number of missing pages that are known to be behind the end of the file.
   var cutPages: Int { gaps.count { $0.page == .cut } }
-  /// Whether nothing is known of the size of the tree.
+  /// Whether the root is missing, so that nothing is known of the size of the tree.
   var isRootLost: Bool { gaps.contains { $0.depth == 0 } }
-  /// The depth of the leaves; without any, of the deepest page that something led to.
+  /// The depth of the leaves. Without leaves, the depth of the deepest missing page; nil if there is none.
   private var likelyLeafDepth: Int? { leafDepth ?? gaps.lazy.map(\.depth).max() }
-  /// Whether any number of pages may be missing, as those above them were behind the end of the file.
+  /// Whether any number of pages may be missing, because pages above them were behind the end of the file.
   var isOpen: Bool { gaps.contains { $0.page == .cut && $0.depth < likelyLeafDepth ?? 0 } }
 
-  /// How many rows are probably lost: in pages and cells that are known to be lost, and in any number of pages that
-  /// nothing leads to.
+  /// Estimates the number of lost rows. `known` counts rows in damaged cells, in broken overflow chains, and on leaves
+  /// that are known to be lost. `possible` counts rows in pages to which nothing leads, and which may be any number of
+  /// pages.
   ///
   /// - Parameters:
-  ///   - guess: How many rows fit on a leaf, if none was found.
-  ///   - usable: The bytes of a page.
+  ///   - guess: The number of rows that fit on a leaf, used if no leaf was found.
+  ///   - usable: The usable bytes of a page.
   func estimatedLoss(rowsPerLeaf guess: Double, usable: Int) -> (known: Double, possible: Double) {
-    // Few leaves are not full: the last one, or the only one.
+    // With few leaves, the last or only leaf, which is not full, distorts the average.
     let full = leafBytes > 0 ? Double(usable - 8) * Double(leafCells) / Double(leafBytes) : guess
     let perLeaf = leaves == 0 ? guess : leaves > 3 ? Double(leafCells) / Double(leaves) : full * 0.8
-    // Between the rows of a leaf: the ids of leaves with one row each say nothing of what is between them.
+    // The density between the rows of a leaf. Leaves with one row each show nothing about the ids between the leaves.
     let (steps, width) = (Double(leafCells - leaves), span - Double(leaves))
     let density = leafCells > 2 * leaves && width > 0 ? steps / width : 0
     var (known, possible) = (Double(lost.reduce(0) { $0 + $1.count }), 0.0)
     let holes = gaps.filter { gap in gap.mayHaveOrphans && orphans.contains { $0.overlaps(gap.rowids) } }
     for gap in gaps {
-      // What is missing between orphans is a hole between them already.
+      // A gap between orphans already counts as a hole of the gap above.
       let isInHole = holes.contains { $0.depth < gap.depth && $0.rowids.overlaps(gap.rowids) }
       if isInHole { continue }
       let loss = loss(in: gap, perLeaf: perLeaf, density: density)
@@ -174,14 +175,14 @@ struct RowTally {
     let below = (0..<min(level ?? 0, 8)).reduce(1.0) { leaves, _ in leaves * fanOut }
     guard let first = inside.first, let last = inside.last else {
       let loss = perLeaf * below
-      // Without rowids it is not known which of the orphans were there.
+      // Without rowids, the orphans that belong in the gap are not known.
       return isOpen ? max(loss - Double(orphanCells), 0) : min(loss, gap.rowids.width)
     }
     if density == 0 {
       // A root has as many children as it needs, and no number of them is usual.
       return gap.depth == 0 ? 0 : max(below - Double(inside.count), 0) * perLeaf
     }
-    // Between the leaves that were found: what is more than chance leaves between neighbours.
+    // A hole between two leaves that were found counts from half a leaf of rows on. Smaller holes are due to chance.
     var holes = zip(inside, inside.dropFirst()).map { Double($1.lowerBound) - Double($0.upperBound) - 1 }
     if gap.rowids.lowerBound != .min { holes.append(Double(first.lowerBound) - Double(gap.rowids.lowerBound)) }
     if !isOpen { holes.append(Double(gap.rowids.upperBound) - Double(last.upperBound)) }
@@ -190,9 +191,9 @@ struct RowTally {
 }
 
 extension ClosedRange<Int64> {
-  /// How many numbers it has.
+  /// The number of integers in the range.
   var width: Double { Double(upperBound) - Double(lowerBound) + 1 }
 
-  /// The numbers from one to another; nil if there are none.
+  /// Returns the range from `first` to `last`; nil if the range would be empty.
   static func between(_ first: Int64, _ last: Int64) -> ClosedRange? { first <= last ? first...last : nil }
 }

@@ -1,50 +1,52 @@
 import SqlableCore
 
-/// What a ``Salvage`` recovered of each table, and what not.
+/// A report of the rows that a ``Salvage`` recovered from each table, and of the rows that are lost.
 public struct SalvageReport: Sendable, Hashable, Codable {
   public var tables: [Table] = []
   /// The size of the damaged database, in pages.
   public var pages = 0
   /// The pages of tables, indexes and the schema that could not be read.
   public var unreadablePages = 0
-  /// Rows on intact pages that nothing leads to: of a table that the damaged schema no longer names, or of one of
-  /// several that can have them. They are in ``lostAndFound``.
+  /// The number of rows on intact orphaned pages. The damaged schema no longer names their table, or several tables can
+  /// have the rows. The rows are in ``lostAndFound``.
   public var rowsOfUnknownTables = 0
-  /// How many rows are probably lost of tables whose definitions are lost: estimated from the pages that are missing.
+  /// The estimated number of lost rows in tables whose definitions are lost, from the number of missing pages.
   public var estimatedRowsOfLostTables = 0
-  /// Rows on pages that no table uses. They were deleted or moved before the damage, unless the damage hides their
-  /// table. They are left out, or in ``lostAndFound`` if ``Salvage/keepsPossiblyDeleted`` is set.
+  /// The number of rows on pages that no table uses. The rows were deleted or moved before the damage, unless the
+  /// damage hides their table. The rows are left out, or in ``lostAndFound`` if ``Salvage/keepsPossiblyDeleted`` is
+  /// set.
   public var rowsPossiblyDeleted = 0
-  /// The table of the new file with the rows that are in no other; nil if there are none.
+  /// The table of the new file with the rows that are in no other table; nil if there are no such rows.
   public var lostAndFound: String?
-  /// What is wrong beside tables: a damaged header, an index that can't be created.
+  /// The problems outside of tables, such as a damaged header or an index that can't be created.
   public var problems: [String] = []
 
   public init() {}
 
-  /// A table, also one in which a virtual table keeps its rows.
+  /// A table, or a shadow table of a virtual table.
   public struct Table: Sendable, Hashable, Codable {
     public var name: String
-    /// The rows that were read from the damaged file.
+    /// The number of rows that were read from the damaged file.
     public var rowsFromPages = 0
-    /// The rows that were taken from the backup in place of lost ones.
+    /// The number of rows that were taken from the backup in place of lost rows.
     public var rowsFromBackup = 0
-    /// How many rows are lost, after the backup's were added. Exact if ``isLossExact`` is true; otherwise estimated
-    /// from neighbouring pages.
+    /// The number of lost rows, after the backup's rows were added. The number is exact if ``isLossExact`` is true;
+    /// otherwise it is estimated from neighboring pages.
     public var estimatedRowsLost = 0
     public var isLossExact = true
-    /// The intact rows that the table does not take, for a constraint. They are in ``SalvageReport/lostAndFound``.
+    /// The number of intact rows that violate a constraint of the table, or whose table can't be created. The rows are
+    /// in ``SalvageReport/lostAndFound``.
     public var rowsSetAside = 0
-    /// The rows with text that is not valid UTF-8 or UTF-16, for which the backup has no intact version. They are in
-    /// the table with their bytes; reading such a text as a `String` throws `.decoding`.
+    /// The number of rows with text that is not valid UTF-8 or UTF-16, for which the backup has no intact version. The
+    /// rows are in the table with their bytes; reading such a text as a `String` throws `.decoding`.
     public var rowsWithInvalidText = 0
     public var unreadablePages = 0
-    /// Where the definition comes from.
+    /// The source of the table's definition: the damaged file, the backup or the models.
     public var schemaSource: SchemaSource = .file
-    /// Why the table is not what it was; nil if it is.
+    /// The reason why the table differs from the original; nil if it does not.
     public var problem: String?
 
-    /// Where the rows come from.
+    /// The source of the table's rows: pages of the damaged file, the backup or both.
     public var source: Source {
       rowsFromBackup == 0 ? .pages : rowsFromPages == 0 ? .backup : .both
     }
@@ -67,17 +69,17 @@ public struct SalvageReport: Sendable, Hashable, Codable {
   /// The table with a name, as SQLite compares names; nil if there is none.
   public subscript(table name: String) -> Table? { tables.first { $0.name.isSameName(as: name) } }
 
-  /// Whether every row of every table was read from the damaged file, as far as the file shows: an empty page in place
-  /// of the only page of a table leaves no trace, if no index knows of its rows.
+  /// Whether every row of every table was read from the damaged file, as far as the file shows. An empty page in place
+  /// of a table's only page leaves no trace, unless an index has entries for the lost rows.
   public var isComplete: Bool {
     tables.allSatisfy(\.isComplete) && rowsOfUnknownTables == 0 && estimatedRowsOfLostTables == 0 && problems.isEmpty
   }
 
-  /// The part of all rows that are in their tables, from 0 to 1: recovered / (recovered + lost + set aside).
+  /// The share of all rows that are in their tables, from 0 to 1: recovered / (recovered + lost + set aside).
   public var share: Double {
     let recovered = tables.reduce(0) { $0 + $1.rowsFromPages + $1.rowsFromBackup }
     let lost = tables.reduce(estimatedRowsOfLostTables) { $0 + $1.estimatedRowsLost }
-    // The rows of unknown tables are lost ones of others, or of tables whose definitions are lost.
+    // Rows of unknown tables are lost rows of known tables, or of tables whose definitions are lost.
     let missing = tables.reduce(max(lost, rowsOfUnknownTables)) { $0 + $1.rowsSetAside }
     return recovered + missing == 0 ? (isComplete ? 1 : 0) : Double(recovered) / Double(recovered + missing)
   }

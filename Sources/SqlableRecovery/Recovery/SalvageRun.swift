@@ -8,23 +8,24 @@ final class SalvageRun {
   let crawler: TreeCrawler
   let output: RecoveredFile
   let backup: AttachedBackup?
-  /// Pages that are the same as others, and those of them that were written over another page.
+  /// The pages that are equal to other pages; `copies` has those of them that were written over another page.
   let twins: PageTwins
   var copies: Set<UInt32> = []
   var report = SalvageReport()
   private(set) var schema = SalvagedSchema()
   private(set) var tables: [SalvagedTable] = []
-  /// How many values the keys of each index with lost pages have; nil if that is not known.
+  /// The number of values in the keys of each index with lost pages; nil if the number is not known.
   private(set) var damagedIndexes: [Int?] = []
-  /// The findings about each index.
+  /// The tally of each index in the file.
   private(set) var indexTallies: [RowTally] = []
-  /// The ids of rows whose table is unknown, by which the keys of its indexes are told from other rows.
+  /// The ids of rows whose table is unknown, to distinguish the keys of this table's indexes from other rows.
   var rowidsOfUnknownTables: Set<Int64> = []
-  /// Whether all free pages are known: then each other page is of a table or an index.
+  /// Whether all free pages are known: then every other page belongs to a table or an index.
   private(set) var knowsFreelist = false
   var file: DamagedFile { crawler.file }
 
-  /// - Parameter encoding: The text encoding of the new file, if there is no backup; nil for that of the damaged one.
+  /// - Parameter encoding: The text encoding of the new file, if there is no backup; nil for the damaged file's
+  ///   encoding.
   init(_ salvage: Salvage, into path: String, encoding: TextEncoding? = nil) throws {
     self.salvage = salvage
     let copy = try salvage.backup.map { try BackupHeader(path: $0) }
@@ -87,8 +88,8 @@ final class SalvageRun {
     backup?.entries.contains { $0.type == entry.type && $0.name.isSameName(as: entry.name) } == true
   }
 
-  /// Creates ordinary tables, virtual ones, which create the tables in which they keep their rows, and what is left of
-  /// these.
+  /// Creates ordinary tables, then virtual tables together with their shadow tables, then the shadow tables that are
+  /// still missing.
   private func createTables() throws {
     let virtual = schema.entries.filter { $0.sql.virtualTableModule != nil }
     for entry in virtual { plan(entry) }
@@ -102,7 +103,7 @@ final class SalvageRun {
       }
     }
     for table in tables where table.virtual != nil && table.sink == nil && table.use != .none {
-      // The virtual table has another name than the tables of its rows, if the name in its text is damaged.
+      // If the name in a virtual table's SQL is damaged, its shadow tables have other names.
       guard try output.hasTable(table.entry.name) else {
         table.use = .rows
         try create(table)
@@ -126,7 +127,7 @@ final class SalvageRun {
     }
   }
 
-  /// Gives a table its name, if its text has created it with another.
+  /// Renames a table that its SQL has created under another name. If this fails, drops the table and returns the error.
   private func rename(_ table: SalvagedTable) throws -> SqlError? {
     guard let name = table.definedName, !name.isSameName(as: table.entry.name) else { return nil }
     let error = try output.attempt("ALTER TABLE \(name.quotedName) RENAME TO \(table.entry.name.quotedName)")
@@ -148,7 +149,7 @@ final class SalvageRun {
     }
   }
 
-  /// Puts a row into its table, or aside.
+  /// Inserts a row into its table, or sets the row aside.
   func place(_ row: TreeCrawler.FoundRow, in table: SalvagedTable, isOrphan: Bool = false) throws {
     if table.entry.name.isSameName(as: "sqlite_sequence") { return table.sequence(row, file.encoding) }
     if table.use == .none || table.entry.isInternal { return }
@@ -169,14 +170,14 @@ final class SalvageRun {
       if isInvalid { table.rowsWithInvalidText += 1 }
       return
     }
-    // The row that the tree leads to is there already.
+    // The table already has the row from a page that its b-tree leads to.
     let isDuplicate = error.kind == .constraint(.primaryKey) || error.kind == .constraint(.rowId)
     if isOrphan, isDuplicate { return }
     table.rowsSetAside += 1
     try output.setAside(row, of: table.entry.name, rowid: hasRowid, error.reason)
   }
 
-  /// Reads the indexes: a complete one says how many rows its table had.
+  /// Reads the indexes: a complete index shows how many rows its table had.
   private func crawlIndexes() throws {
     for entry in schema.entries where entry.type == "index" && entry.isOwn && entry.root > 0 {
       var tally = RowTally()
@@ -193,7 +194,7 @@ final class SalvageRun {
     }
   }
 
-  /// Whether keys can be those of an index of a table: some rows that it has are theirs.
+  /// Whether keys can belong to an index of a table: some of the keys match rows of the table.
   private func fits(_ keys: [StoredRecord], _ table: SalvagedTable) throws -> Bool {
     guard !keys.isEmpty, table.rowsFromPages > 0, let found = try rows(with: keys, in: table) else { return true }
     return found > 0
@@ -211,7 +212,7 @@ final class SalvageRun {
     }
     guard let sequence = tables.first(where: { $0.entry.name.isSameName(as: "sqlite_sequence") }) else { return }
     for (name, number) in sequence.sequences {
-      // Its table may be missing, if no table has AUTOINCREMENT.
+      // The table `sqlite_sequence` may be missing, if no table has AUTOINCREMENT.
       let condition = "WHERE name = \(name.quotedText)"
       _ = try output.attempt(
         """
@@ -231,7 +232,7 @@ final class SalvageRun {
 }
 
 extension SchemaEntry {
-  /// What a program's models create.
+  /// Returns the schema entries that a program's models create.
   static func entries(of schema: Schema) throws -> [SchemaEntry] {
     let db = try SqliteDatabase.inMemory()
     try db.createTables(of: schema)
@@ -240,7 +241,7 @@ extension SchemaEntry {
 }
 
 extension Connection {
-  /// The rows of a database's schema table, as those of an outside schema.
+  /// Returns the rows of a database's schema table, as entries from outside the damaged file.
   func schemaEntries(of database: String) throws -> [SchemaEntry] {
     var entries: [SchemaEntry] = []
     for row in try rows("SELECT type, name, tbl_name, rootpage, sql FROM \(database).sqlite_schema") {

@@ -2,18 +2,18 @@ import FoundationEssentials
 import SqlableCore
 import SqlableSchema
 
-/// A row of a schema table, and where it comes from.
+/// A row of a schema table, and its source.
 struct SchemaEntry {
   let type: String
   let name: String
   let table: String
-  /// The root of its b-tree; 0 if it has none or it is unknown.
+  /// The root page of the b-tree; 0 if there is no b-tree or the root is unknown.
   let root: UInt32
   let sql: String
-  /// Whether the damaged file itself has it.
+  /// Whether the entry comes from the damaged file itself.
   var isOwn = true
 
-  /// Nil for text that does not read like SQLite's.
+  /// Nil for a row that SQLite would not have written.
   init?(type: String, name: String, table: String, root: UInt32, sql: String, isOwn: Bool) {
     guard ["table", "index", "view", "trigger"].contains(type), !name.isEmpty, !name.utf8.contains(0),
       !sql.utf8.contains(0), sql.isEmpty ? type == "index" : sql.foldedName.starts(with: "create ".utf8)
@@ -22,17 +22,17 @@ struct SchemaEntry {
     self.isOwn = isOwn
   }
 
-  /// SQLite's own tables, whose names it refuses to others.
+  /// Whether the entry is SQLite's own: SQLite refuses such names to other objects.
   var isInternal: Bool { name.foldedName.starts(with: "sqlite_".utf8) }
 }
 
-/// What the schema of a damaged file is: its own as far as it is readable, completed from outside.
+/// The schema of a damaged file: the file's readable entries, completed from a backup or models.
 struct SalvagedSchema {
   private(set) var entries: [SchemaEntry] = []
   /// Whether parts of the file's own schema are missing.
   private(set) var isDamaged = false
   private(set) var unreadablePages = 0
-  /// How many of its pages are known to be behind the end of the file.
+  /// The number of the schema's pages that are known to be behind the end of the file.
   private(set) var cutPages = 0
 
   init() {}
@@ -71,7 +71,7 @@ struct SalvagedSchema {
       guard !self.entries.contains(where: { $0.type == entry.type && $0.name.isSameName(as: entry.name) }) else {
         continue
       }
-      // Its root is a hint at most, and another tree's if that has it.
+      // The root of the entry is a hint at most, and is discarded if another entry has the same root.
       let isTaken = self.entries.contains { $0.root == entry.root }
       let root = isTaken ? 0 : entry.root
       if let entry = SchemaEntry(
@@ -90,7 +90,7 @@ extension SchemaEntry {
     else { return nil }
     let root = record.integer(record.fields[3]).flatMap { UInt32(exactly: $0) } ?? 0
     let sql = record.text(4, encoding) ?? ""
-    // A table's name is there three times; one of them may be damaged.
+    // The file has a table's name three times, and one of the copies may be damaged.
     let isNamed = type != "table" || name.isSameName(as: table)
     let defined = isNamed ? nil : try? SchemaReader.table(sql).name
     let trueName = defined.flatMap { $0.isSameName(as: table) ? $0 : nil } ?? name
@@ -99,13 +99,14 @@ extension SchemaEntry {
 }
 
 extension SchemaReader {
-  /// The table that a text creates. Throws `.schema(.mismatch)` for a text that is not SQLite's.
+  /// Returns the table that a CREATE TABLE statement defines. Throws `.schema(.mismatch)` for text that SQLite has not
+  /// written.
   static func table(_ sql: String) throws -> DatabaseSchema.Table {
     var reader = SchemaReader(sql)
     return try reader.table()
   }
 
-  /// The index that a text creates.
+  /// Returns the index that a CREATE INDEX statement defines.
   static func index(_ sql: String) throws -> DatabaseSchema.Index {
     var reader = SchemaReader(sql)
     return try reader.index().index

@@ -1,42 +1,43 @@
 import SqlableCore
 import SqlableSchema
 
-/// A table on its way from the damaged file to the new one.
+/// A table that is being copied from the damaged file to the new file.
 final class SalvagedTable {
-  /// What its rows are used for.
+  /// The use of the table's rows in the new file.
   enum Use {
     case rows
-    /// The rows of a virtual table's own form, which replace those of the new one.
+    /// Rows of a shadow table in the virtual table's own format, which replace the rows of the new shadow table.
     case copies
-    /// Nothing: the virtual table computes them again.
+    /// The rows are not used: the virtual table computes them again.
     case none
   }
 
   let entry: SchemaEntry
-  /// Nil if its text can't be read, or does not say which columns are the key that stands for the rowid.
+  /// The layout of the records. Nil if the SQL can't be read, or lacks the primary key of a WITHOUT ROWID table.
   let shape: TableShape?
-  /// Whether its b-tree is ordered by a key in place of the rowid.
+  /// Whether the b-tree is ordered by a primary key in place of the rowid.
   let isWithoutRowid: Bool
-  /// The name in its text, which is another if that is damaged; nil if the text can't be read.
+  /// The name in the table's SQL, which differs from the entry's name if the SQL is damaged. Nil if the SQL can't be
+  /// read.
   let definedName: String?
   private let source: SalvageReport.SchemaSource
   var tally = RowTally()
   private(set) var sink: TableSink?
   var use = Use.rows
-  /// The virtual table that keeps its rows in this one.
+  /// The virtual table that owns this shadow table; nil for an ordinary table.
   var virtual: SchemaEntry?
   var rowsFromPages = 0
   var rowsFromBackup = 0
   var rowsSetAside = 0
-  /// The number of these rows with text that is not valid.
+  /// The number of rows with invalid text among `rowsFromPages`.
   var rowsWithInvalidText = 0
-  /// How many rows it had, by an index that is complete.
+  /// The number of rows that the table had, from the largest complete index; nil if no index is complete.
   var rowsByIndex: Int?
   var problem: String?
   /// The rows of `sqlite_sequence`.
   private(set) var sequences: [(name: String, number: Int64)] = []
 
-  /// - Parameter root: The kind of the page that is its root; nil if that is unknown.
+  /// - Parameter root: The kind of the table's root page; nil if the kind is unknown.
   init(_ entry: SchemaEntry, source: SalvageReport.SchemaSource, root: TreePage.Kind?) {
     (self.entry, self.source) = (entry, source)
     var table = try? SchemaReader.table(entry.sql)
@@ -53,7 +54,7 @@ final class SalvagedTable {
     if shape == nil { problem = "its definition can't be read" }
   }
 
-  /// Lets its rows in, now that it exists in the new file.
+  /// Opens the table for inserts, once the table exists in the new file.
   func fill(isPlain: Bool = false, isReplacing: Bool = false) {
     sink = shape.map { TableSink($0, isPlain: isPlain, isReplacing: isReplacing) }
   }
@@ -65,7 +66,7 @@ final class SalvagedTable {
     sequences.append((name, number))
   }
 
-  /// What became of its rows, without an estimate of those that are lost.
+  /// The report of the table's rows. The number of lost rows is set only if a complete index shows the number.
   var report: SalvageReport.Table {
     var report = SalvageReport.Table(name: entry.name)
     (report.rowsFromPages, report.rowsFromBackup) = (rowsFromPages, rowsFromBackup)

@@ -2,7 +2,7 @@ import SqlableCore
 
 /// A row, or a key of an index, as SQLite stores it: a header with the types of the values, then the values.
 struct StoredRecord {
-  /// A value: its serial type, and where its bytes are.
+  /// A value: its serial type, and the range of its bytes in the payload.
   struct Field {
     let serial: Int
     let start: Int
@@ -20,12 +20,13 @@ struct StoredRecord {
 
   let payload: [UInt8]
   let fields: [Field]
-  /// How many values it has, also those that an incomplete payload lacks.
+  /// The number of values, including values that an incomplete payload lacks.
   let count: Int
 
-  /// Nil if the header is damaged, or its values do not fill the payload exactly, which SQLite's always do.
+  /// Nil if the header is damaged, or if the values do not fill the payload exactly, as SQLite's values always do.
   ///
-  /// - Parameter length: How long the payload is; of an incomplete one only the values at its start are in `fields`.
+  /// - Parameter length: The full length of the payload, in bytes. For an incomplete payload, `fields` has only the
+  ///   values at its start.
   init?(_ payload: [UInt8], length: Int) {
     guard let header = payload.variable(0, before: payload.count), header.value <= UInt64(length),
       header.value >= UInt64(header.end)
@@ -48,7 +49,7 @@ struct StoredRecord {
     (self.payload, self.fields, self.count) = (payload, fields, count)
   }
 
-  /// The number of bytes of a value; nil for the two types that SQLite does not use.
+  /// Returns the number of bytes of a value; nil for the two serial types that SQLite does not use.
   private static func size(_ serial: Int) -> Int? {
     switch serial {
     case 0, 8, 9: 0
@@ -60,7 +61,7 @@ struct StoredRecord {
     }
   }
 
-  /// The integer that a field has; nil for another storage class.
+  /// Returns the integer in a field; nil for another storage class.
   func integer(_ field: Field) -> Int64? {
     switch field.serial {
     case 8: return 0
@@ -80,14 +81,14 @@ struct StoredRecord {
     return Double(bitPattern: UInt64(high) << 32 | UInt64(low))
   }
 
-  /// The text at a position, in the encoding of the file; nil for another storage class.
+  /// Returns the text at a position, in the encoding of the file; nil for another storage class.
   func text(_ position: Int, _ encoding: TextEncoding) -> String? {
     guard position < fields.count, fields[position].storage == .text else { return nil }
     return encoding.text(payload[fields[position].start..<fields[position].end])
   }
 }
 
-/// How a database stores texts. The raw values are those of its header.
+/// The text encoding of a database. The raw values are those of the database header.
 enum TextEncoding: UInt8 {
   case utf8 = 1
   case utf16LittleEndian = 2

@@ -1,23 +1,23 @@
 import SqlableCore
 import SqlableSchema
 
-/// How the rows of a table look in its b-tree: which value of a record is which column, and what it can be.
+/// The layout of a table's records in its b-tree: the column of each value, and the values that a column can have.
 struct TableShape {
   struct Column {
     let name: String
     let affinity: Affinity
     var isNotNull: Bool
-    /// Whether it is the rowid by another name, which its record has as NULL.
+    /// Whether the column is an alias of the rowid, which the record stores as NULL.
     var isRowid = false
     let isGenerated: Bool
-    /// The type of a STRICT table's column; nil if it may be anything.
+    /// The type of a STRICT table's column; nil if the column may have any type.
     let strict: Affinity?
   }
 
   enum Affinity {
     case text, integer, real, numeric, blob
 
-    /// SQLite's rules for declared types.
+    /// Applies SQLite's affinity rules to a declared type.
     init(_ type: String) {
       let type = String(decoding: type.foldedName, as: UTF8.self)
       if type.contains("int") {
@@ -33,9 +33,10 @@ struct TableShape {
   }
 
   let table: DatabaseSchema.Table
-  /// The columns in the order of the record: without virtual ones, and without a rowid with those of the key first.
+  /// The columns in the order of the record, without virtual columns. In a WITHOUT ROWID table, the columns of the key
+  /// come first.
   let columns: [Column]
-  /// The number of columns of the key that stands for the rowid; 0 if there is a rowid.
+  /// The number of columns of the key in a WITHOUT ROWID table; 0 if there is a rowid.
   let keyCount: Int
   var isWithoutRowid: Bool { table.isWithoutRowid }
 
@@ -72,7 +73,7 @@ struct TableShape {
       || zip(record.fields, columns).contains { field, column in column.contradicts(field.storage) }
   }
 
-  /// How well a record fits, to choose between tables that can have it.
+  /// Returns a score for how well a record fits, to choose between tables that can have the record.
   func likelihood(of record: StoredRecord) -> Int {
     var points = record.count == columns.count ? 3 : 0
     for (field, column) in zip(record.fields, columns) {
@@ -93,7 +94,7 @@ extension TableShape.Column {
   fileprivate func contradicts(_ storage: StorageClass) -> Bool {
     if isRowid { return storage != .null }
     if storage == .null { return isNotNull }
-    // Such a column turns numbers into text before they are stored.
+    // A TEXT column converts numbers into text before they are stored.
     if affinity == .text, storage == .integer || storage == .real { return true }
     switch strict {
     case .integer: return storage != .integer

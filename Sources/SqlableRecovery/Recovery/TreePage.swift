@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// A page of a b-tree, of which nothing is trusted but that it begins like one.
+/// A page that begins like a page of a b-tree. Nothing else in the page is trusted.
 struct TreePage {
   enum Kind: UInt8 {
     case interiorIndex = 2
@@ -14,15 +14,16 @@ struct TreePage {
 
   /// A cell whose parts are all inside the page.
   struct Cell {
-    /// The page left of its key, in an interior page.
+    /// The child page left of the cell's key, in an interior page; 0 in a leaf.
     var child: UInt32 = 0
     var rowid: Int64 = 0
-    /// The length of the row or key, and the part of it on this page; empty in the interior of a table.
+    /// The length of the row or key in bytes, and the range of its bytes on this page. Both are empty in an interior
+    /// page of a table.
     var length = 0
     var local: Range<Int> = 0..<0
-    /// The page where the rest begins; 0 for none.
+    /// The first overflow page; 0 for none.
     var overflow: UInt32 = 0
-    /// The offsets of its first byte and behind its last.
+    /// The offsets of the cell's first byte, and behind the cell's last byte.
     var start = 0
     var end = 0
   }
@@ -30,18 +31,18 @@ struct TreePage {
   let number: UInt32
   let kind: Kind
   let bytes: [UInt8]
-  /// The cells in the order of their keys; nil for one that is damaged.
+  /// The cells in the order of their keys; nil for a damaged cell.
   let cells: [Cell?]
-  /// The page right of all keys; 0 in a leaf.
+  /// The child page right of all keys; 0 in a leaf.
   let rightmost: UInt32
-  /// How many cells there are beside these, by the bytes that none of these accounts for.
+  /// The number of cells that `cells` lacks, estimated from the bytes that no listed cell accounts for.
   let missingCells: Int
 
-  /// Nil if the page is not one of a b-tree.
+  /// Nil if the page is not a page of a b-tree.
   ///
   /// - Parameters:
   ///   - usable: The size of the page without its reserved bytes.
-  ///   - readable: The number of bytes that the file has of it. A cell that ends behind them is damaged.
+  ///   - readable: The number of bytes of the page that the file has. A cell that ends behind these bytes is damaged.
   init?(_ bytes: [UInt8], number: UInt32, usable: Int, readable: Int = .max) {
     let start = number == 1 ? 100 : 0
     guard usable <= bytes.count, let kind = bytes.byte(start).flatMap(Kind.init), let count = bytes.short(start + 3),
@@ -49,7 +50,7 @@ struct TreePage {
     else { return nil }
     let pointers = start + (kind.isLeaf ? 8 : 12)
     guard pointers <= readable else { return nil }
-    // The content may begin behind the pointers only; 0 is 65,536.
+    // The cell content can only begin behind the pointers. A stored 0 stands for 65,536.
     let contentStart = content == 0 ? 65_536 : content
     let room = contentStart >= pointers && contentStart <= usable ? contentStart : usable
     let fitting = min(count, (room - pointers) / 2)
@@ -60,7 +61,7 @@ struct TreePage {
     if kind.isTable { TreePage.dropUnordered(&cells) }
     var missing = cells.count { $0 == nil }
     if readable >= usable, let coverage = PageCoverage(of: bytes, cells, start: start, content: room, usable: usable) {
-      // A damaged number of cells makes cells of what is none.
+      // A damaged number of cells turns other bytes into cells.
       var damaged = 0
       cells.removeAll { cell in
         if cell == nil { damaged += 1 }
@@ -73,10 +74,10 @@ struct TreePage {
     self.rightmost = kind.isLeaf ? 0 : rightmost
   }
 
-  /// The bytes of its sound cells and of the pointers to them.
+  /// The number of bytes of the sound cells, and of the pointers to these cells.
   var cellBytes: Int { cells.reduce(0) { $0 + ($1.map { $0.end - $0.start + 2 } ?? 0) } }
 
-  /// Whether it has cells, and most of them are sound.
+  /// Whether the page has cells, and most of these cells are sound.
   var isSound: Bool { !cells.isEmpty && cells.count(where: { $0 == nil }) * 2 < cells.count }
 
   /// Drops the cells whose rowids are not in order, as few as possible.
@@ -84,7 +85,8 @@ struct TreePage {
     let sound = cells.indices.filter { cells[$0] != nil }
     let rowids = sound.map { cells[$0]?.rowid ?? 0 }
     guard zip(rowids, rowids.dropFirst()).contains(where: { $0 >= $1 }) else { return }
-    // The longest ascending sequence: `ends` has the place of the last of each length's that ends lowest.
+    // Finds the longest ascending sequence. For each length, `ends` has the last place of the sequence with the lowest
+    // end.
     var ends: [Int] = []
     var before: [Int?] = []
     for place in rowids.indices {
@@ -107,10 +109,10 @@ struct TreePage {
 }
 
 extension TreePage.Cell {
-  /// Nil if a part of it is outside the page.
+  /// Nil if a part of the cell is outside the page.
   ///
   /// - Parameters:
-  ///   - end: Where the readable bytes of the page end.
+  ///   - end: The offset behind the readable bytes of the page.
   ///   - usable: The size of the page without its reserved bytes.
   init?(_ bytes: [UInt8], at start: Int, _ kind: TreePage.Kind, before end: Int, usable: Int) {
     self.start = start
@@ -144,7 +146,7 @@ extension TreePage.Cell {
     self.end = offset
   }
 
-  /// How much of a payload is on the page.
+  /// Returns the number of bytes of a payload that are stored on the page.
   static func localSize(_ length: Int, _ kind: TreePage.Kind, usable: Int) -> Int {
     let least = (usable - 12) * 32 / 255 - 23
     let most = kind.isTable ? usable - 35 : (usable - 12) * 64 / 255 - 23

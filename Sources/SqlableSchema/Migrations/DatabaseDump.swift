@@ -2,8 +2,9 @@ import CSqlableSQLite
 import SqlableCore
 
 extension SqliteDatabase {
-  /// Returns the SQL that makes a database like this one: its schema, its rows, the counters of `autoincrement`,
-  /// the user version and the application id. For fixtures of tests, and small copies that can be read and compared.
+  /// Returns the SQL that creates a database like this one. The SQL contains the schema, the rows, the counters of
+  /// `autoincrement`, the user version and the application id. Use a dump for test fixtures, and for small copies that
+  /// can be read and compared.
   ///
   /// ```swift
   /// try db.dump().write(toFile: "Fixtures/release-3.sql", atomically: true, encoding: .utf8)
@@ -11,13 +12,13 @@ extension SqliteDatabase {
   /// // INSERT INTO "bicycle" ("id", "name") VALUES (1, 'Racer');
   /// ```
   ///
-  /// ``load(_:)`` reads it, and so does the `sqlite3` shell. Every value comes back as it was: integers, reals,
-  /// infinities, texts with NUL bytes, blobs; also the ids of rows without a key of their own. Two databases with equal
-  /// schemas and rows have equal dumps, tables in the order of their names, rows in that of their ids or keys.
+  /// ``load(_:)`` and the `sqlite3` shell read the dump. Every value comes back as it was: integers, reals, infinities,
+  /// texts with NUL bytes, and blobs. The ids of rows without a declared key come back too. Two databases with equal
+  /// schemas and rows have equal dumps: tables are sorted by name, rows by id or key.
   ///
-  /// It reads in one transaction and holds the text in memory; ``dump(to:)`` passes each statement on. Throws
-  /// `.schema(.mismatch)` for a full-text table that does not store its text, and `.decoding` for text that is not
-  /// UTF-8: a ``backup(to:_:)-(String,_)`` copies that.
+  /// `dump()` reads in one transaction and holds the text in memory; ``dump(to:)`` passes each statement on. Throws
+  /// `.schema(.mismatch)` for a full-text table that does not store its text. Throws `.decoding` for text that is not
+  /// UTF-8, which a ``backup(to:_:)-(String,_)`` copies.
   public func dump() throws -> String {
     var text = ""
     try dump { text += $0 + ";\n" }
@@ -36,8 +37,8 @@ extension SqliteDatabase {
   /// try db.load(String(contentsOfFile: "Fixtures/release-3.sql", encoding: .utf8))
   /// ```
   ///
-  /// Throws what the SQL throws, and `.constraint(.foreignKey)` for rows that refer to rows that are not there, unless
-  /// the handle's ``Configuration/foreignKeys`` is false; then nothing has changed.
+  /// Throws the errors of the SQL. Throws `.constraint(.foreignKey)` for rows that reference missing rows, unless the
+  /// handle's ``Configuration/foreignKeys`` is false. After an error nothing has changed.
   public func load(_ dump: String) throws {
     try transaction { db in
       try db.running { connection in
@@ -48,15 +49,15 @@ extension SqliteDatabase {
   }
 }
 
-/// What a dump consists of.
+/// The source of a dump's parts and statements.
 package struct DatabaseDump {
   private let db: SqliteDatabase
   private let schema: DatabaseSchema
 
-  /// A part of it.
+  /// A part of a dump.
   package enum Part {
     case statement(String)
-    /// Rows, which `insert` puts into as many columns.
+    /// Rows that `query` reads and `insert` writes, with the number of columns.
     case rows(query: String, insert: String, columns: Int)
   }
 
@@ -65,7 +66,7 @@ package struct DatabaseDump {
     schema = try db.schema()
   }
 
-  /// The parts in the order in which they run: indexes, triggers and views after the rows.
+  /// Returns the parts in the order in which they run: indexes, triggers and views after the rows.
   package func parts() throws -> [Part] {
     var parts: [Part] = []
     for table in schema.tables {
@@ -97,7 +98,7 @@ package struct DatabaseDump {
     }
   }
 
-  /// Returns what gives the values of a part's next row, and nil after the last.
+  /// Returns a closure that returns the values of the next row, and nil after the last row.
   package func rows(of query: String) throws -> () throws -> [DatabaseValue]? {
     let (cursor, layout) = (try CursorCore(db, text: query), ResultLayout([]))
     return {
@@ -108,7 +109,7 @@ package struct DatabaseDump {
     }
   }
 
-  /// The statement that inserts a row.
+  /// Returns the statement that inserts a row.
   package func text(of values: [DatabaseValue], _ insert: String) throws -> String {
     let literals = try values.map { value in
       try value.literal { real in try db.running { try $0.literal(real, isConstant: false) } }
@@ -125,7 +126,7 @@ package struct DatabaseDump {
     }
     var columns: [String] = []
     try db.running { connection in
-      // Hidden columns, 1, are a virtual table's; 2 and 3 are generated.
+      // The pragma's `hidden` is 1 for hidden columns of virtual tables, and 2 or 3 for generated columns.
       for row in try connection.rows("PRAGMA main.table_xinfo(\(table.name.quotedName))") {
         if row[6] == "0" { columns.append(row[1]) }
       }
@@ -135,7 +136,7 @@ package struct DatabaseDump {
       let rowid = String.rowidName(beside: table.columns.map(\.name) + columns)
     {
       order = [rowid]
-      // Its key is the row's id already.
+      // The rowid is in the list already if the key is the rowid.
       if !table.keyIsRowid { columns.insert(rowid, at: 0) }
     }
     let names = columns.map(\.quotedName).joined(separator: ", ")
@@ -146,7 +147,7 @@ package struct DatabaseDump {
       columns: columns.count)
   }
 
-  /// The highest ids that tables have given, which may be higher than those of their rows.
+  /// The AUTOINCREMENT counters: the highest ids that tables have assigned, which may be above the ids of their rows.
   private var counters: [Part] {
     guard schema.tables.contains(where: { $0.primaryKey?.isAutoincrement == true }) else { return [] }
     return [
@@ -159,6 +160,6 @@ package struct DatabaseDump {
 }
 
 extension DatabaseSchema.Table {
-  /// What it says of FTS5; nil for a table that is no full-text table.
+  /// The arguments of an FTS5 table; nil for a table that is no full-text table.
   fileprivate var fullText: FullTextArguments? { FullTextArguments(module) }
 }

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// A change of a database from one release of a program to the next: a name, and what is done once.
+/// A change of a database from one release of a program to the next: a name, and work that runs once.
 ///
 /// ```swift
 /// let migrations = Migrations([
@@ -13,20 +13,20 @@ import SqlableCore
 /// try migrations.apply(db)
 /// ```
 ///
-/// Once it has run somewhere it must stay as it is: what it is gives it a checksum, which the database keeps. SQL has
-/// that of its text, statements that of their data; Swift code has that of its `revision`.
+/// A migration must not change once it has run anywhere: the database keeps a checksum of its content. The checksum of
+/// SQL covers the text, that of statements their data, and that of Swift code the `revision`.
 public struct Migration: Sendable {
   public let name: String
-  /// A SHA-256 of what it does, in hexadecimal digits.
+  /// The SHA-256 of the migration's kind and content, in hexadecimal digits.
   public let checksum: String
   let work: Work
-  /// What it does where no handle is; nil for what needs one.
+  /// The work without a handle, as on a cluster; nil if the work needs a handle.
   package let remoteWork: RemoteWork?
 
   package enum Work: Sendable {
-    /// Runs in a transaction with the record that it has run.
+    /// Runs in one transaction with the record of the migration.
     case whole(@Sendable (SqliteDatabase) throws -> Void)
-    /// Gets what the batch before it returned, and returns nil after the last one.
+    /// Receives the result of the previous batch, and returns nil after the last batch.
     case batches(@Sendable (SqliteDatabase, Int?) throws -> Int?)
   }
 
@@ -49,13 +49,13 @@ public struct Migration: Sendable {
       .whole { db in for statement in sql.statementTexts { try await db.execute(SQL(verbatim: statement)) } })
   }
 
-  /// A migration in Swift. Another `revision` makes it another migration: a program that has it refuses databases that
-  /// have run the first.
+  /// A migration in Swift. Another `revision` makes another migration: a program with the new revision refuses
+  /// databases that have run the old one.
   public init(_ name: String, revision: Int = 1, _ body: @escaping @Sendable (SqliteDatabase) throws -> Void) {
     self.init(name, kind: "code", content: "\(revision)", .whole(body))
   }
 
-  /// A migration in batches, each in a transaction of its own, so that readers and other writers go on.
+  /// A migration in batches, each in a separate transaction, so that readers and other writers go on.
   ///
   /// ```swift
   /// Migration(batches: "totals") { db, last in
@@ -66,8 +66,9 @@ public struct Migration: Sendable {
   /// }
   /// ```
   ///
-  /// `body` gets what the batch before it returned, nil for the first, and returns nil after the last one. That number
-  /// is stored with each batch: a migration that was stopped, or killed, goes on where it was.
+  /// `body` receives the result of the previous batch, or nil for the first batch, and returns nil after the last
+  /// batch. The result is stored with each batch: a migration that was stopped or killed continues behind its last
+  /// batch.
   public init(
     batches name: String, revision: Int = 1, _ body: @escaping @Sendable (SqliteDatabase, Int?) throws -> Int?
   ) {
@@ -82,7 +83,7 @@ package struct MigrationRecord: Sqlable, Equatable {
   static let name = column("name", String.self, Unique())
   static let checksum = column("checksum", String.self)
   static let isDone = column("is_done", Bool.self)
-  /// What the last batch returned.
+  /// The last number that a batch returned; NULL if no batch has returned one.
   static let progress = column("progress", Int?.self)
   package static let tableLayout = [position.column, name.column, checksum.column, isDone.column, progress.column]
 

@@ -7,14 +7,14 @@ import SqlableCore
 /// try migrations.apply(pool) { print("\($0.name): batch \($0.batch)") }
 /// ```
 ///
-/// The database keeps the names and checksums of those that have run, in the table `sqlable_migration`. A value, which
-/// can be shared.
+/// The database keeps the names and checksums of the migrations that have run, in the table `sqlable_migration`.
+/// `Migrations` is a value that can be shared.
 public struct Migrations: Sendable {
   /// The table with the records of the migrations that a database has run.
   public static let tableName = "sqlable_migration"
 
   public let all: [Migration]
-  /// What a new file gets in place of the migrations.
+  /// The content of a new file in place of the migrations; nil if a new file runs all migrations.
   package let fresh: Fresh?
 
   package enum Fresh: Sendable {
@@ -24,7 +24,7 @@ public struct Migrations: Sendable {
 
   /// Takes all migrations, from the first release on; new ones come last.
   ///
-  /// A new file gets the tables of the models in `fresh` at once, instead of all migrations one after another;
+  /// A new file gets the tables of the models in `fresh` at once, instead of all migrations one after another.
   /// ``checkFreshSchema(configuration:)`` proves that both are equal.
   public init(_ migrations: [Migration], fresh schema: Schema? = nil) {
     (all, fresh) = (migrations, schema.map(Fresh.schema))
@@ -35,23 +35,24 @@ public struct Migrations: Sendable {
     (all, self.fresh) = (migrations, .code(fresh))
   }
 
-  /// What a database has of the migrations.
+  /// The state of the migrations in a database.
   public enum Status: Sendable, Hashable {
-    /// All have run.
+    /// All migrations have run.
     case current
-    /// These have not run, or not to their end.
+    /// The named migrations have not run, or not to their end.
     case pending([String])
-    /// All have run, and these, which the program does not know: the database is of a newer program. Code that can read
-    /// its tables all the same may do so.
+    /// All migrations have run, and also the named ones, which the program does not know: the database belongs to a
+    /// newer program. Code that can still read the database's tables may do so.
     case newer([String])
   }
 
-  /// How far the migrations have come.
+  /// A progress report of running migrations.
   public struct Progress: Sendable, Hashable {
     public let name: String
-    /// The place among all migrations, from 0.
+    /// The migration's place among all migrations, from 0.
     public let position: Int
-    /// How many batches this call has stored; 0 for a migration that begins, or goes on where it was stopped.
+    /// The number of batches that this call has stored; 0 for a migration that begins, or continues after it was
+    /// stopped.
     public let batch: Int
 
     package init(name: String, position: Int, batch: Int) {
@@ -59,24 +60,26 @@ public struct Migrations: Sendable {
     }
   }
 
-  /// Runs the migrations that have not run, in their order, each in a transaction with its record.
+  /// Runs the migrations that have not run, in order, each in a transaction with its record.
   ///
-  /// Returns the names of those that it has run. Processes and threads that start at once run each migration once: one
-  /// waits for the other. A new file, without tables, gets the schema `fresh`, if there is one. On a handle or pool.
+  /// Returns the names of the migrations that this call has run. Concurrent processes and threads run each migration
+  /// once: one waits for the other. A new file, without tables, gets `fresh`, if there is one. `apply` works on a
+  /// handle or a pool.
   ///
-  /// Throws `.schema(.mismatch)` if a migration was changed or removed after it has run, or if the database is of a
-  /// newer program; `.misuse` for two migrations of one name; and what a migration throws, whose changes are then
-  /// undone, while those before it stay.
+  /// Throws `.schema(.mismatch)` if a migration was changed or removed after it has run, or if the database belongs to
+  /// a newer program. Throws `.misuse` for two migrations of one name. Throws the error of a migration after a rollback
+  /// of its changes; earlier migrations stay.
   ///
-  /// Foreign keys are not enforced while a migration runs, except in batches: a table can be dropped and made anew
-  /// without the rows that refer to it being deleted. Before the commit all are checked: a row that refers to one that
-  /// is not there throws `.constraint(.foreignKey)`.
+  /// Foreign keys are not enforced while a migration runs, except in batches. A migration can therefore drop and
+  /// recreate a table without deleting the rows that reference it. All foreign keys are checked before the commit: a
+  /// row that references a missing row throws `.constraint(.foreignKey)`.
   ///
-  /// While another connection writes, such as a process that runs the same migrations, it waits for up to `limit`, and
-  /// without one until that ends or the task is cancelled. `waiting` is called each time that the busy timeout has
-  /// passed, with the error that names the process that writes. Past the limit that error is thrown: `.busy`, and at
-  /// once inside the closure of the transaction that has the lock. A deadline or `waitTimeout` of a pool holds as for
-  /// other calls. Blocks the thread; `async` code gets the overload for pools with `await`.
+  /// While another connection writes, such as a process that runs the same migrations, `apply` waits for up to `limit`.
+  /// Without a limit, `apply` waits until the other connection finishes or the task is cancelled. Each time the busy
+  /// timeout passes, `waiting` is called with the error that names the writing process. Past the limit, this error is
+  /// thrown: `.busy`. Inside the closure of the transaction that has the lock, the error is thrown at once. A deadline
+  /// or `waitTimeout` of a pool applies as for other calls. Blocks the thread; `async` code gets the overload for pools
+  /// with `await`.
   ///
   /// `progress` is called when a migration begins, and after each batch.
   @discardableResult
@@ -104,7 +107,7 @@ public struct Migrations: Sendable {
       (self.names, self.batches) = (names, batches)
     }
 
-    /// Notes a step that was committed; returns whether it was the last.
+    /// Records a committed step. Returns whether all steps are done.
     package mutating func isDone(after step: Step, _ progress: (Progress) -> Void) -> Bool {
       switch step {
       case .done: return true
@@ -119,9 +122,9 @@ public struct Migrations: Sendable {
     }
   }
 
-  /// Returns what a database has of the migrations, without changing it.
+  /// Returns the state of the migrations in a database, without changing the database.
   ///
-  /// Throws `.schema(.mismatch)` if one was changed or removed after it has run.
+  /// Throws `.schema(.mismatch)` if a migration was changed or removed after it has run.
   public func status(
     _ db: some SqlDatabase, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Status {
@@ -131,7 +134,7 @@ public struct Migrations: Sendable {
     }
   }
 
-  /// What a database with these records has of the migrations.
+  /// Returns the state of the migrations in a database with these records.
   package func status(of records: [MigrationRecord]) throws -> Status {
     try check(records)
     if records.count > all.count { return .newer(records[all.count...].map(\.name)) }
@@ -139,7 +142,7 @@ public struct Migrations: Sendable {
     return pending.isEmpty ? .current : .pending(pending.map { all[$0].name })
   }
 
-  /// The places of the migrations that a database with these records has not run to their end.
+  /// Returns the places of the migrations that a database with these records has not run to their end.
   package func pending(after records: [MigrationRecord]) -> [Int] {
     all.indices.filter { $0 >= records.count || !records[$0].isDone }
   }
@@ -150,7 +153,7 @@ public struct Migrations: Sendable {
     case batch(name: String, position: Int)
   }
 
-  /// Runs what comes next in the open transaction.
+  /// Runs the next step in the open transaction: a migration, a batch, or `fresh` for a new file.
   package func next(_ db: SqliteDatabase, batches: Int, _ progress: (Progress) -> Void) throws -> Step {
     if try !db.tableExists(MigrationRecord.self) {
       let isNew = try db.schema() == DatabaseSchema()
@@ -173,7 +176,8 @@ public struct Migrations: Sendable {
     do {
       switch migration.work {
       case .whole(let body):
-        // With foreign keys enforced, to drop a table is to delete its rows first, and those that refer to them.
+        // With foreign keys enforced, DROP TABLE deletes the table's rows first, and may delete the rows that reference
+        // them.
         let isEnforcing = try db.running { $0 }.withoutForeignKeys { try body(db) }
         if isEnforcing { try db.running { try $0.checkForeignKeys() } }
         try record(position, isDone: true).insert().run(db)
@@ -192,7 +196,8 @@ public struct Migrations: Sendable {
       progress: progress)
   }
 
-  /// Throws unless the database has run what the program has, in its order, and nothing else.
+  /// Throws `.schema(.mismatch)` if the database has run other migrations than the program's, in another order, or
+  /// additional ones.
   package func checkIsNotNewer(_ records: [MigrationRecord]) throws {
     try check(records)
     guard records.count > all.count else { return }
@@ -200,7 +205,8 @@ public struct Migrations: Sendable {
       "the database is of a newer program, which has the migration \(records[all.count].name)")
   }
 
-  /// Throws unless the database has run what the program has, in its order.
+  /// Throws `.schema(.mismatch)` if the database has run other migrations than the program's, or in another order.
+  /// Additional migrations are allowed.
   private func check(_ records: [MigrationRecord]) throws {
     for (record, migration) in zip(records, all) {
       guard record.name.isExactly(migration.name) else {
@@ -227,7 +233,7 @@ public struct Migrations: Sendable {
 }
 
 extension Migration {
-  /// The error of this migration.
+  /// Returns the error with the migration's name in its message.
   package func failure(_ error: any Error) -> any Error {
     guard var error = error as? SqlError else { return error }
     error.message = "migration \(name): \(error.message)"
@@ -244,8 +250,8 @@ extension MigrationRecord {
 // MARK: Checks for tests
 
 extension Migrations {
-  /// Throws `.schema(.mismatch)` unless a new file gets the same schema, and the same rows, from `fresh` as from all
-  /// migrations one after another. For a test of the program; it works on databases in memory.
+  /// Throws `.schema(.mismatch)` unless `fresh` gives a new file the same schema and rows as all migrations one after
+  /// another. Call `checkFreshSchema` in a test of the program; the check works on databases in memory.
   public func checkFreshSchema(configuration: Configuration = Configuration()) throws {
     let (short, long) = (
       try SqliteDatabase.inMemory(configuration: configuration),
@@ -269,8 +275,8 @@ extension Migrations {
     }
   }
 
-  /// Returns a copy of the database's schema in memory, without rows, with the handle's functions, on which the
-  /// migrations that the database has not run were run.
+  /// Returns an in-memory copy of the database's schema, on which the pending migrations were run. The copy has the
+  /// handle's functions, but no rows.
   package func migratedScratch(of db: SqliteDatabase) throws -> SqliteDatabase {
     let copy = try db.scratch()
     for text in try db.schema().statements { try copy.execute(SQL(verbatim: text)) }

@@ -8,11 +8,11 @@ extension SqliteDatabase {
   /// // CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "name" TEXT NOT NULL, …)
   /// ```
   ///
-  /// Nothing is dropped or rewritten: columns that the model no longer has stay, and existing columns and indexes are
-  /// left as they are. All of it is one transaction. Throws `.misuse` for a model that contradicts itself, and
-  /// `.schema(.mismatch)` for a column that can't be added to a table with rows (no default, or part of the key) and
-  /// for an index whose name is taken; then nothing is changed. Constraints of the whole table stay as they were when
-  /// it was created.
+  /// Nothing is dropped or rewritten. Columns that the model no longer has stay, and existing columns and indexes are
+  /// left as they are. Constraints of the whole table stay as they were when the table was created. All changes run in
+  /// one transaction. Throws `.misuse` for a model that contradicts itself, and `.schema(.mismatch)` for an index whose
+  /// name is taken. Throws `.schema(.mismatch)` too for a column that can't be added to a table with rows (no default,
+  /// or part of the key). After an error nothing is changed.
   ///
   /// A view that differs from the model's is left as it is too.
   ///
@@ -41,7 +41,7 @@ extension SqliteDatabase {
   /// try db.createTables(Bicycle.self, Person.self)     // CREATE TABLE "person" …; CREATE TABLE "bicycle" …
   /// ```
   ///
-  /// A table comes after those to which its foreign keys refer, as far as these are among the models. Returns the
+  /// A table comes after the tables that its foreign keys reference, as far as these are among the models. Returns the
   /// changes in that order.
   @discardableResult
   public func createTables(_ models: any Sqlable.Type...) throws -> [SchemaChange] {
@@ -50,7 +50,7 @@ extension SqliteDatabase {
 
   /// Creates the tables of a schema's models, and its triggers; see ``createTables(_:)``.
   ///
-  /// A trigger that differs from the schema's is left as it is, and reported as drift.
+  /// A trigger that differs from the schema's trigger is left unchanged, and reported as drift.
   @discardableResult
   public func createTables(of schema: Schema) throws -> [SchemaChange] {
     try schema.check()
@@ -138,7 +138,7 @@ extension SqliteDatabase {
     return change
   }
 
-  /// Creates a view unless there is one.
+  /// Creates a view. If the view exists, reports its differences as drift.
   private func create(_ view: View, of table: TableInfo, on connection: Connection) throws -> SchemaChange {
     var change = SchemaChange(table: table.name)
     let sql = try TableDefinition(table).create(view, for: connection)
@@ -152,7 +152,7 @@ extension SqliteDatabase {
     return change
   }
 
-  /// Finds what `createTable` does not mend.
+  /// Records the differences that `createTable` does not mend, and possible renames.
   private func noteDrift(of table: TableInfo, in change: inout SchemaChange, on connection: Connection) throws {
     let names = [table.name, table.fullText?.name ?? table.name].map(\.foldedName)
     let found = try connection.schema(of: Set(names))
@@ -167,7 +167,7 @@ extension SqliteDatabase {
 }
 
 extension Connection {
-  /// Throws if rows violate a constraint of an added column; an older SQLite does not check that.
+  /// Throws if rows violate a constraint of an added column, because older SQLite versions do not check this.
   fileprivate func checkRows(of table: TableInfo, _ column: String) throws {
     var failure: SqlError.Constraint?
     for row in try rows("PRAGMA main.quick_check(\(table.name.quotedName))") {
@@ -196,11 +196,11 @@ public struct SchemaChange: Sendable, Hashable {
   /// Whether the full-text index was created, or rebuilt because the model declares it differently.
   public internal(set) var builtFullText = false
 
-  /// How the table still differs from the model: types, NOT NULL, defaults, constraints, an index of the same name over
-  /// other columns. A ``SchemaPlan`` mends it.
+  /// The remaining differences from the model: types, NOT NULL, defaults, constraints, an index of the same name over
+  /// other columns. A ``SchemaPlan`` mends the differences.
   public internal(set) var drift: [SchemaDifference] = []
-  /// The added columns that may be a column of the table under a new name: they have the type of one that is not the
-  /// model's. The values of the old one stay where they are.
+  /// The added columns that may be renamed old columns, by the name of the old column. An old column is not in the
+  /// model, and has the type of the added column. The values of an old column stay where they are.
   public internal(set) var possibleRenames: [String: [String]] = [:]
 
   init(table: String) { self.table = table }

@@ -7,23 +7,24 @@ import SqlableCore
 /// try Drop.view("names").ifExists().run(db)            // DROP VIEW IF EXISTS main."names"
 /// ```
 ///
-/// A value like other statements, which runs on a handle, a pool or a remote database; it has no form as data for
-/// clients. Names are quoted. What is dropped is that of the database's own file, not of an attached one.
+/// A `Drop` is a value like other statements, but has no form as data for clients. The statement runs on a handle, a
+/// pool or a remote database. Names are quoted. Only objects in the database's own file are dropped, not objects in
+/// attached files.
 ///
-/// Dropping what is not there throws an error, unless ``ifExists()`` says otherwise. A table to which rows of others
-/// refer throws `.constraint(.foreignKey)`, where foreign keys are enforced. Observers are not notified of the rows
-/// that go with a table; inside a transaction that is rolled back, it stays.
+/// Dropping a missing object throws an error, unless ``ifExists()`` is used. If foreign keys are enforced, dropping a
+/// table with rows that other tables reference throws `.constraint(.foreignKey)`. Observers are not notified of the
+/// rows that are deleted with a table. If the transaction is rolled back, the table stays.
 public struct Drop: Sendable, Hashable, Codable {
-  /// What can be dropped.
+  /// The kinds of objects that can be dropped.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
     case table, index, view, trigger
   }
 
   public let kind: Kind
   public let name: String
-  /// Whether it does nothing where there is nothing to drop.
+  /// Whether a missing object is ignored.
   public private(set) var isLenient = false
-  /// The full-text index that goes with a table.
+  /// The full-text index that is dropped with a table; nil if there is none.
   private var fullText: String?
 
   /// Drops a table with its rows, indexes and triggers.
@@ -39,7 +40,7 @@ public struct Drop: Sendable, Hashable, Codable {
     (self.kind, self.name, self.fullText) = (kind, name, fullText)
   }
 
-  /// The same statement, which does nothing where there is nothing to drop: `DROP TABLE IF EXISTS`.
+  /// Returns the same statement, which does nothing if the object is missing: `DROP TABLE IF EXISTS`.
   public func ifExists() -> Drop {
     var drop = self
     drop.isLenient = true
@@ -85,7 +86,7 @@ extension Sqlable {
   /// try Bicycle.dropTable(named: "archive").ifExists().run(db)
   /// ```
   ///
-  /// - Parameter name: Another table with the model's layout; nil for its own.
+  /// - Parameter name: Another table with the model's layout; nil for the model's own table.
   public static func dropTable(named name: String? = nil) -> Drop {
     let own = TableInfo.unchecked(Self.self)
     let table = name.map(own.named) ?? own
@@ -93,7 +94,7 @@ extension Sqlable {
     return Drop(.table, table.name, fullText: table.fullText?.isExternal == true ? table.fullText?.name : nil)
   }
 
-  /// Drops an index of the model's table, found by the name that its declaration has.
+  /// Drops an index of the model's table, by the name that its declaration gives the index.
   ///
   /// ```swift
   /// try Bicycle.dropIndex(Index(Bicycle.color)).run(db)      // DROP INDEX main."bicycle_color"

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The tables of a program's models, to compare with a database and to bring it up to them.
+/// The tables of a program's models, to compare with a database and to bring the database up to the models.
 ///
 /// ```swift
 /// let schema = Schema(Person.self, Bicycle.self)
@@ -9,7 +9,7 @@ import SqlableCore
 /// try plan.apply(db)
 /// ```
 ///
-/// A value that can be shared; it reads the models' declarations when it is used.
+/// A schema is a value that can be shared. The models' declarations are read when the schema is used.
 public struct Schema: Sendable {
   package private(set) var tables: [TableInfo]
   private(set) var triggers: [Trigger] = []
@@ -35,16 +35,16 @@ public struct Schema: Sendable {
   /// try schema.plan(db).apply(db)     // CREATE TRIGGER "repainted" …, after DROP TRIGGER if it was another
   /// ```
   ///
-  /// The trigger is compared with the database's by its text; `createTables(of:)` creates it if it is missing. What the
-  /// schema is used for throws `.misuse` for a trigger that can't be created, on a table that is not in the schema, or
-  /// with the name of another.
+  /// The trigger's text is compared with the database's; `createTables(of:)` creates a missing trigger. Uses of the
+  /// schema throw `.misuse` for a trigger that can't be created, or on a table that is not in the schema. The same
+  /// holds for two triggers with one name.
   public func adding(_ trigger: Trigger) -> Schema {
     var schema = self
     schema.triggers.append(trigger)
     return schema
   }
 
-  /// The triggers of a table, as a database's schema has them.
+  /// Returns the triggers of a table, as a database's schema has them.
   func triggers(of table: TableInfo, for connection: Connection) throws -> [DatabaseSchema.Trigger] {
     try triggers.filter { $0.table.name.isSameName(as: table.name) }.map {
       DatabaseSchema.Trigger(name: $0.name, sql: SchemaText(try $0.create(for: connection)))
@@ -69,9 +69,9 @@ public struct Schema: Sendable {
   /// // [bicycle.color: the type is TEXT, and should be INTEGER]
   /// ```
   ///
-  /// It also has what is in no model, with ``SchemaDifference/isHarmless`` where the models do not notice it. Other
-  /// tables are left out. It runs in one read; of a remote database the schema alone is read, and compared here. Throws
-  /// `.misuse` for a model that contradicts itself.
+  /// The result also has objects that are in no model, with ``SchemaDifference/isHarmless`` if the models do not notice
+  /// them. Tables without a model are left out. The comparison runs in one read. For a remote database, only the schema
+  /// is read, and the comparison runs here. Throws `.misuse` for a model that contradicts itself.
   public func differences(
     _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [SchemaDifference] {
@@ -93,7 +93,7 @@ public struct Schema: Sendable {
   /// // SqlError.schema: the database differs from the models: bicycle.color: the type is TEXT, and should be INTEGER
   /// ```
   ///
-  /// The differences are those of ``differences(_:file:line:)-(SqlExecutor,_,_)``. It changes nothing.
+  /// The differences are those of ``differences(_:file:line:)-(SqlExecutor,_,_)``. The call changes nothing.
   public func verify(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws {
     try Schema.check(differences(db, file: file, line: line))
   }
@@ -113,7 +113,7 @@ public struct Schema: Sendable {
   }
 }
 
-/// Reads a database's schema and compares it with models.
+/// A comparison of a database's schema with models.
 struct SchemaComparison: Runnable {
   let schema: Schema
 
@@ -137,7 +137,7 @@ struct SchemaComparison: Runnable {
     try run(await .inMemory(schemaOf: transport))
   }
 
-  /// How a database differs from a model and the triggers of its table.
+  /// Returns the differences between a database and a model with the triggers of its table.
   static func differences(
     of found: DatabaseSchema, from info: TableInfo, with triggers: [DatabaseSchema.Trigger] = [],
     _ connection: Connection
@@ -157,7 +157,7 @@ struct SchemaComparison: Runnable {
     return differences
   }
 
-  /// How a table differs from that of a model.
+  /// Returns the differences between a table and the model's table.
   ///
   /// - Parameter schema: The schema of the table.
   static func differences(
@@ -170,7 +170,7 @@ struct SchemaComparison: Runnable {
       case .unique:
         !difference.isMissing
           || !model.uniques.contains { $0.sql == difference.expected && found.hasUniqueIndex($0) }
-      // No model can declare it, and a plan keeps it.
+      // No model can declare such a default, and a plan keeps it.
       case .defaultValue: found.foreignDefault(of: difference.column ?? "", besides: model, info) == nil
       default: true
       }
@@ -179,7 +179,7 @@ struct SchemaComparison: Runnable {
 }
 
 extension DatabaseSchema.Table {
-  /// The default of a column whose model has none, and could not declare this one; nil for any other.
+  /// Returns the default of a column if the model declares none and could not declare this default; nil otherwise.
   func foreignDefault(of column: String, besides model: DatabaseSchema.Table, _ info: TableInfo) -> SchemaText? {
     guard let own = self[column: column], let value = own.defaultValue, own.generated == nil,
       let declared = model[column: column], declared.defaultValue == nil, declared.generated == nil,
@@ -195,7 +195,7 @@ extension DatabaseSchema.Table {
 }
 
 extension DatabaseSchema {
-  /// What a model declares: its table, and the full-text index beside it.
+  /// Creates the schema that a model declares: its table and the full-text index beside it, or its view.
   init(of table: TableInfo, with triggers: [Trigger] = [], for connection: Connection) throws {
     if let defect = table.defect { throw defect }
     let definition = TableDefinition(table)
@@ -224,7 +224,7 @@ extension DatabaseSchema {
 }
 
 extension DatabaseSchema {
-  /// How the view of a name differs from a model's; nil if it does not.
+  /// Returns the difference between the database and a model's view of the same name; nil if there is none.
   fileprivate func difference(from model: View, _ connection: Connection) -> SchemaDifference? {
     let view = views.first { $0.name.isSameName(as: model.name) }
     if let view, connection.isSame(view, as: model) { return nil }
@@ -235,21 +235,22 @@ extension DatabaseSchema {
 }
 
 extension Connection {
-  /// Whether a view of the database is a model's: it may take the names of its columns from its query.
+  /// Whether a view of the database is a model's. A view without a column list matches if its query gives the same
+  /// names.
   func isSame(_ view: DatabaseSchema.View, as model: DatabaseSchema.View) -> Bool {
     if view.sql == model.sql { return true }
     guard let own = view.parts, let other = model.parts, own.columns == nil, own.query == other.query else {
       return false
     }
-    // A view of what is not there has no columns.
+    // The PRAGMA fails for a view of a missing table; such a view has no columns.
     let columns = (try? rows("PRAGMA main.table_xinfo(\(view.name.quotedName))")) ?? []
     return columns.map { SchemaText(name: $0[1]) } == other.columns
   }
 }
 
 extension Schema {
-  /// The tables in an order in which each comes after those to which its foreign keys refer; those that refer to each
-  /// other are in the order in which they are given.
+  /// Returns the tables in an order in which each table comes after those that its foreign keys reference, and views
+  /// last. In a cycle of references, the table that is reached first comes last.
   static func ordered(_ tables: [TableInfo]) -> [TableInfo] {
     var (ordered, visited): ([TableInfo], Set<[UInt8]>) = ([], [])
     func add(_ table: TableInfo) {
@@ -259,7 +260,7 @@ extension Schema {
       }
       ordered.append(table)
     }
-    // A view may read any table, and a view before it.
+    // A view may read any table and any earlier view.
     tables.filter { $0.view == nil }.forEach(add)
     tables.filter { $0.view != nil }.forEach(add)
     return ordered
@@ -267,7 +268,7 @@ extension Schema {
 }
 
 extension TableInfo {
-  /// The names of the tables to which its foreign keys refer.
+  /// The names of the tables that this table's foreign keys reference.
   fileprivate var parents: [String] {
     columns.flatMap { $0.definition.options.foreignKeys.map { $0.table() } }
       + constraints.foreignKeys.map { $0.reference.table() }

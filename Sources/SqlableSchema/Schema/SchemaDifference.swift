@@ -9,17 +9,17 @@ import SqlableCore
 /// ```
 public struct SchemaDifference: Sendable, Hashable, Codable {
   public let table: String
-  /// The column, if it is one of a column.
+  /// The column that differs; nil if the difference is not in a column.
   public let column: String?
   public let kind: Kind
   /// The name of the index or trigger that differs.
   public let name: String?
-  /// What it should be; nil for something that should not be there.
+  /// The expected text; nil for an object that should not exist, or a property that should not be set.
   public let expected: String?
-  /// What it is; nil for something that is missing.
+  /// The actual text; nil for a missing object, or a property that is not set.
   public let found: String?
-  /// Whether the database has something that is in no model, and of which a program with the models takes no notice: a
-  /// table or view of its own, a column that may be NULL or has a default, an index that is not unique, a trigger.
+  /// Whether the difference is an extra object that a program with the models does not notice. These are tables and
+  /// views without a model, columns that may be NULL or have a default, non-unique indexes, and triggers.
   public internal(set) var isHarmless = false
 
   init(
@@ -29,16 +29,16 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
     (self.expected, self.found) = (expected, found)
   }
 
-  /// What differs.
+  /// The kind of object or property that differs.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
     case table, column, type, notNull, defaultValue, collation, generated, primaryKey, unique, check, foreignKey
     case index, trigger, view, strict, withoutRowid, fullText
   }
 
-  /// Whether something of the database is in no model.
+  /// Whether the database has an object that no model has.
   public var isExtra: Bool { expected == nil && kind.isThing }
 
-  /// Whether something of a model is not in the database.
+  /// Whether a model has an object that is missing in the database.
   public var isMissing: Bool { found == nil && kind.isThing }
 
   fileprivate var harmless: SchemaDifference {
@@ -47,7 +47,7 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
     return difference
   }
 
-  /// The same, marked as harmless if it is, in a table that has more than its model.
+  /// Returns the difference, marked as harmless if the models do not notice this extra object of the table.
   func marked(in table: DatabaseSchema.Table, of model: DatabaseSchema.Table) -> SchemaDifference {
     guard isExtra else { return self }
     var difference = self
@@ -69,7 +69,7 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
 }
 
 extension SchemaDifference.Kind {
-  /// Whether it is there or not; the others are properties, of which one may be that there is none.
+  /// Whether the kind is an object, which exists or is missing. Other kinds are properties, which may also be unset.
   fileprivate var isThing: Bool {
     switch self {
     case .table, .column, .unique, .check, .foreignKey, .index, .trigger, .view, .fullText: true
@@ -108,17 +108,17 @@ extension SchemaDifference: CustomStringConvertible {
     return "\(place): \(rest)"
   }
 
-  /// Whether it is one of what its place names.
+  /// Whether the difference is of the whole table, column or view that the description begins with.
   private var isWhole: Bool { kind == .table || kind == .column || kind == .view }
 }
 
 // MARK: Comparing
 
 extension DatabaseSchema {
-  /// Returns what differs from another schema: `expected` is the other's, `found` this one's.
+  /// Returns the differences from another schema: `expected` is the other schema's text, `found` is this schema's.
   ///
-  /// The order of columns, the names of constraints, and whether a single column's constraint stands beside the column
-  /// or behind all of them make no difference.
+  /// The order of columns and the names of constraints make no difference. Neither does the place of a single column's
+  /// constraint, beside the column or behind all columns.
   public func differences(from other: DatabaseSchema) -> [SchemaDifference] {
     var differences: [SchemaDifference] = []
     for expected in other.tables {
@@ -146,9 +146,9 @@ extension DatabaseSchema {
 }
 
 extension DatabaseSchema.Table {
-  /// What differs from another table.
+  /// Returns the differences from another table.
   ///
-  /// - Parameter schema: The schema of the table, with those to which its foreign keys refer.
+  /// - Parameter schema: The schema of the table, with the tables that its foreign keys reference.
   func differences(from other: DatabaseSchema.Table, in schema: DatabaseSchema?) -> [SchemaDifference] {
     guard self != other else { return [] }
     var differences: [SchemaDifference] = []
@@ -240,7 +240,7 @@ extension DatabaseSchema.Column {
 }
 
 extension DatabaseSchema.Index {
-  /// Whether it is over the same terms. The name is not compared.
+  /// Whether the indexes have the same terms, uniqueness and condition. The names are not compared.
   func isSame(as other: DatabaseSchema.Index) -> Bool {
     terms == other.terms && isUnique == other.isUnique && condition == other.condition
   }
@@ -252,7 +252,7 @@ extension Bool {
 
 // MARK: As SQL
 
-/// A constraint of a table, which has a text.
+/// A table constraint that can be written as SQL.
 protocol SchemaConstraint: Equatable {
   var sql: String { get }
 }

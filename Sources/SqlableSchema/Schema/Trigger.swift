@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// A statement that creates a trigger: changes that SQLite makes with each row that others change.
+/// A statement that creates a trigger: SQL that SQLite runs for each row that other statements change.
 ///
 /// ```swift
 /// let trigger = Trigger(
@@ -13,12 +13,12 @@ import SqlableCore
 /// //   WHEN "new"."owner_id" <> "old"."owner_id" BEGIN INSERT INTO "sale" … ; END
 /// ```
 ///
-/// It runs with every change of its table, also those of other programs, and in the change's transaction: an error in
-/// it undoes the change. Its condition and statements use ``Column/old`` and ``Column/new``; values in them become
-/// literals. ``Drop/trigger(_:)`` drops it.
+/// A trigger runs with every change of its table, including the changes of other programs. The trigger belongs to the
+/// change's transaction: an error in the trigger undoes the change. The condition and the statements use ``Column/old``
+/// and ``Column/new``; values in them become literals. ``Drop/trigger(_:)`` drops the trigger.
 ///
-/// Running it throws `.misuse` for a parameter, a statement of structs, one that returns rows, and a view;
-/// `.schema` for a column that is not there; and `.sql` if there is a trigger of its name.
+/// Running the statement throws `.misuse` for a parameter, a statement of structs, a statement that returns rows, and a
+/// view. A missing column throws `.schema`, and an existing trigger of the same name throws `.sql`.
 public struct Trigger: Sendable, Hashable {
   @ByBytes private var givenName: String?
   private let time: Time
@@ -32,7 +32,7 @@ public struct Trigger: Sendable, Hashable {
     case before, after
   }
 
-  /// What fires a trigger.
+  /// The change that fires a trigger.
   public struct Event: Sendable, Hashable {
     fileprivate enum Kind: String {
       case insert, update, delete
@@ -45,7 +45,7 @@ public struct Trigger: Sendable, Hashable {
     public static let update = Event(kind: .update)
     public static let delete = Event(kind: .delete)
 
-    /// An update that sets one of these columns, also to the value that it has.
+    /// An update that sets one of these columns, even to its present value.
     public static func update(of columns: any ColumnConvertible...) -> Event {
       Event(kind: .update, columns: columns.map { ColumnReference($0.column) })
     }
@@ -61,7 +61,8 @@ public struct Trigger: Sendable, Hashable {
 
   /// A trigger that runs its statements after a row is changed.
   ///
-  /// `table` is the table, if it is not the model's own. A row for which the condition is false or NULL fires nothing.
+  /// `table` is the table, if it is not the model's. A row for which the condition is false or NULL does not fire the
+  /// trigger.
   public init<Model: Sqlable, each Target: Sqlable, each Output>(
     _ name: String, after event: Event, on model: Model.Type, in table: String? = nil,
     when condition: (any SqlCondition)? = nil, run statement: repeat Statement<each Target, each Output>
@@ -71,8 +72,8 @@ public struct Trigger: Sendable, Hashable {
     self.init(name, .after, event, TableInfo.unchecked(model), table, condition?.expression, trees)
   }
 
-  /// A trigger that runs its statements before a row is changed. What it does to that row itself is undefined in
-  /// SQLite.
+  /// A trigger that runs its statements before a row is changed. In SQLite, changes that the trigger makes to that row
+  /// itself are undefined.
   public init<Model: Sqlable, each Target: Sqlable, each Output>(
     _ name: String, before event: Event, on model: Model.Type, in table: String? = nil,
     when condition: (any SqlCondition)? = nil, run statement: repeat Statement<each Target, each Output>
@@ -93,7 +94,8 @@ public struct Trigger: Sendable, Hashable {
 
   public var name: String { givenName ?? "" }
 
-  /// The same statement, which does nothing if there is a trigger of its name, even another one.
+  /// Returns the same statement with IF NOT EXISTS, which does nothing if a trigger of that name exists, even a
+  /// different one.
   public func ifNotExists() -> Trigger {
     var trigger = self
     trigger.isLenient = true
@@ -129,7 +131,7 @@ extension Trigger: Runnable {
     _ = try await transport.answers(to: requests())
   }
 
-  /// `connection` finds the literals for numbers.
+  /// Returns the CREATE TRIGGER text. `connection` finds the literals for numbers.
   func create(for connection: Connection, isLenient: Bool = false) throws -> String {
     try text(isLenient: isLenient) { try connection.literal($0, isConstant: false) }
   }

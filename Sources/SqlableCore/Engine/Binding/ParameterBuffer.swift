@@ -25,9 +25,9 @@ final class ParameterSlots {
 
 /// The bytes of texts and blobs to bind, at stable addresses until their statement is done.
 ///
-/// The structure is recycled, never freed, so that a cell kept too long finds another scope in valid memory. It may
-/// check the scope on any thread, while another connection owns the memory. So the scope is atomic, and checked before
-/// anything else.
+/// The structure is recycled, never freed, so that a cell kept too long finds another scope in valid memory. Such a
+/// cell may check the scope on any thread, while another connection owns the memory. So the scope is atomic, and
+/// checked before anything else.
 @usableFromInline
 struct ParameterBytes: ~Copyable {
   /// The number of the innermost scope; numbers are never reused. A value added in another statement's scope is gone
@@ -121,9 +121,9 @@ struct ParameterBytes: ~Copyable {
 
 /// The values that a statement binds, and the bytes of their texts and blobs.
 ///
-/// Bytes are copied once, to addresses that stay stable until the statement is done, so SQLite gets them as
+/// Bytes are copied once, to addresses that stay stable until the statement is done. So SQLite gets them as
 /// SQLITE_STATIC and copies nothing. Statements nest (one runs while the rows of another are read) but never
-/// interleave: a statement takes a `Mark` before it appends, and releases it when it is done.
+/// interleave. A statement takes a `Mark` before it appends values, and releases the mark when the statement is done.
 @usableFromInline
 package final class ParameterBuffer {
   @usableFromInline
@@ -149,18 +149,18 @@ package final class ParameterBuffer {
   let bytes: UnsafeMutablePointer<ParameterBytes>
   let lists: Lists
 
-  /// How lists are bound.
+  /// The form in which lists are bound.
   package enum Lists {
-    /// Long ones as a pointer; short ones with their last value repeated, so that lists of similar lengths share a
+    /// Long lists as a pointer; short lists with their last value repeated, so that lists of similar lengths share a
     /// compiled statement.
     case pointers
-    /// Long ones with one `?` per value, for a remote database, which can't take a pointer.
+    /// Long lists with one `?` per value, for a remote database, which can't take a pointer.
     case expanded
-    /// All with one `?` per value, in whose place a literal is written.
+    /// All lists with one `?` per value; a literal is then written in the place of each `?`.
     case literal
   }
 
-  /// With room for so many values, and for so many bytes of theirs; both grow.
+  /// Creates a buffer with room for `count` values, and for `bytes` bytes of texts and blobs; both grow.
   package init(lists: Lists = .pointers, count: Int = 64, bytes: Int = 16 << 10) {
     state = State(parameters: .allocate(capacity: max(1, count)))
     self.bytes = ParameterBytes.take(capacity: max(1, bytes))
@@ -172,7 +172,7 @@ package final class ParameterBuffer {
     state.parameters.deallocate()
   }
 
-  /// How many values are to be bound.
+  /// The number of values to be bound.
   var count: Int { state.count }
 
   /// All values to be bound, oldest first.
@@ -180,8 +180,8 @@ package final class ParameterBuffer {
     UnsafeBufferPointer(rebasing: state.parameters[..<state.count])
   }
 
-  /// The position where the next statement's values begin. Reading it begins a scope, which ends when the mark is
-  /// released.
+  /// The position where the next statement's values begin. Reading the property begins a scope, which ends when the
+  /// mark is released.
   package var mark: Mark {
     let mark = Mark(
       count: state.count, chunk: bytes.pointee.chunks.count, used: bytes.pointee.used,
@@ -202,7 +202,7 @@ package final class ParameterBuffer {
   /// Whether bytes since the mark had to go into further memory.
   func hasGrown(since mark: Mark) -> Bool { bytes.pointee.chunks.count > mark.chunk }
 
-  /// Drops the values since the mark, for others in the same scope.
+  /// Drops the values since the mark, to add other values in the same scope.
   func drop(since mark: Mark) {
     state.count = mark.count
     if state.lists.count > mark.lists {
@@ -216,7 +216,7 @@ package final class ParameterBuffer {
   }
 
   /// Drops the values from `first` on: writing the statement's text has added them again after writing its key. Throws
-  /// if they differ from those since the mark, since a value would then be bound in the place of another.
+  /// if the copies differ from the values since the mark, since a value would then be bound in the place of another.
   func dropCopies(from first: Int, of mark: Mark) throws {
     let (values, copies) = (state.parameters[mark.count..<first], state.parameters[first..<state.count])
     guard values.count == copies.count, zip(values, copies).allSatisfy({ $0.isSame(as: $1) }) else {
@@ -274,7 +274,7 @@ package final class ParameterBuffer {
     return state.placeholders[mark.placeholders...].map { (Int32($0.position - mark.count + 1), $0.placeholder) }
   }
 
-  /// The first placeholder of all.
+  /// The first placeholder; nil if there is none.
   package var firstPlaceholder: Placeholder? { state.placeholders.first?.placeholder }
 
   /// Binds the values from `first` on to the statement's parameters 1, 2, 3 …

@@ -4,7 +4,7 @@ package struct Placeholder: Sendable {
   /// The definition of the column that the value is compared with or stored in; nil if there is none.
   let column: (any AnyObject & Sendable)?
   let isStored: Bool
-  /// How the value is compared with the column; nil if it is not.
+  /// The side to which a comparison with the column rounds the value; nil if the value is not compared.
   let side: ComparedSide?
 
   init(name: String, beside column: (any AnyObject & Sendable)? = nil, _ side: ComparedSide? = nil) {
@@ -24,7 +24,7 @@ package struct Placeholder: Sendable {
 
 /// Values for the parameters of statements that are not prepared.
 protocol ParameterValues: Sendable {
-  /// Returns the value for a parameter; nil if there is none. It stays valid as long as the buffer's scope.
+  /// Returns the value for a parameter; nil if there is none. The value stays valid as long as the buffer's scope.
   func value(for placeholder: Placeholder, in parameters: ParameterBuffer) throws -> BoundValue?
 }
 

@@ -1,7 +1,8 @@
 import CSqlableSQLite
 import FoundationEssentials
 
-/// Where SQLite takes a value: a parameter of a statement, or the result of a function or virtual-table column.
+/// A destination for a value in SQLite: a parameter of a statement, or the result of a function or virtual-table
+/// column.
 protocol ValueTarget {
   func null() -> Int32
   func integer(_ integer: Int64) -> Int32

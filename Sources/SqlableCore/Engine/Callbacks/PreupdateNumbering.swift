@@ -1,9 +1,9 @@
 import CSqlableSQLite
 
-/// How the pre-update hook numbers the columns of a table with virtual generated columns.
+/// The column numbers that the pre-update hook uses for a table with virtual generated columns.
 ///
-/// SQLite documents "the column's number", and has meant different ones: 3.40 skips virtual columns, but in a WITHOUT
-/// ROWID table only for the new values of an update. So the numbering is probed, once per process.
+/// SQLite documents "the column's number", but the meaning varies by version. 3.40 skips virtual columns, but in a
+/// WITHOUT ROWID table only for the new values of an update. So the numbering is probed, once per process.
 enum PreupdateNumbering {
   /// Whether virtual columns are skipped: in old values, in the new values of an insert, and in those of an update.
   struct Passes: Sendable, Equatable {

@@ -12,7 +12,7 @@ struct UserFunction: Sendable {
   let argumentCount: Int
   /// Whether equal arguments always give equal results.
   let isDeterministic: Bool
-  /// Whether views, triggers, checks, generated columns and indexes may call it.
+  /// Whether views, triggers, checks, generated columns and indexes may call the function.
   let isAllowedInSchema: Bool
   let body: Body
 
@@ -62,9 +62,9 @@ struct UserArguments {
 
 extension Connection {
   /// Registers a function, replacing one of the same name and number of arguments. Returns SQLite's result code:
-  /// SQLITE_BUSY if it would replace one while a statement runs.
+  /// SQLITE_BUSY if the function would replace another one while a statement runs.
   func register(_ function: UserFunction) -> Int32 {
-    // SQLite releases it when the function is replaced, when the connection closes, and when this call fails.
+    // SQLite releases the context when the function is replaced, when the connection closes, and when this call fails.
     let context = Unmanaged.passRetained(FunctionContext(function, userCode)).toOpaque()
     let count = Int32(truncatingIfNeeded: function.argumentCount)
     switch function.body {
@@ -80,7 +80,7 @@ extension Connection {
   }
 }
 
-/// What SQLite passes to each call: the function, and its connection's user code.
+/// The context that SQLite passes to each call: the function, and its connection's user code.
 private final class FunctionContext {
   private let function: UserFunction
   private let userCode: UserCode

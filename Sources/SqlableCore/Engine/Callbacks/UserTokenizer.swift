@@ -6,11 +6,11 @@ struct UserTokenizer: Sendable {
   struct Token {
     let text: String
     let bytes: Range<Int>
-    /// Whether it has the same position as the token before it.
+    /// Whether the token has the same position as the token before it.
     let isSynonym: Bool
   }
 
-  /// What a text is tokenized for.
+  /// The purpose for which FTS5 tokenizes a text.
   enum Purpose: Sendable {
     case document, query, prefixQuery, excerpt
 
@@ -35,7 +35,7 @@ extension Connection {
     var methods = fts5_tokenizer(
       xCreate: { context, _, _, tokenizer in
         if let context { Unmanaged<TokenizerContext>.fromOpaque(context).takeUnretainedValue().begin() }
-        // One for all tables, since it has no state.
+        // All tables share one tokenizer, since it has no state.
         tokenizer?.pointee = context.map { OpaquePointer($0) }
         return SQLITE_OK
       },
@@ -56,7 +56,7 @@ extension Connection {
   }
 }
 
-/// What FTS5 passes to each call: the tokenizer, and its connection's user code and handle.
+/// The context that FTS5 passes to each call: the tokenizer, and its connection's user code and handle.
 private final class TokenizerContext {
   private let tokenizer: UserTokenizer
   private let userCode: UserCode

@@ -4,8 +4,8 @@ import CSqlableSQLite
 package struct ReadColumns: Sendable, Equatable {
   /// The columns by table, with folded names.
   package var tables: [[UInt8]: Set<[UInt8]>] = [:]
-  /// Whether they read tables that can't be observed: virtual tables, the shadow tables of FTS5, SQLite's own tables,
-  /// and those of databases other than `main`.
+  /// Whether the statements read tables that can't be observed. These are virtual tables, the shadow tables of FTS5,
+  /// SQLite's own tables, and the tables of databases other than `main`.
   package var readsUnobserved = false
 
   package init(tables: [[UInt8]: Set<[UInt8]>] = [:], readsUnobserved: Bool = false) {
@@ -19,8 +19,8 @@ package struct ReadColumns: Sendable, Equatable {
 }
 
 extension Connection {
-  /// What a statement reads, as SQLite's authorizer reports it during compilation, including what views and subqueries
-  /// read.
+  /// Returns the tables and columns that a statement reads, as SQLite's authorizer reports them during compilation.
+  /// Includes the reads of views and subqueries.
   package func columnsRead(by sql: String) throws -> ReadColumns {
     final class Notes {
       var read = ReadColumns()

@@ -1,14 +1,15 @@
-/// A statement whose parameters have values. It runs wherever the statement itself could: on handles, pools, transports
-/// and clusters.
+/// A statement whose parameters have values. A bound statement runs wherever the statement itself could: on handles,
+/// pools, transports and clusters.
 ///
 /// ```swift
 /// let byColor = Bicycle.read().filter(Bicycle.color == Parameter("color"))
 /// let reds = try await byColor.binding(["color": "red"]).run(pool)     // … WHERE "color" = ?
 /// ```
 ///
-/// Values are checked against the columns that they are compared with or stored in: one that does not fit throws
+/// Values are checked against the columns that they are compared with or stored in: a value that does not fit throws
 /// `.encoding`. An optional that is nil binds NULL, for which no comparison is true. A missing, unknown or duplicate
-/// name throws `.misuse`, and nothing is changed. The compiled statement is found by its shape, as that of any other.
+/// name throws `.misuse`, and nothing is changed. The compiled statement is looked up by its shape, as for any other
+/// statement.
 public struct BoundStatement<Base: Runnable>: Runnable {
   package let base: Base
   let values: KeyValuePairs<String, any SqlValue>
@@ -24,7 +25,7 @@ public struct BoundStatement<Base: Runnable>: Runnable {
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> Base.Output {
-    // What a change does can't be taken back because of a name.
+    // A wrong name must be detected before the change runs: a change can't be undone because of a name.
     if !isReadOnly { _ = try requests() }
     return try checked { try base.run(db) }
   }
@@ -37,7 +38,7 @@ public struct BoundStatement<Base: Runnable>: Runnable {
     return output
   }
 
-  /// Calls `body` with the values. Throws if the statement has none of a name.
+  /// Calls `body` with the values. Throws `.misuse` if the statement has no parameter with the name of a value.
   package func checked<Value>(_ body: () throws -> Value) throws -> Value {
     let given = try GivenValues(values)
     let value = try GivenParameters.$current.withValue(given, operation: body)
@@ -48,7 +49,7 @@ public struct BoundStatement<Base: Runnable>: Runnable {
 
 extension BoundStatement: StatementTrees where Base: StatementTrees {
   package func statements() throws -> [TreeStatement] {
-    // At once: each value must belong to one of the statements, not to every one.
+    // In one check: each value must belong to one of the statements, not to every statement.
     try checked {
       try base.statements().map { statement in
         let written = try statement.withValues()
@@ -67,13 +68,13 @@ extension Runnable {
   /// // UPDATE "bicycle" SET "color" = ? WHERE "color" = ?
   /// ```
   ///
-  /// Nothing is checked before it runs; see ``BoundStatement``.
+  /// Nothing is checked before the bound statement runs; see ``BoundStatement``.
   public func binding(_ values: KeyValuePairs<String, any SqlValue>) -> BoundStatement<Self> {
     BoundStatement(base: self, values: values)
   }
 }
 
-/// The values of one run, and which of them the statement has.
+/// The values of one run, with a record of those that the statement uses.
 private final class GivenValues: ParameterValues {
   private let values: [String: any SqlValue]
   private let used = Guarded<Set<String>>([])

@@ -8,9 +8,9 @@ final class PreparedCore {
   let sql: String
   let targets: [Target]
   private let subject: Subject
-  /// The table of a statement, which SQLite's errors name as their place.
+  /// The table of a statement, which SQLite's errors name as their place; nil for a query or handwritten SQL.
   private let table: TableInfo?
-  /// Where it was prepared.
+  /// The call site at which the statement was prepared.
   private let site: CallSite
   private let kept: KeptStatement
   /// The constants of the statement, by their position counted from 1.
@@ -18,7 +18,7 @@ final class PreparedCore {
   /// The long lists among the constants.
   private let lists: [(index: Int32, list: ValueList)]
 
-  /// What is prepared.
+  /// The work to prepare: a statement, a query or handwritten SQL.
   enum Subject {
     case statement(StatementTree, TableInfo)
     case query(SelectQuery, ResultLayout)
@@ -83,7 +83,7 @@ final class PreparedCore {
     /// The column that the value is compared with or stored in; nil if there is none.
     let column: ColumnDefinition?
     let isStored: Bool
-    /// How the value is compared with the column; nil if it is not.
+    /// The direction in which a comparison with the column rounds the value; nil if the value is not compared.
     let side: ComparedSide?
 
     fileprivate init(_ placeholder: Placeholder, number: Int, index: Int32) {
@@ -161,7 +161,7 @@ final class PreparedCore {
       found = try compile(connection)
       kept.statement = found
     }
-    // Inside its own loop a second one is compiled for the run.
+    // Inside the statement's own loop, a second copy is compiled for the run.
     let statement = found.flatMap { $0.isInUse ? nil : $0 }
     let own = try statement ?? compile(connection)
     own.isInUse = true
@@ -209,9 +209,9 @@ final class PreparedCore {
       return try reading.integer()
     }
     return try db.running(of: table) { connection in
-      // Bound before the write begins: code of a value may write and observe too, and that is not part of the
-      // statement. Without values there is no such code, and the statement is compiled inside the write: one compiled
-      // before the hook is installed may not call it.
+      // Bound before the write begins: a value's code may write and observe too, and such writes are not part of the
+      // statement. Without values there is no such code, and the statement is compiled inside the write. A statement
+      // compiled before the hook is installed may not call the hook.
       let bound = targets.isEmpty ? nil : try begin(values, connection)
       defer { if let bound { connection.finish(bound) } }
       return try db.writing(on: connection) {

@@ -7,13 +7,13 @@
 /// let norco = try Bicycle.read().filter(Bicycle.name == "Norco").only().run(db)            // Bicycle
 /// ```
 ///
-/// It runs wherever the statement runs. If the rows of a change can't be collected, such as those of
-/// `update(…).returning().only()`, the change is rolled back; on a remote database, where that can't be done, it throws
-/// `.misuse` and nothing is sent.
+/// A collected statement runs wherever the statement itself runs. If the rows of a change can't be collected, such as
+/// those of `update(…).returning().only()`, the change is rolled back. A remote database can't roll the change back:
+/// there such a statement throws `.misuse` and nothing is sent.
 public struct Collected<Source: Runnable, Output>: Runnable {
   package let source: Source
   let shape: ResultShape
-  /// It depends only on the types and the shape.
+  /// The function that collects the rows; it depends only on the types and the shape.
   let collect: @Sendable (Source.Output) throws -> Output
 
   package init(source: Source, shape: ResultShape, collect: @escaping @Sendable (Source.Output) throws -> Output) {
@@ -71,14 +71,14 @@ extension Collected: Hashable where Source: Hashable {
   }
 }
 
-/// How rows are collected.
+/// The form in which rows are collected, with the path to their keys.
 package struct ResultShape: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
     case first, only, dictionary, groups, set
   }
 
   let form: Form
-  /// Leads from a row to its key; nil if the row is a pair of key and value.
+  /// The path from a row to its key. Nil if the row is a pair of key and value, or the form has no keys.
   var key: (AnyKeyPath & Sendable)?
 
   package init(form: Form, key: (AnyKeyPath & Sendable)? = nil) {

@@ -37,9 +37,9 @@ public func values<Value: SqlValue>(_ values: some Sequence<Value>) -> Select<Va
 /// // WITH RECURSIVE "rate" ("c1", "c2") AS (VALUES (?, ?), (?, ?)) …
 /// ```
 ///
-/// The terms are constants, parameters, functions of them and subqueries; inside another query, columns of that too.
-/// Any other column throws `.schema` when it runs, and a query without rows `.invalidStatement`.
-// Without key paths: the runtime can't make one of a type with a pack.
+/// The terms are constants, parameters, functions of them and subqueries; inside another query, also that query's
+/// columns. Running a query with any other column throws `.schema`, and a query without rows `.invalidStatement`.
+// Without key paths: the runtime can't make a key path of a type with a pack.
 @_disfavoredOverload
 public func values<each Value: SqlValue>(_ rows: [TermRow<repeat each Value>]) -> Select<(repeat each Value)> {
   Select(tuples: SelectQuery(rows: rows.map { $0.terms }))
@@ -60,8 +60,8 @@ extension Sqlable {
   /// // SELECT "id", "name", max("price"), … FROM "car" GROUP BY "name"
   /// ```
   ///
-  /// With a single `min` or `max`, the other columns are those of its row; with any other aggregate, they come from an
-  /// arbitrary row of the group.
+  /// With a single `min` or `max`, the other columns come from the row with that value. With any other aggregate, they
+  /// come from an arbitrary row of the group.
   public static func read<Term: TypedTerm>(
     replacing column: TypedColumn<Self, Term.Value>, with term: Term
   ) -> Select<Self> { read(replacing: column.column, term.expression) }
@@ -76,15 +76,16 @@ extension Sqlable {
     read(replacing: column, term.expression)
   }
 
-  /// Reads structs in part: a column that is not named is not read, and is its default, or NULL.
+  /// Reads structs in part: a column that is not named is not read, and the struct gets the column's default, or NULL.
   ///
   /// ```swift
   /// let bikes = try Bicycle.read(only: Bicycle.id, Bicycle.name).run(db)
   /// // SELECT "id", "name", 'black', NULL FROM "bicycle"
   /// ```
   ///
-  /// For columns that are large, such as a photo. The structs must not be saved: that would store what was not read.
-  /// Running it throws `.invalidStatement` if a column that is left out can't be NULL and has no default.
+  /// For columns that are large, such as a photo. The structs must not be saved: saving would overwrite the columns
+  /// that were not read. Running the query throws `.invalidStatement` if a column that is left out can't be NULL and
+  /// has no default.
   public static func read(only first: any ColumnConvertible, _ others: any ColumnConvertible...) -> Select<Self> {
     let table = TableInfo.unchecked(Self.self)
     let own = ([first] + others).map { ColumnReference($0.column) }
@@ -105,7 +106,9 @@ extension Sqlable {
 }
 
 extension Column {
-  /// What a struct gets in place of the column's value when that is not read.
+  /// Returns the value that a struct gets if the column is not read: the column's default, or NULL. The term is invalid
+  /// if the default can't be stored. Without a default, it is invalid for a column that can't be NULL and is not the
+  /// key.
   fileprivate func valueOfUnread(in table: TableInfo) -> SqlExpression {
     let options = definition.options
     do {

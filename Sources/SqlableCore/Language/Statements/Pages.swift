@@ -1,4 +1,4 @@
-// Pages of rows that begin after a row, which cost the same wherever they are: unlike an offset they skip nothing.
+// Pages of rows that begin after a given row. Unlike an offset they skip nothing, so that every page costs the same.
 
 extension Statement where Output == [Model] {
   /// The first rows in the order of the statement, followed by the primary key: the page before those of
@@ -9,7 +9,7 @@ extension Statement where Output == [Model] {
   /// // … ORDER BY "color" DESC, "id" DESC LIMIT ?
   /// ```
   ///
-  /// Running it throws what a page after a row throws.
+  /// Running the statement throws the errors of a page after a row.
   public consuming func page(limit: Int) -> Statement { paged(after: nil, limit) }
 
   /// The rows after a row, such as the last one of the page before, in the order of the statement.
@@ -23,9 +23,9 @@ extension Statement where Output == [Model] {
   /// finds the page. NULL has its place as in the order. Rows that are inserted or deleted meanwhile move no other row
   /// to another page, and the row itself may be gone: keep the row, not only its key, to go on from there.
   ///
-  /// Running it throws `.invalidStatement` if the model has no primary key, if the order has a term that is not a
-  /// column of the model, if the statement has an offset, and for a change of rows; `.encoding` if the row can't be
-  /// stored.
+  /// Running the statement throws `.invalidStatement` if the model has no primary key, or a term of the order is not a
+  /// column of the model. A statement with an offset, or a change of rows, throws `.invalidStatement` too. A row that
+  /// can't be stored throws `.encoding`.
   public consuming func page(after row: Model, limit: Int) -> Statement { paged(after: row, limit) }
 
   private consuming func paged(after row: Model?, _ limit: Int) -> Statement {
@@ -68,10 +68,10 @@ extension Select {
   /// // … ORDER BY "price" DESC, "id" DESC LIMIT ?
   /// ```
   ///
-  /// Running it throws what a page after values throws.
+  /// Running the query throws the errors of a page after values.
   public consuming func page(limit: Int) -> Self { paged(after: nil, limit) }
 
-  /// The rows after the one that has these values in the terms of the order.
+  /// The rows after the row that has these values in the terms of the order.
   ///
   /// ```swift
   /// let page = Car.select(Car.name, Car.price, Car.id).orderBy(Car.price.desc, Car.id.desc)
@@ -79,10 +79,10 @@ extension Select {
   /// // … WHERE "price" <= ? AND ("price" < ? OR "price" IS NULL OR "id" < ?) … LIMIT ?
   /// ```
   ///
-  /// End the order with a key, so that no two rows have the same place: rows with the values of the last one would be
-  /// left out. nil stands for NULL, which has its place as in the order. Running it throws `.invalidStatement` for a
-  /// different number of values than terms, without an order, for groups, windows and combined queries, which you name
-  /// first, and with an offset.
+  /// End the order with a key, so that no two rows have the same place. Otherwise a page leaves out rows with the same
+  /// values as the last row before the page. nil stands for NULL, which has its place as in the order. Running the
+  /// query throws `.invalidStatement` if the number of values differs from that of the terms, without an order, and
+  /// with an offset. Groups, windows and combined queries throw it too: name such a query first.
   public consuming func page(after values: [any SqlValue], limit: Int) -> Self { paged(after: values, limit) }
 
   private consuming func paged(after values: [any SqlValue]?, _ limit: Int) -> Self {
@@ -123,7 +123,7 @@ private struct PageMark {
   init(_ term: OrderTerm, _ row: StoredRow, _ table: TableInfo) throws {
     let position = try table.position(ofPageTerm: term)
     let (column, isKey) = (table.columns[position], table.key.contains(position))
-    // What may be NULL and was left out, as nil is by a struct that keeps defaults, is NULL.
+    // A struct that keeps defaults leaves out nil: in a nullable column, a missing value is NULL.
     let stored = row[column.name] ?? (column.type.isNullable ? .null : nil)
     guard let value = stored, !isKey || value != .null else {
       let reason = isKey ? "a page can't begin after a row without a key" : "the struct has no value for the column"
@@ -169,7 +169,7 @@ extension SqlExpression {
 }
 
 extension SqlExpression {
-  /// Whether it has an aggregate or a window function, which no WHERE can have.
+  /// Whether the expression has an aggregate or a window function, which no WHERE can have.
   fileprivate var isOfSeveralRows: Bool {
     if case .call(let call) = node, call.window != nil || call.isAggregate { return true }
     return node.hasTerm { $0.isOfSeveralRows }
@@ -186,7 +186,7 @@ extension SelectQuery {
 }
 
 extension SelectQuery.Clauses {
-  /// Whether a term of the order may be NULL; false only for columns of which that is known.
+  /// Whether a term of the order may be NULL; false only for columns that are known never to be NULL.
   fileprivate func mayBeNull(_ term: SqlExpression) -> Bool {
     let name: (alias: String?, column: ColumnReference)
     switch term.node {
@@ -206,7 +206,7 @@ extension SelectQuery.Clauses {
 }
 
 extension TableInfo {
-  /// Whether a column may be NULL. A rowid never is, whatever its column says.
+  /// Whether a column may be NULL. A rowid is never NULL, whatever the declaration of its column says.
   fileprivate func mayBeNull(_ position: Int) -> Bool {
     columns[position].type.isNullable && !(keyIsRowid && key.contains(position))
   }

@@ -26,7 +26,7 @@ extension TypedColumn where Value == Bool? {
   public static prefix func ! (column: TypedColumn) -> SqlExpression { column.isNull }
 }
 
-/// A truth value or an optional one: a term of it is a condition by itself, as ``TypedTerm/isTrue``.
+/// A truth value or an optional truth value: a term of this type is a condition by itself, as ``TypedTerm/isTrue``.
 public protocol SqlBoolean: SqlValue {}
 
 extension Bool: SqlBoolean {}
@@ -44,7 +44,7 @@ extension TypedTerm where Value: SqlBoolean {
   public var isTrue: SqlExpression { expression }
 }
 
-/// What a filter takes: a ``SqlExpression``, or a column or expression of a truth value.
+/// A condition that a filter takes: a ``SqlExpression``, or a column or expression of a truth value.
 ///
 /// ```swift
 /// Car.read().filter(Car.isElectric)     // … WHERE "is_electric"

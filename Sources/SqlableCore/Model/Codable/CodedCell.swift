@@ -1,10 +1,10 @@
-/// A column of a row, from which a value of a `Codable` type is decoded: from the single value that its `init(from:)`
-/// asks for, or else from JSON.
+/// A column of a row, from which a value of a `Codable` type is decoded. The source is the single value that the type's
+/// `init(from:)` asks for, or else JSON.
 struct CodedCell {
   let row: ReadRow
-  /// Its position in the row.
+  /// The column's position in the row.
   let position: Int
-  /// How its values are stored; nil if no column is known.
+  /// The type that determines how the column's values are stored; nil if no column is known.
   let type: ColumnType?
   /// The declaration of the column, for errors.
   var definition: ColumnDefinition?
@@ -16,7 +16,7 @@ struct CodedCell {
     let value = Result { try Value(from: decoder) }
     if decoder.isStructured { return try decodeJSON(type) }
     do { return try value.get() } catch is DecodingError {
-      // Its description may quote the value.
+      // The error's description may quote the value.
       let isRaw = type is any RawRepresentable.Type
       throw located(
         SqlError.decoding(
@@ -71,7 +71,7 @@ struct StructuredValue: Error {}
 private final class CellDecoder: Decoder, SingleValueDecodingContainer {
   let cell: CodedCell
   let type: Any.Type
-  /// Whether it was asked for more than a single value.
+  /// Whether the type has asked for more than a single value.
   private(set) var isStructured = false
 
   init(cell: CodedCell, type: Any.Type) { (self.cell, self.type) = (cell, type) }

@@ -3,7 +3,7 @@ import Synchronization
 /// The columns that store the keys of a model, found once per process and never freed.
 final class KeyedColumns: Sendable {
   let table: TableInfo
-  /// The map that was made first, which is the only one of most models. Sound: it is never freed.
+  /// The map that was created first; most models have no other. Sound: the map is never freed.
   nonisolated(unsafe) private let first = Atomic<UnsafePointer<KeyMap>?>(nil)
   private let found = Guarded(Found())
   private let writer = Atomic(Writer.unknown.rawValue)
@@ -16,7 +16,7 @@ final class KeyedColumns: Sendable {
     var maps: [ObjectIdentifier: UnsafePointer<KeyMap>] = [:]
   }
 
-  /// What a model is written by.
+  /// The way in which a model is written: by its encoding, or by the values of `valueForColumn(_:)`.
   private enum Writer: UInt8 {
     case unknown, encoding, values
   }
@@ -44,8 +44,8 @@ final class KeyedColumns: Sendable {
     return Unmanaged<KeyedColumns>.fromOpaque(known).takeUnretainedValue()
   }
 
-  /// The position of the column that stores a key: the one of this name, or else of its name in snake_case. Throws
-  /// `.misuse` when it stores another key.
+  /// Returns the position of the column that stores a key: the column of this name, or else of this name in snake_case.
+  /// Nil if there is no such column. Throws `.misuse` if the column stores another key.
   func position(of name: String) throws -> Int? {
     try found.withLock { found in
       let key = ByBytes(wrappedValue: name)
@@ -104,7 +104,7 @@ final class KeyedColumns: Sendable {
 
   // MARK: Errors
 
-  /// The error for a key that has no column, and a value.
+  /// The error for a key that has a value but no column.
   @inline(never)
   func missing(_ key: any CodingKey) -> SqlError {
     let (name, snake) = (key.stringValue, snakeCase(key.stringValue))
@@ -130,7 +130,7 @@ final class EmbeddedColumns: Sendable {
   let fields: [Column]
   let columns: [Column]
 
-  /// Makes it from the columns that are named by a prefix and the fields; nil unless the table has all of them.
+  /// Creates the list of the columns that are named by a prefix and the fields; nil unless the table has all of them.
   fileprivate init?(of type: any SqlEmbedded.Type, prefix: String, in table: TableInfo) {
     (self.type, fields) = (type, type.fields)
     columns = fields.compactMap { field in
@@ -140,12 +140,12 @@ final class EmbeddedColumns: Sendable {
   }
 }
 
-/// How values of a type are stored under a key.
+/// The form in which values of a type are stored under a key.
 struct CodedForm: Sendable {
   let type: ObjectIdentifier
-  /// The type, if its values are stored as they are.
+  /// The type, if its values are stored as they are; nil otherwise.
   let value: (any SqlValue.Type)?
-  /// The columns of an embedded struct whose key has no column of its own.
+  /// The columns of an embedded struct whose key has no column; nil otherwise.
   let embedded: EmbeddedColumns?
 
   fileprivate init(of type: Any.Type, under name: String, in table: TableInfo, hasColumn: Bool) {
@@ -159,17 +159,17 @@ struct CodedForm: Sendable {
   }
 }
 
-/// The columns of one type of keys, in memory that is never freed. Most are enums of one byte, for which a column is
-/// found without its name.
+/// The columns of one type of keys, in memory that is never freed. Most types of keys are enums of one byte, for which
+/// a column is looked up without its name.
 ///
-/// It consists of addresses, so that using it retains nothing.
+/// The map consists of addresses, so that using it retains nothing.
 struct KeyMap {
   let keys: ObjectIdentifier
   unowned(unsafe) let columns: KeyedColumns
-  /// Those of the table; see ``TableInfo``.
+  /// The identities of the table's columns; see ``TableInfo``.
   let identities: UnsafePointer<UnsafeRawPointer>
   let cells: UnsafePointer<TableInfo.Cell>
-  /// By the key's byte; nil for other keys. Each slot is atomic.
+  /// The slots by the key's byte; nil if the keys have more than one byte. Each slot is atomic.
   private let slots: UnsafeMutablePointer<Slot>?
 
   private struct Slot: ~Copyable {
@@ -204,7 +204,8 @@ struct KeyMap {
     return position == KeyMap.unknown ? try search(for: key) : position
   }
 
-  /// The position of the column that stores a key; a negative number if there is none, or it must be searched.
+  /// The position of the column that stores a key; a negative number if there is none, or if the column must be
+  /// searched.
   @inline(__always)
   func knownPosition<Key: CodingKey>(of key: Key) -> Int {
     slots.map { $0[KeyMap.byte(of: key)].position.load(ordering: .relaxed) } ?? KeyMap.unknown
@@ -217,7 +218,7 @@ struct KeyMap {
     return position
   }
 
-  /// How values of a type are stored under a key.
+  /// Returns the form in which values of a type are stored under a key.
   @inline(__always)
   func form<Key: CodingKey>(of type: Any.Type, under key: Key) throws -> CodedForm {
     if let slots, let form = slots[KeyMap.byte(of: key)].form.load(ordering: .acquiring),
@@ -247,7 +248,7 @@ struct KeyMap {
     return form
   }
 
-  /// The byte that a key is; 0 for the only key of a type, which has none.
+  /// Returns the byte of a key; 0 for the only key of a type, which has no bytes.
   @inline(__always)
   private static func byte<Key: CodingKey>(of key: Key) -> Int {
     MemoryLayout<Key>.size == 0 ? 0 : Int(unsafeBitCast(key, to: UInt8.self))

@@ -14,8 +14,8 @@
 /// ```
 ///
 /// A coding key is stored in the column of the same name, or else in the column of its name in snake_case. A key
-/// without a column throws `.misuse`, unless its property is optional: that is not stored, and nil when read. A column
-/// without a key is left out of inserts and updates. Two keys for one column throw `.misuse`.
+/// without a column throws `.misuse`, unless its property is optional: such a property is not stored, and nil when
+/// read. A column without a key is left out of inserts and updates. Two keys for one column throw `.misuse`.
 ///
 /// A ``SqlValue`` is stored as in any other model, an ``SqlEmbedded`` struct in the columns whose names begin with the
 /// key and an underscore. Any other `Codable` type is stored as the single value that it encodes, or else as JSON.
@@ -47,7 +47,7 @@ extension SqlCodable {
         try encode(to: encoder)
       }
     } catch {
-      // What went wrong first is thrown after this call.
+      // The first error, `row.failure`, is thrown after this call.
       guard row.failure == nil else { return }
       if let error = error as? EncodingError { return row.fail(error, of: Self.self, columns) }
       throw error

@@ -17,14 +17,15 @@ import SqlableCore
 ///
 /// One thread at a time takes and releases the turn: the one that holds the pool's writer.
 final class FileGate: Sendable {
-  /// How long a pool may retake the turn before it must queue. Without a change of writers SQLite keeps its page cache,
-  /// and no thread must be woken: 8 processes together made 31,000 transactions a second with it, and 9,000 without.
+  /// The time for which a pool may retake the turn before it must queue. Without a change of writers SQLite keeps its
+  /// page cache, and no thread must be woken. 8 processes together made 31,000 transactions a second with this time,
+  /// and 9,000 without.
   private static let turnLength = Duration.milliseconds(2)
-  /// How often a waiting thread checks for an interruption.
+  /// The interval at which a waiting thread checks for an interruption.
   private static let slice = DispatchTimeInterval.milliseconds(10)
   /// After this time at the door a writer takes a turn that is free: the process ahead of it may be suspended.
   private static let patience = Duration.milliseconds(100)
-  /// How often the file is checked, since another process may have deleted it.
+  /// The interval at which the file is checked, since another process may have deleted it.
   private static let checkInterval = Duration.seconds(1)
 
   private let path: String
@@ -42,15 +43,16 @@ final class FileGate: Sendable {
     var lastChecked: ContinuousClock.Instant?
     /// Whether this pool has the turn.
     var hasTurn = false
-    /// Whether the file says that it does.
+    /// Whether the file names this pool as the holder of the turn.
     var isPublished = false
-    /// Until when it may retake the turn without queueing.
+    /// The time until which this pool may retake the turn without queueing.
     var turnEnd: ContinuousClock.Instant?
-    /// Where the queueing thread is. It stays there when the writer stops waiting, and keeps the place for the next.
+    /// The position of the queueing thread. When the writer stops waiting, the thread keeps its place for the next
+    /// writer.
     var place = QueuePosition.nowhere
     /// Whether the writer waits for the turn.
     var isWanted = false
-    /// As ``GateFile/lastWait`` was when this pool began to look.
+    /// The value of ``GateFile/lastWait`` when this pool began to look.
     var lastWait: Int64?
   }
 

@@ -1,7 +1,7 @@
 import CSqlableSQLite
 import SqlableCore
 
-/// What a plan may do that can't be undone.
+/// The irreversible changes that a plan may make.
 public struct SchemaPermission: OptionSet, Sendable, Hashable {
   public let rawValue: Int
 
@@ -11,31 +11,31 @@ public struct SchemaPermission: OptionSet, Sendable, Hashable {
   public static let dataLoss = SchemaPermission(rawValue: 1)
 }
 
-/// How far a plan has come.
+/// The progress of a plan that is being applied.
 public struct SchemaProgress: Sendable, Hashable {
   /// The place of the running step in the plan, from 0.
   public let step: Int
-  /// How many rows of its table it has copied; 0 for a step that copies none.
+  /// The number of rows that the running step has copied; 0 for a step that copies none.
   public let rows: Int
 }
 
 extension Schema {
-  /// Returns what would bring a database's tables up to the models, without changing anything.
+  /// Returns a plan that would bring a database's tables up to the models, without changing anything.
   ///
   /// ```swift
   /// let plan = try Schema(Bicycle.self).plan(db, renamed: ["colour": "color"], dropping: .columns)
   /// ```
   ///
-  /// A column is renamed only where `renamed` says so. What no model has stays, unless `dropping` says otherwise; a
-  /// column that would be dropped while one of the same type is added makes the plan ask, in
-  /// ``SchemaPlan/questions``. Throws `.schema(.mismatch)` for a change that no plan can make, such as a column
-  /// that can't be NULL and gets no value.
+  /// A column is renamed only if `renamed` has it. Objects that no model has stay, unless `dropping` includes them. If
+  /// a column would be dropped while a column of the same type is added, the plan asks in ``SchemaPlan/questions``.
+  /// Throws `.schema(.mismatch)` for a change that no plan can make, such as a column that can't be NULL and gets no
+  /// value.
   ///
-  /// - `renamed` has the new names of columns by their old ones: `["colour": "color"]`, or
-  ///   `["bicycle.colour": "color"]`; `renamedTables` those of tables.
-  /// - `notRenamed` has columns that are dropped although one of the same type is added.
-  /// - `filling` says what rows get in a column that is new or can't be NULL any more: `["bicycle.price": 0.0]`.
-  /// - `dropping` says what goes because no model has it.
+  /// - `renamed` has the new names of columns by their old names: `["colour": "color"]`, or
+  ///   `["bicycle.colour": "color"]`; `renamedTables` has those of tables.
+  /// - `notRenamed` has columns that are dropped although a column of the same type is added.
+  /// - `filling` has the values for rows in a column that is new or can't be NULL any more: `["bicycle.price": 0.0]`.
+  /// - `dropping` selects the kinds of objects to drop if no model has them.
   public func plan(
     _ db: some SqlDatabase, renamed: [String: String] = [:], renamedTables: [String: String] = [:],
     notRenamed: Set<String> = [], filling: [String: any SqlValue] = [:], dropping: SchemaDropping = [],
@@ -53,25 +53,26 @@ extension Schema {
 }
 
 extension SchemaPlan {
-  /// Applies the plan in one transaction: afterwards the database is up to the models, or as it was.
+  /// Applies the plan in one transaction: afterwards the database is up to the models, or unchanged.
   ///
   /// ```swift
   /// try plan.apply(db, allowing: .dataLoss) { print($0.step, $0.rows) }
   /// ```
   ///
-  /// Before the commit it checks the integrity of the tables that it has rebuilt, and the foreign keys of these and of
-  /// those whose columns it has filled or dropped, or whose indexes it has dropped. Foreign keys are not enforced
-  /// meanwhile, and no triggers fire. On a handle or pool; inside another transaction of a handle it is a savepoint. A
-  /// plan is SQL: apply one that was stored only if you trust where it was stored.
+  /// Before the commit, `apply` checks the integrity of the rebuilt tables. Foreign keys are checked for rebuilt
+  /// tables, and for tables with filled columns, dropped columns or dropped indexes. Foreign keys are not enforced
+  /// meanwhile, and no triggers fire. The plan runs on a handle or a pool; inside another transaction of a handle, the
+  /// plan is a savepoint. A plan is SQL: apply a stored plan only if you trust the place where it was stored.
   ///
-  /// Throws `.misuse` for a plan that loses data without permission or has questions; `.schema(.mismatch)` for one that
-  /// was made for another schema, and for rows that do not fit, with their ids; `.constraint`, `.full`, `.busy` and
-  /// others of SQLite's. Then nothing has changed.
+  /// Throws `.misuse` for a plan that loses data without permission or has questions. Throws `.schema(.mismatch)` for a
+  /// plan that was made for another schema, and for rows that do not fit, with their ids. Throws `.constraint`,
+  /// `.full`, `.busy` and other errors of SQLite. After an error nothing has changed.
   ///
-  /// While another connection writes it waits for up to `limit`, and without one until that ends or the task is
-  /// cancelled; `waiting` is called each time that the busy timeout has passed, with the error that names the process
-  /// that writes. Past the limit that error is thrown, and at once inside the closure of the transaction that has
-  /// the lock. Blocks the thread; `async` code gets the overload for pools with `await`.
+  /// While another connection writes, `apply` waits for up to `limit`. Without a limit, `apply` waits until the other
+  /// connection finishes or the task is cancelled. Each time the busy timeout passes, `waiting` is called with the
+  /// error that names the writing process. Past the limit, this error is thrown. Inside the closure of the transaction
+  /// that has the lock, the error is thrown at once. Blocks the thread; `async` code gets the overload for pools with
+  /// `await`.
   ///
   /// `progress` is called before each step, and about every hundred thousand rows of a rebuild.
   public func apply(
@@ -125,7 +126,8 @@ extension SchemaPlan {
   }
 
   private func run(_ step: Step, on connection: Connection, _ progress: (Int) -> Void) throws {
-    // A table that takes an old one's name must not change what refers to that; a column that is renamed must.
+    // Renaming a rebuilt table to the old name must not change references to the table. Renaming a column must change
+    // the references.
     let before = try connection.pragma("PRAGMA legacy_alter_table")
     try connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
     defer { _ = try? connection.pragma("PRAGMA legacy_alter_table = \(before ?? "OFF")") }
@@ -135,7 +137,7 @@ extension SchemaPlan {
     } catch let error as SqlError {
       guard case .constraint = error.kind else { throw error.at(table: step.table) }
       for diagnosis in step.diagnoses where diagnosis.time == .failure {
-        // Of what was there before the step; a query for something else fails.
+        // Only a query of objects that existed before the step can succeed; other queries fail and are skipped.
         if let found = try? connection.fault(diagnosis, in: step.table) { throw found.with(error) }
       }
       if step.rebuilds { throw connection.rebuildFailure(error, step) }
@@ -152,7 +154,7 @@ extension SchemaPlan {
 }
 
 extension SchemaPlan.Step {
-  /// Whether it may leave rows that refer to rows, or to a key, that are not there.
+  /// Whether the step may leave rows that reference missing rows or a missing key.
   fileprivate var concernsForeignKeys: Bool {
     rebuilds || statements.contains { !$0.values.isEmpty }
       || changes.contains { [.dropColumn, .dropIndex, .changeIndex].contains($0.kind) }
@@ -160,7 +162,7 @@ extension SchemaPlan.Step {
 }
 
 extension SqlError {
-  /// An error that says which rows are at fault, with the kind and code of SQLite's.
+  /// Returns an error that names the rows at fault, with the kind and code of SQLite's error.
   fileprivate func with(_ error: SqlError) -> SqlError {
     var result = error
     (result.message, result.table, result.column, result.rowId) = (message, table, column ?? error.column, rowId)
@@ -169,8 +171,8 @@ extension SqlError {
 }
 
 extension Connection {
-  /// Calls `body` without enforcing foreign keys, also inside a transaction, where the pragma would do nothing.
-  /// Returns whether they are enforced otherwise.
+  /// Calls `body` without enforcing foreign keys, also inside a transaction, where the pragma would do nothing. Returns
+  /// whether foreign keys are enforced otherwise.
   @discardableResult
   func withoutForeignKeys(_ body: () throws -> Void) throws -> Bool {
     let isEnforcing = try pragma("PRAGMA foreign_keys") == "1"
@@ -187,7 +189,7 @@ extension Connection {
     try body()
   }
 
-  /// Throws if rows of the tables, or rows that refer to them, refer to rows that are not there.
+  /// Throws `.constraint(.foreignKey)` if rows of the tables, or rows that reference them, reference missing rows.
   ///
   /// - Parameter names: The tables; nil for all.
   func checkForeignKeys(of names: Set<String>? = nil) throws {
@@ -215,7 +217,8 @@ extension Connection {
     throw SqlError(.corrupt, message: message, table: table, label: label)
   }
 
-  /// The error of a rebuild with the name of the table in place of the new one's, and the rows that conflict.
+  /// Returns the error of a rebuild, with the table's name in place of the temporary name, and with the conflicting
+  /// rows.
   fileprivate func rebuildFailure(_ error: SqlError, _ step: SchemaPlan.Step) -> SqlError {
     let temporary = TableRebuild.temporaryName(of: step.table)
     let rows = (try? conflicts(in: step, temporary)) ?? []
@@ -226,7 +229,7 @@ extension Connection {
     return result
   }
 
-  /// The ids of at most ten rows that the new table does not take. The transaction is rolled back afterwards.
+  /// Returns the ids of at most ten rows that the new table refuses. The transaction is rolled back afterwards.
   private func conflicts(in step: SchemaPlan.Step, _ temporary: String) throws -> [Int] {
     guard let statement = step.statements.first(where: { $0.copy != nil }), let copy = statement.copy,
       let new = try schema(of: [temporary.foldedName])[table: temporary],
@@ -242,7 +245,7 @@ extension Connection {
     ).compactMap { Int($0[0]) }
   }
 
-  /// What is wrong with rows, if a query finds some.
+  /// Returns an error for the rows that a diagnosis finds; nil if the query finds none.
   fileprivate func fault(_ diagnosis: SchemaPlan.Diagnosis, in table: String) throws -> SqlError? {
     var (count, ids): (Int, [Int]) = (0, [])
     try eachRow(diagnosis.sql) { row in
@@ -259,7 +262,7 @@ extension Connection {
 
   fileprivate func run(_ statement: SchemaPlan.Statement, _ progress: (Int) -> Void) throws {
     guard let copy = statement.copy else { return try run(statement.sql, statement.values) }
-    // In parts, so that it can be watched; in the order of the rows, which costs nothing.
+    // Copies in parts, so that progress can be reported, and in the order of the rows, which costs nothing.
     var (last, copied): (Int64?, Int) = (nil, 0)
     while true {
       let after = last.map { " WHERE \(copy.rowid) > \($0)" } ?? ""
@@ -285,7 +288,7 @@ extension Connection {
 }
 
 extension SqlError {
-  /// The error for rows that refer to rows that are not there.
+  /// Returns the error for rows that reference missing rows.
   package static func orphans(of child: String, ids: [Int], without parent: String) -> SqlError {
     let which = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
     let message = "rows of \(child) refer to rows of \(parent) that are not there\(which)"

@@ -2,8 +2,8 @@ import CSqlableSQLite
 import SqlableCore
 
 extension SchemaCopy {
-  /// Throws `.schema(.mismatch)` if a view can't be read any more, or a trigger can't run, because of what a plan has
-  /// done to this copy. Of `old`, a copy of the schema as it was, what can't run there is left out.
+  /// Throws `.schema(.mismatch)` if a plan, as run on this copy, breaks a view or a trigger. Views and triggers that
+  /// already fail in `old`, a copy of the schema before the plan, are ignored.
   func checkDependents(of schema: DatabaseSchema, in old: SchemaCopy, _ changed: DatabaseSchema) throws {
     let before = try old.broken(schema)
     for (use, problem) in try broken(changed).sorted(by: { $0.key < $1.key }) where before[use] == nil {
@@ -12,9 +12,9 @@ extension SchemaCopy {
     }
   }
 
-  /// The views that can't be read, and the tables whose triggers can't run, with SQLite's message.
+  /// Returns the views that can't be read and the tables whose triggers can't run, each with SQLite's message.
   private func broken(_ schema: DatabaseSchema) throws -> [Use: String] {
-    // Not a text in place of a column that is not there.
+    // Otherwise SQLite reads the quoted name of a missing column as text.
     try connection.setFlag(SQLITE_DBCONFIG_DQS_DML, false)
     var broken: [Use: String] = [:]
     func run(_ kind: Use.Kind, _ name: String, _ sql: String) {
@@ -25,7 +25,7 @@ extension SchemaCopy {
     for view in schema.views { run(.read, view.name, "SELECT * FROM \(view.name.quotedName)") }
     let names = schema.tables.filter { !$0.triggers.isEmpty }.map(\.name)
     for name in names + schema.views.filter({ !$0.triggers.isEmpty }).map(\.name) {
-      // Without generated ones.
+      // table_info leaves out generated columns, which can't be updated.
       let columns = (try? connection.rows("PRAGMA table_info(\(name.quotedName))").map { $0[1].quotedName }) ?? []
       let assignments = columns.map { "\($0) = \($0)" }.joined(separator: ", ")
       run(.insert, name, "INSERT INTO \(name.quotedName) DEFAULT VALUES")
@@ -35,7 +35,7 @@ extension SchemaCopy {
     return broken
   }
 
-  /// What a view or trigger does.
+  /// A read of a view, or a change that fires the triggers of a table or view.
   private struct Use: Hashable, Comparable {
     let name: String
     let kind: Kind

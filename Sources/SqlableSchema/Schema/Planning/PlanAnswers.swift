@@ -1,19 +1,19 @@
 import SqlableCore
 
 extension SchemaPlanner {
-  /// What the program says about a plan.
+  /// The program's answers about a plan: renames, fill values and permission to drop.
   struct Answers {
     /// The new names of columns by their old ones, `color` or `bicycle.color`.
     var renamed: [String: String] = [:]
     /// The new names of tables by their old ones.
     var renamedTables: [String: String] = [:]
-    /// Columns that were not renamed, though they look so.
+    /// Columns that were not renamed, although a column of the same type is added.
     var notRenamed: Set<String> = []
-    /// What columns get where they have no value.
+    /// The values for rows that have none in a column, by the column's name, `price` or `bicycle.price`.
     var filling: [String: any SqlValue] = [:]
     var dropping: SchemaDropping = []
 
-    /// Whether a column of a table was to become this one.
+    /// Whether `renamed` gives a column of the table this name.
     func isNewName(_ column: String, in table: String) -> Bool {
       renamed.contains { Answers.canBe(of: table, $0.key) && $0.value.isSameName(as: column) }
     }
@@ -41,17 +41,17 @@ extension SchemaPlanner {
       }
     }
 
-    /// The entry for a column, which may be given with its table; that one comes first.
+    /// Returns the entry for a column. An entry with the table's name takes precedence over an entry without.
     static func entry<Value>(_ entries: [String: Value], _ table: String, _ column: String) -> Value? {
       entries.first { $0.key.isSameName(as: "\(table).\(column)") }?.value
         ?? entries.first { $0.key.isSameName(as: column) }?.value
     }
 
-    /// The old and new names of the columns of a table that are renamed.
+    /// Returns the old and new names of the columns to rename in a table.
     ///
-    /// A column that the model has too is renamed only if its entry names the table, or if another column gets its
-    /// name: an entry without a table may be for another one. Throws `.misuse` for names that go in a circle: once it
-    /// is done, it looks as before.
+    /// The model may also have a column's old name. Such a column is renamed only if its entry names the table, or if
+    /// another column gets its old name. An entry without a table may be meant for another table. Throws `.misuse` for
+    /// renames in a circle: the table looks the same before and after such renames.
     func renames(of table: TableInfo, _ found: DatabaseSchema.Table) throws -> [(old: String, new: String)] {
       var renames: [(old: String, new: String)] = []
       for column in found.columns {
@@ -64,7 +64,7 @@ extension SchemaPlanner {
           throw SqlError.misuse("column \(column.name) can't be renamed: the model has no column \(new)")
             .at(table: table.name, column: column.name)
         }
-        // With both there, it has been done before.
+        // If the table has both columns, the rename was done before.
         if isKept, found[column: target.name] != nil {
           try checkCircle(from: column.name, in: table, found)
           continue

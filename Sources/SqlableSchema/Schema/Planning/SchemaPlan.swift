@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// What brings a database's tables up to the models, as a value: to print, review, store, compare and apply.
+/// The changes that bring a database's tables up to the models, as a value to print, review, store, compare and apply.
 ///
 /// ```swift
 /// let plan = try Schema(Bicycle.self).plan(db, renamed: ["colour": "color"])
@@ -13,16 +13,16 @@ import SqlableCore
 /// ```
 public struct SchemaPlan: Sendable, Hashable, Codable {
   public let steps: [Step]
-  /// What must be answered before the plan can be applied.
+  /// The questions that must be answered before the plan can be applied.
   public let questions: [Question]
-  /// The SHA-256 of the schema for which it was made.
+  /// The SHA-256 of the schema that the plan was made for.
   let schema: String
 
   /// Whether the database is up to the models already.
   public var isEmpty: Bool { steps.isEmpty && questions.isEmpty }
-  /// Whether it deletes something that is stored.
+  /// Whether the plan deletes stored data.
   public var losesData: Bool { steps.contains(where: \.losesData) }
-  /// Whether it copies all rows of a table.
+  /// Whether the plan copies all rows of a table.
   public var rebuilds: Bool { steps.contains(where: \.rebuilds) }
 
   /// Changes of one table, with their SQL.
@@ -31,13 +31,13 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
     public let table: String
     public let changes: [Change]
     public let statements: [Statement]
-    /// Whether it deletes a column or table that may have values.
+    /// Whether the step deletes a column or table that may have values.
     public let losesData: Bool
-    /// Whether it copies all rows into a new table.
+    /// Whether the step copies all rows into a new table.
     public let rebuilds: Bool
-    /// About how many rows it reads or writes; 0 if it changes the schema only.
+    /// The approximate number of rows that the step reads or writes; 0 if the step changes only the schema.
     public let rows: Int
-    /// Finds rows that are at fault if the step fails.
+    /// The queries that find the rows that make the step fail.
     let diagnoses: [Diagnosis]
 
     init(
@@ -54,7 +54,7 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
     public let sql: String
     /// The values, in the order of the `?`.
     public let values: [DatabaseValue]
-    /// The rows that it copies, if it can do so in parts.
+    /// The rows that the statement copies, if they can be copied in parts; nil otherwise.
     var copy: Copy?
 
     init(_ sql: String, _ values: [DatabaseValue] = []) { (self.sql, self.values) = (sql, values) }
@@ -73,7 +73,7 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
     public let kind: Kind
     /// The column, index, trigger or constraint; nil for the table.
     public let name: String?
-    /// What it was called before, for what is renamed.
+    /// The name before a rename; nil if nothing is renamed.
     public let oldName: String?
 
     init(_ kind: Kind, _ name: String? = nil, from oldName: String? = nil) {
@@ -93,25 +93,25 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
     }
   }
 
-  /// Something that only its author knows.
+  /// A question that only the program's author can answer: was a column renamed?
   public struct Question: Sendable, Hashable, Codable {
     public let table: String
-    /// A column of the table that no model has.
+    /// The column of the table that may have been renamed.
     public let dropped: String
-    /// The columns of the same type that would be added.
+    /// The columns that `dropped` may be renamed to: added columns of the same type, or the new name in `renamed`.
     public let added: [String]
   }
 
   /// A query for the ids of rows that a change can't keep.
   struct Diagnosis: Sendable, Hashable, Codable {
     let column: String?
-    /// What is wrong with them.
+    /// The problem with the rows, as a predicate: `have the same name as others`.
     let fault: String
-    /// Selects the ids of at most ten of them.
+    /// A query that selects the ids of at most ten such rows.
     let sql: String
     var time = Time.failure
 
-    /// When it is asked: before the step, after it, or only if the step has failed.
+    /// The time at which the query runs: before the step, after the step, or only after a failure of the step.
     enum Time: String, Sendable, Hashable, Codable {
       case before, after, failure
     }
@@ -143,7 +143,8 @@ extension SchemaPlan.Step: CustomStringConvertible {
 }
 
 extension SchemaDifference.Kind {
-  /// The change that ends such a difference, if SQLite can't alter a table so: it is rebuilt.
+  /// The change that removes a difference that always needs a rebuild, because SQLite can't alter the table; nil for
+  /// other kinds.
   var changeByRebuild: SchemaPlan.Change.Kind? {
     switch self {
     case .type: .changeType
@@ -194,7 +195,7 @@ extension SchemaPlan.Question: CustomStringConvertible {
   public var description: String { "was \(table).\(dropped) renamed to \(added.joined(separator: " or "))?" }
 }
 
-/// What a plan may leave out of the tables because the models do not have it.
+/// The objects that a plan may drop because no model has them.
 public struct SchemaDropping: OptionSet, Sendable, Hashable {
   public let rawValue: Int
 

@@ -1,17 +1,18 @@
 import SqlableCore
 
-/// Makes plans. Each step is tried on a copy of the schema in memory, so that the next one begins with what it leaves.
+/// A planner that collects the steps of a plan. Each step runs on an in-memory copy of the schema, so that the next
+/// step starts from its result.
 struct SchemaPlanner {
   let connection: Connection
   let copy: SchemaCopy
   let answers: Answers
   private var steps: [SchemaPlan.Step] = []
   private var questions: [SchemaPlan.Question] = []
-  /// The schema as it is, and as the steps leave it.
+  /// The schema before the plan; `changed` is the schema after the steps so far.
   private let schema: DatabaseSchema
   private(set) var changed: DatabaseSchema
   private let functions: FunctionRegistry?
-  /// The old names of columns that steps have renamed, by their folded new ones, for each table by its folded name.
+  /// The old names of renamed columns, by the table's folded name and the column's folded new name.
   private(set) var formerColumns: [[UInt8]: [[UInt8]: String]] = [:]
 
   init(_ connection: Connection, functions: FunctionRegistry?, answers: Answers) throws {
@@ -56,7 +57,7 @@ struct SchemaPlanner {
     try buildFullText(of: table)
   }
 
-  /// Throws `.schema(.mismatch)` if SQLite would take a temporary table for a model's.
+  /// Throws `.schema(.mismatch)` if a temporary table or view hides a model's table.
   private func checkTemporary(_ tables: [TableInfo]) throws {
     let names = try connection.rows("SELECT name FROM temp.sqlite_schema WHERE type IN ('table', 'view')").map {
       $0[0]
@@ -66,12 +67,12 @@ struct SchemaPlanner {
     }
   }
 
-  /// Adds a step, and takes it on the copy.
+  /// Adds a step and runs its statements on the copy.
   mutating func add(_ step: SchemaPlan.Step) throws {
     // See SchemaPlan.run(_:on:).
     try copy.connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
     for statement in step.statements {
-      // The copy has no rows, so that values make no difference.
+      // The copy has no rows, so the statements run without their values.
       try copy.connection.pragma(statement.sql)
     }
     steps.append(step)
@@ -96,14 +97,15 @@ struct SchemaPlanner {
         table.name, [.init(.renameTable, table.name, from: found.name)], fullTextDrops(of: table, found) + [rename]))
   }
 
-  /// What drops the full-text index that a table has under its old name; the one of its new name is built afterwards.
+  /// Returns the statements that drop the full-text index under the table's old name. `buildFullText(of:)` builds the
+  /// index under the new name afterwards.
   private func fullTextDrops(of table: TableInfo, _ found: DatabaseSchema.Table) -> [SchemaPlan.Statement] {
     guard let old = table.named(found.name).fullText, old.isExternal, old.name != table.fullText?.name,
       changed[table: old.name] != nil
     else { return [] }
     let names = FullTextDefinition(old).triggers().map(\.name)
     let triggers = found.triggers.map(\.name).filter { trigger in names.contains { $0.isSameName(as: trigger) } }
-    // Otherwise it is another table, which has its name by chance.
+    // Without these triggers, the other table is unrelated and has the index's name by chance.
     guard !triggers.isEmpty else { return [] }
     return (triggers.map { "DROP TRIGGER \($0.quotedName)" } + ["DROP TABLE \(old.quotedName)"]).map { .init($0) }
   }
@@ -152,7 +154,7 @@ struct SchemaPlanner {
         table.name, [.init(.buildFullText, fullText.name)], statements, rows: try rowCount(of: table.name)))
   }
 
-  /// About how many rows a table has; 0 for one that is new.
+  /// Returns the approximate number of rows of a table; 0 for a new table.
   func rowCount(of table: String) throws -> Int {
     let old = answers.renamedTables.first { $0.value.isSameName(as: table) }?.key
     guard let found = schema[table: table] ?? old.flatMap({ schema[table: $0] }) else { return 0 }
@@ -160,7 +162,7 @@ struct SchemaPlanner {
     if !found.isWithoutRowid, let id = String.rowidName(beside: found.columns.map(\.name)) {
       // One query for both ends would read the whole table: SQLite seeks a single min or max only.
       let ends = ["max", "min"].map { "(SELECT \($0)(\(id)) FROM \(table))" }.joined(separator: " - ")
-      // A distance beyond 64 bits is no integer.
+      // A distance beyond 64 bits is not an integer; count the rows instead.
       if let distance = try Int(connection.pragma("SELECT coalesce(\(ends) + 1, 0)") ?? "") { return distance }
     }
     return try Int(connection.pragma("SELECT count(*) FROM \(table)") ?? "") ?? 0
@@ -188,7 +190,7 @@ struct SchemaPlanner {
 
   // MARK: Triggers
 
-  /// Drops the triggers that differ before their tables change: they may name columns that go.
+  /// Drops the triggers that differ from the schema's, before any table changes: a trigger may name a dropped column.
   private mutating func dropOutdated(_ triggers: [Trigger]) throws {
     for trigger in triggers {
       for table in changed.tables {
@@ -202,7 +204,7 @@ struct SchemaPlanner {
     }
   }
 
-  /// Creates the triggers that are not there.
+  /// Creates the missing triggers.
   private mutating func create(_ triggers: [Trigger]) throws {
     for trigger in triggers {
       let own = changed[table: trigger.table.name]?.triggers ?? []
@@ -217,7 +219,7 @@ struct SchemaPlanner {
 
   private mutating func renameColumns(of table: TableInfo, _ found: DatabaseSchema.Table) throws {
     var (names, waiting) = (found.columns.map(\.name), try answers.renames(of: table, found))
-    // A column whose new name is still another's waits until that has its own.
+    // A rename waits while another column still has the new name.
     while let place = waiting.firstIndex(where: { !names.contains(where: $0.new.isSameName) }) {
       let (old, new) = waiting.remove(at: place)
       names = names.map { $0.isExactly(old) ? new : $0 }
@@ -232,7 +234,7 @@ struct SchemaPlanner {
       .at(table: table.name, column: old)
   }
 
-  /// Changes a table that is there, in a rebuild if SQLite can't alter it so.
+  /// Changes an existing table, by a rebuild if SQLite can't alter the table that way.
   private mutating func change(_ table: TableInfo) throws {
     guard let found = changed[table: table.name] else { return }
     guard found.module == nil else {
@@ -249,9 +251,12 @@ struct SchemaPlanner {
     for step in try change.steps() { try add(step) }
   }
 
-  /// Asks where a column that no model has may be one that would be added: if it would be dropped, or if the added one
-  /// was to be the new name of a column that is not there. Also where a column that the model has, too, was to get the
-  /// name of one that would be added, in an entry that may be of another table.
+  /// Adds questions about columns that may have been renamed.
+  ///
+  /// An extra column may be an added column of the same type. The question is needed if extra columns are dropped. The
+  /// question is also needed if `renamed` gives the added column's name to a missing column. A column that the model
+  /// still has is asked about if its entry in `renamed` names an added column. An entry without a table may be meant
+  /// for another table.
   private mutating func ask(
     _ differences: [SchemaDifference], _ found: DatabaseSchema.Table, _ model: DatabaseSchema.Table
   ) {
@@ -282,14 +287,14 @@ extension SchemaPlanner {
 }
 
 extension SchemaPlanner {
-  /// The table's name and its old ones.
+  /// Returns the table's name, followed by its old names.
   func names(of table: TableInfo) -> [String] {
     [table.name] + answers.renamedTables.filter { $0.value.isSameName(as: table.name) }.map(\.key).sorted()
   }
 }
 
 extension DatabaseSchema.Table {
-  /// Whether it is the virtual table that a text creates.
+  /// Whether the table is the virtual table that a CREATE statement describes.
   fileprivate func isVirtualTable(of create: String) throws -> Bool {
     var reader = SchemaReader(create)
     guard let module, let other = try reader.table().module else { return false }
@@ -298,7 +303,7 @@ extension DatabaseSchema.Table {
 }
 
 extension Connection {
-  /// A SHA-256 of everything in the schema table.
+  /// Returns the SHA-256 of the type, name, table and SQL of every object in the main schema.
   func schemaFingerprint() throws -> String {
     var bytes: [UInt8] = []
     for row in try rows("SELECT type, name, tbl_name, coalesce(sql, '') FROM main.sqlite_schema ORDER BY type, name") {

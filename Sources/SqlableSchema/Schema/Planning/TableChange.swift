@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The steps that bring a table that is there up to its model.
+/// The steps that bring an existing table up to its model.
 struct TableChange {
   let table: TableInfo
   let found: DatabaseSchema.Table
@@ -13,7 +13,7 @@ struct TableChange {
     planner: SchemaPlanner
   ) throws {
     (self.table, self.found, self.model, self.planner) = (table, found, model, planner)
-    // A column that is added brings its own constraints.
+    // An added column brings its own CHECK and foreign key constraints.
     let added = table.columns.filter { found[column: $0.name] == nil }
     let checks = try added.flatMap { try TableDefinition(table).checks(of: $0, for: planner.connection) }.map {
       DatabaseSchema.Check(expression: SchemaText($0)).sql
@@ -87,7 +87,7 @@ struct TableChange {
       rows: readsRows ? try rowCount : 0, diagnoses: diagnoses)
   }
 
-  /// The model's indexes that the table has under the automatic name from before a rename, by both names.
+  /// The model's indexes that the table still has under the automatic name from before a rename, with both names.
   var formerIndexes: [(old: String, new: String)] {
     let columns = planner.formerColumns[table.name.foldedName] ?? [:]
     let tables = planner.names(of: table)
@@ -106,7 +106,7 @@ struct TableChange {
     }
   }
 
-  /// The defaults that the table's columns have and a model can't declare, as they stand in CREATE TABLE.
+  /// The column defaults that no model can declare, as text for CREATE TABLE, by the column's folded name.
   var foreignDefaults: [[UInt8]: String] {
     table.columns.reduce(into: [:]) { defaults, column in
       defaults[column.name.foldedName] = found.foreignDefault(of: column.name, besides: model, table)?.defaultClause
@@ -118,20 +118,21 @@ struct TableChange {
     return SchemaPlan.Step(table.name, [.init(.dropIndex, index)], [.init("DROP INDEX \(index.quotedName)")])
   }
 
-  // MARK: What changes
+  // MARK: Changes
 
   var rowCount: Int { get throws { try planner.rowCount(of: table.name) } }
 
   /// The model's columns that the table lacks.
   var missingColumns: [Column] { table.columns.filter { found[column: $0.name] == nil } }
 
-  /// The table's columns that the model lacks, and that stay.
+  /// The table's columns that the model lacks and the plan keeps.
   var keptColumns: [DatabaseSchema.Column] {
     planner.answers.dropping.contains(.columns)
       ? [] : found.columns.filter { column in table.columns.allSatisfy { !$0.name.isSameName(as: column.name) } }
   }
 
-  /// What a column gets where it has no value; nil for what SQLite gives it.
+  /// Returns the program's value for rows that have none in a column; nil leaves the value to SQLite. Throws if the
+  /// column's type does not store the value.
   func filling(of column: Column) throws -> DatabaseValue? {
     guard let given = SchemaPlanner.Answers.entry(planner.answers.filling, table.name, column.name) else { return nil }
     let value = try given.databaseValue(in: column.type).checked()
@@ -141,7 +142,7 @@ struct TableChange {
     return value
   }
 
-  /// Whether something that is in no model goes.
+  /// Whether the plan drops an object that no model has.
   private func drops(_ difference: SchemaDifference) -> Bool {
     guard difference.isExtra else { return false }
     return switch difference.kind {
@@ -166,13 +167,13 @@ struct TableChange {
         if difference.isExtra { return drops(difference) ? .init(.dropIndex, difference.name) : nil }
         let former = formerIndexes.first { $0.new.isSameName(as: difference.name ?? "") }?.old
         return .init(difference.isMissing && former == nil ? .addIndex : .changeIndex, difference.name, from: former)
-      // The full-text index has a step of its own.
+      // The full-text index has a separate step.
       default: return nil
       }
     }
   }
 
-  /// Whether SQLite can't alter the table so.
+  /// Whether the table must be rebuilt because SQLite can't alter it that way.
   private var needsRebuild: Bool {
     get throws {
       for difference in differences {
@@ -194,7 +195,7 @@ struct TableChange {
     }
   }
 
-  /// Whether a constraint that is in no model is one of columns that are in none.
+  /// Whether a difference is an extra constraint of columns that are in no model and stay.
   private func isOfKeptColumns(_ difference: SchemaDifference) -> Bool {
     difference.isExtra && keptConstraints.contains { $0 == difference.found }
   }
@@ -218,7 +219,7 @@ struct TableChange {
     return (try? TableDefinition(table).addColumn(column, for: connection)) != nil
   }
 
-  /// Tries it on the copy.
+  /// Tries DROP COLUMN on the copy, in a savepoint that is rolled back.
   private func canBeDropped(_ column: String) -> Bool {
     let copy = planner.copy.connection
     do {
@@ -229,14 +230,14 @@ struct TableChange {
     } catch { return false }
   }
 
-  /// Whether a column that is stored will be computed, so that its values go.
+  /// Whether an ordinary column becomes a generated column, so that its values are lost.
   func isComputedNow(_ column: String) -> Bool {
     found[column: column]?.generated == nil && model[column: column]?.generated != nil
   }
 
   // MARK: Rows at fault
 
-  /// The id of a row of the table as it is; NULL if it has none.
+  /// The SQL name of the rowid in the existing table; `NULL` if no name reaches a rowid.
   var rowid: String {
     found.isWithoutRowid ? "NULL" : String.rowidName(beside: found.columns.map(\.name)) ?? "NULL"
   }
@@ -245,7 +246,7 @@ struct TableChange {
     duplicates(columns.map(\.quotedName), columns.joined(separator: ", "), columns.count == 1 ? columns[0] : nil, "")
   }
 
-  /// The query for rows with the same values in a unique index; nil for another index.
+  /// Returns the query for rows with the same values in a unique index; nil for an index that is not unique.
   func duplicates(_ index: DatabaseSchema.Index) -> SchemaPlan.Diagnosis? {
     guard index.isUnique else { return nil }
     let terms = index.terms.map { $0.expression.text + ($0.collation.map { " COLLATE \($0)" } ?? "") }

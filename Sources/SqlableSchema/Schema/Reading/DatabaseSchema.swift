@@ -8,8 +8,8 @@ import SqlableCore
 /// try JSONEncoder().encode(schema)
 /// ```
 ///
-/// Types and expressions are compared by their words, so that blanks, comments and quotes around names make no
-/// difference. Tables, views, indexes and triggers are in the order of their names, columns in their own.
+/// Types and expressions are compared by their words: blanks, comments and quotes around names make no difference.
+/// Tables, views, indexes and triggers are sorted by name; columns keep the table's order.
 public struct DatabaseSchema: Sendable, Hashable, Codable {
   public var tables: [Table] = []
   public var views: [View] = []
@@ -24,14 +24,14 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     public var uniques: [Unique] = []
     public var checks: [Check] = []
     public var foreignKeys: [ForeignKey] = []
-    /// The indexes that were created by themselves, not those of constraints.
+    /// The indexes of CREATE INDEX statements, without those that SQLite creates for constraints.
     public var indexes: [Index] = []
     public var triggers: [Trigger] = []
     public var isStrict = false
     public var isWithoutRowid = false
     /// The module of a virtual table, such as `fts5`, with its arguments; nil for an ordinary table.
     public var module: SchemaText?
-    /// The text that created it; not compared.
+    /// The text of the CREATE statement; not compared.
     @Uncompared public var sql: String
 
     init(name: String, sql: String) {
@@ -46,9 +46,9 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     /// The declared type; empty if there is none.
     public var type: SchemaText
     public var isNotNull = false
-    /// What `ON CONFLICT` says behind NOT NULL: `REPLACE`; nil for `ABORT`.
+    /// The conflict clause of NOT NULL, such as `REPLACE`; nil for `ABORT`, SQLite's default.
     public var notNullConflict: SchemaText?
-    /// The name of the constraint NOT NULL; not compared.
+    /// The name of the NOT NULL constraint, nil if it has none; not compared.
     @Uncompared public var notNullName: String?
     /// The default, an expression; nil for none, which is NULL.
     public var defaultValue: SchemaText?
@@ -61,7 +61,7 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
       self.type = type
     }
 
-    /// What SQLite computes a column from.
+    /// The definition of a generated column: its expression, and whether its values are stored.
     public struct Generated: Sendable, Hashable, Codable {
       public var expression: SchemaText
       public var isStored: Bool
@@ -79,7 +79,7 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
   public struct PrimaryKey: Sendable, Hashable, Codable {
     public var columns: [Term]
     public var isAutoincrement = false
-    /// What `ON CONFLICT` says: `REPLACE`; nil for `ABORT`.
+    /// The conflict clause of the key, such as `REPLACE`; nil for `ABORT`, SQLite's default.
     public var onConflict: SchemaText?
     @Uncompared public var name: String?
   }
@@ -98,7 +98,7 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
   public struct ForeignKey: Sendable, Hashable, Codable {
     public var columns: [SchemaText]
     public var table: SchemaText
-    /// The columns that it refers to; empty for the primary key.
+    /// The referenced columns; empty for the primary key of `table`.
     public var references: [SchemaText]
     public var onDelete: ForeignKeyAction = .noAction
     public var onUpdate: ForeignKeyAction = .noAction
@@ -125,8 +125,8 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     public var sql: SchemaText
     public var triggers: [Trigger] = []
 
-    /// The names that it gives its columns, nil if they are those of its query, and the query; nil for text that can't
-    /// be read.
+    /// The view's column list and its query; nil if the text can't be read. `columns` is nil if the query names the
+    /// columns.
     package var parts: (columns: [SchemaText]?, query: SchemaText)? {
       var reader = SchemaReader(sql.text)
       return try? reader.view()
@@ -150,7 +150,7 @@ extension DatabaseSchema.Table {
   /// The column with a name, as SQLite compares names; nil if there is none.
   public subscript(column name: String) -> DatabaseSchema.Column? { columns.first { $0.name.isSameName(as: name) } }
 
-  /// Whether a column of its own is the row's id.
+  /// Whether the primary key is a single ascending INTEGER column of a rowid table, which is the row's id.
   package var keyIsRowid: Bool {
     guard !isWithoutRowid, let key = primaryKey, key.columns.count == 1, let name = key.columns[0].expression.name
     else { return false }
@@ -158,10 +158,10 @@ extension DatabaseSchema.Table {
   }
 }
 
-/// A piece of SQL, which equals another with the same words: blanks, comments, the case of words and the quotes of
+/// A piece of SQL that equals another piece with the same words. Blanks, comments, the case of words and the quotes of
 /// names make no difference.
 public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, ExpressibleByStringLiteral {
-  /// As it was written.
+  /// The SQL as it was written.
   public let text: String
   private let compared: [UInt8]
 
@@ -177,16 +177,16 @@ public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, 
     compared = tokens.compared(range)
   }
 
-  /// A name, which is compared without its quotes.
+  /// Creates the text of a name, which is compared without quotes.
   package init(name: String) {
     text = name.isPlainName ? name : name.quotedName
     compared = name.foldedName
   }
 
-  /// Whether it is this name.
+  /// Whether the text is this name.
   package func isName(_ name: String) -> Bool { compared == name.foldedName }
 
-  /// The name that it is, without quotes; nil for an expression or number.
+  /// The text as a name, without quotes; nil for an expression or number.
   package var name: String? {
     let tokens = SQLTokenList(text)
     return tokens.count == 1 ? tokens.name(0) : nil
@@ -203,7 +203,7 @@ public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, 
   public func encode(to encoder: any Encoder) throws { try text.encode(to: encoder) }
 }
 
-/// A value that makes no difference where values that have it are compared.
+/// A property that `==` and `hash(into:)` ignore.
 @propertyWrapper
 public struct Uncompared<Value: Sendable & Codable>: Sendable, Hashable, Codable {
   public var wrappedValue: Value
@@ -217,7 +217,7 @@ public struct Uncompared<Value: Sendable & Codable>: Sendable, Hashable, Codable
   public func encode(to encoder: any Encoder) throws { try wrappedValue.encode(to: encoder) }
 }
 
-// Without these, nil would be written, and have to be there to be read.
+// Without these methods, nil would be encoded as null, and decoding would require the key.
 extension KeyedEncodingContainer {
   mutating func encode<Value>(_ value: Uncompared<Value?>, forKey key: Key) throws {
     try encodeIfPresent(value.wrappedValue, forKey: key)

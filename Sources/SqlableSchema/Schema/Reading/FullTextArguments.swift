@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// What the text of a virtual table says of FTS5.
+/// The arguments of FTS5 in the definition of a virtual table.
 package struct FullTextArguments {
   package private(set) var columns: [String] = []
   /// The columns that are stored, but not searched.
@@ -8,10 +8,10 @@ package struct FullTextArguments {
   /// The tokenizer with its arguments; nil for the default.
   package private(set) var tokenizer: [String]?
   package private(set) var prefixes: [Int] = []
-  /// The table that has the text; empty for a table without text, nil for one that has it itself.
+  /// The external content table; empty for a contentless table, nil for a table that stores its own text.
   package private(set) var content: String?
   package private(set) var contentKey = "rowid"
-  /// What no model declares.
+  /// The options that no model declares, such as `detail = none`.
   package private(set) var others: [String] = []
 
   /// - Parameter module: `fts5(title, body UNINDEXED, tokenize = 'porter')`; nil is returned for another module.

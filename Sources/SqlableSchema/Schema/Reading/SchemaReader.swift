@@ -1,8 +1,9 @@
 import SqlableCore
 
-/// Reads the text of a CREATE statement, as SQLite keeps it in its schema table.
+/// A parser for the text of a CREATE statement, as SQLite keeps it in its schema table.
 ///
-/// It reads what SQLite has accepted, so it does not check; it throws where it meets something that it does not know.
+/// SQLite has already accepted the text, so the parser does not validate. The parser throws `.schema(.mismatch)` for
+/// syntax that it does not know.
 package struct SchemaReader {
   private let sql: String
   private let tokens: SQLTokenList
@@ -46,7 +47,7 @@ package struct SchemaReader {
     return table
   }
 
-  /// An index, and the name of its table.
+  /// Reads CREATE INDEX and returns the index with the name of its table.
   package mutating func index() throws -> (index: DatabaseSchema.Index, table: String) {
     try expect("create")
     let isUnique = accept("unique")
@@ -59,7 +60,7 @@ package struct SchemaReader {
     return (index, table)
   }
 
-  /// The names that a view gives its columns, nil if they are those of its query, and the query.
+  /// Reads CREATE VIEW and returns the column list and the query. The list is nil if the query names the columns.
   mutating func view() throws -> (columns: [SchemaText]?, query: SchemaText) {
     try expect("create")
     _ = accept("temp") || accept("temporary")
@@ -89,7 +90,7 @@ package struct SchemaReader {
           columns: [DatabaseSchema.Term(expression: SchemaText(name: name), isDescending: isDescending)],
           isAutoincrement: accept("autoincrement"), onConflict: conflict, name: constraintName)
       } else if isDeferral {
-        // SQLite reads it as of the last reference, also behind other constraints.
+        // SQLite applies DEFERRABLE to the last reference, even behind other constraints.
         let isDeferred = try deferral()
         if let last = table.foreignKeys.indices.last { table.foreignKeys[last].isDeferred = isDeferred }
       } else if accept("not") {
@@ -136,7 +137,7 @@ package struct SchemaReader {
     return SchemaText(tokens, start..<at)
   }
 
-  /// A collation, nil for that of a column without one.
+  /// Reads a collation; returns nil for `BINARY`, the default.
   private mutating func collation() throws -> SchemaText? {
     let name = try name()
     return name.isSameName(as: "BINARY") ? nil : SchemaText(name: name)
@@ -194,7 +195,7 @@ package struct SchemaReader {
     isWord("deferrable") || (isWord("not") && tokens.isWord(at + 1, "deferrable"))
   }
 
-  /// Reads DEFERRABLE and what follows it, and returns whether the constraint is deferred.
+  /// Reads a DEFERRABLE clause and returns whether the constraint is deferred.
   private mutating func deferral() throws -> Bool {
     let isDeferrable = !accept("not")
     try expect("deferrable")
@@ -219,7 +220,7 @@ package struct SchemaReader {
 
   private mutating func constraintName() throws -> String? { accept("constraint") ? try name() : nil }
 
-  /// What ON CONFLICT says; nil for what holds without it.
+  /// Reads ON CONFLICT; returns nil without the clause, and for `ABORT`, the default.
   private mutating func conflict() throws -> SchemaText? {
     guard isWord("on"), tokens.isWord(at + 1, "conflict") else { return nil }
     at += 2
@@ -229,7 +230,7 @@ package struct SchemaReader {
 
   // MARK: Parts
 
-  /// The terms of an index or key in parentheses, and whether AUTOINCREMENT stands behind them.
+  /// Reads the terms of an index or key in parentheses. Also returns whether AUTOINCREMENT stands behind a term.
   private mutating func terms() throws -> (list: [DatabaseSchema.Term], isAutoincrement: Bool) {
     try expect(sign: "(")
     var list: [DatabaseSchema.Term] = []
@@ -239,7 +240,7 @@ package struct SchemaReader {
       while !isSign(","), !isSign(")"), at < tokens.count {
         if isSign("(") { try skipParentheses() } else { at += 1 }
       }
-      // What follows the expression, from its end.
+      // Strip the clauses behind the expression, from the last to the first.
       var end = at
       if tokens.isWord(end - 1, "autoincrement"), end - 1 > start {
         isAutoincrement = true
@@ -271,7 +272,7 @@ package struct SchemaReader {
     return names
   }
 
-  /// An expression in parentheses, without these.
+  /// Reads an expression in parentheses and returns the text between them.
   private mutating func expression() throws -> SchemaText {
     guard isSign("(") else { throw unknown() }
     let start = at + 1
@@ -306,7 +307,7 @@ package struct SchemaReader {
   /// Whether the token may be a word of a declared type: SQLite takes names and texts in quotes, too.
   private var isOfType: Bool { [.word, .name, .text].contains(tokens.kind(at)) }
 
-  /// Whether a constraint of the table begins here; its words can't be names of columns.
+  /// Whether a table constraint begins here: its keywords can't be unquoted names of columns.
   private var isTableConstraint: Bool {
     isWord("constraint") || isWord("primary") || isWord("unique") || isWord("check") || isWord("foreign")
   }

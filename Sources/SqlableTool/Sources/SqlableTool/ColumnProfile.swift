@@ -1,7 +1,7 @@
 import Foundation
 import Sqlable
 
-/// What the values of a column are.
+/// A summary of a column's values: their classes, ranges and dates.
 struct ColumnProfile {
   private(set) var hasNull = false
   private(set) var integers: ClosedRange<Int64>?
@@ -9,16 +9,16 @@ struct ColumnProfile {
   private(set) var dates = TextDates()
   /// The classes of the values that are not NULL.
   private(set) var classes: Set<StorageClass> = []
-  /// Whether one is an integer that no `Double` holds.
+  /// Whether the column has an integer that no `Double` represents exactly.
   private(set) var hasInexact = false
-  /// Whether one is text that is not UTF-8.
+  /// Whether the column has text that is not UTF-8.
   private(set) var hasBrokenText = false
 
-  /// What texts are as dates.
+  /// The result of reading a column's texts as dates.
   struct TextDates {
-    /// Whether each is a date that the library reads.
+    /// Whether each text is a date that the library reads.
     fileprivate(set) var areDates = true
-    /// Whether each is in the form that it writes.
+    /// Whether each text is in the form that the library writes.
     fileprivate(set) var haveOwnForm = true
   }
 
@@ -45,7 +45,7 @@ struct ColumnProfile {
 
 extension ColumnProfile.TextDates {
   fileprivate mutating func add(_ text: String) {
-    // Without a fraction of less than a millisecond, which writing the date again would lose.
+    // A fraction finer than a millisecond would be lost when the date is written again.
     let fraction = text.utf8.drop { $0 != UInt8(ascii: ".") }.dropFirst().prefix { (48...57).contains($0) }
     guard fraction.count <= 3, (try? Date(databaseValue: .text(text))) != nil else {
       areDates = false
@@ -59,7 +59,7 @@ extension ColumnProfile.TextDates {
 private struct StoredContent: SqlValue {
   static var columnType: ColumnType { .blob }
 
-  /// A BLOB is without its bytes; nil for text that is not UTF-8.
+  /// The value, without the bytes of a BLOB; nil for text that is not UTF-8.
   let value: DatabaseValue?
 
   var databaseValue: DatabaseValue { value ?? .null }
@@ -78,7 +78,8 @@ private struct StoredContent: SqlValue {
 }
 
 extension SqliteDatabase {
-  /// Reads the rows of a table or view once, or the first of them.
+  /// Reads a table or view once and returns a profile of each column. `sample` limits the number of rows; nil reads
+  /// all.
   func profiles(of columns: [String], in table: String, sample: Int?) throws -> [ColumnProfile] {
     var profiles = columns.map { _ in ColumnProfile() }
     guard !columns.isEmpty else { return profiles }

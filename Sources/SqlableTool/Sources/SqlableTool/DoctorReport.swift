@@ -1,7 +1,7 @@
 import Foundation
 import Sqlable
 
-/// What `sqlable doctor` has found.
+/// The report of `sqlable doctor` on a database.
 struct DoctorReport: Encodable {
   struct Setting: Encodable {
     let name: String
@@ -22,7 +22,7 @@ struct DoctorReport: Encodable {
   private let size: Int
   private let logSize: Int
   private let freeBytes: Int?
-  /// As the header says: SQLite reports another mode of a file that it takes for one that does not change.
+  /// Whether the file's header says WAL: SQLite reports another mode for a file that is opened as immutable.
   private let isWAL: Bool
   private let users: [FileUsers.User]
   private var pageSize = 0
@@ -30,14 +30,14 @@ struct DoctorReport: Encodable {
   private var freePages = 0
   private var settings: [Setting] = []
   private var trees: [Tree] = []
-  /// What is wrong with the data.
+  /// Problems with the data: damage, and references to missing rows.
   private(set) var problems: [String] = []
-  /// What costs time or space.
+  /// Findings that cost time or space.
   private var remarks: [String] = []
 
   init(path: String) {
     self.path = path
-    // The log is beside the file that a symbolic link leads to.
+    // The WAL is beside the target of a symbolic link.
     let place = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     users = FileUsers(of: place).users
     (size, logSize) = (DoctorReport.size(place), DoctorReport.size(place + "-wal"))
@@ -57,12 +57,12 @@ struct DoctorReport: Encodable {
 
   // MARK: Examining
 
-  /// What can't be read is a problem, and the rest is examined all the same.
+  /// Examines size, settings and indexes. A read error becomes a problem, and the rest is still examined.
   mutating func examine(_ db: SqliteDatabase) {
     do { try examineSize(db) } catch { problems.append("damage: \(error)") }
     do { try examineSettings(db) } catch { problems.append("damage: \(error)") }
     do { try examineIndexes(db) } catch { problems.append("damage: \(error)") }
-    // A build of SQLite may lack the table.
+    // Some builds of SQLite lack dbstat.
     let tree: SQL = """
       SELECT name, count(*) AS pages, sum(pgsize) AS bytes, sum(unused) AS unused
       FROM dbstat GROUP BY 1 ORDER BY 3 DESC, 1
@@ -164,7 +164,7 @@ struct DoctorReport: Encodable {
     }
   }
 
-  /// Says why a log is large.
+  /// Adds a remark on why the WAL is large.
   mutating func explainLog() {
     guard logSize > 16 << 20 else { return }
     let readers = users.filter { $0.holds.contains("reads a snapshot in the log") }.map { "\($0.process)" }

@@ -1,19 +1,19 @@
 import Foundation
 import Sqlable
 
-/// The processes that have a database open, and the locks that they hold, as the kernel tells it.
+/// The processes that have a database open, and the locks that they hold, as the kernel reports them.
 struct FileUsers {
   struct User: Encodable {
     let process: Int
-    /// The name of its program; nil if it can't be read.
+    /// The name of the process's program; nil if the name can't be read.
     let program: String?
-    /// What its locks mean, in the order of their names.
+    /// The meanings of the process's locks, in alphabetical order.
     var holds: [String]
   }
 
   private(set) var users: [User] = []
 
-  /// - Parameter path: The database. Without the right to see another user's process, that is left out.
+  /// - Parameter path: The database. Processes of other users are left out if the caller has no right to see them.
   init(of path: String) {
     var locks: [Int: Set<String>] = [:]
     let files = ["", "-shm", "-gate"].map { (ending: $0, inode: FileUsers.inode(path + $0)) }
@@ -33,7 +33,7 @@ struct FileUsers {
     }
   }
 
-  /// The bytes that SQLite locks.
+  /// Returns the meanings of a lock, by the suffix of the locked file. The byte numbers are SQLite's.
   private static func meaning(_ ending: String, _ range: ClosedRange<Int>, isWriting: Bool) -> [String] {
     switch ending {
     case "-gate": return ["a pool's turn to write"]

@@ -3,7 +3,7 @@ import Sqlable
 /// A model that reads a table or view.
 struct GeneratedModel {
   struct Property {
-    /// The name, in backticks if it has to be.
+    /// The name, in backticks if Swift requires them.
     let name: String
     let column: ReadTable.Column
     /// Whether the column may be NULL.
@@ -11,7 +11,7 @@ struct GeneratedModel {
     /// Whether the struct's value is nil until the row is stored.
     let isFilledBySQLite: Bool
     var options: [String] = []
-    /// Whether the declaration states its type, which could not be found from those to which it refers.
+    /// Whether the declaration states its type, because Swift can't infer the type from the referenced properties.
     var statesType = false
     var remarks: [String]
 
@@ -24,7 +24,7 @@ struct GeneratedModel {
 
   /// An index as a model declares it.
   struct Index {
-    /// The columns, `.desc` behind those in descending order.
+    /// The terms, with `.desc` behind columns in descending order.
     let terms: [String]
     let arguments: [String]
 
@@ -40,29 +40,30 @@ struct GeneratedModel {
   var indexes: [Index] = []
   var options: [String] = []
   var fullText: String?
-  /// What stands above the struct.
+  /// The comments above the struct.
   var remarks: [String] = []
-  /// What the table has and no model declares, as SQL or words.
+  /// The parts of the table that no model declares, as SQL or words.
   var undeclared: [String] = []
-  /// The names of constraints that are declared, in lower case: SQLite allows several of one name.
+  /// The names of the declared constraints, in lower case. SQLite allows duplicate names; only the first constraint
+  /// keeps its name.
   private var constraintNames: Set<String> = []
 
-  /// The model of a table, beside those with the names `typeNames`.
+  /// Creates the model of a table. `typeNames` are the type names of all models.
   init(_ source: ReadTable, named typeName: String, among typeNames: [String], usesMacro: Bool) {
     self.source = source
     self.typeName = typeName
-    // A macro writes write(to:) too.
+    // A macro also generates `write(to:)`, so a read-only model is written without a macro.
     self.usesMacro = usesMacro && !source.isReadOnly
-    // Where a script has no capitals, or a name begins with a sign, a column and a table of one name have one in Swift,
-    // and a property hides the type.
+    // A column and a table of one name can get the same name in Swift, and the property would hide the type. This
+    // happens in scripts without capitals, and if the name begins with a sign.
     var names = SwiftNames(reserving: SwiftNames.reservedProperties.union(typeNames))
     properties = source.columns.map { Property($0, named: names.property(for: $0.name), in: source) }
   }
 
-  /// The property of a column, as SQLite compares names.
+  /// Returns the property of a column; names are compared as SQLite compares them.
   func property(_ column: SchemaText) -> Property? { properties.first { column.isName($0.column.name) } }
 
-  /// The columns of the key, in its order.
+  /// The properties of the primary key, in the key's order.
   var key: [Property] { properties.filter { $0.column.row.key > 0 }.sorted { $0.column.row.key < $1.column.row.key } }
 }
 
@@ -83,11 +84,11 @@ extension GeneratedModel.Property {
 // MARK: Declarations
 
 extension GeneratedModel {
-  /// Declares all that a model can declare of its table.
+  /// Adds all declarations that a model can make about its table.
   ///
   /// - Parameters:
   ///   - models: The models to which foreign keys may refer.
-  ///   - searches: The tables of FTS5, of which some may be indexes of other tables.
+  ///   - searches: The FTS5 tables, some of which may be indexes of other tables.
   mutating func declare(with models: [GeneratedModel], searches: [(name: String, arguments: FullTextArguments)]) {
     if source.lacksColumns { remarks.append("A column whose name is empty is left out.") }
     switch source.kind {
@@ -172,7 +173,7 @@ extension GeneratedModel {
       undeclared.append(key.sql)
       return
     }
-    // SQLite gives a key that is declared INTEGER and descending an index of its own; behind the columns it does not.
+    // SQLite gives an INTEGER key with DESC in the column's definition a separate index, but not as a table constraint.
     let isDescending = key.columns[0].isDescending
     let clauses = clauses(key.name, key.onConflict)
     if names.count == 1, !isDescending || !source.keyIsRowid {
@@ -190,18 +191,18 @@ extension GeneratedModel {
     properties[place].options.insert(option, at: 0)
   }
 
-  /// The columns of an index or key; fewer than terms if some are no columns.
+  /// Returns the columns of an index or key. Terms that are not columns are left out.
   private func terms(_ terms: [DatabaseSchema.Term]) -> [String] {
     terms.compactMap { term in property(term.expression).map { $0.name + (term.isDescending ? ".desc" : "") } }
   }
 
-  /// Whether these are different columns without collations of their own.
+  /// Whether the terms are distinct columns without explicit collations.
   private func canDeclare(_ list: [DatabaseSchema.Term]) -> Bool {
     list.allSatisfy { $0.collation == nil } && terms(list).count == list.count
       && Set(list.map(\.expression)).count == list.count
   }
 
-  /// The arguments that name a constraint and say what a conflict does.
+  /// Returns the `onConflict:` and `name:` arguments of a constraint.
   private mutating func clauses(_ name: String?, _ conflict: SchemaText?) -> [String] {
     var arguments: [String] = []
     if conflict.canBeDeclared, let conflict { arguments.append("onConflict: .\(conflict.text.lowercased())") }
@@ -248,7 +249,7 @@ extension GeneratedModel {
     }
   }
 
-  /// Declares a foreign key; false if no model declares it.
+  /// Declares a foreign key; returns false if no model can declare the key.
   private mutating func declare(_ key: DatabaseSchema.ForeignKey, _ models: [GeneratedModel]) -> Bool {
     let columns = key.columns.compactMap(property)
     guard columns.count == key.columns.count,
@@ -265,7 +266,7 @@ extension GeneratedModel {
     arguments += clauses(key.name, nil)
     let place = properties.firstIndex { $0.name == columns[0].name }
     let isKey = referred.map(\.name) == target.key.map(\.name)
-    // Attributes whose key paths lead to one another are circular; a constraint is not.
+    // Attributes with key paths to each other are a circular reference; constraints are not.
     let isOption = columns.count == 1 && (isKey || !usesMacro)
     if isOption, let place, !properties[place].options.contains(where: { $0.hasPrefix("ForeignKey<") }) {
       if !isKey {
@@ -337,7 +338,7 @@ extension DatabaseSchema.Term {
 }
 
 extension SchemaText? {
-  /// Whether a model can declare it as what a conflict does.
+  /// Whether a model can declare this conflict clause.
   fileprivate var canBeDeclared: Bool {
     switch self {
     case nil, .some("replace"), .some("ignore"): true

@@ -3,13 +3,13 @@ import Sqlable
 
 /// Calls `body` with a handle that only reads the database of a file.
 ///
-/// Reading a database in WAL mode makes two files beside it, which a connection that may not write can't delete again.
-/// Where no other program has the database open, it is therefore read as a file that does not change, and once more if
-/// it did.
+/// Reading a database in WAL mode creates two files beside the database, which a read-only connection can't delete. If
+/// no other program has the database open, the file is therefore opened as immutable. If the file changed meanwhile,
+/// `body` is called once more, without that assumption.
 func withReadOnlyDatabase<Value>(_ path: String, _ body: (SqliteDatabase) throws -> Value) throws -> Value {
   guard FileManager.default.fileExists(atPath: path) else { throw FileProblem(description: "\(path): no such file") }
   var configuration = Configuration(label: path, isReadOnly: true)
-  // The log is beside the file that a symbolic link leads to.
+  // The WAL is beside the target of a symbolic link.
   let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   let before = FileState(path)
   if before.isQuietWAL {
@@ -38,7 +38,7 @@ func journalVersion(ofFileAt path: String) -> UInt8? {
   return header?.count == 20 ? header?.last : nil
 }
 
-/// What shows that another program writes to a database.
+/// The state of a database file that changes when another program writes to the database.
 private struct FileState: Equatable {
   private var size: off_t = -1
   private var changed = (seconds: 0, nanoseconds: 0)
@@ -56,7 +56,7 @@ private struct FileState: Equatable {
     isWAL = journalVersion(ofFileAt: path) == 2
   }
 
-  /// Whether it is in WAL mode, and no connection has it open.
+  /// Whether the database is in WAL mode, and no connection has the database open.
   var isQuietWAL: Bool { isWAL && !hasLog }
 
   static func == (left: FileState, right: FileState) -> Bool {

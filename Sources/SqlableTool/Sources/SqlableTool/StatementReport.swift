@@ -1,14 +1,14 @@
 import Foundation
 import Sqlable
 
-/// What there is to say about a statement on a database.
+/// A report on a statement for a database: SQL, values, plan, missing indexes and policy.
 struct StatementReport {
   private let kind: StatementKind
   private let isReadOnly: Bool
   private let sql: String
   /// The values of each row of a batch, or of the statement.
   private let values: [[DatabaseValue]]
-  /// nil for an insert of no rows, which has none.
+  /// The query plan; nil for an insert of no rows, which has no plan.
   private let plan: QueryPlan?
   private let advice: [IndexAdvice]
   private let verdict: PolicyVerdict
@@ -118,7 +118,7 @@ struct StatementReport {
   }
 }
 
-/// What a policy says of a statement.
+/// The verdict of a policy on a statement.
 enum PolicyVerdict {
   /// There is no policy.
   case none

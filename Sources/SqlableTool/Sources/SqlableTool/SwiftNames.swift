@@ -1,6 +1,6 @@
 import Sqlable
 
-/// Makes names of Swift from those of tables and columns, each of them once.
+/// A generator of unique Swift names for tables and columns.
 struct SwiftNames {
   private let reserved: Set<String>
   private var used: Set<String> = []
@@ -32,13 +32,14 @@ struct SwiftNames {
     return candidate
   }
 
-  /// What may be in a name of Swift, separated at all else. A name in capitals has no words inside.
+  /// Splits a name at the characters that Swift names can't contain. A name in capitals becomes lower case, because its
+  /// capitals do not mark words.
   private static func words(of name: String) -> [String] {
     let isLoud = name == name.uppercased()
     return name.unicodeScalars.split { !$0.isInNames }.map { isLoud ? String($0).lowercased() : String($0) }
   }
 
-  /// The names of types that the models use, and those that Swift does not allow.
+  /// The names of types that the models use, and the type names that Swift does not allow.
   static let reservedTypes: Set<String> = [
     "Any", "Array", "Bool", "Check", "Collate", "Column", "Data", "Date", "Default", "Double", "ForeignKey",
     "ForeignKeys", "Foundation", "FullTextIndex", "Generated", "Index", "Int", "Never", "Null", "Optional",
@@ -68,7 +69,8 @@ extension String {
 
   fileprivate var withUpperFirst: String { prefix(1).uppercased() + dropFirst() }
 
-  /// With its capitals up to the last before a small letter in lower case: `httpStatus` for `HTTPStatus`.
+  /// The text with its leading capitals in lower case, except a capital that begins the next word: `httpStatus` for
+  /// `HTTPStatus`.
   fileprivate var withLowerStart: String {
     let capitals = prefix { $0.isUppercase }.count
     let isWord = capitals > 1 && capitals < count && dropFirst(capitals).first?.isLowercase == true
@@ -78,7 +80,7 @@ extension String {
 
   /// The text as a literal of Swift.
   var swiftLiteral: String {
-    // By scalars: a quote before a combining accent is no `Character` of its own.
+    // By scalars: a quote before a combining accent is part of a longer `Character`.
     if visible == self, utf8.allSatisfy({ $0 < 128 }), contains("\"") || contains("\\") {
       var signs = "#"
       while contains("\"" + signs) || contains("\\" + signs) { signs += "#" }
@@ -90,12 +92,12 @@ extension String {
     } + "\""
   }
 
-  /// The text on one line, as what a comment shows.
+  /// The text on one line, for a comment.
   var commented: String { split(whereSeparator: \.isWhitespace).joined(separator: " ").visible }
 }
 
 extension Unicode.Scalar {
-  /// Whether it can be in a name of Swift: a letter, mark or digit of the ranges that Swift takes.
+  /// Whether a Swift name can contain the scalar: a letter, mark or digit of the ranges that Swift takes.
   fileprivate var isInNames: Bool {
     if isASCII { return properties.isAlphabetic || ("0"..."9").contains(self) }
     guard properties.isXIDContinue, !properties.isEmoji else { return false }

@@ -4,7 +4,7 @@ import Sqlable
 struct ColumnRow {
   let name: String
   let type: String
-  /// Whether it is NOT NULL.
+  /// Whether the column is NOT NULL or part of the primary key.
   let isRequired: Bool
   /// The place in the primary key, from 1; 0 for none.
   let key: Int
@@ -26,10 +26,10 @@ struct ColumnRow {
     }.compactMap { $0 }
   }
 
-  /// The type that a model would declare: that of SQLite's affinity.
+  /// The type that a model would declare, by SQLite's affinity.
   ///
-  /// How a column of numbers or text stores dates can't be seen. NUMERIC is SQLite's affinity for all names that it
-  /// does not know: those with DATE or TIME contain text as a rule, the others numbers.
+  /// The schema does not show in which form a column of numbers or text stores dates. NUMERIC is the affinity of all
+  /// type names that SQLite does not know. Names with DATE or TIME usually mean text, other names numbers.
   var columnType: ColumnType {
     let affinity = Affinity(of: type)
     let name = type.uppercased()
@@ -37,12 +37,12 @@ struct ColumnRow {
   }
 }
 
-/// What index the primary key of a table has.
+/// The index of a table's primary key.
 enum KeyIndex {
   /// None: the key is the rowid, or there is no key.
   case none
   case ownIndex
-  /// The table itself: it is WITHOUT ROWID.
+  /// The table itself, which is WITHOUT ROWID.
   case table
 
   init(of table: String, in db: SqliteDatabase) throws {

@@ -10,10 +10,10 @@ struct ValueType: Equatable {
   }
 
   let base: Base
-  /// What there is to say of the choice.
+  /// Remarks on the choice of the type.
   var remarks: [String] = []
 
-  /// The type of Swift, of a value that is not nil.
+  /// The Swift type of a value that is not nil.
   var swiftName: String {
     switch base {
     case .integer: "Int"
@@ -26,7 +26,7 @@ struct ValueType: Equatable {
     }
   }
 
-  /// The type as an argument, where it does not follow from that of Swift.
+  /// The column type as an argument; nil if the Swift type implies the column type.
   var columnArgument: String? {
     switch base {
     case .date(.unixSecondsWithFraction): nil
@@ -76,12 +76,12 @@ extension ValueType {
   ///
   /// - Parameters:
   ///   - declared: The declared type.
-  ///   - refers: Whether the column is part of a key or refers to one, and so no truth value.
-  ///   - hasOtherDefault: Whether its default is neither 0 nor 1.
+  ///   - refers: Whether the column is part of a key or references a key, and so is not a truth value.
+  ///   - hasOtherDefault: Whether the column's default is neither 0 nor 1.
   init(_ profile: ColumnProfile, declared: String, refers: Bool, hasOtherDefault: Bool) {
     // ANY is the type of a STRICT table.
     let declared = declared.uppercased() == "ANY" ? "" : declared
-    // To SQLite a number, but what programs store there is text.
+    // SQLite gives JSON the affinity NUMERIC, but programs store text there.
     let affinity = declared.isJSONType ? Affinity.text : Affinity(of: declared)
     let classes = profile.classes
     guard !classes.isEmpty else {
@@ -127,12 +127,12 @@ extension ValueType {
     self = ValueType(base: base, remarks: remarks)
   }
 
-  /// The type of a column with values of several classes.
+  /// Returns the type of a column with values of several classes.
   static func any(_ type: ColumnType, holding classes: Set<StorageClass>) -> ValueType {
     ValueType(base: .any(type), remarks: ["holds \(classes.words)"])
   }
 
-  /// The type of a column of no values.
+  /// Chooses the type of a column without values.
   private init(_ declared: String, _ affinity: Affinity) {
     if declared.isTruthType {
       self = ValueType(base: .boolean)
@@ -156,7 +156,7 @@ extension Set<StorageClass> {
 }
 
 extension Affinity {
-  /// The classes of values that the type leads to expect.
+  /// Returns the classes of values that are usual in a column of this affinity.
   fileprivate func classes(isDate: Bool) -> Set<StorageClass> {
     switch self {
     case .integer: [.integer]
@@ -169,7 +169,7 @@ extension Affinity {
 }
 
 extension String {
-  /// Whether it is the type of dates: `DATE`, `DATETIME`, `TIMESTAMP`.
+  /// Whether the text is a type of dates: `DATE`, `DATETIME`, `TIMESTAMP`.
   fileprivate var isDateType: Bool {
     let name = uppercased()
     return name.hasPrefix("DATE") || name.hasPrefix("TIMESTAMP")
@@ -181,7 +181,7 @@ extension String {
 }
 
 extension ColumnProfile {
-  /// The form in which its numbers would be dates of the years 1973 to 2286; nil if they would not.
+  /// The format in which the column's numbers are dates of the years 1973 to 2286; nil if no format fits.
   fileprivate var dateFormat: ColumnType.DateFormat? {
     let seconds = 1e8...1e10
     func are(in range: ClosedRange<Double>) -> Bool {

@@ -2,11 +2,11 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What `sqlable models` prints is compiled against the library, and reads every row.
+/// Tests that compile the output of `sqlable models` against the library and read every row.
 @Suite(
   .enabled(if: Program.tool.isAvailable && SwiftCompiler.isAvailable, "there is no compiler, or no built library"))
 struct CompiledModelsTests {
-  /// Models of these tests, whose tables the models that are printed must declare alike.
+  /// Models of these tests. The printed models must declare the tables of these models in the same way.
   private static let own: [any Sqlable.Type] = [
     Person.self, Bicycle.self, Car.self, Seat.self, Mark.self, Hostile.self, Story.self,
     Memo.self, Word.self, Declared.self,
@@ -161,7 +161,7 @@ private enum ForeignDatabases {
     // Columns that refer to each other.
     "CREATE TABLE left_side (a INT UNIQUE REFERENCES right_side (b), b INT UNIQUE REFERENCES left_side (a))",
     "CREATE TABLE right_side (b INT UNIQUE REFERENCES left_side (b), c, d, FOREIGN KEY (c, d) REFERENCES \"select\")",
-    // Types and properties of one name.
+    // Types and properties with the same name.
     "CREATE TABLE \"日本\" (\"日本\" INTEGER PRIMARY KEY, \"_1\" TEXT)", "INSERT INTO \"日本\" VALUES (1, 'x')",
     "CREATE TABLE \"1\" (a INT, \"1\" TEXT, \"日本\" INT REFERENCES \"日本\")", "INSERT INTO \"1\" VALUES (1, 'x', 1)",
     "CREATE TABLE String (a INT)", "CREATE TABLE date (data BLOB)", "CREATE TABLE stored_value (x)",
@@ -183,7 +183,7 @@ private enum ForeignDatabases {
 
 /// The compiler that built the tests.
 enum SwiftCompiler {
-  /// Where the library's objects and modules are.
+  /// The directory of the library's objects and modules.
   private static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().path
 
@@ -194,7 +194,7 @@ enum SwiftCompiler {
   static let isAvailable =
     path != nil && FileManager.default.fileExists(atPath: products + "/Modules/Sqlable.swiftmodule")
 
-  /// Compiles sources with the library and runs the program; what it prints.
+  /// Compiles sources with the library, runs the program and returns its output.
   static func run(_ sources: [(name: String, text: String)], _ arguments: [String], in directory: String) throws
     -> String
   {
@@ -202,11 +202,11 @@ enum SwiftCompiler {
       try Data(source.text.utf8).write(to: URL(fileURLWithPath: directory + "/\(source.name).swift"))
     }
     let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL.path
-    // The modules of the library; what else begins with its name is a program.
+    // The modules of the library; other directories with its name as a prefix contain programs.
     let modules = try FileManager.default.contentsOfDirectory(atPath: root)
       .filter { $0.hasPrefix("Sqlable") && $0 != "SqlableTool" && $0 != "SqlableMacros" }
     let objects = try modules.flatMap { module in
-      // An object of a source that is gone, or in another module by now, stays in the folder.
+      // The build folder keeps the objects of sources that were deleted or moved to another module.
       let files = FileManager.default.enumerator(atPath: root + "/" + module)?.compactMap { $0 as? String } ?? []
       let names = Set(files.map { ($0 as NSString).lastPathComponent + ".o" })
       let folder = products + "/\(module).build/"
@@ -218,7 +218,7 @@ enum SwiftCompiler {
       words += ["-Xcc", "-fmodule-map-file=\(root)/\(module)/module.modulemap"]
     }
     words += sources.map { directory + "/\($0.name).swift" }
-    // Its objects name the SQLite that they need, which .ci/sqlcipher installs there.
+    // The library's objects name the SQLite to link, which .ci/sqlcipher installs in /usr/local/lib.
     words += objects + ["-L/usr/local/lib", "-o", directory + "/program"]
     let compiler = try ChildProcess(
       #require(path), words,

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What `sqlable doctor` says of a database.
+/// Tests of the reports of `sqlable doctor`.
 @Suite(.enabled(if: Program.tool.isAvailable, "the tool is not built"))
 struct DoctorTests {
   private func doctor(_ directory: String, _ arguments: String...) throws -> Program.Run {
@@ -21,7 +21,7 @@ struct DoctorTests {
       #expect(run.output.contains("\n  bicycle: 1 pages, 4096 bytes, "))
       #expect(run.output.contains("no index of bicycle begins with owner_id: a change of a key in person reads all"))
       #expect(run.output.hasSuffix("\n\nNothing is wrong.\n") && !run.output.contains("\nSettings"))
-      // It has written nothing.
+      // The command has written nothing.
       #expect(files(in: directory) == ["a.sqlite"])
       #expect(try Data(contentsOf: URL(filePath: directory + "/a.sqlite")) == before)
     }
@@ -34,7 +34,7 @@ struct DoctorTests {
         atPath: directory + "/a.sqlite", withDestinationPath: "real/a.sqlite")
       let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
       try db.createTables(Person.self, Bicycle.self)
-      // All of it is in the log, which is beside the file.
+      // All pages of the database are in the WAL, beside the link's target.
       let run = try doctor(directory)
       #expect(run.exitCode == 0 && run.output.contains("\n  bicycle: 1 pages"), "\(run)")
       let schema = try Program.tool.run(["schema", "a.sqlite"], in: directory)
@@ -99,7 +99,7 @@ struct DoctorTests {
       run = try doctor(directory)
       #expect(run.output.contains("write lock"))
       try db.rollbackTransaction()
-      // A log that a reader keeps from shrinking.
+      // A WAL that can't be reset while a reader needs it.
       for number in 0..<30 {
         try db.execute("INSERT INTO bicycle (name, color) VALUES (\(number), hex(randomblob(300000)))")
       }

@@ -3,12 +3,12 @@ import Glibc
 import Sqlable
 import Testing
 
-/// `sqlable explain` as a process of its own, on real files.
+/// Tests of `sqlable explain` as a separate process, on real files.
 @Suite(.enabled(if: Program.tool.isAvailable, "the executable is not beside the tests"))
 struct ExplainTests {
   private let reds = #"{"read":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}"#
 
-  /// A directory with a database that is closed.
+  /// Calls `body` with a directory that contains a closed database.
   private func withGarage(
     _ mode: Configuration.JournalMode = .wal, named name: String = "garage.sqlite", _ body: (String) throws -> Void
   ) throws {
@@ -82,7 +82,7 @@ struct ExplainTests {
     }
   }
 
-  /// Both tables have a column of this name and type.
+  /// Both tables have a column `name` of the same type.
   @Test func anIndexIsProposedForTheTableOfItsColumn() throws {
     try withGarage { directory in
       let anna = Bicycle.read().joining(Person.self, on: Bicycle.ownerId == Person.id).filter(Person.name == "Anna")
@@ -110,7 +110,7 @@ struct ExplainTests {
     }
   }
 
-  /// Its latest commits are in the log beside the file.
+  /// The latest commits of the open database are in the WAL.
   @Test func aDatabaseThatAnotherProgramHasOpenIsReadWithItsLog() throws {
     try withGarage { directory in
       let db = try SqliteDatabase(filepath: directory + "/garage.sqlite")
@@ -155,7 +155,7 @@ struct ExplainTests {
       #expect(
         try errors(#"{"read":{"from":"bicycle","where":{"=":[{"column":"color"},3]}},"sqlable":1}"#)
           == "sqlable: statement.json: read.where.=: expected TEXT, found INTEGER\n")
-      // What would move the cursor of a terminal is not sent to it.
+      // Control characters, which could move the terminal's cursor, are escaped.
       #expect(
         try errors(#"{"read":{"from":"bicycle","where":{"column":"a\u001b[2J\n"}},"sqlable":1}"#)
           == "sqlable: statement.json: read.where.column: table bicycle has no column a\\u{1b}[2J\\u{a}\n")

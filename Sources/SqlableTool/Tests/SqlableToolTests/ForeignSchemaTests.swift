@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What `sqlable models` prints is the schema of the file from which it was made.
+/// Tests that the models printed by `sqlable models` have the schema of their source file.
 @Suite(
   .enabled(if: Program.tool.isAvailable && SwiftCompiler.isAvailable, "there is no compiler, or no built library"))
 struct ForeignSchemaTests {
@@ -30,7 +30,7 @@ struct ForeignSchemaTests {
     }
   }
 
-  /// Prints the models of a file, compiles them, and expects that they are its schema and read its rows.
+  /// Prints the models of a file, compiles them, and expects that they have its schema and read its rows.
   private func checkModels(ofFile name: String, in directory: String) throws {
     let db = try SqliteDatabase(
       filepath: directory + "/" + name, configuration: .init(journalMode: .delete, foreignKeys: false))

@@ -16,10 +16,10 @@ func printedModels(_ statements: [String], _ options: [String] = []) throws -> S
   }
 }
 
-/// What `sqlable models` prints of real files.
+/// Tests of the output of `sqlable models` for real files.
 @Suite(.enabled(if: Program.tool.isAvailable, "the executable is not beside the tests"))
 struct ModelsTests {
-  /// Tests/Macros compiles the file, and reads all rows with it.
+  /// Tests/Macros compiles the printed file, and reads all rows with its models.
   @Test func modelsWithMacrosAreThoseOfAFileThatIsCompiled() throws {
     let folder = URL(filePath: #filePath).appending(path: "../../../../../Tests/Macros/Tests/PrintedModelTests")
       .standardizedFileURL
