@@ -46,7 +46,7 @@ public struct BackupOptions: Sendable {
   public var database: String
 
   /// A closure that is called after each step, on the thread that copies. An error that the closure throws ends the
-  /// backup.
+  /// backup; the error of the last step of a restore, which is committed by then, is ignored.
   public var progress: (@Sendable (BackupProgress) throws -> Void)?
 
   public init(
