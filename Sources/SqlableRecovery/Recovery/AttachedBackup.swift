@@ -105,7 +105,8 @@ extension SalvageRun {
         JOIN \(source) AS old ON new.\(rowid.quotedName) = old.\(oldRowid.quotedName) LIMIT 200)
       """
     ).first
-    let (all, equal) = (counts.flatMap { Int($0[0]) } ?? 0, counts.flatMap { Double($0[1]) }.map { Int($0) } ?? 0)
+    guard let counts else { return true }
+    let (all, equal) = (Int(counts[0]) ?? 0, Int(Double(counts[1]) ?? 0))
     return all == 0 || equal * 10 >= all * 8
   }
 }

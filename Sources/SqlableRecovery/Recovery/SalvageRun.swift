@@ -243,12 +243,8 @@ extension SchemaEntry {
 extension Connection {
   /// Returns the rows of a database's schema table, as entries from outside the damaged file.
   func schemaEntries(of database: String) throws -> [SchemaEntry] {
-    var entries: [SchemaEntry] = []
-    for row in try rows("SELECT type, name, tbl_name, rootpage, sql FROM \(database).sqlite_schema") {
-      let entry = SchemaEntry(
-        type: row[0], name: row[1], table: row[2], root: UInt32(row[3]) ?? 0, sql: row[4], isOwn: false)
-      if let entry { entries.append(entry) }
+    try rows("SELECT type, name, tbl_name, rootpage, sql FROM \(database).sqlite_schema").compactMap { row in
+      SchemaEntry(type: row[0], name: row[1], table: row[2], root: UInt32(row[3]) ?? 0, sql: row[4], isOwn: false)
     }
-    return entries
   }
 }

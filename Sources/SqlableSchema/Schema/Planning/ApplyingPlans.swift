@@ -267,8 +267,8 @@ extension Connection {
     while true {
       let after = last.map { " WHERE \(copy.rowid) > \($0)" } ?? ""
       let part = "SELECT \(copy.rowid) AS id FROM \(copy.table)\(after) ORDER BY \(copy.rowid) LIMIT \(Copy.part)"
-      let row = try rows("SELECT max(id), count(*) FROM (\(part))").first ?? ["", ""]
-      guard let end = Int64(row[0]), let count = Int(row[1]), count > 0 else { return }
+      let row = try rows("SELECT max(id), count(*) FROM (\(part))").first
+      guard let row, let end = Int64(row[0]), let count = Int(row[1]), count > 0 else { return }
       let range = (last.map { "\(copy.rowid) > \($0) AND " } ?? "") + "\(copy.rowid) <= \(end)"
       try run("\(statement.sql) WHERE \(range)", statement.values)
       last = end

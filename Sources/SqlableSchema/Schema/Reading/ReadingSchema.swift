@@ -70,12 +70,8 @@ extension SqliteDatabase {
 extension Connection {
   /// - Parameter names: Folded names of tables; nil for all.
   func schema(of names: Set<[UInt8]>? = nil) throws -> DatabaseSchema {
-    var rows: [SchemaRow] = []
-    for row in try self.rows(SchemaReading().sql) {
-      if let names, !names.contains(row[2].foldedName) { continue }
-      rows.append(SchemaRow(type: row[0], name: row[1], table: row[2], sql: row[3]))
-    }
-    return try DatabaseSchema(rows)
+    let rows = try self.rows(SchemaReading().sql).filter { names?.contains($0[2].foldedName) != false }
+    return try DatabaseSchema(rows.map { SchemaRow(type: $0[0], name: $0[1], table: $0[2], sql: $0[3]) })
   }
 }
 

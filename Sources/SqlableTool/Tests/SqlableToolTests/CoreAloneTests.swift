@@ -1,0 +1,37 @@
+import Foundation
+import Testing
+
+/// A program that imports `SqlableCore` in place of `Sqlable`; here, because these tests have the compiler at hand.
+@Suite(.enabled(if: SwiftCompiler.isAvailable, "there is no compiler, or no built library"))
+struct CoreAloneTests {
+  @Test func modelsStatementsTransactionsAndObserversNeedNothingElse() throws {
+    let main = """
+      import SqlableCore
+
+      struct Visit: SqlCodable, Sendable {
+        var id: Int?
+        var page: String
+
+        static let id = column("id", Int?.self, PrimaryKey())
+        static let page = column("page", String.self)
+        static let tableLayout = [id.column, page.column]
+      }
+
+      let db = try SqliteDatabase.inMemory()
+      try db.execute("CREATE TABLE visit (id INTEGER PRIMARY KEY, page TEXT NOT NULL)")
+      db.observe(.insert, on: Visit.self) { id in print("inserted", id) }
+      try db.transaction { db in
+        try Visit(page: "/home").insert().run(db)
+        try Visit(page: "/help").insert().run(db)
+      }
+      db.queue.sync {}
+      try Visit.update(Visit.page.set(to: "/faq")).filter(Visit.page == "/help").run(db)
+      print(try Visit.read().filter(Visit.page == "/faq").run(db).map(\\.page), try Visit.count().run(db))
+      print(try db.query("SELECT count(*) FROM visit", as: Int.self))
+      """
+    try withDirectory { directory in
+      let output = try SwiftCompiler.run([("main", main)], [], in: directory)
+      #expect(output == "inserted 1\ninserted 2\n[\"/faq\"] 2\n[2]\n")
+    }
+  }
+}
