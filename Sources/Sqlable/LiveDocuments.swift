@@ -18,9 +18,9 @@ extension AnyStatement {
   /// Throws as a statement's live result does: `.invalidStatement` for one that writes.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
-  ) -> Updates<Output> {
+  ) -> LiveQuery<Output> {
     let tree = decoded.tree
-    let source = ResultSource<Output>(
+    let source = LiveQuerySource<Output>(
       key: .init(self, Output.self, onlyChanges: onlyChanges), place: .init(file: file, line: line),
       onlyChanges: onlyChanges, texts: { [try tree.followed.withValues().sql] },
       filtered: {
@@ -46,7 +46,7 @@ extension AnyStatement {
         let number = isFound ? Int(reading.statement.integer(at: 0)) : 0
         return query.form == .exists ? .exists(number != 0) : .number(number)
       })
-    return Updates(pool, source)
+    return LiveQuery(pool, source)
   }
 }
 

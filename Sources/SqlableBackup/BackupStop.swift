@@ -11,7 +11,7 @@ package final class BackupStop: Sendable {
   }
 
   let interruption: Interruption
-  private let reason = Guarded<Reason?>(nil)
+  private let reason = LockedValue<Reason?>(nil)
   private let end: ContinuousClock.Instant?
 
   /// - Parameter deadline: That of the task, for the calls of a pool.

@@ -26,7 +26,7 @@ final class ClusterFeed: Sendable {
     var isPoked = false
   }
 
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
   private let interval: Duration
   /// A database in memory with the observers, their queue and `didFail`.
   let root: SqliteDatabase

@@ -190,7 +190,7 @@ extension ClusterWriter {
     let begin = ContinuousClock.now
     for write in writes { write.times?.didSend() }
     defer { for write in writes { write.times?.didAnswer() } }
-    let all: SentTogether
+    let all: PipelinedRequests
     do { all = try await session.answers(toAll: writes.compactMap(\.single), before: deadline) } catch {
       putBack(done.map(\.write) + writes)
       throw error
@@ -225,7 +225,7 @@ extension ClusterWriter {
       }
     }
     // Writes that the node refused during a checkpoint run later in the group.
-    let (delayed, run) = (outcomes.filter(\.outcome.isOfCheckpoint), outcomes.filter { !$0.outcome.isOfCheckpoint })
+    let (delayed, run) = (outcomes.filter(\.outcome.isCheckpoint), outcomes.filter { !$0.outcome.isCheckpoint })
     putBack(delayed.map(\.write))
     done += run
     return true

@@ -20,7 +20,7 @@ extension SqliteCluster {
       let deadline = Deadline.after(configuration.timeout)
       let outcome = try await sessions.attempt(before: deadline, isolation: isolation) { session in
         call?.times.didSend()
-        var parts = try await ClusterParts.first(of: request, on: session, before: deadline, isolation: isolation)
+        var parts = try await RowBatchStream.first(of: request, on: session, before: deadline, isolation: isolation)
         defer {
           parts.stop()
           rows = parts.rows

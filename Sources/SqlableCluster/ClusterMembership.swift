@@ -124,7 +124,7 @@ struct ClusterMembership: Sendable {
         throw SqlError(.unavailable, message: "node \(id) does not answer: remove it, if it is lost")
       }
     }
-    let answering = Guarded<[UInt64: Bool]>([:])
+    let answering = LockedValue<[UInt64: Bool]>([:])
     @Sendable func answers(_ member: ClusterMember) async -> Bool {
       if let known = answering.withLock({ $0[member.id] }) { return known }
       let isThere = await NodeConnection.answers(member.address)
@@ -167,7 +167,7 @@ struct ClusterMembership: Sendable {
 
   /// Makes a node the leader; nil: any voter but the one that leads.
   func transfer(to id: UInt64?, before deadline: ContinuousClock.Instant) async throws {
-    let former = Guarded<NodeAddress?>(nil)
+    let former = LockedValue<NodeAddress?>(nil)
     try await change(before: deadline) { members, leader in
       let first = former.withLock { former in
         former = former ?? leader

@@ -144,7 +144,7 @@ extension ClusterFeed {
 /// Keeps what a cluster has answered.
 private final class RecordingTransport: SqlTransport {
   private let cluster: SqliteCluster
-  private let recorded = Guarded<(texts: Set<String>, answers: [SqlAnswer])>(([], []))
+  private let recorded = LockedValue<(texts: Set<String>, answers: [SqlAnswer])>(([], []))
 
   init(_ cluster: SqliteCluster) { self.cluster = cluster }
 

@@ -153,7 +153,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   private let isReadOnly: Bool
   /// The transaction of another client around this one.
   let outer = ClusterTransaction.current
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
   /// The turn to send statements, because child tasks may call at the same time.
   private let turn = Slots(1)
 
@@ -270,7 +270,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     times?.didSend()
     var rows = 0
     do {
-      var parts: ClusterParts
+      var parts: RowBatchStream
       do { parts = try await .first(of: request, on: session, before: end, isolation: isolation) } catch {
         throw await meaning(of: error)
       }

@@ -14,7 +14,7 @@ final class ClusterWrite: Sendable {
   private let check: (@Sendable ([SqlAnswer]) throws -> Void)?
   /// Whether it is one request, after which nothing has to be undone.
   private let keepsTransaction: Bool
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
 
   private struct State {
     /// Whether its COMMIT may have been sent.

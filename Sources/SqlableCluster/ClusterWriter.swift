@@ -28,7 +28,7 @@ final class ClusterWriter: Sendable {
   let leader: ClusterLeader
   let confirmation: LeaderConfirmation?
   let configuration: ClusterConfiguration
-  let state = Guarded(State())
+  let state = LockedValue(State())
   /// The turn to write, for a group or a transaction.
   let turn = Slots(1)
 

@@ -22,7 +22,7 @@ final class TracedCall: Sendable {
   let times = CallTimes()
   private let cluster: SqliteCluster
   private let origin: TraceEvent.Origin
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
 
   /// Returns nil if nothing is traced, or if a trace receiver makes the call.
   init?(on cluster: SqliteCluster) {

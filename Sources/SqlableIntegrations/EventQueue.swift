@@ -15,7 +15,7 @@ final class EventQueue<Item: Sendable>: Sendable {
   }
 
   private let limit: Int
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
   private let queue = DispatchQueue(label: "sqlable.events")
   /// Called with the items in the order in which they were added, and how many were dropped since the last call.
   private let receive: @Sendable (_ items: [Item], _ dropped: Int) -> Void

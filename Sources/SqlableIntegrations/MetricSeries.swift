@@ -33,7 +33,7 @@ final class MetricSeries: Sendable {
 
   private static let maximumCount = 1_000
   private let factory: any MetricsFactory
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
 
   init(_ factory: any MetricsFactory) { self.factory = factory }
 

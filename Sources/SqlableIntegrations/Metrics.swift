@@ -61,7 +61,7 @@ extension SqliteCluster {
     guard let report = MetricsReport(factory, configuration.label ?? configuration.database) else {
       return TraceHub.newToken()
     }
-    let last = Guarded(statistics)
+    let last = LockedValue(statistics)
     report.sample(every: interval) { [weak self] in
       guard let now = self?.statistics else { return nil }
       return last.withLock { last in

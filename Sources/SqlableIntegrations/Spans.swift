@@ -34,9 +34,9 @@ extension SqliteDatabase {
   public func traceSpans(with tracer: (any Tracer)? = nil) -> TraceToken {
     let tracer = tracer ?? InstrumentationSystem.tracer
     guard !(tracer is NoOpTracer) else { return TraceHub.newToken() }
-    TaskValues.capture {
+    TaskLocalSnapshot.capture {
       ServiceContext.current.map { context in
-        TaskValues { body in ServiceContext.$current.withValue(context, operation: body) }
+        TaskLocalSnapshot { body in ServiceContext.$current.withValue(context, operation: body) }
       }
     }
     return trace(TraceOptions(), EndedSpan.receiver(of: filename, tracer))

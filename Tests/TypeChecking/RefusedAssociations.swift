@@ -13,9 +13,9 @@ extension Car {
 
 // swift-format-ignore
 func associations(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: Counter) throws {
-  let _: Including<Person, [Car], Int> = Person.read().including(Person.cars, Person.cars.filter(Car.isElectric).count())
+  let _: AssociatedQuery<Person, [Car], Int> = Person.read().including(Person.cars, Person.cars.filter(Car.isElectric).count())
   let _: Select<(String, Int, Double?)> = Person.select(Person.name, Person.cars.count(), Person.cars.aggregate(Car.price.sum()))
-  let _: Including<Person, [Car], Int, Car?, [Car]> = Person.read().including(Person.cars, Person.cars.count(), Person.cars.first(), Person.cars)
+  let _: AssociatedQuery<Person, [Car], Int, Car?, [Car]> = Person.read().including(Person.cars, Person.cars.count(), Person.cars.first(), Person.cars)
   _ = TablePolicy(Car.self).rows(where: Car.isElectric)
   let _: (Person, [Car])? = try Person.byId(1).including(Person.cars).run(db)
   _ = Person.read().filter(Person.cars.count() > 2 && Person.age > 18 || Person.cars.aggregate(Car.price.max()) > 5.5).orderBy(Person.cars.count(), .desc)

@@ -133,7 +133,7 @@ private struct MemoryDatabase: Sendable {
   private let tables: [TableInfo]
   private let functions: FunctionRegistry?
 
-  private static let free = Guarded<[MemoryDatabase]>([])
+  private static let free = LockedValue<[MemoryDatabase]>([])
   private static let maximumFree = 8
 
   private init(for tables: MemoryTables) throws {

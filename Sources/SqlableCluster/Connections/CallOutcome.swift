@@ -9,7 +9,7 @@ final class CallOutcome<Value: Sendable>: Sendable {
     case ended(Result<Value, any Error>)
   }
 
-  private let state = Guarded(State.open)
+  private let state = LockedValue(State.open)
 
   var isEnded: Bool { state.withLock { if case .ended = $0 { true } else { false } } }
 

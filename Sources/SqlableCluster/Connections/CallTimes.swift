@@ -9,7 +9,7 @@ final class CallTimes: Sendable {
   }
 
   private let begin = ContinuousClock.now
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
 
   /// To be called when the requests of the call are sent.
   func didSend() { state.withLock { $0 = State(sent: .now) } }

@@ -21,12 +21,12 @@ final class ClusterLeader: Sendable {
     var isClosed = false
   }
 
-  private let state: Guarded<State>
+  private let state: LockedValue<State>
   private static let patience = Duration.milliseconds(500)
   /// The shortest wait for the last nodes after most have answered; longer if those answers took long.
   private static let grace = Duration.milliseconds(20)
 
-  init(nodes: [NodeAddress]) { state = Guarded(State(given: nodes)) }
+  init(nodes: [NodeAddress]) { state = LockedValue(State(given: nodes)) }
 
   var nodes: [NodeAddress] { state.withLock { $0.given + $0.others } }
   /// The number of times that another leader than before was found.

@@ -154,7 +154,7 @@ actor ClusterSession {
       do {
         return try await connection.answer(to: request, sql, label, inParts: inParts, before: deadline)
       } catch let error as SqlError {
-        guard error.isOfCheckpoint, deadline > .now else { throw error }
+        guard error.isCheckpoint, deadline > .now else { throw error }
       }
       try await Task.sleep(for: .milliseconds(1))
     }

@@ -7,9 +7,9 @@ final class ClusterSessions: Sendable {
   private let confirmation: LeaderConfirmation?
   private let configuration: ClusterConfiguration
   private let slots: Slots
-  private let idle = Guarded<(sessions: [ClusterSession], isClosed: Bool)>(([], false))
+  private let idle = LockedValue<(sessions: [ClusterSession], isClosed: Bool)>(([], false))
   /// The connections that calls are using.
-  private let used = Guarded<[ObjectIdentifier: ClusterSession]>([:])
+  private let used = LockedValue<[ObjectIdentifier: ClusterSession]>([:])
 
   init(_ leader: ClusterLeader, _ confirmation: LeaderConfirmation?, _ configuration: ClusterConfiguration) {
     (self.leader, self.confirmation, self.configuration) = (leader, confirmation, configuration)

@@ -16,7 +16,7 @@ package struct ClusterStatement: Sendable {
   /// The SQL text that is sent instead of the statement; nil for the text itself.
   package let sentSql: String?
 
-  static let cache = TextCache { ClusterStatement(of: $0) }
+  static let cache = SQLTextCache { ClusterStatement(of: $0) }
 
   package init(of sql: String) {
     let tokens = SQLTokenList(sql)

@@ -24,7 +24,7 @@ final class LeaderConfirmation: Sendable {
     var next: [CallOutcome<Void>] = []
   }
 
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
   private let leader: ClusterLeader
 
   init(_ leader: ClusterLeader) { self.leader = leader }
@@ -115,7 +115,7 @@ private final class LeadershipRound: Sendable {
   }
 
   let leader: NodeAddress
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
   private let confirmation: LeaderConfirmation
 
   init(about leader: NodeAddress, _ confirmation: LeaderConfirmation) {
@@ -182,7 +182,7 @@ private final class NodeLink: Sendable {
 
   private let address: NodeAddress
   private let isGivenUp: NodeConnection.SilenceCheck
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
 
   private static let patience = Duration.seconds(2)
   private static let rest = Duration.milliseconds(50)

@@ -10,9 +10,9 @@ final class Slots: Sendable {
     var isClosed = false
   }
 
-  private let state: Guarded<State>
+  private let state: LockedValue<State>
 
-  init(_ count: Int) { state = Guarded(State(free: count)) }
+  init(_ count: Int) { state = LockedValue(State(free: count)) }
 
   /// Waits for a slot. Throws `late` at the deadline, `.closed` once closed, `CancellationError` if the task is
   /// cancelled.

@@ -19,7 +19,7 @@ final class DiskWatch: Sendable {
   private static let ticksPerLook = 4
 
   private let queue = DispatchQueue(label: "sqlable.cluster.disk")
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
 
   /// The error for too little space; nil if there is enough, or the system does not tell.
   static func error(_ directory: NodeDirectory, _ minimum: Int) -> SqlError? {

@@ -11,7 +11,7 @@ import Sqlable
 /// watch restarts a node that has no leader while the other nodes have one. The restarted node reads its log from disk,
 /// and gets the right commits.
 final class LeaderWatch: Sendable {
-  private let task = Guarded<Task<Void, Never>?>(nil)
+  private let task = LockedValue<Task<Void, Never>?>(nil)
   private let node: UInt64
   private let address: NodeAddress
   /// The time within which a running node must find a leader if the other nodes have one.

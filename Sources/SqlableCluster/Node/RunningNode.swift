@@ -14,7 +14,7 @@ final class RunningNode: @unchecked Sendable {
   private let generation = ForkGuard.generation
 
   /// dqlite numbers its nodes with a counter that it does not guard.
-  private static let creating = Guarded(())
+  private static let creating = LockedValue(())
 
   /// Starts a node. Blocks until it listens.
   init(

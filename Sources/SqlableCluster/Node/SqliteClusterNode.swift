@@ -34,13 +34,13 @@ public final class SqliteClusterNode: Sendable {
   let nodeAddress: NodeAddress
   private let listening: NodeAddress
   private let queue = DispatchQueue(label: "sqlable.cluster.node")
-  private let running = Guarded<RunningNode?>(nil)
+  private let running = LockedValue<RunningNode?>(nil)
   private let turns = Turns()
   private let disk = DiskWatch()
   private let leader: LeaderWatch
-  private let restarting = Guarded((isUnderWay: false, count: 0))
+  private let restarting = LockedValue((isUnderWay: false, count: 0))
   /// The error that made the node stop by itself; nil if there was none.
-  private let failure = Guarded<SqlError?>(nil)
+  private let failure = LockedValue<SqlError?>(nil)
 
   /// - Parameters:
   ///   - id: A number from 1 that no other node of the cluster has, or had. The node 1 begins the cluster.
@@ -205,7 +205,7 @@ extension SqliteClusterNode {
   /// The directory; nil unless the node runs.
   var lockedDirectory: NodeDirectory? { running.withLock { $0?.directory } }
 
-  private static func stop(_ running: Guarded<RunningNode?>) {
+  private static func stop(_ running: LockedValue<RunningNode?>) {
     let node = running.withLock { running in
       defer { running = nil }
       return running

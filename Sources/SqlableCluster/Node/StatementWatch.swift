@@ -13,7 +13,7 @@ import Sqlable
 /// Sound as unsynchronized: SQLite calls both functions on the thread that runs the connection's statement.
 final class StatementWatch {
   /// The processor time that a statement may take, in nanoseconds: that of the node which started last.
-  private static let limit = Guarded<(isInstalled: Bool, nanoseconds: Int64)>((false, 0))
+  private static let limit = LockedValue<(isInstalled: Bool, nanoseconds: Int64)>((false, 0))
   /// The steps of SQLite between two looks; a tenth of a millisecond or so.
   private static let steps: Int32 = 10_000
   /// The most that counts between two looks: a read waits for its client, and other statements run meanwhile.
@@ -30,7 +30,7 @@ final class StatementWatch {
   ]
 
   private typealias Observer = @Sendable (SqlError) -> Void
-  private static let observers = Guarded<(next: Int, all: [Int: Observer])>((0, [:]))
+  private static let observers = LockedValue<(next: Int, all: [Int: Observer])>((0, [:]))
 
   private var statement: OpaquePointer?
   private var run: Int32 = 0

@@ -10,7 +10,7 @@ final class Turns: Sendable {
     var last: Task<Void, Never>?
   }
 
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
 
   /// - Parameter isCancellable: Whether ``cancel()`` ends it.
   func run<Value: Sendable>(

@@ -9,7 +9,7 @@ final class NodeConnection: Sendable {
   let address: NodeAddress
   private let channel: any Channel
   /// Whether the connection was closed: the channel itself is active until its event loop has closed it.
-  private let isClosed = Guarded(false)
+  private let isClosed = LockedValue(false)
 
   private init(address: NodeAddress, channel: any Channel) { (self.address, self.channel) = (address, channel) }
 
@@ -218,7 +218,7 @@ private struct WireCall: Sendable {
 
   /// Waits for the response; closes the connection at the deadline, or when the node is given up.
   func watch(on channel: any Channel, of address: NodeAddress, _ isGivenUp: @escaping NodeConnection.SilenceCheck) {
-    let ended = Guarded(false)
+    let ended = LockedValue(false)
     promise.futureResult.whenComplete { _ in ended.withLock { $0 = true } }
     Task {
       while !ended.withLock({ $0 }) {

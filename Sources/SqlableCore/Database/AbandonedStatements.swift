@@ -13,7 +13,7 @@ final class AbandonedStatements: @unchecked Sendable {
   /// A statement with a reference of its own, and the values that are bound to it.
   typealias Abandoned = (statement: Unmanaged<PreparedStatement>, values: ParameterBuffer)
 
-  private let list = Guarded<[Abandoned]>([])
+  private let list = LockedValue<[Abandoned]>([])
   private let flag = Atomic(false)
 
   /// Whether there are any.

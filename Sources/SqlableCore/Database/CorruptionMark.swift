@@ -14,7 +14,7 @@ package final class CorruptionMark: Sendable {
     var receivers: [Receiver] = []
   }
 
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
   private let marked = Atomic(false)
 
   /// Whether an error has shown damage. Never waits.
@@ -63,7 +63,7 @@ package final class ExclusiveCheck: @unchecked Sendable {
 
   let path: String
   private var connection: Connection?
-  private let lock = Guarded(())
+  private let lock = LockedValue(())
 
   package init(of path: String, _ connection: Connection) { (self.path, self.connection) = (path, connection) }
 

@@ -46,7 +46,7 @@ package final class FunctionRegistry: Sendable {
     case tracing
   }
 
-  private let entries = Guarded<[Key: (entry: Entry, version: Int)]>([:])
+  private let entries = LockedValue<[Key: (entry: Entry, version: Int)]>([:])
   private let latest = Atomic(0)
   /// Those who receive what the handles' statements took.
   let traces = TraceHub()
@@ -56,7 +56,7 @@ package final class FunctionRegistry: Sendable {
   }
 
   /// All registries of the process.
-  private static let all = Guarded<[Weak]>([])
+  private static let all = LockedValue<[Weak]>([])
 
   init() {
     FunctionRegistry.all.withLock { all in

@@ -35,16 +35,16 @@ package final class HandleFamily: Sendable {
   /// Whether the file is damaged.
   package let corruption = CorruptionMark()
   private let location: Location
-  private let state: Guarded<State>
+  private let state: LockedValue<State>
   /// The number of members that have a connection.
   private let connections = Atomic(0)
   /// All families of the process.
-  private static let all = Guarded<[Weak]>([])
+  private static let all = LockedValue<[Weak]>([])
 
   /// - Parameter opensLazily: Whether the file is opened later, when another directory may be the working directory.
   init(_ location: Location, _ key: EncryptionKey?, opensLazily: Bool) {
     self.location = location
-    state = Guarded(State(path: opensLazily ? location.absolutePath : nil, key: key))
+    state = LockedValue(State(path: opensLazily ? location.absolutePath : nil, key: key))
     HandleFamily.all.withLock { all in
       all.removeAll { $0.family == nil }
       all.append(Weak(family: self))

@@ -74,7 +74,7 @@ private final class PressureWatcher: @unchecked Sendable {
   private let trigger: Int32?
   /// Two connected sockets: shutting one down wakes the thread that waits for the other.
   private let ending: Int32
-  private let closing: Guarded<Int32?>
+  private let closing: LockedValue<Int32?>
   /// The time that tasks had waited for memory at the last reading, in microseconds.
   private var total: Int
 
@@ -89,7 +89,7 @@ private final class PressureWatcher: @unchecked Sendable {
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
       throw SqlError.system("watch", pressure.path, errno)
     }
-    (ending, closing) = (ends[0], Guarded(ends[1]))
+    (ending, closing) = (ends[0], LockedValue(ends[1]))
     trigger = PressureWatcher.trigger(pressure)
   }
 

@@ -1,7 +1,7 @@
 import CSqlableSQLite
 
 /// An owner of memory that can be freed because SQLite can rebuild its contents.
-package protocol MemoryUser: AnyObject, Sendable {
+package protocol ReleasableMemory: AnyObject, Sendable {
   /// Frees memory that is not in use. Never waits.
   func releaseIdleMemory()
 }
@@ -9,12 +9,12 @@ package protocol MemoryUser: AnyObject, Sendable {
 /// A registry of the process's pools: only a pool may touch its handles.
 package enum MemoryUsers {
   private struct Weak: Sendable {
-    weak var user: (any MemoryUser)?
+    weak var user: (any ReleasableMemory)?
   }
 
-  private static let all = Guarded<[Weak]>([])
+  private static let all = LockedValue<[Weak]>([])
 
-  package static func add(_ user: any MemoryUser) {
+  package static func add(_ user: any ReleasableMemory) {
     all.withLock { all in
       all.removeAll { $0.user == nil }
       all.append(Weak(user: user))

@@ -1,6 +1,6 @@
 /// Code that runs on each connection when it has opened; see ``Configuration/onOpen(_:order:_:)``.
 struct OpenAction: Sendable, Hashable {
-  @ByBytes private var givenName: String?
+  @ByteComparedName private var givenName: String?
   let order: Int
   private let code: Code
 

@@ -61,7 +61,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     var connection: Connection?
     var observation: HandleObservation?
     /// The statements outside the cache that the next connection takes over from the last one.
-    var kept: [KeptStatement] = []
+    var kept: [StatementSlot] = []
     var interruption: Interruption?
     var functions: FunctionRegistry? {
       didSet { unretainedFunctions = functions.map(Unmanaged.passUnretained) }

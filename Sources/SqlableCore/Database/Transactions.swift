@@ -46,7 +46,7 @@ final class TransactionStack {
   @exclusivity(unchecked) var (committed, rolledBack) = (0, 0)
 
   /// The open transaction that has the write lock, for other threads to see.
-  let writeMark = Guarded<WriteMark?>(nil)
+  let writeMark = LockedValue<WriteMark?>(nil)
   /// Whether `writeMark` is set.
   @exclusivity(unchecked) private(set) var isMarked = false
 

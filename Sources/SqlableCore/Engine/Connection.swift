@@ -9,10 +9,10 @@ package final class Connection {
   package let label: String?
   /// Whether the connection may create files: the database, and files that it attaches.
   let canCreateFiles: Bool
-  /// The cache of compiled statements; within a wall, the wall's cache.
+  /// The cache of compiled statements; in a run limited by rules, the cache of these rules.
   @exclusivity(unchecked) package var cache: StatementCache
-  let walls = AccessWalls()
-  package let plans = KnownPlans()
+  let authorizedCaches = AuthorizedCaches()
+  package let plans = PlanCache()
   /// The buffer in which statements are written.
   let sql = SqlBuffer()
   /// The values to be bound to the statement in `sql`.
@@ -37,7 +37,7 @@ package final class Connection {
   /// another.
   var shared: SharedState?
   private static let maximumCachedParameters = 4096
-  private var kept: [KeptStatement] = []
+  private var kept: [StatementSlot] = []
   /// The interruption that stops the connection's statements; nil if there is none.
   var interruption: Interruption? {
     didSet { unretainedInterruption = interruption.map(Unmanaged.passUnretained) }
@@ -110,12 +110,12 @@ package final class Connection {
   /// Drops all compiled statements that could run again; one in use is finalized when its run ends.
   func dropStatements() {
     cache.removeAll()
-    walls.removeAll()
+    authorizedCaches.removeAll()
     for statement in kept { statement.statement = nil }
   }
 
   /// Keeps a statement that stays compiled until its owner abandons it.
-  func keep(_ statement: KeptStatement) {
+  func keep(_ statement: StatementSlot) {
     // Finalized here: an owner on another thread may release its reference after this, and must not finalize the
     // statement.
     for statement in kept where statement.isAbandoned { statement.statement = nil }
@@ -124,14 +124,14 @@ package final class Connection {
   }
 
   /// Drops all statements, and returns those outside the cache for the connection that replaces this connection.
-  func takeKept() -> [KeptStatement] {
+  func takeKept() -> [StatementSlot] {
     dropStatements()
     defer { kept = [] }
     return kept.filter { !$0.isAbandoned }
   }
 
   /// Keeps the statements of the connection that this connection replaces.
-  func keep(_ statements: [KeptStatement]) { kept += statements }
+  func keep(_ statements: [StatementSlot]) { kept += statements }
 
   /// Returns the compiled statement whose key `sql` holds, from the cache if the statement ran before.
   ///

@@ -31,11 +31,11 @@ enum FullTextModule {
   /// used the tables already.
   static func allowInTriggers(of connection: Connection) throws {
     guard !connection.allowsFullTextInTriggers else { return }
-    try connection.outsideWalls { try prepareForDistrust(connection) }
+    try connection.withoutRules { try prepareForDistrust(connection) }
     // FTS5's tables are marked when SQLite connects them, and the reset connects them again. Not in a transaction: FTS5
     // keeps unwritten changes in memory.
     guard connection.isAutocommit, connection.openCursors == 0, !connection.userCode.isRunning else { return }
-    try connection.outsideWalls {
+    try connection.withoutRules {
       try connection.withoutTracing { _ = try $0.pragma("PRAGMA writable_schema = RESET") }
     }
   }

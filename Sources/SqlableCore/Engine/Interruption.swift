@@ -29,7 +29,7 @@ package final class Interruption: @unchecked Sendable {
   }
 
   /// The SQL of the running statement once it has run for long, for other threads to read.
-  package let longStatement = Guarded<String?>(nil)
+  package let longStatement = LockedValue<String?>(nil)
   /// The steps that the statements of the call have taken, in thousands.
   @exclusivity(unchecked) fileprivate var steps = 0
   /// The steps, in thousands, after which the running statement is reported; they take one or two milliseconds.

@@ -116,7 +116,7 @@ package enum Library {
 
   /// A question about this SQLite, retried until there is enough memory to answer it.
   final class Probe<Answer: Sendable>: Sendable {
-    private let known = Guarded<Answer?>(nil)
+    private let known = LockedValue<Answer?>(nil)
     private let ask: @Sendable () -> Answer?
 
     init(_ ask: @escaping @Sendable () -> Answer?) { self.ask = ask }

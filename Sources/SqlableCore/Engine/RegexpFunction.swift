@@ -24,7 +24,7 @@ enum RegexpFunction {
   private final class Context {
     let userCode: UserCode
     // The connection runs one statement at a time.
-    var known = KnownExpressions()
+    var known = RegexCache()
 
     init(_ userCode: UserCode) { self.userCode = userCode }
   }

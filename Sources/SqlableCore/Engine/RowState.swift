@@ -100,7 +100,7 @@ struct RowState: ~Copyable {
 
 extension RowState {
   /// The unused states, shared by all connections.
-  private static let free = Guarded<[UnsafeMutablePointer<RowState>]>([])
+  private static let free = LockedValue<[UnsafeMutablePointer<RowState>]>([])
 
   static func take() -> UnsafeMutablePointer<RowState> {
     if let state = free.withLock({ $0.popLast() }) { return state }

@@ -44,7 +44,7 @@ package struct MeasuredRun: Sendable {
   /// text is too long.
   var expandedSql: String?
   /// The values of the task that ran the statement; nil if there are none, or nothing captures them.
-  package var task: TaskValues?
+  package var task: TaskLocalSnapshot?
   /// The moment at which the run ended.
   var end: ContinuousClock.Instant
 
@@ -64,11 +64,11 @@ extension MeasuredRun {
 package final class TraceCaller: Sendable {
   let site: CallSite
   let context: String?
-  let task: TaskValues?
+  let task: TaskLocalSnapshot?
   /// Whether a closure that receives events made the call: the call's statements are not reported.
   let isReceiver: Bool
 
-  package init(site: CallSite, context: String?, task: TaskValues?, isReceiver: Bool) {
+  package init(site: CallSite, context: String?, task: TaskLocalSnapshot?, isReceiver: Bool) {
     (self.site, self.context, self.task, self.isReceiver) = (site, context, task, isReceiver)
   }
 }
@@ -91,7 +91,7 @@ final class StatementTracer {
   private var compiled: (statement: OpaquePointer, time: Duration)?
   private var commitBegan: ContinuousClock.Instant?
   private var transaction: (since: ContinuousClock.Instant, statements: Int, changesAtBegin: Int32, sql: String?)?
-  private let measured = Guarded(Measured())
+  private let measured = LockedValue(Measured())
   /// Called when the first run waits to be taken.
   private let didMeasure: () -> Void
   /// Whether values are asked for.
@@ -317,7 +317,7 @@ final class StatementTracer {
 
   private func keep(_ run: MeasuredRun) {
     var run = run
-    run.task = TaskValues.current
+    run.task = TaskLocalSnapshot.current
     let isFirst = measured.withLock { measured in
       guard measured.runs.count < StatementTracer.maximumKept else {
         measured.dropped += 1

@@ -45,7 +45,7 @@ extension Connection {
     try check(tree, table)
     guard case .insert(let query) = tree else { return }
     let omitted = OmittedKey(try writer.omittedKey(of: query, row), of: table)
-    let isAssigned = try outsideWalls { try isKeyAssigned(omitted) }
+    let isAssigned = try withoutRules { try isKeyAssigned(omitted) }
     if isAssigned { return }
     guard table.keyIsRowid, !query.isUpsert, query.rest.value.returned == nil else { return }
     // The default of a key that is no rowid, although the model's declaration makes one.

@@ -53,7 +53,7 @@ package struct ReceivedRows {
 
   // MARK: Handles
 
-  private static let free = Guarded<[SqliteDatabase]>([])
+  private static let free = LockedValue<[SqliteDatabase]>([])
   private static let maximumFree = 4
 
   private static func takeHandle() throws -> SqliteDatabase {

@@ -147,7 +147,7 @@ extension Connection {
       """
     ).map { ($0[0], $0[1]) }
     guard objects.count == 1, objects[0].type == "table" else { return false }
-    let words = SQLWord.words(of: objects[0].sql)
+    let words = DetachedSQLToken.words(of: objects[0].sql)
     guard !words.contains(where: { ["CONFLICT", "DESC", "VIRTUAL", "WITHOUT"].contains($0.keyword) }) else {
       return false
     }

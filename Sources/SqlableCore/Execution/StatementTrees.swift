@@ -29,6 +29,6 @@ extension Returning: StatementTrees {
   package func statements() -> [TreeStatement] { change.statements() }
 }
 
-extension FirstReturned: StatementTrees {
+extension FirstReturnedQuery: StatementTrees {
   package func statements() -> [TreeStatement] { all.statements() }
 }

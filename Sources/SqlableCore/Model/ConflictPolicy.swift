@@ -22,7 +22,7 @@ public enum ConflictPolicy: String, Sendable, Hashable, Codable {
 
 /// The name and conflict policy of a constraint.
 package struct ConstraintClauses: Sendable, Hashable {
-  @ByBytes var name: String?
+  @ByteComparedName var name: String?
   var onConflict: ConflictPolicy?
 
   init(name: String? = nil, onConflict: ConflictPolicy? = nil) {

@@ -122,7 +122,7 @@ public struct ForeignKeys: TableConstraint {
 /// A column of an index or key, or a term of an index, with its direction.
 public struct IndexColumn: Sendable, Hashable {
   /// The column's name, or the words of the term.
-  @ByBytes private var text: String?
+  @ByteComparedName private var text: String?
   package let isDescending: Bool
   /// The term; nil for a column.
   package let term: DeclaredExpression?

@@ -170,7 +170,7 @@ package final class TableInfo: Sendable {
     var columns = 0
   }
 
-  private static let unnamed = Guarded(Layouts())
+  private static let unnamed = LockedValue(Layouts())
 
   /// The columns of a named query, shared by all queries with the same types.
   package static func columns(of types: [ColumnType]) -> TableInfo {
@@ -225,7 +225,7 @@ package final class TableInfo: Sendable {
   /// Placeholder for an unknown table.
   package static let none = TableInfo(Nothing.self)
 
-  private static let known = Guarded<[ObjectIdentifier: TableInfo]>([:])
+  private static let known = LockedValue<[ObjectIdentifier: TableInfo]>([:])
 
   /// Recently used tables, indexed by a few bits of the model's address: a lookup needs no lock and no hashing.
   ///
@@ -288,7 +288,7 @@ package final class TableInfo: Sendable {
     let database: [UInt8]?
   }
 
-  private static let others = Guarded<[OtherTable: TableInfo]>([:])
+  private static let others = LockedValue<[OtherTable: TableInfo]>([:])
 
   /// The information on a model that has been used.
   package static func known(_ model: ObjectIdentifier) -> TableInfo? { known.withLock { $0[model] } }

@@ -43,7 +43,7 @@ package struct UntypedTable: Sendable {
     var places: [[[UInt8]]: UInt] = [:]
   }
 
-  private static let known = Guarded(Known())
+  private static let known = LockedValue(Known())
 
   /// The information on the table, the same object for all equal tables; `.excessive` beyond the limits.
   var info: TableInfo {

@@ -106,7 +106,7 @@ final class ChangeBuffer: ChangeSink {
     }
   }
 
-  func willChange(_ row: HookedRow) {
+  func willChange(_ row: PreupdateRow) {
     guard !tables.isEmpty else { return }
     if strcmp(tables[state.latest].cName, row.table) != 0 {
       guard let index = tables.firstIndex(where: { strcmp($0.cName, row.table) == 0 }) else { return }
@@ -120,7 +120,7 @@ final class ChangeBuffer: ChangeSink {
   // MARK: For live results
 
   /// Records a change for live results, which only check whether it concerns them.
-  private func note(_ row: HookedRow, of table: Table, _ columns: [RowShape.Column], wantsImages: Bool) {
+  private func note(_ row: PreupdateRow, of table: Table, _ columns: [RowShape.Column], wantsImages: Bool) {
     let place = state.latest
     var summary = state.summaries[place] ?? TableChanges()
     state.summaries[place] = nil
@@ -144,7 +144,7 @@ final class ChangeBuffer: ChangeSink {
     state.summaries[place] = summary
   }
 
-  private func images(_ row: HookedRow, of table: Table) -> RowImages {
+  private func images(_ row: PreupdateRow, of table: Table) -> RowImages {
     var isWhole = table.isWhole
     func values(_ place: (RowShape.Places) -> Int, _ read: (Int) -> DatabaseValue?) -> [DatabaseValue] {
       table.key.row.columns.map { column in
@@ -169,7 +169,7 @@ final class ChangeBuffer: ChangeSink {
 
   // MARK: For observers of rows
 
-  private func record(_ row: HookedRow, of table: Table) {
+  private func record(_ row: PreupdateRow, of table: Table) {
     let change: Change
     switch row.operation {
     case .insert: change = .insert

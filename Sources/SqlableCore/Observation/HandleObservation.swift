@@ -30,12 +30,12 @@ package final class HandleObservation {
   /// checks.
   private var dataVersion: Int64?
   /// Commits that are not yet delivered to the handle's own observers.
-  private let pending = Guarded<[ObserverRegistry.Recipients]>([])
+  private let pending = LockedValue<[ObserverRegistry.Recipients]>([])
   /// The number of pending commits, to be checked after every statement without a lock.
   private let pendingCount = Atomic(0)
   private let isDelivering = Atomic(false)
   /// The tracer of the handle's statements; nil while they are not traced.
-  private let tracer = Guarded<StatementTracer?>(nil)
+  private let tracer = LockedValue<StatementTracer?>(nil)
   /// Whether the tracer has measured something that was not taken.
   private let hasTraced = Atomic(false)
   /// The receivers of the handle's trace events.
@@ -51,7 +51,7 @@ package final class HandleObservation {
   private var isWatching = false
 
   final class CommitOrder: Sendable {
-    fileprivate let lock = Guarded(())
+    fileprivate let lock = LockedValue(())
   }
 
   init(

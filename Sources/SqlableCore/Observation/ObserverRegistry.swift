@@ -42,7 +42,7 @@ package final class ObserverRegistry: Sendable {
   package static var changes: Int { changeCount.load(ordering: .acquiring) }
 
   let parent: ObserverRegistry?
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
   private let versionCounter = Atomic(0)
 
   init(parent: ObserverRegistry?) {

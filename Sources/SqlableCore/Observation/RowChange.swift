@@ -113,7 +113,7 @@ package final class RowImages: Sendable, Hashable {
   package let isNewWhole: Bool
 
   /// The decisions of filters on it, by the filter's id.
-  private let verdicts = Guarded<[Int: Bool]>([:])
+  private let verdicts = LockedValue<[Int: Bool]>([:])
 
   /// The size of its texts and blobs, in bytes.
   var bytes: Int {

@@ -25,7 +25,7 @@ extension SqlExpression.BinaryOperator {
 
 extension Renderer {
   /// Writes a constant argument.
-  func write(constant term: SqlExpression, within strength: Strength, stack: Int) throws {
+  func write(constant term: SqlExpression, within strength: Precedence, stack: Int) throws {
     switch Constant(term) {
     case .text(let text): try write(literal: text)
     case .integer(let integer): sql.append(text: "\(integer)")

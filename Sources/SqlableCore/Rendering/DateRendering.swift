@@ -45,7 +45,7 @@ extension Renderer {
   /// Writes a date with an interval added, in the format of its column.
   func writeDate(_ terms: [SqlExpression], plus count: Int, _ unit: DateUnit, stack: Int) throws {
     let format = try dateFormat(of: terms, "adding(_:_:)")
-    let value = try SqlExpression.SpecialForm.shift(by: count, unit, in: format)
+    let value = try SqlExpression.SyntaxTerm.shift(by: count, unit, in: format)
     switch (format, unit.seconds) {
     case (.unixSecondsWithFraction, .some), (.unixSeconds, .some), (.unixMilliseconds, .some):
       // Parenthesized, so that it is an atom in any context.
@@ -141,7 +141,7 @@ extension Renderer {
   }
 }
 
-extension SqlExpression.SpecialForm {
+extension SqlExpression.SyntaxTerm {
   /// The bound value for an interval added to a date of this format.
   static func shift(by count: Int, _ unit: DateUnit, in format: ColumnType.DateFormat) throws -> DatabaseValue {
     guard format != .iso8601, let seconds = unit.seconds else {

@@ -85,7 +85,7 @@ extension Returning {
   public var sql: String { change.sql }
 }
 
-extension FirstReturned {
+extension FirstReturnedQuery {
   /// The SQL with `?` for each value: that of the change, which has no limit.
   public var sql: String { all.sql }
 }

@@ -59,9 +59,9 @@ package struct Renderer {
   // MARK: Conditions
 
   /// Operator precedence: a term that binds weaker than its surroundings is parenthesized.
-  enum Strength: Int, Comparable {
+  enum Precedence: Int, Comparable {
     case any, all, not, equality, comparison, bits, sum, product, concatenation, unary, atom
-    static func < (left: Strength, right: Strength) -> Bool { left.rawValue < right.rawValue }
+    static func < (left: Precedence, right: Precedence) -> Bool { left.rawValue < right.rawValue }
   }
 
   package func write(_ expression: SqlExpression) throws {
@@ -69,7 +69,7 @@ package struct Renderer {
   }
 
   /// Writes a term; `stack` is the number of symbols on the parser's stack before it.
-  func write(_ expression: SqlExpression, within outer: Strength, stack: Int) throws {
+  func write(_ expression: SqlExpression, within outer: Precedence, stack: Int) throws {
     let own = strength(of: expression)
     let isOpen = own < outer
     let stack = stack + (isOpen ? 1 : 0)
@@ -178,11 +178,11 @@ package struct Renderer {
     sql.append(".")
   }
 
-  private func writeBinary(_ expression: SqlExpression, _ own: Strength, stack: Int) throws {
+  private func writeBinary(_ expression: SqlExpression, _ own: Precedence, stack: Int) throws {
     guard case .binary(let operation, let left, let right) = expression.node else { return }
     try write(left, beside: right, operation.flipped, within: own, stack: stack)
     sql.append(operation.sql)
-    let strength = Strength(rawValue: own.rawValue + 1) ?? .atom
+    let strength = Precedence(rawValue: own.rawValue + 1) ?? .atom
     if operation.takesConstant { return try write(constant: right, within: strength, stack: stack + 2) }
     try write(right, beside: left, operation, within: strength, stack: stack + 2)
   }
@@ -190,7 +190,7 @@ package struct Renderer {
   /// Writes one side of an operator. A parameter that is compared with a column gets its values in the column's form.
   private func write(
     _ term: SqlExpression, beside other: SqlExpression, _ operation: SqlExpression.BinaryOperator,
-    within strength: Strength, stack: Int
+    within strength: Precedence, stack: Int
   ) throws {
     guard case .parameter(let name) = term.node else { return try write(term, within: strength, stack: stack) }
     try write {
@@ -271,7 +271,7 @@ package struct Renderer {
     }
   }
 
-  private func strength(of expression: SqlExpression) -> Strength {
+  private func strength(of expression: SqlExpression) -> Precedence {
     switch expression.node {
     case .column, .value, .parameter, .qualified, .call, .invalid: .atom
     case .query(let term): term.kind == .isIn ? .equality : .atom
@@ -294,7 +294,7 @@ package struct Renderer {
   }
 
   private func write(
-    _ terms: Slice<TermChain>, joinedBy separator: StaticString, within strength: Strength, stack: Int
+    _ terms: Slice<TermChain>, joinedBy separator: StaticString, within strength: Precedence, stack: Int
   ) throws {
     guard !terms.isEmpty else { throw SqlError.invalidStatement("AND or OR without terms") }
     guard terms.count > SqlExpression.maximumChain else {

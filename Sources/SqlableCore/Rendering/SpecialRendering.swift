@@ -1,7 +1,7 @@
 // Terms with their own SQL syntax.
 
 extension Renderer {
-  func write(_ special: SqlExpression.SpecialForm, stack: Int) throws {
+  func write(_ special: SqlExpression.SyntaxTerm, stack: Int) throws {
     switch special.form {
     case .choice: try writeChoice(special.terms, stack: stack)
     case .cast(let type): try write("CAST(", special.terms, " AS \(type))", stack: stack)
@@ -45,7 +45,7 @@ extension Renderer {
   }
 
   /// The precedence of a term of this form.
-  func strength(of form: SqlExpression.SpecialForm.Form) -> Strength {
+  func strength(of form: SqlExpression.SyntaxTerm.Form) -> Precedence {
     switch form {
     case .inverted: .unary
     case .fullText(let term) where term.isCondition: .equality

@@ -63,14 +63,16 @@ extension String {
 /// A name that is compared by its bytes, as in SQLite.
 @propertyWrapper
 @usableFromInline
-package struct ByBytes: Sendable, Hashable {
+package struct ByteComparedName: Sendable, Hashable {
   @usableFromInline package var wrappedValue: String?
 
   @usableFromInline
   package init(wrappedValue: String?) { self.wrappedValue = wrappedValue }
 
   @usableFromInline
-  package static func == (left: ByBytes, right: ByBytes) -> Bool { left.wrappedValue.isExactly(right.wrappedValue) }
+  package static func == (left: ByteComparedName, right: ByteComparedName) -> Bool {
+    left.wrappedValue.isExactly(right.wrappedValue)
+  }
 
   // By characters: names with equal bytes have equal characters.
   @usableFromInline

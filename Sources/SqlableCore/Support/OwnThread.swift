@@ -69,7 +69,7 @@ package final class WorkerThread: Sendable {
       var (hasThread, isOver) = (false, false)
     }
 
-    private let state = Guarded(State())
+    private let state = LockedValue(State())
     private let bell = DispatchSemaphore(value: 0)
 
     /// Returns whether there is no thread yet that would run it.

@@ -14,7 +14,7 @@ package struct InsertQuery: Sendable, Hashable {
   }
 
   @usableFromInline
-  package struct Rest: RareValue {
+  package struct Clauses: DefaultConstructible {
     /// The columns to write; nil for all.
     package var columns: [ColumnReference]?
     /// The conflict clauses, in the order in which SQLite tries them.
@@ -31,7 +31,7 @@ package struct InsertQuery: Sendable, Hashable {
   package unowned(unsafe) var table: TableInfo
   package let form: Form
   package var conflict: ConflictPolicy?
-  package var rest = Rare<Rest>()
+  package var rest = CopyOnWriteBox<Clauses>()
 
   @usableFromInline
   package init(_ form: Form, into table: TableInfo) {
@@ -54,7 +54,7 @@ package struct InsertQuery: Sendable, Hashable {
 @usableFromInline
 package struct UpdateQuery: Sendable, Hashable {
   @usableFromInline
-  package struct Rest: RareValue {
+  package struct Clauses: DefaultConstructible {
     /// The columns to write of a struct; nil for all.
     package var columns: [ColumnReference]?
     /// Assignments to columns.
@@ -74,7 +74,7 @@ package struct UpdateQuery: Sendable, Hashable {
   package let extent: ChangeExtent
   package var conflict: ConflictPolicy?
   package var selection = RowSelection()
-  package var rest = Rare<Rest>()
+  package var rest = CopyOnWriteBox<Clauses>()
 
   /// An update of a struct's row that writes these columns, or all if there are none.
   @usableFromInline
@@ -101,7 +101,7 @@ package struct UpdateQuery: Sendable, Hashable {
 @usableFromInline
 package struct DeleteQuery: Sendable, Hashable {
   @usableFromInline
-  package struct Rest: RareValue {
+  package struct Clauses: DefaultConstructible {
     /// The index that SQLite must use for the table.
     package var indexHint: IndexHint?
     package var returned: Returned?
@@ -114,7 +114,7 @@ package struct DeleteQuery: Sendable, Hashable {
   package unowned(unsafe) var table: TableInfo
   package let extent: ChangeExtent
   package var selection = RowSelection()
-  package var rest = Rare<Rest>()
+  package var rest = CopyOnWriteBox<Clauses>()
 
   @usableFromInline
   package init(_ table: TableInfo, _ extent: ChangeExtent) {
@@ -141,7 +141,7 @@ package enum ChangeExtent: Sendable, Hashable {
 @usableFromInline
 package struct RowSelection: Sendable, Hashable {
   @usableFromInline
-  package struct Rest: RareValue {
+  package struct Clauses: DefaultConstructible {
     package var order: [OrderTerm] = []
     package var limit: SelectQuery.RowCount?
     package var offset: SelectQuery.RowCount?
@@ -151,9 +151,9 @@ package struct RowSelection: Sendable, Hashable {
   }
 
   package var filter: SqlExpression?
-  package var rest = Rare<Rest>()
+  package var rest = CopyOnWriteBox<Clauses>()
 
-  package init(filter: SqlExpression? = nil, rest: Rare<Rest> = Rare<Rest>()) {
+  package init(filter: SqlExpression? = nil, rest: CopyOnWriteBox<Clauses> = CopyOnWriteBox<Clauses>()) {
     (self.filter, self.rest) = (filter, rest)
   }
 

@@ -115,7 +115,7 @@ extension SqlExpression {
     return nil
   }
 
-  private func defect(of special: SpecialForm, _ lookup: ColumnLookup) -> InvalidTerm? {
+  private func defect(of special: SyntaxTerm, _ lookup: ColumnLookup) -> InvalidTerm? {
     switch special.form {
     case .choice:
       let results = special.results
@@ -188,7 +188,7 @@ extension SqlExpression.BinaryOperator {
 
   /// The direction in which the comparison rounds a right operand that the column can't store; nil if nothing is
   /// compared.
-  var side: ComparedSide? {
+  var side: RoundingSide? {
     switch self {
     case .equal, .notEqual, .isSame, .isNotSame: .equal
     case .less, .greaterOrEqual: .above
@@ -209,7 +209,7 @@ extension SqlExpression.BinaryOperator {
   }
 }
 
-extension SqlExpression.SpecialForm {
+extension SqlExpression.SyntaxTerm {
   /// The results of a CASE.
   fileprivate var results: [SqlExpression] {
     terms.indices.filter { !$0.isMultiple(of: 2) || $0 == terms.count - 1 }.map { terms[$0] }

@@ -247,12 +247,12 @@ extension SelectQuery {
 
     package var table: TableInfo
     /// The name in the statement, if it differs from the table's.
-    @ByBytes package var alias: String? = nil
+    @ByteComparedName package var alias: String? = nil
     package var kind = Kind.table
     package var join = Join.inner
     package var condition: SqlExpression?
     /// The name of a query that goes by another one here: `"team" AS "other"`.
-    @ByBytes package var queryName: String? = nil
+    @ByteComparedName package var queryName: String? = nil
     /// Whether SQLite must compute the rows of a named query once; nil leaves that to SQLite.
     package var materialization: Materialization?
     /// The index that SQLite must use for the source.

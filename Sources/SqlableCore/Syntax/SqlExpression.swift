@@ -70,7 +70,7 @@ public struct SqlExpression: Sendable, Hashable {
     /// A function call with its optional clauses.
     indirect case call(Call)
     /// A term with its own SQL syntax, such as `CASE … END`.
-    indirect case special(SpecialForm)
+    indirect case special(SyntaxTerm)
     /// `(SELECT …)`, `EXISTS (SELECT …)` or `… IN (SELECT …)`.
     indirect case query(QueryTerm)
     /// An invalid term; running the statement throws its error.
@@ -182,7 +182,7 @@ public struct SqlExpression: Sendable, Hashable {
   /// A value to compare with or store in a column, in the form that the column stores.
   ///
   /// - Parameter side: How it is compared; without one it must be a value that the column could hold.
-  init(_ value: any SqlValue, for column: Column, comparing: Bool = true, _ side: ComparedSide? = nil) {
+  init(_ value: any SqlValue, for column: Column, comparing: Bool = true, _ side: RoundingSide? = nil) {
     do {
       let type = column.type
       let storage = try (comparing ? type.comparable(value, side) : value.databaseValue(in: type)).checked()

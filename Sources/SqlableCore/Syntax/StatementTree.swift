@@ -134,7 +134,7 @@ extension StatementTree {
 
   /// Changes the order, limit or offset of a read, or of an update or delete that does not take a struct.
   private mutating func select(
-    _ modifier: String, _ read: (inout SelectQuery) -> Void, _ change: (inout RowSelection.Rest) -> Void
+    _ modifier: String, _ read: (inout SelectQuery) -> Void, _ change: (inout RowSelection.Clauses) -> Void
   ) {
     switch consume self {
     case .select(var query):

@@ -107,7 +107,7 @@ extension TermChain {
   private final class Storage: @unchecked Sendable {
     private let slots: UnsafeMutablePointer<Slot>
     private let capacity: Int
-    private let used: Guarded<Int>
+    private let used: LockedValue<Int>
 
     init(_ terms: [SqlExpression]) {
       capacity = terms.count * 2
@@ -115,7 +115,7 @@ extension TermChain {
       for (index, term) in terms.enumerated() {
         (slots + index).initialize(to: Slot(term, after: index > 0 ? slots[index - 1] : nil, count: index))
       }
-      used = Guarded(terms.count)
+      used = LockedValue(terms.count)
     }
 
     /// A copy of the first slots of another one, with room for more.
@@ -123,7 +123,7 @@ extension TermChain {
       capacity = count * 2
       slots = .allocate(capacity: capacity)
       slots.initialize(from: other.slots, count: count)
-      used = Guarded(count)
+      used = LockedValue(count)
     }
 
     deinit {

@@ -192,7 +192,7 @@ private struct UnmatchedRow {
     }
   }
 
-  private func special(_ special: SqlExpression.SpecialForm) -> Outcome {
+  private func special(_ special: SqlExpression.SyntaxTerm) -> Outcome {
     switch special.form {
     case .choice: choice(special.terms)
     case .cast, .inverted, .datePart, .dateFormat, .day, .shifted, .shiftedBy, .startOf, .unixSeconds:

@@ -21,7 +21,7 @@ struct ParameterColumns: Sendable {
   fileprivate init(places: [Place?]) { self.places = places }
 
   init(of text: String) {
-    let words = SQLWord.words(of: text)
+    let words = DetachedSQLToken.words(of: text)
     let selects = words.count { $0.isKeyword("SELECT") }
     // In a statement with several parts, a name can mean different things in each part.
     let isOnePart = selects == (words.first?.isKeyword("SELECT") == true ? 1 : 0)
@@ -35,14 +35,14 @@ struct ParameterColumns: Sendable {
 
 /// A reader that finds the columns of parameters in a statement with one scope of names.
 private struct ParameterReader {
-  private let words: [SQLWord]
+  private let words: [DetachedSQLToken]
   /// The statement's name for each table (an alias or the table's own name), and the table's own name, both folded. The
   /// table is nil for a source that is not a table.
   private var tables: [(name: [UInt8], table: [UInt8]?)] = []
   /// The columns of an INSERT, by position.
   private var inserted: [ParameterColumns.Place] = []
 
-  init(words: [SQLWord]) {
+  init(words: [DetachedSQLToken]) {
     self.words = words
     var index = 0
     while index < words.count {
@@ -64,7 +64,7 @@ private struct ParameterReader {
     return ParameterColumns(places: places)
   }
 
-  private func word(_ index: Int) -> SQLWord? { words.indices.contains(index) ? words[index] : nil }
+  private func word(_ index: Int) -> DetachedSQLToken? { words.indices.contains(index) ? words[index] : nil }
 
   // MARK: Tables
 
@@ -167,7 +167,7 @@ private struct ParameterReader {
     return listed(parameter)
   }
 
-  private func isComparison(_ word: SQLWord) -> Bool {
+  private func isComparison(_ word: DetachedSQLToken) -> Bool {
     word.kind == .symbol && ParameterReader.comparisons.contains(word.text)
   }
 
@@ -223,7 +223,7 @@ private struct ParameterReader {
     return self.column(column, of: word(last - 2))
   }
 
-  private func column(_ name: SQLWord, of table: SQLWord?) -> ParameterColumns.Place? {
+  private func column(_ name: DetachedSQLToken, of table: DetachedSQLToken?) -> ParameterColumns.Place? {
     let named = table.map { table in tables.filter { $0.name == table.text.foldedName } } ?? tables
     guard named.count == 1, let own = named[0].table else { return nil }
     return .init(table: own, column: name.text.foldedName)

@@ -58,7 +58,7 @@ public final class StatementTotals: Sendable {
   }
 
   private let maximumShapes: Int
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
 
   /// - Parameter maximumShapes: The maximum number of shapes that are counted separately, at least 2; each takes up to
   ///   2 KiB.

@@ -31,7 +31,7 @@ package final class TraceHub: Sendable {
 
   package static func newToken() -> TraceToken { TraceToken(number: tokenCount.add(1, ordering: .relaxed).newValue) }
 
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
   private let receiverCount = Atomic(0)
   private let valueReceivers = Atomic(0)
   /// The number of receivers in the process.

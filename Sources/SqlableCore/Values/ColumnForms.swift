@@ -35,7 +35,7 @@ extension ColumnType {
   ///
   /// A date with a fraction of a second can't be stored in a column of whole seconds, but it can be compared with it;
   /// so can a decimal with more digits than the column's, on a known side.
-  func comparable(_ value: any SqlValue, _ side: ComparedSide?) throws -> DatabaseValue {
+  func comparable(_ value: any SqlValue, _ side: RoundingSide?) throws -> DatabaseValue {
     guard comparesInAnotherForm else { return try value.databaseValue(in: self) }
     if let scale { return try units(of: value, scale, side) }
     let storage = try value.databaseValue(in: ColumnType(.date(.unixSecondsWithFraction), isNullable: isNullable))
@@ -44,7 +44,7 @@ extension ColumnType {
   }
 
   /// The number of units to compare with this column of decimals.
-  private func units(of value: any SqlValue, _ scale: Int, _ side: ComparedSide?) throws -> DatabaseValue {
+  private func units(of value: any SqlValue, _ scale: Int, _ side: RoundingSide?) throws -> DatabaseValue {
     let exact = Result { try value.databaseValue(in: self) }
     if case .failure = exact, let side, case .text(let text) = try value.databaseValue {
       return try DecimalUnits(Decimal(databaseValue: .text(text)), scale: scale).compared(side)

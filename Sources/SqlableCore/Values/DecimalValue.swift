@@ -126,7 +126,7 @@ enum DecimalUnits: Equatable {
   }
 
   /// The value to compare with numbers of units in place of this one: an integer, or a REAL that is equal to none.
-  func compared(_ side: ComparedSide) -> DatabaseValue {
+  func compared(_ side: RoundingSide) -> DatabaseValue {
     switch (self, side) {
     case (.exact(let units), _), (.above(let units), .below): .integer(units)
     case (.above(.max), .above), (.tooLarge, _): .real(1e19)

@@ -39,7 +39,7 @@ package struct JSONReader {
     var values: [Document] = []
     var members: [Document.Member] = []
     // By bytes: two keys that == equates can be two columns.
-    var keys: Set<ByBytes> = []
+    var keys: Set<ByteComparedName> = []
     var key = ""
 
     var end: UInt8 { isObject ? UInt8(ascii: "}") : UInt8(ascii: "]") }
@@ -53,8 +53,8 @@ package struct JSONReader {
     mutating func begin(_ key: String) -> Bool {
       self.key = key
       guard members.count >= JSONReader.fewKeys else { return !members.contains { $0.key.isExactly(key) } }
-      if keys.isEmpty { for member in members { keys.insert(ByBytes(wrappedValue: member.key)) } }
-      return keys.insert(ByBytes(wrappedValue: key)).inserted
+      if keys.isEmpty { for member in members { keys.insert(ByteComparedName(wrappedValue: member.key)) } }
+      return keys.insert(ByteComparedName(wrappedValue: key)).inserted
     }
   }
 

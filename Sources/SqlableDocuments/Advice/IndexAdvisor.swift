@@ -50,7 +50,7 @@ final class IndexAdvisor: AdvisingEvents {
   private static let maximumWaiting = 100
 
   private let queue = DispatchQueue(label: "sqlable.advice")
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
 
   func advise(
     _ event: TraceEvent, with details: any TraceDetails, _ body: @escaping @Sendable (TraceEvent) -> Void

@@ -26,7 +26,7 @@ extension SchemaCopy {
   /// Returns indexes on the columns that a text compares or sorts by. A wrong guess costs nothing: the planner ignores
   /// such an index.
   fileprivate func candidates(for sql: String) throws -> [(name: String, sql: String)] {
-    let words = SQLWord.words(of: sql)
+    let words = DetachedSQLToken.words(of: sql)
     let names = Set(words.filter(\.isName).map(\.text.foldedName))
     var tables: [String] = []
     for row in try connection.rows("SELECT name FROM main.sqlite_schema WHERE type = 'table'") {
@@ -57,7 +57,7 @@ extension SchemaCopy {
 private struct WordUses {
   private(set) var uses = IndexCandidates.Uses()
 
-  init(_ words: [SQLWord], _ columns: [String], of table: String) {
+  init(_ words: [DetachedSQLToken], _ columns: [String], of table: String) {
     let names = WordUses.names(of: table, in: words)
     let columns = Dictionary(columns.map { ($0.foldedName, $0) }) { first, _ in first }
     var list: WritableKeyPath<IndexCandidates.Uses, [IndexColumn]>?
@@ -81,7 +81,7 @@ private struct WordUses {
   }
 
   /// Returns the names of a table in a text: the table's own name, and its aliases.
-  private static func names(of table: String, in words: [SQLWord]) -> Set<[UInt8]> {
+  private static func names(of table: String, in words: [DetachedSQLToken]) -> Set<[UInt8]> {
     var names: Set<[UInt8]> = [table.foldedName]
     for (index, word) in words.enumerated() where word.isName && word.text.isSameName(as: table) {
       let next = words[(index + 1)...].first { !$0.isKeyword("AS") }
@@ -95,13 +95,13 @@ private struct WordUses {
   }
 
   /// Returns the word before a column and before the table that qualifies the column; nil at the start of the text.
-  private func before(_ index: Int, _ words: [SQLWord]) -> SQLWord? {
+  private func before(_ index: Int, _ words: [DetachedSQLToken]) -> DetachedSQLToken? {
     let start = index >= 2 && words[index - 1].isSymbol(".") ? index - 2 : index
     return start > 0 ? words[start - 1] : nil
   }
 
   private static func use(
-    _ word: SQLWord?, after: Bool
+    _ word: DetachedSQLToken?, after: Bool
   ) -> WritableKeyPath<IndexCandidates.Uses, [IndexColumn]>? {
     guard let word else { return nil }
     switch word.text {

@@ -4,7 +4,7 @@ import FoundationEssentials
 import SqlableCore
 import SqlableQueries
 
-extension Including: Encodable {
+extension AssociatedQuery: Encodable {
   /// The read as JSON; see ``Statement/json()``.
   ///
   /// ```swift
@@ -24,7 +24,7 @@ extension Including: Encodable {
   }
 }
 
-extension Including {
+extension AssociatedQuery {
   /// Reads a read with associated rows from JSON and checks it; see ``Statement/init(json:rules:)``.
   ///
   /// ```swift
@@ -36,7 +36,7 @@ extension Including {
   /// read; the filters, orders and limits of `known` are ignored. The rules name the models of tables that are only
   /// used in conditions. Throws `.invalidStatement` for other associations, and the errors of decoding a statement.
   public init(
-    json: some ContiguousBytes, like known: Including, rules: StatementRules = StatementRules()
+    json: some ContiguousBytes, like known: AssociatedQuery, rules: StatementRules = StatementRules()
   ) throws {
     try self.init(JSONReader.read(json), like: known, rules)
   }
@@ -47,22 +47,22 @@ extension Including {
   /// ```swift
   /// people = try Including(from: container.superDecoder(forKey: .people), like: Person.read().including(Person.bikes))
   /// ```
-  public init(from decoder: any Decoder, like known: Including) throws {
+  public init(from decoder: any Decoder, like known: AssociatedQuery) throws {
     try self.init(Document(from: decoder), like: known, StatementRules.of(decoder))
   }
 
-  private init(_ document: Document, like known: Including, _ rules: StatementRules) throws {
+  private init(_ document: Document, like known: AssociatedQuery, _ rules: StatementRules) throws {
     let tables = try [TableInfo.of(Root.self)] + known.levels.flatMap(\.tables)
     let decoder = try DocumentDecoder(tables + rules.modelTables(), rules)
     self = try decoder.placing {
-      try Including(
+      try AssociatedQuery(
         DecodedIncluding(document, like: known.levels, under: TableInfo.of(Root.self), by: decoder), like: known,
         decoder)
     }
   }
 
   /// Creates the read from its decoded form, and checks its queries.
-  init(_ decoded: DecodedIncluding, like known: Including, _ decoder: DocumentDecoder) throws {
+  init(_ decoded: DecodedIncluding, like known: AssociatedQuery, _ decoder: DocumentDecoder) throws {
     var levels = decoded.levels[...]
     let root = try Statement<Root, [Root]>(decoded.read, decoder)
     self.init(root: root, parts: (repeat (each known.parts).taking(&levels)))

@@ -8,10 +8,10 @@ struct DocumentAccess: Sendable {
   /// The columns of a table that a document may name, by their names.
   struct Table: Sendable {
     let info: TableInfo
-    var columns: [ByBytes: Column] = [:]
+    var columns: [ByteComparedName: Column] = [:]
   }
 
-  var tables: [ByBytes: Table] = [:]
+  var tables: [ByteComparedName: Table] = [:]
   /// SQLite's functions, by their names in the format.
   var functions: Set<String> = []
   /// Whether a document may call the aggregates, the window functions and the functions of JSON.
@@ -30,9 +30,11 @@ struct DocumentAccess: Sendable {
     if functions.contains(name) { return true }
     if name == "countRows" { return allowsAggregates }
     guard let facts = SqlExpression.Call.BuiltIn(rawValue: name)?.facts else { return false }
-    let (isAggregate, isOfWindow, isOfJSON) = (facts.kind == .aggregate, facts.kind == .window, facts.has(.json))
-    return (isAggregate || isOfWindow || isOfJSON) && (allowsAggregates || !isAggregate)
-      && (allowsWindows || !isOfWindow) && (allowsJSON || !isOfJSON)
+    let (isAggregate, isWindowFunction, isJSONFunction) = (
+      facts.kind == .aggregate, facts.kind == .window, facts.has(.json)
+    )
+    return (isAggregate || isWindowFunction || isJSONFunction) && (allowsAggregates || !isAggregate)
+      && (allowsWindows || !isWindowFunction) && (allowsJSON || !isJSONFunction)
   }
 
   static let refusal = SqlError.invalidStatement("the policy does not allow this")

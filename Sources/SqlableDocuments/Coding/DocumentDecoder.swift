@@ -10,9 +10,9 @@ final class DocumentDecoder {
   /// The names and sizes that an untrusted document may have; nil for no restriction.
   let access: DocumentAccess?
   /// The values of the parameters; nil if the parameters stay parameters.
-  var arguments: [ByBytes: DatabaseValue]?
+  var arguments: [ByteComparedName: DatabaseValue]?
   /// The names of the parameters so far.
-  var parameters: Set<ByBytes> = []
+  var parameters: Set<ByteComparedName> = []
   /// The names of the queries whose definitions enclose the current place.
   @exclusivity(unchecked) var defining: [String] = []
   /// The number of terms and queries so far, and the number of those that enclose the current place.
@@ -191,7 +191,7 @@ final class DocumentDecoder {
   /// Returns the table of a model. Throws for a name that is unknown or not allowed.
   func model(_ name: String) throws -> TableInfo {
     if let access {
-      guard let table = access.tables[ByBytes(wrappedValue: name)] else { throw DocumentAccess.refusal }
+      guard let table = access.tables[ByteComparedName(wrappedValue: name)] else { throw DocumentAccess.refusal }
       return table.info
     }
     // Take the first match: the models of the statement's own type come before those of the rules.

@@ -41,7 +41,7 @@ extension Returning: Erasable {
   fileprivate func erased() throws -> DecodedStatement { try change.erased() }
 }
 
-extension FirstReturned: Erasable {
+extension FirstReturnedQuery: Erasable {
   fileprivate func erased() throws -> DecodedStatement { try all.erased() }
 }
 

@@ -27,7 +27,7 @@ package struct DecodedStatement {
       members.contains(where: { $0.key == DocumentKey.including.rawValue })
     {
       decoder.enter(DocumentKey.including.rawValue)
-      throw decoder.failure("a read with associated rows must be decoded as an Including")
+      throw decoder.failure("a read with associated rows must be decoded as an AssociatedQuery")
     }
     switch operation {
     case .read, .first: (tree, rows) = (.select(try decoder.query(body.value, outer: nil)), [])

@@ -142,8 +142,8 @@ extension DocumentDecoder {
 
   private func parameter(_ document: Document) throws -> SqlExpression {
     let name = try text(document, "the name of a parameter")
-    parameters.insert(ByBytes(wrappedValue: name))
-    if let value = arguments?[ByBytes(wrappedValue: name)] { return SqlExpression(value) }
+    parameters.insert(ByteComparedName(wrappedValue: name))
+    if let value = arguments?[ByteComparedName(wrappedValue: name)] { return SqlExpression(value) }
     return SqlExpression(.parameter(name), size: SqlExpression.Size())
   }
 
@@ -184,8 +184,8 @@ extension DocumentDecoder {
 
   func column(_ name: String, of table: TableInfo) throws -> Column {
     // Named queries and the elements of JSON have columns that no policy knows.
-    if let access, let known = access.tables[ByBytes(wrappedValue: table.name)], known.info === table {
-      guard let column = known.columns[ByBytes(wrappedValue: name)] else { throw DocumentAccess.refusal }
+    if let access, let known = access.tables[ByteComparedName(wrappedValue: table.name)], known.info === table {
+      guard let column = known.columns[ByteComparedName(wrappedValue: name)] else { throw DocumentAccess.refusal }
       return column
     }
     guard let position = table.position(named: name) else {

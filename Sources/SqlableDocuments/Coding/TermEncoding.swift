@@ -207,7 +207,7 @@ struct DocumentEncoder {
   }
 
   /// A term of one operand.
-  private func special(_ form: SqlExpression.SpecialForm.Form, _ operand: Document) -> Document {
+  private func special(_ form: SqlExpression.SyntaxTerm.Form, _ operand: Document) -> Document {
     switch form {
     case .cast(let type): ["cast": operand, "as": .text(type.description.lowercased())]
     case .datePart(let part): ["datePart": operand, "part": .text(part.rawValue)]

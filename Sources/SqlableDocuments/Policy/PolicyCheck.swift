@@ -145,7 +145,7 @@ struct PolicyCheck {
     }
   }
 
-  private func check(_ position: Int, of rules: TableRules, _ use: Use) throws {
+  private func check(_ position: Int, of rules: TablePolicy, _ use: Use) throws {
     let isAllowed =
       switch use {
       case .result: rules.readable.contains(position)
@@ -203,7 +203,7 @@ struct PolicyCheck {
     }
   }
 
-  private func check(_ special: SqlExpression.SpecialForm, _ use: Use) throws {
+  private func check(_ special: SqlExpression.SyntaxTerm, _ use: Use) throws {
     switch special.form {
     case .choice:
       try require(.arithmetic)
@@ -251,7 +251,7 @@ struct PolicyCheck {
   // MARK: Changes
 
   /// Throws unless the policy allows setting all of these columns.
-  func check(setting columns: some Sequence<ColumnReference>, of rules: TableRules) throws {
+  func check(setting columns: some Sequence<ColumnReference>, of rules: TablePolicy) throws {
     for column in columns {
       guard let position = rules.table.position(of: column), rules.settable.contains(position) else {
         throw DocumentAccess.refusal
@@ -259,7 +259,7 @@ struct PolicyCheck {
     }
   }
 
-  func check(_ returned: Returned?, of rules: TableRules) throws {
+  func check(_ returned: Returned?, of rules: TablePolicy) throws {
     switch returned {
     case nil: return
     case .rows: for position in rules.table.columns.indices { try check(position, of: rules, .result) }

@@ -51,12 +51,12 @@ extension StatementPolicy {
   /// The document must have the associations of `known`; see ``Including/init(json:like:rules:)``. The policy's
   /// conditions apply to the rows of each association. The policy's limit applies to each parent row.
   public func statement<Root, each Part>(
-    like known: Including<Root, repeat each Part>, json: some ContiguousBytes
-  ) throws -> Including<Root, repeat each Part> {
+    like known: AssociatedQuery<Root, repeat each Part>, json: some ContiguousBytes
+  ) throws -> AssociatedQuery<Root, repeat each Part> {
     try reading(json) { document, decoder in
       let decoded = try DecodedIncluding(document, like: known.levels, under: TableInfo.of(Root.self), by: decoder)
       guard kinds.contains(.read) else { throw DocumentAccess.refusal }
-      return try Including(decoded.restricted(by: self), like: known, decoder)
+      return try AssociatedQuery(decoded.restricted(by: self), like: known, decoder)
     }
   }
 
@@ -115,7 +115,7 @@ extension StatementPolicy {
 
 extension StatementPolicy {
   /// Returns the rules of a table. Throws if the policy does not have the table.
-  func rules(of table: TableInfo) throws -> TableRules {
+  func rules(of table: TableInfo) throws -> TablePolicy {
     guard let rules = index.rules[ObjectIdentifier(table)] else { throw DocumentAccess.refusal }
     return rules
   }
@@ -123,28 +123,28 @@ extension StatementPolicy {
 
 /// A lookup of a policy's tables and columns, by their names and declarations.
 final class PolicyIndex: Sendable {
-  let tables: [ByBytes: DocumentAccess.Table]
+  let tables: [ByteComparedName: DocumentAccess.Table]
   /// The rules of each table, by its identity.
-  let rules: [ObjectIdentifier: TableRules]
+  let rules: [ObjectIdentifier: TablePolicy]
   /// The rules of each column, by its declaration.
-  let columns: [ObjectIdentifier: (rules: TableRules, position: Int)]
+  let columns: [ObjectIdentifier: (rules: TablePolicy, position: Int)]
   /// The cached rights of SQLite for the policy's statements, with their source; nil before the first lookup.
-  let knownRights = Guarded<(source: RightsSource, rights: AccessRights)?>(nil)
+  let knownRights = LockedValue<(source: RightsSource, rights: AccessRights)?>(nil)
   /// The names in the tables' conditions that a name in a document could shadow.
   let conditionNames: ConditionNames
   /// The first error in the tables' rules; nil if there is none.
   let defect: SqlError?
 
-  init(_ all: [TableRules]) {
-    var tables: [ByBytes: DocumentAccess.Table] = [:]
-    var columns: [ObjectIdentifier: (rules: TableRules, position: Int)] = [:]
+  init(_ all: [TablePolicy]) {
+    var tables: [ByteComparedName: DocumentAccess.Table] = [:]
+    var columns: [ObjectIdentifier: (rules: TablePolicy, position: Int)] = [:]
     for rules in all {
       var table = DocumentAccess.Table(info: rules.table)
       for (position, column) in rules.table.columns.enumerated() {
         columns[ObjectIdentifier(column.definition)] = (rules, position)
-        if rules.knows(position) { table.columns[ByBytes(wrappedValue: column.name)] = column }
+        if rules.knows(position) { table.columns[ByteComparedName(wrappedValue: column.name)] = column }
       }
-      tables[ByBytes(wrappedValue: rules.table.name)] = table
+      tables[ByteComparedName(wrappedValue: rules.table.name)] = table
     }
     defect = all.compactMap(\.defect).first
     conditionNames = ConditionNames(all.compactMap(\.condition))
@@ -160,7 +160,7 @@ struct RightsSource: Equatable {
   let registered: Set<String>
 }
 
-extension TableRules {
+extension TablePolicy {
   /// Whether a document may name a column.
   func knows(_ position: Int) -> Bool {
     readable.contains(position) || sortable.contains(position) || settable.contains(position)

@@ -64,7 +64,7 @@ private struct PolicyReader {
   }
 
   private func body(_ document: Document) throws -> StatementPolicy {
-    var tables: [TableRules] = []
+    var tables: [TablePolicy] = []
     var rest = StatementPolicy()
     try each(document, [.tables, .kinds, .features, .functions, .registered, .limits], "a policy") { key, value in
       switch key {
@@ -101,7 +101,7 @@ private struct PolicyReader {
 
   // MARK: Tables
 
-  private func tables(_ document: Document) throws -> [TableRules] {
+  private func tables(_ document: Document) throws -> [TablePolicy] {
     guard case .object(let members) = document else { throw decoder.failure("the tables must be an object") }
     return try members.map { member in
       decoder.enter(member.key)
@@ -111,8 +111,8 @@ private struct PolicyReader {
     }
   }
 
-  private func table(_ table: TableInfo, _ document: Document) throws -> TableRules {
-    var rules = TableRules(table: table)
+  private func table(_ table: TableInfo, _ document: Document) throws -> TablePolicy {
+    var rules = TablePolicy(table: table)
     try each(document, [.read, .filter, .sort, .set, .rows], "a table of a policy") { key, value in
       switch key {
       case .read:
@@ -211,7 +211,7 @@ private struct PolicyReader {
 
 extension StatementPolicy {
   /// Creates a policy for tables, with all other settings from `rest`.
-  fileprivate init(_ rest: StatementPolicy, tables: [TableRules]) {
+  fileprivate init(_ rest: StatementPolicy, tables: [TablePolicy]) {
     self.tables = tables
     index = PolicyIndex(tables)
     (kinds, features, functions) = (rest.kinds, rest.features, rest.functions)
@@ -244,7 +244,7 @@ extension StatementPolicy {
   }
 }
 
-extension TableRules {
+extension TablePolicy {
   fileprivate var document: Document {
     get throws {
       if let defect = defect ?? table.defect { throw defect }

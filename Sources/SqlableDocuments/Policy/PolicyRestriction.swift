@@ -52,7 +52,7 @@ extension DecodedStatement {
   }
 
   /// Returns the columns that the rows of an insert or update set, without the key by which an update finds its row.
-  private func written(_ columns: [ColumnReference]?, of rules: TableRules) -> [ColumnReference] {
+  private func written(_ columns: [ColumnReference]?, of rules: TablePolicy) -> [ColumnReference] {
     if let columns { return columns }
     let names = Set(rows.flatMap { $0.values.keys.compactMap(\.wrappedValue) })
     let isUpdate = if case .update = tree { true } else { false }
@@ -88,7 +88,7 @@ extension Returned {
 }
 
 extension RowSelection {
-  fileprivate mutating func restrict(by rules: TableRules, _ check: PolicyCheck, _ extent: ChangeExtent) throws {
+  fileprivate mutating func restrict(by rules: TablePolicy, _ check: PolicyCheck, _ extent: ChangeExtent) throws {
     if let filter { try check.check(condition: filter) }
     for term in rest.value.order { try check.check(term.expression, .order) }
     if !rest.isDefault {
@@ -206,7 +206,7 @@ extension SelectQuery.Clauses {
   }
 }
 
-extension TableRules {
+extension TablePolicy {
   /// Returns the condition on the rows of the table, with the table's name in a query; nil for no condition.
   fileprivate func condition(alias: String?) -> SqlExpression? {
     guard let alias else { return condition }
@@ -241,7 +241,7 @@ extension SqlExpression {
 
   /// Returns the condition `matches` for the rows that a policy shows, otherwise NULL. Without a row, as after a left
   /// join, `matches` is `NULL IN (SELECT …)`, which reveals whether any row matches.
-  private func matching(_ alias: String?, _ rules: TableRules) -> SqlExpression {
+  private func matching(_ alias: String?, _ rules: TablePolicy) -> SqlExpression {
     guard let condition = rules.condition(alias: alias) else { return self }
     return .special(.choice, condition.withoutConstants, self)
   }
@@ -257,7 +257,7 @@ extension SqlExpression {
   }
 }
 
-extension RowSelection.Rest {
+extension RowSelection.Clauses {
   /// Checks the limit and the offset. A limit that is a term is capped at the policy's limit.
   fileprivate mutating func restrictNumbers(_ check: PolicyCheck) throws {
     let limits = check.policy.limits

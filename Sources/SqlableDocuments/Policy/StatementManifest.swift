@@ -19,14 +19,14 @@ import SqlableCore
 public struct StatementManifest: Sendable {
   fileprivate struct Approved: Sendable {
     let document: Document
-    let parameters: Set<ByBytes>
+    let parameters: Set<ByteComparedName>
     /// The SHA-256 of the document.
     let hash: String
   }
 
   private let rules: StatementRules
-  private var approved: [ByBytes: Approved] = [:]
-  private var names: [String: ByBytes] = [:]
+  private var approved: [ByteComparedName: Approved] = [:]
+  private var names: [String: ByteComparedName] = [:]
 
   /// The largest request, in bytes.
   public var maximumBytes = 65_536
@@ -54,7 +54,7 @@ public struct StatementManifest: Sendable {
   }
 
   private mutating func approve(_ document: Document, as name: String) throws {
-    let key = ByBytes(wrappedValue: name)
+    let key = ByteComparedName(wrappedValue: name)
     guard approved[key] == nil else {
       throw SqlError.misuse("the manifest has another statement named \(name)")
     }
@@ -68,7 +68,7 @@ public struct StatementManifest: Sendable {
 
   /// The SHA-256 of the document of an approved statement, in lower-case hexadecimal; nil for a name that is not
   /// approved. A request may have it instead of the name, and so runs the statement that it knows or none.
-  public func sha256(of name: String) -> String? { approved[ByBytes(wrappedValue: name)]?.hash }
+  public func sha256(of name: String) -> String? { approved[ByteComparedName(wrappedValue: name)]?.hash }
 
   // MARK: Requests
 
@@ -93,8 +93,8 @@ public struct StatementManifest: Sendable {
     let (statement, values) = try reader.placing { try reader.request(JSONReader.read(json)) }
     let key =
       switch statement {
-      case .name(let name): ByBytes(wrappedValue: name)
-      case .hash(let hash): names[hash] ?? ByBytes(wrappedValue: nil)
+      case .name(let name): ByteComparedName(wrappedValue: name)
+      case .hash(let hash): names[hash] ?? ByteComparedName(wrappedValue: nil)
       }
     guard let approved = approved[key] else { throw SqlError.invalidStatement("no such statement is approved") }
     let decoder = try DocumentDecoder(rules.modelTables(), rules)
@@ -111,11 +111,11 @@ public struct StatementManifest: Sendable {
 extension StatementManifest.Approved {
   /// The values of the parameters, if there is one for each.
   fileprivate func arguments(
-    _ own: [String: DatabaseValue], _ given: [ByBytes: DatabaseValue]
-  ) throws -> [ByBytes: DatabaseValue] {
+    _ own: [String: DatabaseValue], _ given: [ByteComparedName: DatabaseValue]
+  ) throws -> [ByteComparedName: DatabaseValue] {
     var arguments = given
     for (name, value) in own {
-      let key = ByBytes(wrappedValue: name)
+      let key = ByteComparedName(wrappedValue: name)
       guard arguments[key] == nil else { throw refusal("the request gives a value that it may not give", of: name) }
       arguments[key] = value
     }
@@ -142,11 +142,11 @@ extension DocumentDecoder {
   }
 
   /// Reads a request: what it names, and the values that it gives.
-  fileprivate func request(_ document: Document) throws -> (Requested, [ByBytes: DatabaseValue]) {
+  fileprivate func request(_ document: Document) throws -> (Requested, [ByteComparedName: DatabaseValue]) {
     guard case .object(let members) = document else { throw failure("a request must be an object") }
     var version: Document?
     var requested: Requested?
-    var values: [ByBytes: DatabaseValue] = [:]
+    var values: [ByteComparedName: DatabaseValue] = [:]
     for member in members {
       enter(member.key)
       switch member.key {
@@ -173,12 +173,12 @@ extension DocumentDecoder {
     }
   }
 
-  private func values(_ document: Document) throws -> [ByBytes: DatabaseValue] {
+  private func values(_ document: Document) throws -> [ByteComparedName: DatabaseValue] {
     guard case .object(let members) = document else { throw failure("the values must be an object") }
-    var values: [ByBytes: DatabaseValue] = [:]
+    var values: [ByteComparedName: DatabaseValue] = [:]
     for member in members {
       enter(member.key)
-      values[ByBytes(wrappedValue: member.key)] = try value(required: member.value)
+      values[ByteComparedName(wrappedValue: member.key)] = try value(required: member.value)
       leave()
     }
     return values

@@ -17,7 +17,7 @@ import SqlableCore
 ///
 /// A policy is a value; build one for each request, with the tenant's condition in it, or keep it.
 public struct StatementPolicy: Sendable {
-  let tables: [TableRules]
+  let tables: [TablePolicy]
   /// The lookup data for documents, built once.
   let index: PolicyIndex
   /// The kinds of statements that are allowed.
@@ -34,10 +34,10 @@ public struct StatementPolicy: Sendable {
   /// Creates a policy that allows a document to read these tables, and nothing else unless the other arguments allow
   /// more. A policy that has a table twice throws `.misuse` for every document.
   public init(
-    _ tables: any PolicyTable..., kinds: Set<StatementKind> = StatementKind.reads, features: Set<Feature> = [],
+    _ tables: TablePolicy..., kinds: Set<StatementKind> = StatementKind.reads, features: Set<Feature> = [],
     functions: Set<String> = [], registered: Set<String> = [], limits: Limits = Limits()
   ) {
-    self.tables = TableRules.each(tables.map(\.rules))
+    self.tables = TablePolicy.each(tables)
     index = PolicyIndex(self.tables)
     self.kinds = kinds
     self.features = features
@@ -85,46 +85,6 @@ public struct StatementPolicy: Sendable {
   }
 }
 
-/// The rules of a table, for a ``StatementPolicy``. ``TablePolicy`` is the only conforming type.
-public protocol PolicyTable: Sendable {
-  var rules: TableRules { get }
-}
-
-/// The rules of a table, without the type of its model.
-public struct TableRules: Sendable {
-  let table: TableInfo
-  var readable: Set<Int> = []
-  var sortable: Set<Int> = []
-  var settable: Set<Int> = []
-  var filterable: [Int: Set<FilterOperation>] = [:]
-  var condition: SqlExpression?
-  /// The error of the rules, such as a column that is not in the table; nil if there is none.
-  var defect: SqlError?
-
-  /// Returns the rules of tables, with a defect for each table that appears again. Otherwise the condition of one entry
-  /// could stand beside the columns of another.
-  fileprivate static func each(_ all: [TableRules]) -> [TableRules] {
-    var names: Set<[UInt8]> = []
-    return all.map { rules in
-      guard !names.insert(rules.table.name.foldedName).inserted else { return rules }
-      var repeated = rules
-      repeated.defect = SqlError.misuse("the policy has table \(rules.table.name) twice").at(table: rules.table.name)
-      return repeated
-    }
-  }
-
-  /// Throws `.misuse` if the table can't use the condition on its rows, which is not a document's fault.
-  func checkCondition() throws {
-    guard let condition else { return }
-    var query = SelectQuery(.count, of: table)
-    query.filter(condition)
-    do { _ = try query.withValues() } catch let error as SqlError {
-      throw SqlError.misuse("the policy's condition on the rows of table \(table.name) can't be used: \(error.message)")
-        .at(table: table.name)
-    }
-  }
-}
-
 /// A kind of condition on a column.
 public enum FilterOperation: Sendable, Hashable, CaseIterable {
   /// `=`, `<>`, `IS`, `IN` and `IS NULL`, also by a join, a subquery, or the column by itself.
@@ -142,24 +102,33 @@ public enum FilterOperation: Sendable, Hashable, CaseIterable {
 /// ```
 ///
 /// A column that no method of the policy names does not exist for a document.
-public struct TablePolicy<Model: Sqlable>: PolicyTable {
-  public private(set) var rules: TableRules
+public struct TablePolicy: Sendable {
+  let table: TableInfo
+  var readable: Set<Int> = []
+  var sortable: Set<Int> = []
+  var settable: Set<Int> = []
+  var filterable: [Int: Set<FilterOperation>] = [:]
+  var condition: SqlExpression?
+  /// The error of the rules, such as a column that is not in the table; nil if there is none.
+  var defect: SqlError?
 
-  public init(_ model: Model.Type) {
-    rules = TableRules(table: TableInfo.unchecked(model))
-    rules.defect = rules.table.defect
+  public init(_ model: (some Sqlable).Type) {
+    self.init(table: TableInfo.unchecked(model))
+    defect = table.defect
   }
 
-  private func with(_ columns: [any ColumnConvertible], _ change: (inout TableRules, Int) -> Void) -> TablePolicy {
+  init(table: TableInfo) { self.table = table }
+
+  private func with(_ columns: [any ColumnConvertible], _ change: (inout TablePolicy, Int) -> Void) -> TablePolicy {
     var policy = self
     for column in columns {
-      guard let position = rules.table.position(of: column.column.definition) else {
-        policy.rules.defect =
-          SqlError.misuse("column \(column.column.name) is not in the layout of table \(rules.table.name)").at(
-            table: rules.table.name, column: column.column.name)
+      guard let position = table.position(of: column.column.definition) else {
+        policy.defect =
+          SqlError.misuse("column \(column.column.name) is not in the layout of table \(table.name)").at(
+            table: table.name, column: column.column.name)
         continue
       }
-      change(&policy.rules, position)
+      change(&policy, position)
     }
     return policy
   }
@@ -170,7 +139,7 @@ public struct TablePolicy<Model: Sqlable>: PolicyTable {
   }
 
   /// Allows results with all columns.
-  public func readingAll() -> TablePolicy { with(rules.table.columns) { $0.readable.insert($1) } }
+  public func readingAll() -> TablePolicy { with(table.columns) { $0.readable.insert($1) } }
 
   /// Allows conditions on a column, by these kinds of operators.
   ///
@@ -198,13 +167,35 @@ public struct TablePolicy<Model: Sqlable>: PolicyTable {
   /// document can widen the condition. A document can't insert into such a table.
   public func rows(where condition: any SqlCondition) -> TablePolicy {
     var policy = self
-    policy.rules.condition.and(condition.expression)
+    policy.condition.and(condition.expression)
     return policy
+  }
+
+  /// Returns the rules of tables, with a defect for each table that appears again. Otherwise the condition of one entry
+  /// could stand beside the columns of another.
+  fileprivate static func each(_ all: [TablePolicy]) -> [TablePolicy] {
+    var names: Set<[UInt8]> = []
+    return all.map { rules in
+      guard !names.insert(rules.table.name.foldedName).inserted else { return rules }
+      var repeated = rules
+      repeated.defect = SqlError.misuse("the policy has table \(rules.table.name) twice").at(table: rules.table.name)
+      return repeated
+    }
+  }
+
+  /// Throws `.misuse` if the table can't use the condition on its rows, which is not a document's fault.
+  func checkCondition() throws {
+    guard let condition else { return }
+    var query = SelectQuery(.count, of: table)
+    query.filter(condition)
+    do { _ = try query.withValues() } catch let error as SqlError {
+      throw SqlError.misuse("the policy's condition on the rows of table \(table.name) can't be used: \(error.message)")
+        .at(table: table.name)
+    }
   }
 }
 
-extension PolicyTable {
+extension TablePolicy {
   /// Returns the permissions of documents for the table of a model: `.table(Bicycle.self).readingAll()`.
-  public static func table<Model: Sqlable>(_ model: Model.Type) -> TablePolicy<Model>
-  where Self == TablePolicy<Model> { TablePolicy(model) }
+  public static func table(_ model: (some Sqlable).Type) -> TablePolicy { TablePolicy(model) }
 }

@@ -29,7 +29,7 @@ package final class ChangeSubscription: Sendable {
   let observed: ObservedRows
   let limit: Int
   private let number: Int
-  private let state: Guarded<State>
+  private let state: LockedValue<State>
 
   private struct State {
     /// A slice: removing the first element moves nothing.
@@ -43,7 +43,7 @@ package final class ChangeSubscription: Sendable {
     self.feed = feed
     self.observed = observed
     self.limit = limit
-    state = Guarded(beginsWithMissed ? State(commits: [[.missed]], count: 1) : State())
+    state = LockedValue(beginsWithMissed ? State(commits: [[.missed]], count: 1) : State())
     number = feed.newNumber()
     feed.loopBegins()
     feed.add(self, number)

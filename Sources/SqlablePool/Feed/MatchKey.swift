@@ -31,7 +31,7 @@ enum MatchKey: Hashable, Sendable {
 
 /// A filter's demand that one column equals a value. A row with a different value does not meet the filter; deciding
 /// that takes no SQLite.
-struct RowDemand: Sendable {
+struct RequiredValue: Sendable {
   /// The column's position in the table.
   let place: Int
   let key: MatchKey

@@ -41,22 +41,22 @@ package final class PoolFeed: CommitSink {
   private struct Watch {
     var isEnded = false
     var isBegun = false
-    var others: OtherProcesses?
+    var others: ExternalCommitMonitor?
   }
 
   // Separate locks: a writer takes the first and the third, and must not wait while subscribers are matched.
-  private let interests = Guarded(Interests())
-  private let subscribers = Guarded(Subscribers())
-  private let log = Guarded(CommitLog())
-  private let watched = Guarded(Watch())
+  private let interests = LockedValue(Interests())
+  private let subscribers = LockedValue(Subscribers())
+  private let log = LockedValue(CommitLog())
+  private let watched = LockedValue(Watch())
   /// Held while the watch for other processes begins.
-  private let beginning = Guarded(())
+  private let beginning = LockedValue(())
   private let queue = DispatchQueue(label: "sqlable.pool.feed")
-  private let wakes = Wakes()
+  private let wakes = WakeQueue()
   /// The wake queue of live results, so that they do not wait behind loops over changes.
-  private let calls = Wakes()
+  private let calls = WakeQueue()
   /// The matches of a thread that must not release them.
-  private let leftOver = Guarded<[Matches]>([])
+  private let leftOver = LockedValue<[Matches]>([])
   private let lastPosition = Atomic(0)
   private let matchedPosition = Atomic(0)
   /// The number of subscribers that a commit may concern even if it recorded nothing.
@@ -66,17 +66,17 @@ package final class PoolFeed: CommitSink {
   private let numbers = Atomic(0)
   private let registry: ObserverRegistry
   /// The live results that loops share.
-  let sharedResults = SharedResults()
+  let sharedResults = LiveQueryRegistry()
   /// Evaluates the filters.
   private let filterTables: FilterTables
-  private let filters = Guarded<[RowFilter.Key: RowFilter]>([:])
+  private let filters = LockedValue<[RowFilter.Key: RowFilter]>([:])
   private let commitCount = Atomic(0)
   private let checkCount = Atomic(0)
   /// Begins to watch for other processes' commits; called once, for the first subscriber.
-  private let watch: @Sendable (PoolFeed) -> OtherProcesses?
-  private let columnsRead = Guarded<[ReadKey: ReadColumns]>([:])
+  private let watch: @Sendable (PoolFeed) -> ExternalCommitMonitor?
+  private let columnsRead = LockedValue<[ReadKey: ReadColumns]>([:])
 
-  package init(root: SqliteDatabase, watch: @escaping @Sendable (PoolFeed) -> OtherProcesses?) {
+  package init(root: SqliteDatabase, watch: @escaping @Sendable (PoolFeed) -> ExternalCommitMonitor?) {
     registry = root.registry
     filterTables = FilterTables(root: root)
     self.watch = watch
@@ -105,7 +105,7 @@ package final class PoolFeed: CommitSink {
     watchOthers { wake { subscription.end(&$0) } }
   }
 
-  func add(_ result: any FollowedResult, _ number: Int) {
+  func add(_ result: any FollowedLiveQuery, _ number: Int) {
     listen(ObservedTables(commits: true), number) { $0.add(result, number) }
     watchOthers { wake { result.end(&$0) } }
   }

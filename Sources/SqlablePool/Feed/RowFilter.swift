@@ -35,7 +35,7 @@ package final class RowFilter: Sendable {
   private let key: Key
   private let tables: FilterTables
   /// The values that the filter demands of columns, usually of the id.
-  let demands: [RowDemand]
+  let demands: [RequiredValue]
   /// Whether the demands are the whole filter.
   private let isDemandsOnly: Bool
   /// The names of the table's columns, in order.
@@ -50,7 +50,7 @@ package final class RowFilter: Sendable {
     usesLike = key.question.filter?.usesLike ?? false
     demands = (key.question.filter?.demandedValues ?? []).compactMap { column, value in
       key.columns.firstIndex { $0.name.isSameName(as: column) }.flatMap {
-        RowDemand(value, of: key.columns[$0], at: $0)
+        RequiredValue(value, of: key.columns[$0], at: $0)
       }
     }
     isDemandsOnly = key.question.filter?.termCount == demands.count
@@ -129,10 +129,10 @@ final class FilterTables: Sendable {
   }
 
   private let root: SqliteDatabase
-  private let state = Guarded(State())
+  private let state = LockedValue(State())
   /// The state for the case-sensitive LIKE, in a separate database: switching the pragma would recompile every
   /// statement.
-  private let caseSensitive = Guarded(State())
+  private let caseSensitive = LockedValue(State())
 
   init(root: SqliteDatabase) { self.root = root }
 

@@ -12,15 +12,15 @@ struct RowRule: Sendable {
 }
 
 /// The notes on a result, recorded while its rows are read.
-package struct ResultNotes {
+package struct LiveQueryNotes {
   /// The bytes of the rows, if results are compared.
-  private(set) var contents: ResultContents?
-  private(set) var pageEnd: PageEnd?
+  private(set) var contents: LiveQueryContents?
+  private(set) var pageEnd: PageBoundary?
   private let page: PageOrder?
   private var count = 0
 
   init(comparing: Bool, _ page: PageOrder?) {
-    contents = comparing ? ResultContents() : nil
+    contents = comparing ? LiveQueryContents() : nil
     self.page = page
   }
 
@@ -31,6 +31,6 @@ package struct ResultNotes {
     count += 1
     guard count == page.limit else { return }
     let row = ReadRow(statement)
-    pageEnd = (try? page.terms.map { try row.databaseValue(at: $0.resultPlace) }).map { PageEnd(page, $0) }
+    pageEnd = (try? page.terms.map { try row.databaseValue(at: $0.resultPlace) }).map { PageBoundary(page, $0) }
   }
 }

@@ -1,7 +1,7 @@
 import SqlableCore
 
 /// A live result, as the feed sees it.
-protocol FollowedResult: AnyObject, Wakeable {
+protocol FollowedLiveQuery: AnyObject, Wakeable {
   /// Unique among subscribers.
   var number: Int { get }
   /// To be called for a commit that may concern it; nil is one that may have changed anything.
@@ -31,7 +31,7 @@ struct Matches: Sendable {
 /// All subscribers, indexed by what they observe.
 struct Subscribers {
   private var changes = ChangeIndex()
-  private var results = ResultIndex()
+  private var results = LiveQueryIndex()
   /// New subscribers, with the count of observer changes from which on their whole interest is recorded; `.max` until
   /// that is known.
   private var recent: [Int: Int] = [:]
@@ -45,13 +45,13 @@ struct Subscribers {
     recent[number] = .max
   }
 
-  mutating func add(_ result: any FollowedResult, _ number: Int) {
+  mutating func add(_ result: any FollowedLiveQuery, _ number: Int) {
     results.add(result, number)
     recent[number] = .max
   }
 
   /// Records what a live result reads and, for a single table, what its filter demands of columns.
-  mutating func expect(_ read: ReadColumns, _ demands: [RowDemand], columns: [String], _ number: Int) {
+  mutating func expect(_ read: ReadColumns, _ demands: [RequiredValue], columns: [String], _ number: Int) {
     results.expect(read, demands, columns: columns, number)
     recent[number] = .max
   }

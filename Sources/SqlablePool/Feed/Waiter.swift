@@ -7,7 +7,7 @@ package final class Waiter: Sendable {
     case waiting(CheckedContinuation<Bool, Never>)
   }
 
-  private let state = Guarded(State.made)
+  private let state = LockedValue(State.made)
   /// The priority of the waiting task.
   let priority = Task.currentPriority
 

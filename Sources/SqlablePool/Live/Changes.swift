@@ -167,11 +167,11 @@ private final class ChangeLoop<Row: Sendable> {
 
 /// The subscription of a sequence while no loop uses it; none if subscribing has failed.
 private final class IdleSubscription: Sendable {
-  private let subscription: Guarded<ChangeSubscription?>
+  private let subscription: LockedValue<ChangeSubscription?>
   private let another: @Sendable () -> ChangeSubscription?
 
   init(_ subscription: ChangeSubscription?) {
-    self.subscription = Guarded(subscription)
+    self.subscription = LockedValue(subscription)
     // Without the subscription itself: it must end with the last of the sequence and its loops.
     let parts = subscription.map { ($0.feed, $0.observed, $0.limit) }
     another = { parts.map { ChangeSubscription($0.0, $0.1, $0.2, beginsWithMissed: true) } }

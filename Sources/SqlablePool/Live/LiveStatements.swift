@@ -26,8 +26,8 @@ extension Statement where Output == [Model] {
   /// With `onlyChanges` it skips a result that equals the previous one, which is kept for that as bytes.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
-  ) -> Updates<[Model]> {
-    Updates(
+  ) -> LiveQuery<[Model]> {
+    LiveQuery(
       pool,
       source(onlyChanges, .init(file: file, line: line)) { reading, notes in
         var models: [Model] = []
@@ -45,8 +45,8 @@ extension Statement where Output == Model? {
   /// it.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
-  ) -> Updates<Model?> {
-    Updates(
+  ) -> LiveQuery<Model?> {
+    LiveQuery(
       pool,
       source(onlyChanges, .init(file: file, line: line)) { reading, notes in
         guard try reading.step() else { return nil }
@@ -60,8 +60,8 @@ extension Statement where Output == Int {
   /// Returns a live result: the number of rows, at once and again after every commit that could change it.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
-  ) -> Updates<Int> {
-    Updates(
+  ) -> LiveQuery<Int> {
+    LiveQuery(
       pool,
       source(onlyChanges, .init(file: file, line: line)) { reading, notes in
         guard try reading.step() else { return 0 }
@@ -75,8 +75,8 @@ extension Statement where Output == Bool {
   /// Returns a live result: whether there is such a row, at once and again after every commit that could change it.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
-  ) -> Updates<Bool> {
-    Updates(
+  ) -> LiveQuery<Bool> {
+    LiveQuery(
       pool,
       source(onlyChanges, .init(file: file, line: line)) { reading, notes in
         guard try reading.step() else { return false }
@@ -91,8 +91,8 @@ extension Select where Row: Sendable {
   /// evaluated for changed rows.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
-  ) -> Updates<[Row]> {
-    let source = ResultSource<[Row]>(
+  ) -> LiveQuery<[Row]> {
+    let source = LiveQuerySource<[Row]>(
       key: .init(self, [Row].self, onlyChanges: onlyChanges), place: .init(file: file, line: line),
       onlyChanges: onlyChanges, texts: { [try query.withValues().sql] },
       filtered: { nil },
@@ -106,17 +106,17 @@ extension Select where Row: Sendable {
         }
         return rows
       })
-    return Updates(pool, source)
+    return LiveQuery(pool, source)
   }
 }
 
-extension Including {
+extension AssociatedQuery {
   /// Returns a live result: the rows with what belongs to them, at once and again after every commit that could change
   /// them.
   public func updates(
     in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
-  ) -> Updates<[(Root, repeat each Part)]> {
-    Updates(pool, ResultSource(of: self, .init(file: file, line: line)))
+  ) -> LiveQuery<[(Root, repeat each Part)]> {
+    LiveQuery(pool, LiveQuerySource(of: self, .init(file: file, line: line)))
   }
 }
 
@@ -134,9 +134,9 @@ extension Statement {
   /// Returns the source of the live result; `rows` is called with the handle's lock held, before the first row.
   fileprivate func source<Value>(
     _ onlyChanges: Bool, _ place: CallSite,
-    _ rows: @escaping @Sendable (StatementRun, inout ResultNotes) throws -> Value
-  ) -> ResultSource<Value> {
-    ResultSource(
+    _ rows: @escaping @Sendable (StatementRun, inout LiveQueryNotes) throws -> Value
+  ) -> LiveQuerySource<Value> {
+    LiveQuerySource(
       key: .init(self, Value.self, onlyChanges: onlyChanges), place: place, onlyChanges: onlyChanges,
       texts: {
         _ = try tree.followed

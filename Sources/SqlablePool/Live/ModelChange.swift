@@ -42,7 +42,7 @@ public struct ModelChange<Model: Sqlable>: Sendable {
 
 /// Makes structs of values, by a query that returns them as a row for `init(row:)`.
 final class ImageReader: Sendable {
-  private let database = Guarded<SqliteDatabase?>(nil)
+  private let database = LockedValue<SqliteDatabase?>(nil)
 
   func model<Model: Sqlable>(_ columns: [String], _ values: [DatabaseValue]) throws -> Model {
     let db = try database.withLock { database in

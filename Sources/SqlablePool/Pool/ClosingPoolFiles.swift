@@ -48,7 +48,7 @@ extension SqlitePool {
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line,
     _ body: (DatabaseFiles) throws -> Value
   ) throws -> Value {
-    try close(Blockade(callSite: .init(file: file, line: line)), within: duration, body)
+    try close(FileCloseBarrier(callSite: .init(file: file, line: line)), within: duration, body)
   }
 
   /// Closes the file, and calls `body` with exclusive access to it, on a separate thread.
@@ -59,20 +59,20 @@ extension SqlitePool {
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (DatabaseFiles) throws -> Value
   ) async throws -> Value {
-    let isCancelled = Guarded(false)
+    let isCancelled = LockedValue(false)
     @Sendable func cancel() { isCancelled.withLock { $0 = true } }
     return try await onOwnThread(onCancel: cancel) {
-      let blockade = Blockade(callSite: .init(file: file, line: line), isCancelled: isCancelled)
-      return try self.close(blockade, within: duration, body)
+      let closeBarrier = FileCloseBarrier(callSite: .init(file: file, line: line), isCancelled: isCancelled)
+      return try self.close(closeBarrier, within: duration, body)
     }
   }
 
   private func close<Value>(
-    _ blockade: Blockade, within duration: Duration, _ body: (DatabaseFiles) throws -> Value
+    _ closeBarrier: FileCloseBarrier, within duration: Duration, _ body: (DatabaseFiles) throws -> Value
   ) throws -> Value {
-    try closing(blockade, within: duration) { end in
+    try closing(closeBarrier, within: duration) { end in
       try root.withFamilyClosed(until: end) { files in
-        if blockade.hasToStop { throw CancellationError() }
+        if closeBarrier.hasToStop { throw CancellationError() }
         return try body(files)
       }
     }
@@ -80,7 +80,7 @@ extension SqlitePool {
 
   /// Calls `body`, which closes the file of the root, with no call running and the pool's handles closed.
   func closing<Value>(
-    _ blockade: Blockade, within duration: Duration, _ body: (ContinuousClock.Instant) throws -> Value
+    _ closeBarrier: FileCloseBarrier, within duration: Duration, _ body: (ContinuousClock.Instant) throws -> Value
   ) throws -> Value {
     try checkFork()
     guard withState({ $0.ownHandle }) == nil else {
@@ -88,12 +88,12 @@ extension SqlitePool {
     }
     let end = Deadline.after(duration)
     // While they have the file open, this pool's calls go on.
-    root.waitForOtherProcesses(until: end) { blockade.hasToStop }
-    return try root.closing(.init(callSite: "\(blockade.callSite)"), until: end) {
+    root.waitForOtherProcesses(until: end) { closeBarrier.hasToStop }
+    return try root.closing(.init(callSite: "\(closeBarrier.callSite)"), until: end) {
       let users = allFileUsers
       for user in users { user.pause() }
       defer { for user in users { user.resume() } }
-      try begin(blockade, until: end)
+      try begin(closeBarrier, until: end)
       defer { endBlockade() }
       for user in users { user.release() }
       for handle in withState({ $0.readers + [$0.writer] }) { handle.discard() }
@@ -103,18 +103,18 @@ extension SqlitePool {
   }
 
   /// Keeps calls waiting from now on, and waits until none runs.
-  private func begin(_ blockade: Blockade, until end: ContinuousClock.Instant) throws {
+  private func begin(_ closeBarrier: FileCloseBarrier, until end: ContinuousClock.Instant) throws {
     var isDrained = try withState { state in
       try state.checkIsOpen(configuration.handles.label)
-      state.blockade = blockade
+      state.closeBarrier = closeBarrier
       // The pool is not closed meanwhile.
       state.calls += 1
       return state.areAllIdle
     }
     while true {
-      isDrained = isDrained || blockade.drained.wait(timeout: .now() + .milliseconds(10)) == .success
+      isDrained = isDrained || closeBarrier.drained.wait(timeout: .now() + .milliseconds(10)) == .success
       if isDrained { return }
-      let isCancelled = blockade.hasToStop
+      let isCancelled = closeBarrier.hasToStop
       guard isCancelled || ContinuousClock.now >= end else { continue }
       let running = withState { state in
         (state.readers + [state.writer]).filter { $0.call != nil }
@@ -153,10 +153,10 @@ extension SqlitePool {
   package func removeFileUser(_ token: Int) { fileUsers.withLock { $0.users[token] = nil } }
 
   /// A call that closes the files. A class: each call on the pool asks whether there is one.
-  final class Blockade: Sendable {
+  final class FileCloseBarrier: Sendable {
     let callSite: CallSite
     /// Whether the call's task was cancelled; nil for one without a task.
-    let isCancelled: Guarded<Bool>?
+    let isCancelled: LockedValue<Bool>?
     let thread = pthread_self()
     let begin = ContinuousClock.now
     /// Signalled when no call has a handle.
@@ -164,7 +164,7 @@ extension SqlitePool {
 
     var hasToStop: Bool { isCancelled?.withLock { $0 } == true }
 
-    init(callSite: CallSite, isCancelled: Guarded<Bool>? = nil) {
+    init(callSite: CallSite, isCancelled: LockedValue<Bool>? = nil) {
       (self.callSite, self.isCancelled) = (callSite, isCancelled)
     }
   }
@@ -173,7 +173,7 @@ extension SqlitePool {
 extension SqlitePool.State {
   /// Throws inside the closure that has the files for itself.
   func checkIsNotBlockedHere(_ label: String?) throws {
-    guard let blockade, blockade.thread == pthread_self() else { return }
+    guard let closeBarrier, closeBarrier.thread == pthread_self() else { return }
     throw SqlError.misuse(SqliteDatabase.closedHere).labelled(label)
   }
 
@@ -182,7 +182,7 @@ extension SqlitePool.State {
 
   /// Gives handles to the calls that wait; returns these.
   mutating func endBlockade(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
-    blockade = nil
+    closeBarrier = nil
     var started: [(PooledHandle, PoolCall)] = []
     if writerIsIdle, let call = waitingWrites.popFirst() {
       give(writer, to: call)

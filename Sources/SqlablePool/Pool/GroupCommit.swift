@@ -139,7 +139,7 @@ extension SqlitePool {
   /// The next waiting call that may share the commit.
   private func nextMember(_ writer: PooledHandle) -> PoolCall? {
     let call = withState { state -> PoolCall? in
-      guard state.blockade == nil, state.waitingWrites.first?.kind == .write,
+      guard state.closeBarrier == nil, state.waitingWrites.first?.kind == .write,
         let call = state.waitingWrites.popFirst()
       else { return nil }
       state.give(writer, to: call)

@@ -5,7 +5,7 @@ extension SqlitePool {
   var areReadersBusy: Bool {
     withState { state in
       // A call of this thread's own reader uses that one.
-      guard state.phase == .open, state.blockade == nil, state.ownHandle == nil else { return false }
+      guard state.phase == .open, state.closeBarrier == nil, state.ownHandle == nil else { return false }
       return state.idleReaders.isEmpty && state.readers.count >= configuration.readers
     }
   }

@@ -139,7 +139,7 @@ package final class PoolCall: @unchecked Sendable {
 extension TraceCaller {
   fileprivate convenience init(at place: CallSite) {
     self.init(
-      site: place, context: Tracing.context, task: TaskValues.current, isReceiver: Tracing.isReceiving)
+      site: place, context: Tracing.context, task: TaskLocalSnapshot.current, isReceiver: Tracing.isReceiving)
   }
 }
 

@@ -18,7 +18,7 @@ extension SqlitePool {
     guard !drained(by: duration) else { return try finish() }
     for call in withState({ $0.unended }) { stop(call, .closing) }
     guard drained(by: max(duration, .seconds(1))) else {
-      let place = withState { $0.unended.first?.place ?? $0.blockade?.callSite }
+      let place = withState { $0.unended.first?.place ?? $0.closeBarrier?.callSite }
       throw SqlError(
         .busy,
         message: "can't close the pool: the call at \(place.map { "\($0)" } ?? "?") has not ended",

@@ -19,7 +19,7 @@ package final class PoolEvents: Sendable {
     let body: @Sendable (PoolEvent) -> Void
   }
 
-  private let receivers = Guarded<[Receiver]>([])
+  private let receivers = LockedValue<[Receiver]>([])
   private let count = Atomic(0)
 
   package func add(_ token: TraceToken, _ body: @escaping @Sendable (PoolEvent) -> Void) {

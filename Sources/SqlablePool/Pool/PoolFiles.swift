@@ -25,7 +25,7 @@ extension SqlitePool {
   }
 }
 
-extension SqlitePool: MemoryUser {
+extension SqlitePool: ReleasableMemory {
   package func releaseIdleMemory() {
     guard !root.isForked, let handles = try? withState({ try $0.takeIdle(nil) }) else { return }
     for handle in handles { handle.releaseMemory() }

@@ -14,8 +14,8 @@ extension SqlitePool {
     try checkFork()
     try withState { try $0.checkIsOpen(configuration.handles.label) }
     try root.checkMayRekey(to: key)
-    let blockade = Blockade(callSite: .init(file: file, line: line))
-    try closing(blockade, within: .seconds(configuration.handles.busyTimeout)) { end in
+    let closeBarrier = FileCloseBarrier(callSite: .init(file: file, line: line))
+    try closing(closeBarrier, within: .seconds(configuration.handles.busyTimeout)) { end in
       try root.changeKey(to: key, until: end)
     }
   }

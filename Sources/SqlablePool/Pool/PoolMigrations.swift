@@ -80,7 +80,7 @@ extension SqlitePool {
   ) async throws -> Value {
     var wait = WaitForOthers(atMost: limit)
     while true {
-      let hasBegun = Guarded(false)
+      let hasBegun = LockedValue(false)
       wait.beginTry()
       do {
         return try await perform(.write, at: place) { db in

@@ -61,7 +61,7 @@ extension SqlitePool {
   package func perform<Value: Sendable>(
     _ kind: PoolCall.Kind, at place: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {
-    let value = Guarded<Value?>(nil)
+    let value = LockedValue<Value?>(nil)
     try await perform(kind, place) { db in
       let result = try body(db)
       value.withLock { $0 = result }

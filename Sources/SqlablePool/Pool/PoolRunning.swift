@@ -72,14 +72,14 @@ extension SqlitePool {
     _ work: @escaping @Sendable (SqliteDatabase) throws -> TransactionResult
   ) async throws {
     try checkFork()
-    let holder = Guarded<PoolCall?>(nil)
+    let holder = LockedValue<PoolCall?>(nil)
     do {
       try await perform(kind, place, holder, work)
     } catch { throw root.reportedWithoutLock(error) }
   }
 
   private func perform(
-    _ kind: PoolCall.Kind, _ place: CallSite, _ holder: Guarded<PoolCall?>,
+    _ kind: PoolCall.Kind, _ place: CallSite, _ holder: LockedValue<PoolCall?>,
     _ work: @escaping @Sendable (SqliteDatabase) throws -> TransactionResult
   ) async throws {
     try await withTaskCancellationHandler {
@@ -252,16 +252,16 @@ extension SqlitePool {
 
   private func waitedTooLong(_ call: PoolCall) -> SqlError {
     let what = call.kind.isRead ? "a reader" : "the writer"
-    let blockade = withState { $0.blockade }
+    let closeBarrier = withState { $0.closeBarrier }
     let now = ContinuousClock.now
     let uses = withState { $0.uses(during: call, until: now) }
     var message = "the call at \(call.place) waited for \(what) for \(call.begin.duration(to: now).seconds) s"
     if !uses.isEmpty {
       message += "; " + uses.prefix(3).map { $0.text(at: now) }.joined(separator: ", ")
     }
-    if let blockade {
-      let time = blockade.begin.duration(to: .now).seconds
-      message += "; the call at \(blockade.callSite) began to close the files \(time) s ago"
+    if let closeBarrier {
+      let time = closeBarrier.begin.duration(to: .now).seconds
+      message += "; the call at \(closeBarrier.callSite) began to close the files \(time) s ago"
     }
     if !call.kind.isRead { message += otherHolder(than: withState { $0.writer.call }) }
     let error = SqlError(.timeout, message: message, label: configuration.handles.label)

@@ -27,7 +27,7 @@ extension SqlitePool {
     /// When timeouts are checked next.
     var nextCheck: ContinuousClock.Instant?
     /// The call that has closed the files, or waits to: other calls get no handles until it ends.
-    var blockade: Blockade?
+    var closeBarrier: FileCloseBarrier?
 
     init(writer: PooledHandle) { self.writer = writer }
   }
@@ -78,7 +78,7 @@ extension SqlitePool.State {
     }
     try checkIsOpen(label)
     try checkIsNotBlockedHere(label)
-    if blockade == nil, let handle = call.kind.isRead ? freeReader(configuration) : writerIsIdle ? writer : nil {
+    if closeBarrier == nil, let handle = call.kind.isRead ? freeReader(configuration) : writerIsIdle ? writer : nil {
       calls += 1
       give(handle, to: call)
       handle.owner = thread
@@ -110,7 +110,7 @@ extension SqlitePool.State {
   /// Gives an idle reader to a call that does not wait; nil if none is open.
   mutating func enterQuickly(_ call: PoolCall, _ label: String?) throws -> PooledHandle? {
     try checkIsOpen(label)
-    guard blockade == nil, readersEnd == nil, ownHandle == nil, let reader = idleReaders.last, reader.isOpen else {
+    guard closeBarrier == nil, readersEnd == nil, ownHandle == nil, let reader = idleReaders.last, reader.isOpen else {
       return nil
     }
     idleReaders.removeLast()
@@ -124,7 +124,7 @@ extension SqlitePool.State {
   mutating func takeIdle(_ label: String?) throws -> [PooledHandle] {
     try checkIsOpen(label)
     try checkIsNotBlockedHere(label)
-    guard blockade == nil else { return [] }
+    guard closeBarrier == nil else { return [] }
     let handles = idleReaders + (writerIsIdle ? [writer] : [])
     (idleReaders, writerIsIdle) = ([], false)
     // The pool is not closed while they are out.
@@ -154,10 +154,10 @@ extension SqlitePool.State {
   /// Gives a free handle to the next waiting call and returns that; without one, marks the handle as idle.
   mutating func next(for handle: PooledHandle) -> PoolCall? {
     handle.owner = nil
-    let isHeldBack = blockade != nil || (!handle.isWriter && readersEnd != nil)
+    let isHeldBack = closeBarrier != nil || (!handle.isWriter && readersEnd != nil)
     guard !isHeldBack, let next = handle.isWriter ? waitingWrites.popFirst() : waitingReads.popFirst() else {
       if handle.isWriter { writerIsIdle = true } else { idleReaders.append(handle) }
-      if let blockade, areAllIdle { blockade.drained.signal() }
+      if let closeBarrier, areAllIdle { closeBarrier.drained.signal() }
       if let readersEnd, !handle.isWriter, !isReading { readersEnd.signal() }
       return nil
     }
@@ -171,8 +171,8 @@ extension SqlitePool.State {
   /// Lets the reads that were held back have readers; returns those that got one.
   mutating func admitReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
     readersEnd = nil
-    // A blockade gives them readers when it ends.
-    return blockade == nil ? beginReads(configuration) : []
+    // A closeBarrier gives them readers when it ends.
+    return closeBarrier == nil ? beginReads(configuration) : []
   }
 
   /// Gives readers to the reads that wait; returns those that got one.

@@ -39,20 +39,20 @@ public final class SqlitePool: Sendable {
   /// Notifies loops of commits.
   let feed: PoolFeed
   /// Takes turns at writing with other pools on the file, mostly in other processes.
-  let gate: FileGate
+  let gate: FairWriterLock
   /// The directory of an in-memory pool.
-  package let memory: MemoryDirectory?
-  private let guarded: Guarded<State>
+  package let memory: SharedMemoryDirectory?
+  private let guarded: LockedValue<State>
   /// The receivers of pool events other than statements.
   package let events = PoolEvents()
   /// The statements' totals, by their shapes; nil unless the configuration asks for them.
   let totals: StatementTotals?
   /// Keeps the write-ahead log small.
-  let logLimit = LogLimit()
-  private let longReads = Guarded<LongReads?>(nil)
+  let logLimit = WALSizeLimiter()
+  private let longReads = LockedValue<LongReads?>(nil)
   /// The users of the file other than calls. Each releases the file before the pool closes it, and ends before the pool
   /// does.
-  let fileUsers = Guarded<(count: Int, users: [Int: FileUser])>((0, [:]))
+  let fileUsers = LockedValue<(count: Int, users: [Int: FileUser])>((0, [:]))
   /// The number of reads tried on the calling task's thread.
   let quickReads = Atomic(0)
 
@@ -76,29 +76,29 @@ public final class SqlitePool: Sendable {
   /// any pool. The next process removes what a killed process leaves behind. Writes throw `.full` when the file system
   /// is full (in containers often at 64 MB). Throws `.cannotOpen` if there is no tmpfs.
   public static func inMemory(configuration: PoolConfiguration = .init()) throws -> SqlitePool {
-    let memory = try MemoryDirectory()
+    let memory = try SharedMemoryDirectory()
     return try SqlitePool(memory.file, configuration, memory: memory)
   }
 
-  private init(_ filepath: String, _ configuration: PoolConfiguration, memory: MemoryDirectory?) throws {
+  private init(_ filepath: String, _ configuration: PoolConfiguration, memory: SharedMemoryDirectory?) throws {
     try configuration.validate()
     self.configuration = configuration
     self.memory = memory
     root = try SqliteDatabase(filepath: filepath, configuration: configuration.handles)
-    let weak = Guarded(WeakPool())
+    let weak = LockedValue(WeakPool())
     feed = PoolFeed(root: root) { [root] feed in
       // In a forked process loops fail when they read.
       root.isForked
         ? nil
         : configuration.pollInterval.map { interval in
-          OtherProcesses(feed, root, every: interval) { answered in
+          ExternalCommitMonitor(feed, root, every: interval) { answered in
             weak.withLock { $0.pool }?.haveWriterCheck(answered)
           }
         }
     }
-    gate = FileGate(besideFileAt: root.family.path, label: configuration.handles.label)
+    gate = FairWriterLock(besideFileAt: root.family.path, label: configuration.handles.label)
     totals = configuration.keepsTotals ? StatementTotals() : nil
-    guarded = Guarded(State(writer: PooledHandle(configuration, isWriter: true)))
+    guarded = LockedValue(State(writer: PooledHandle(configuration, isWriter: true)))
     longReads.withLock { reads in
       let shortest = [configuration.longRead, configuration.maximumRead].compactMap(\.self).min()
       reads = LongReads(shortest ?? .seconds(2)) { [weak self] in

@@ -86,7 +86,7 @@ extension SqlitePool {
     into state: State, file: StaticString = #fileID, line: UInt = #line,
     _ step: @escaping @Sendable (_ db: SqliteDatabase, _ state: inout State, _ isNew: Bool) throws -> Iteration
   ) async throws -> State {
-    let current = Guarded(state)
+    let current = LockedValue(state)
     try await yieldingTransaction(file: file, line: line) { db, isNew in
       try current.withLock { state in try step(db, &state, isNew) }
     }
@@ -104,7 +104,7 @@ extension SqlitePool {
     try db.transaction { db in
       gate.beginLookingForHandles()
       return try db.runSteps(step) {
-        if withState({ $0.waitingWrites.count > 0 || $0.blockade != nil }) || gate.isTurnOver { return .zero }
+        if withState({ $0.waitingWrites.count > 0 || $0.closeBarrier != nil }) || gate.isTurnOver { return .zero }
         return gate.isHandleWaiting ? SqliteDatabase.pauseForHandles : nil
       }
     }

@@ -10,44 +10,44 @@ extension Statement where Output == Model? {
   /// ```
   public func including<Target, Part>(
     _ association: Association<Model, Target, Part>
-  ) -> Collected<Including<Model, Part>, (Model, Part)?> {
+  ) -> CollectedQuery<AssociatedQuery<Model, Part>, (Model, Part)?> {
     Statement<Model, [Model]>(tree).including(association).first()
   }
 
   /// Reads the row together with what belongs to it by several associations; nil if there is no row.
   public func including<Target, Part, each Next: Sqlable, each Other: Sendable>(
     _ association: Association<Model, Target, Part>, _ others: repeat Association<Model, each Next, each Other>
-  ) -> Collected<Including<Model, Part, repeat each Other>, (Model, Part, repeat each Other)?> {
-    let rows = Including<Model, Part, repeat each Other>(
+  ) -> CollectedQuery<AssociatedQuery<Model, Part, repeat each Other>, (Model, Part, repeat each Other)?> {
+    let rows = AssociatedQuery<Model, Part, repeat each Other>(
       root: Statement<Model, [Model]>(tree), parts: (association.part, repeat (each others).part))
     return rows.first()
   }
 }
 
-extension Including {
+extension AssociatedQuery {
   /// Returns only the first row with what belongs to it, or nil if there is none.
   ///
   /// ```swift
   /// let anna = try Person.read(Person.id == 1).including(Person.bikes).first().run(pool)       // (Person, [Bicycle])?
   /// ```
-  public func first() -> Collected<Including, (Root, repeat each Part)?> {
-    Collected(source: limited(to: 1), shape: .init(form: .first)) { $0.first }
+  public func first() -> CollectedQuery<AssociatedQuery, (Root, repeat each Part)?> {
+    CollectedQuery(source: limited(to: 1), shape: .init(form: .first)) { $0.first }
   }
 
   /// Returns the only row with what belongs to it. Running it throws `.notFound` if there is none, and `.notUnique` if
   /// there are several. It asks for two rows at most.
-  public func only() -> Collected<Including, (Root, repeat each Part)> {
-    Collected(source: limited(to: 2), shape: .init(form: .only)) { try $0.only() }
+  public func only() -> CollectedQuery<AssociatedQuery, (Root, repeat each Part)> {
+    CollectedQuery(source: limited(to: 2), shape: .init(form: .only)) { try $0.only() }
   }
 
-  private func limited(to count: Int) -> Including {
+  private func limited(to count: Int) -> AssociatedQuery {
     guard case .select(var query) = root.tree else { return self }
     query.restrictLimit(to: count)
-    return Including(root: Statement(.select(query)), parts: (repeat each parts))
+    return AssociatedQuery(root: Statement(.select(query)), parts: (repeat each parts))
   }
 }
 
-extension Including {
+extension AssociatedQuery {
   /// Reads the first row with what belongs to it; returns nil if there is none.
   ///
   /// ```swift
@@ -67,6 +67,6 @@ extension Including {
   }
 }
 
-extension Including: StatementTrees {
+extension AssociatedQuery: StatementTrees {
   package func statements() throws -> [TreeStatement] { try queries().map { TreeStatement($0) } }
 }

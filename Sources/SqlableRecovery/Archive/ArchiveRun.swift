@@ -16,7 +16,7 @@ final class ArchiveRun: @unchecked Sendable {
   private var isEnded = false
   /// Whether the pool's file is closed, or about to be.
   private var isPaused = false
-  let state = Guarded(ArchiveStatus())
+  let state = LockedValue(ArchiveStatus())
   private let files: ArchiveFiles
   private var lock: ArchiveLock?
   private let options: ArchiveOptions
@@ -46,7 +46,7 @@ final class ArchiveRun: @unchecked Sendable {
   private var time: Int64 = 0
   private var clock: ArchiveClock
   /// The time at which the archive last had all commits.
-  let caughtUp = Guarded(ContinuousClock.now)
+  let caughtUp = LockedValue(ContinuousClock.now)
 
   init(_ pool: SqlitePool, at path: String, _ options: ArchiveOptions) throws {
     try options.validate()
@@ -332,7 +332,7 @@ final class ArchiveRun: @unchecked Sendable {
     try archiveCommits()
     if let pool, let limit = pool.configuration.maximumWalSize, logSize(position.frames) >= limit {
       // Overlapping reads would keep the WAL.
-      try pool.withReadsHeldBack(for: LogLimit.patience) { _ in try beginLogAnew() }
+      try pool.withReadsHeldBack(for: WALSizeLimiter.patience) { _ in try beginLogAnew() }
     } else {
       try beginLogAnew()
     }

@@ -20,7 +20,7 @@ public struct DatabaseArchive: Sendable, Hashable {
   public init(at path: String) { self.path = path }
 
   /// A moment to restore.
-  public enum Moment: Sendable, Hashable {
+  public enum RestorePoint: Sendable, Hashable {
     /// The last commit that was archived.
     case latest
     /// The commit with this number.
@@ -28,6 +28,10 @@ public struct DatabaseArchive: Sendable, Hashable {
     /// The last commit that had been archived at this time.
     case time(Date)
   }
+
+  /// The former name of ``RestorePoint``.
+  @available(*, deprecated, renamed: "RestorePoint")
+  public typealias Moment = RestorePoint
 
   /// A commit of an archive.
   public struct Commit: Sendable, Hashable {
@@ -65,7 +69,7 @@ public struct DatabaseArchive: Sendable, Hashable {
   /// restored.
   @discardableResult
   public func restore(
-    to filepath: String, at moment: Moment = .latest, checks: BackupChecks = .integrity, schema: Schema? = nil
+    to filepath: String, at moment: RestorePoint = .latest, checks: BackupChecks = .integrity, schema: Schema? = nil
   ) throws -> Commit {
     let generation = try generation(for: moment)
     let target = try BackupTarget(filepath)
@@ -85,7 +89,7 @@ public struct DatabaseArchive: Sendable, Hashable {
   }
 
   /// The generation that has a moment.
-  private func generation(for moment: Moment) throws -> Int {
+  private func generation(for moment: RestorePoint) throws -> Int {
     if case .time(let time) = moment, time.timeIntervalSince1970.isNaN {
       throw SqlError.misuse(
         "a database can't be restored at a time that is not a number; give another time or a commit")
@@ -122,7 +126,9 @@ public struct DatabaseArchive: Sendable, Hashable {
   }
 
   /// Applies the commits up to a moment; returns the last one.
-  private func applyCommits(ofGeneration generation: Int, upTo moment: Moment, to file: PartialFile) throws -> Commit {
+  private func applyCommits(ofGeneration generation: Int, upTo moment: RestorePoint, to file: PartialFile) throws
+    -> Commit
+  {
     let description = try files.description(ofGeneration: generation)
     var last = (number: description.commit, time: description.time)
     var (size, isReached): (Int?, Bool) = (nil, moment == .commit(last.number))
@@ -145,7 +151,7 @@ public struct DatabaseArchive: Sendable, Hashable {
   }
 
   /// Throws for a moment that is behind the last commit of its generation.
-  private func check(_ moment: Moment, after last: Int, ofGeneration generation: Int) throws {
+  private func check(_ moment: RestorePoint, after last: Int, ofGeneration generation: Int) throws {
     switch moment {
     case .latest: return
     case .commit(let number):

@@ -41,7 +41,7 @@ extension SqlitePool {
 /// A running archive of a pool's commits. The pool keeps the archive until it is stopped or the pool closes.
 public final class PoolArchive: Sendable {
   private let run: ArchiveRun
-  private let pool: Guarded<WeakPool>
+  private let pool: LockedValue<WeakPool>
   private let token: Int
 
   private struct WeakPool: Sendable {
@@ -50,7 +50,7 @@ public final class PoolArchive: Sendable {
 
   init(_ run: ArchiveRun, _ pool: SqlitePool) {
     self.run = run
-    self.pool = Guarded(WeakPool(pool: pool))
+    self.pool = LockedValue(WeakPool(pool: pool))
     token = pool.add(
       FileUser(
         pause: run.pause, release: run.release, resume: run.resume, end: { try? run.end() },
@@ -65,7 +65,7 @@ public final class PoolArchive: Sendable {
     return status
   }
 
-  /// Archives all commits up to now. Returns the number of the last commit, for ``DatabaseArchive/Moment/commit(_:)``.
+  /// Archives all commits up to now. Returns the number of the last commit, for ``DatabaseArchive/RestorePoint/commit(_:)``.
   ///
   /// Throws the error that prevents archiving, and `.closed` after `stop`.
   @discardableResult

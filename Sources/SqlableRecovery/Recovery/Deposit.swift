@@ -116,7 +116,7 @@ extension Salvage {
     let schema = try db.schema()
     return try db.transaction { db in
       try db.execute("PRAGMA defer_foreign_keys = 1")
-      let lost = try LostParents(in: db, schema)
+      let lost = try OrphanedRows(in: db, schema)
       var merged: [Merged] = []
       for table in schema.tables where table.module == nil {
         guard let columns = salvaged[table.name.foldedName] else { continue }

@@ -78,7 +78,7 @@ extension SalvageRun {
   }
 
   /// Returns the narrowest gap of a table that contains all rowids of a page; nil if there is none.
-  private func gap(for page: TreePage, in table: SalvagedTable) -> RowTally.Gap? {
+  private func gap(for page: TreePage, in table: SalvagedTable) -> TreeStatistics.Gap? {
     guard table.tally.mayHaveOrphans, let shape = table.shape, shape.isWithoutRowid != page.kind.isTable else {
       return nil
     }
@@ -134,7 +134,7 @@ extension SalvageRun {
     let isLive =
       !isFree
       && (knowsFreelist || schema.isDamaged || tables.contains { gap(for: page, in: $0) != nil && fits(page, $0) })
-    var tally = RowTally()
+    var tally = TreeStatistics()
     let reason = isLive ? "its table is unknown" : "it was probably deleted"
     try crawler.crawl(number, nil, isOrphan: true, &tally) { row in
       guard row.isSound else { return }

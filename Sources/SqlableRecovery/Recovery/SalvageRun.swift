@@ -17,7 +17,7 @@ final class SalvageRun {
   /// The number of values in the keys of each index with lost pages; nil if the number is not known.
   private(set) var damagedIndexes: [Int?] = []
   /// The tally of each index in the file.
-  private(set) var indexTallies: [RowTally] = []
+  private(set) var indexTallies: [TreeStatistics] = []
   /// The ids of rows whose table is unknown, to distinguish the keys of this table's indexes from other rows.
   var rowidsOfUnknownTables: Set<Int64> = []
   /// Whether all free pages are known: then every other page belongs to a table or an index.
@@ -180,7 +180,7 @@ final class SalvageRun {
   /// Reads the indexes: a complete index shows how many rows its table had.
   private func crawlIndexes() throws {
     for entry in schema.entries where entry.type == "index" && entry.isOwn && entry.root > 0 {
-      var tally = RowTally()
+      var tally = TreeStatistics()
       let sample = try crawler.countKeys(entry.root, &tally)
       report.unreadablePages += tally.unreadablePages
       indexTallies.append(tally)

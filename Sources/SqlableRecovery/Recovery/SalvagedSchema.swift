@@ -44,7 +44,7 @@ struct SalvagedSchema {
     let encoding = crawler.file.encoding
     let shape = SalvagedSchema.shape.map { TableShape($0) }
     var entries: [SchemaEntry] = []
-    var tally = RowTally()
+    var tally = TreeStatistics()
     func add(_ row: TreeCrawler.FoundRow) {
       if row.isSound, let record = row.record, let entry = SchemaEntry(record, encoding) {
         entries.append(entry)

@@ -21,7 +21,7 @@ final class SalvagedTable {
   /// read.
   let definedName: String?
   private let source: SalvageReport.SchemaSource
-  var tally = RowTally()
+  var tally = TreeStatistics()
   private(set) var sink: TableSink?
   var use = Use.rows
   /// The virtual table that owns this shadow table; nil for an ordinary table.

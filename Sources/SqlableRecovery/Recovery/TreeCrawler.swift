@@ -16,8 +16,8 @@ final class TreeCrawler {
   }
 
   /// Looks for damage below the root of a table or index.
-  func check(_ root: UInt32, _ shape: TableShape?, isIndex: Bool) throws -> RowTally {
-    var tally = RowTally()
+  func check(_ root: UInt32, _ shape: TableShape?, isIndex: Bool) throws -> TreeStatistics {
+    var tally = TreeStatistics()
     if isIndex || shape?.isWithoutRowid == true {
       try crawlIndex(root, shape, &tally) { _ in }
     } else {
@@ -54,7 +54,7 @@ final class TreeCrawler {
   /// - Parameter isOrphan: Whether nothing intact leads to the page.
   func crawl(
     _ root: UInt32, _ shape: TableShape?, in rowids: ClosedRange<Int64> = allRowids, depth: Int = 0,
-    isOrphan: Bool = false, _ tally: inout RowTally, _ body: (FoundRow) throws -> Void
+    isOrphan: Bool = false, _ tally: inout TreeStatistics, _ body: (FoundRow) throws -> Void
   ) throws {
     var steps = [Step(number: root, rowids: rowids, outer: rowids, depth: depth)]
     while let step = steps.popLast() {
@@ -106,7 +106,7 @@ final class TreeCrawler {
     StoredRecord(Array(page.bytes[cell.local]), length: cell.length)
   }
 
-  private func children(of page: TreePage, _ step: Step, _ tally: inout RowTally) -> [Step] {
+  private func children(of page: TreePage, _ step: Step, _ tally: inout TreeStatistics) -> [Step] {
     tally.addInterior(cells: page.cells.count)
     var children: [Step] = []
     var first = step.rowids.lowerBound
@@ -136,7 +136,7 @@ final class TreeCrawler {
   }
 
   private func visit(
-    _ page: TreePage, _ step: Step, _ shape: TableShape?, isOrphan: Bool, _ tally: inout RowTally,
+    _ page: TreePage, _ step: Step, _ shape: TableShape?, isOrphan: Bool, _ tally: inout TreeStatistics,
     _ body: (FoundRow) throws -> Void
   ) throws {
     var first = step.rowids.lowerBound
@@ -173,7 +173,7 @@ final class TreeCrawler {
   // MARK: Indexes
 
   /// Counts the keys below a page of an index's b-tree. Returns those of its root.
-  func countKeys(_ root: UInt32, _ tally: inout RowTally) throws -> [StoredRecord] {
+  func countKeys(_ root: UInt32, _ tally: inout TreeStatistics) throws -> [StoredRecord] {
     try crawlIndex(root, nil, readsRows: false, &tally) { _ in }
     guard let page = file.tree(root) else { return [] }
     return page.cells.prefix(50).compactMap { $0.flatMap { sample($0, page) } }
@@ -181,7 +181,7 @@ final class TreeCrawler {
 
   /// Reads the rows of a table without a rowid below a page of its b-tree, in no order.
   func crawlIndex(
-    _ root: UInt32, _ shape: TableShape?, isOrphan: Bool = false, readsRows: Bool = true, _ tally: inout RowTally,
+    _ root: UInt32, _ shape: TableShape?, isOrphan: Bool = false, readsRows: Bool = true, _ tally: inout TreeStatistics,
     _ body: (FoundRow) throws -> Void
   ) throws {
     var steps: [(number: UInt32, depth: Int)] = [(root, 0)]

@@ -20,7 +20,7 @@ import SqlableCore
 /// Running the statement throws `.misuse` for a parameter, a statement of structs, a statement that returns rows, and a
 /// view. A missing column throws `.schema`, and an existing trigger of the same name throws `.sql`.
 public struct Trigger: Sendable, Hashable {
-  @ByBytes private var givenName: String?
+  @ByteComparedName private var givenName: String?
   private let time: Time
   private let event: Event
   unowned(unsafe) let table: TableInfo

@@ -23,7 +23,7 @@ import Testing
 
   private func insert(_ name: String, _ pool: SqlitePool) throws { try Person(id: nil, name: name).insert().run(pool) }
 
-  private func names(_ path: String, _ moment: DatabaseArchive.Moment, _ target: String) throws -> [String] {
+  private func names(_ path: String, _ moment: DatabaseArchive.RestorePoint, _ target: String) throws -> [String] {
     let target = target + "/restored-\(UUID().uuidString)"
     try DatabaseArchive(at: path).restore(to: target, at: moment)
     return try Person.read().run(SqliteDatabase(filepath: target)).map(\.name).sorted()

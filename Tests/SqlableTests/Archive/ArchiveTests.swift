@@ -21,7 +21,9 @@ import Testing
   }
 
   /// The database of an archive at a moment, as SQL.
-  private func restored(_ directory: String, _ moment: DatabaseArchive.Moment, _ commit: Int? = nil) throws -> String {
+  private func restored(_ directory: String, _ moment: DatabaseArchive.RestorePoint, _ commit: Int? = nil) throws
+    -> String
+  {
     let path = directory + "/restored-\(UUID().uuidString).sqlite"
     let found = try DatabaseArchive(at: directory + "/archive").restore(to: path, at: moment)
     if let commit { #expect(found.commit == commit) }
@@ -35,7 +37,7 @@ import Testing
     try archive.stop()
   }
 
-  private func restore(_ archive: String, _ target: String, _ moment: DatabaseArchive.Moment = .latest) throws {
+  private func restore(_ archive: String, _ target: String, _ moment: DatabaseArchive.RestorePoint = .latest) throws {
     try DatabaseArchive(at: archive).restore(to: target, at: moment)
   }
 

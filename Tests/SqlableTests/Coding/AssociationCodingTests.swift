@@ -9,15 +9,17 @@ import Testing
   private func data(_ body: String) -> Data { Data(#"{"read":\#(body),"sqlable":1}"#.utf8) }
 
   /// A document, which the schema allows.
-  private func text<Root, each Part>(_ read: Including<Root, repeat each Part>) throws -> String {
+  private func text<Root, each Part>(_ read: AssociatedQuery<Root, repeat each Part>) throws -> String {
     let json = try read.json()
     #expect(try StatementSchemaTests.schema().allows(JSONSerialization.jsonObject(with: json)))
     return text(json)
   }
 
-  private var people: Including<Person, [Bicycle]> { Person.read().including(Person.bikes) }
+  private var people: AssociatedQuery<Person, [Bicycle]> { Person.read().including(Person.bikes) }
 
-  private func refusal(_ body: String) -> SqlError? { sqlError { _ = try Including(json: data(body), like: people) } }
+  private func refusal(_ body: String) -> SqlError? {
+    sqlError { _ = try AssociatedQuery(json: data(body), like: people) }
+  }
 
   @Test func everyAssociationHasADocumentThatGivesItBack() throws {
     let bikes = Person.bikes.filter(Bicycle.color == "red").orderBy(Bicycle.name, .desc).limit(3, offset: 1)
@@ -28,7 +30,7 @@ import Testing
         {"column":"name"}}],"referringBy":"owner_id","where":{"=":[{"column":"color"},"red"]}}],"limit":5,\
         "orderBy":[{"asc":{"column":"id"}}],"where":{">":[{"column":"name"},"A"]}},"sqlable":1}
         """)
-    #expect(try Including(json: many.json(), like: people) == many)
+    #expect(try AssociatedQuery(json: many.json(), like: people) == many)
 
     let one = Bicycle.read().including(Bicycle.owner.filter(Person.name != "Bo"))
     #expect(
@@ -36,7 +38,7 @@ import Testing
         {"read":{"from":"bicycle","including":[{"from":"person","referredBy":"owner_id",\
         "where":{"<>":[{"column":"name"},"Bo"]}}]},"sqlable":1}
         """)
-    #expect(try Including(json: one.json(), like: Bicycle.read().including(Bicycle.owner)) == one)
+    #expect(try AssociatedQuery(json: one.json(), like: Bicycle.read().including(Bicycle.owner)) == one)
 
     let linked = Person.read().including(
       Person.courses.filter(Enrolment.courseId > 1 && Course.title != "").orderBy(Course.title))
@@ -46,7 +48,7 @@ import Testing
         "through":{"from":"person_id","table":"enrolment","to":"course_id"},"where":{"and":[{">":[{"column":"course_id",\
         "of":"enrolment"},1]},{"<>":[{"column":"title","of":"course"},""]}]}}]},"sqlable":1}
         """)
-    #expect(try Including(json: linked.json(), like: Person.read().including(Person.courses)) == linked)
+    #expect(try AssociatedQuery(json: linked.json(), like: Person.read().including(Person.courses)) == linked)
 
     let counted = Person.read().including(Person.bikes.filter(Bicycle.color == "red").count())
     #expect(
@@ -54,7 +56,7 @@ import Testing
         {"read":{"from":"person","including":[{"count":true,"from":"bicycle","referringBy":"owner_id",\
         "where":{"=":[{"column":"color"},"red"]}}]},"sqlable":1}
         """)
-    #expect(try Including(json: counted.json(), like: Person.read().including(Person.bikes.count())) == counted)
+    #expect(try AssociatedQuery(json: counted.json(), like: Person.read().including(Person.bikes.count())) == counted)
 
     let keyed = Worker.read().including(Worker.team.orderBy(Worker.name).first()).including(Worker.boss)
     #expect(
@@ -63,7 +65,7 @@ import Testing
         {"column":"name"}}],"referringBy":"boss_id"},{"from":"worker","key":"id","referredBy":"boss_id"}]},"sqlable":1}
         """)
     #expect(
-      try Including(json: keyed.json(), like: Worker.read().including(Worker.team.first()).including(Worker.boss))
+      try AssociatedQuery(json: keyed.json(), like: Worker.read().including(Worker.team.first()).including(Worker.boss))
         == keyed)
   }
 
@@ -77,33 +79,35 @@ import Testing
         "from":"repair","referringBy":"bicycle_id","where":{">":[{"column":"id"},1]}}]},"sqlable":1}
         """)
     let like = Bicycle.read().including(costs)
-    #expect(try Including(json: read.json(), like: like) == read)
+    #expect(try AssociatedQuery(json: read.json(), like: like) == read)
     let least = Bicycle.read().including(Bicycle.repairs.aggregate(Repair.cost.min()))
     let message = "the associations are not those that the program expects"
-    #expect(sqlError { _ = try Including(json: least.json(), like: like) }?.message == message)
+    #expect(sqlError { _ = try AssociatedQuery(json: least.json(), like: like) }?.message == message)
     let rows = Bicycle.read().including(Bicycle.repairs)
-    #expect(sqlError { _ = try Including(json: rows.json(), like: like) }?.message == message)
-    #expect(sqlError { _ = try Including(json: read.json(), like: rows) }?.message == message)
+    #expect(sqlError { _ = try AssociatedQuery(json: rows.json(), like: like) }?.message == message)
+    #expect(sqlError { _ = try AssociatedQuery(json: read.json(), like: rows) }?.message == message)
     try withSchool { (db: SqliteDatabase) throws -> Void in
-      #expect(try Including(json: read.json(), like: like).run(db).map(\.1) == [25, 90, 10, nil])
+      #expect(try AssociatedQuery(json: read.json(), like: like).run(db).map(\.1) == [25, 90, 10, nil])
     }
   }
 
   /// A key that follows from the foreign keys need not be named, and may be.
   @Test func theKeyCanBeNamed() throws {
     let named = #"[{"from":"bicycle","referringBy":"owner_id","key":"id"}]"#
-    #expect(try Including(json: data(#"{"from":"person","including":\#(named)}"#), like: people) == people)
+    #expect(try AssociatedQuery(json: data(#"{"from":"person","including":\#(named)}"#), like: people) == people)
     let unnamed = #"{"from":"worker","including":[{"from":"worker","referringBy":"boss_id"}]}"#
     let teams = Worker.read().including(Worker.team)
-    #expect(try Including(json: data(unnamed), like: teams) == teams)
+    #expect(try AssociatedQuery(json: data(unnamed), like: teams) == teams)
     let owners = Bicycle.read().including(Bicycle.owner)
     for (key, isRight) in [("id", true), ("name", false), ("owner_id", false)] {
       let one = #"{"from":"bicycle","including":[{"from":"person","referredBy":"owner_id","key":"\#(key)"}]}"#
-      #expect((try? Including(json: data(one), like: owners)) == (isRight ? owners : nil), "\(key)")
+      #expect((try? AssociatedQuery(json: data(one), like: owners)) == (isRight ? owners : nil), "\(key)")
     }
     let courses = #"{"table":"enrolment","from":"person_id","to":"course_id"}"#
     let through = #"{"from":"person","including":[{"from":"course","through":\#(courses),"key":"id"}]}"#
-    expectInvalidStatement { _ = try Including(json: data(through), like: Person.read().including(Person.courses)) }
+    expectInvalidStatement {
+      _ = try AssociatedQuery(json: data(through), like: Person.read().including(Person.courses))
+    }
   }
 
   /// The costs of the repairs of each bike of each person.
@@ -120,7 +124,7 @@ import Testing
           Person.bikes.orderBy(Bicycle.name).limit(1).including(
             Bicycle.repairs.filter(Repair.cost > 20).orderBy(Repair.cost), Bicycle.owner)
         ).including(Person.courses.filter(Course.title != "Accounts").count())
-      let read = try Including(json: sent.json(), like: like)
+      let read = try AssociatedQuery(json: sent.json(), like: like)
       #expect(read == sent && read != like)
       let (own, other) = (try sent.run(db), try read.run(db))
       #expect(own.count == 3 && own.map(\.0.name) == other.map(\.0.name))
@@ -134,7 +138,7 @@ import Testing
   /// Its own filters, orders and limits say what the program reads by itself.
   @Test func whatTheProgramExpectsAddsNothingToADocument() throws {
     let like = Person.read().filter(Person.id == 1).including(Person.bikes.filter(Bicycle.id == 1).limit(1))
-    #expect(try Including(json: people.json(), like: like) == people)
+    #expect(try AssociatedQuery(json: people.json(), like: like) == people)
   }
 
   @Test func otherAssociationsThanTheExpectedAreRefused() throws {
@@ -178,11 +182,11 @@ import Testing
     }
     #expect(refusal(#"{"from":"person"}"#)?.message == "it must be a read that has the key including")
     let limited = #"{"from":"bicycle","including":[{"from":"person","referredBy":"owner_id","limit":1}]}"#
-    let error = sqlError { _ = try Including(json: data(limited), like: Bicycle.read().including(Bicycle.owner)) }
+    let error = sqlError { _ = try AssociatedQuery(json: data(limited), like: Bicycle.read().including(Bicycle.owner)) }
     #expect(error?.message == "the row that another one refers to has no order and no limit")
     let counted = #"{"from":"person","including":[{"from":"bicycle","referringBy":"owner_id","count":true,"limit":1}]}"#
     let counts = Person.read().including(Person.bikes.count())
-    expectInvalidStatement { _ = try Including(json: data(counted), like: counts) }
+    expectInvalidStatement { _ = try AssociatedQuery(json: data(counted), like: counts) }
   }
 
   @Test func aReadWithAssociatedRowsIsNoOtherStatement() throws {
@@ -193,10 +197,10 @@ import Testing
       sqlError { _ = try Select<DynamicRow>(json: json, rules: rules) },
       sqlError { _ = try AnyStatement(json: json, rules: rules) },
     ] {
-      #expect(error?.message == "a read with associated rows must be decoded as an Including")
+      #expect(error?.message == "a read with associated rows must be decoded as an AssociatedQuery")
       #expect(error?.documentPath == "read.including")
     }
-    expectInvalidStatement { _ = try Including(json: json, like: people, rules: StatementRules(kinds: [.count])) }
+    expectInvalidStatement { _ = try AssociatedQuery(json: json, like: people, rules: StatementRules(kinds: [.count])) }
     expectMisuse { _ = try AnyStatement(people) }
   }
 
@@ -214,16 +218,16 @@ import Testing
 
   private struct Report: Codable, Equatable {
     var title: String
-    var people: Including<Person, [Bicycle]>
+    var people: AssociatedQuery<Person, [Bicycle]>
 
-    init(title: String, people: Including<Person, [Bicycle]>) { (self.title, self.people) = (title, people) }
+    init(title: String, people: AssociatedQuery<Person, [Bicycle]>) { (self.title, self.people) = (title, people) }
 
     private enum Key: String, CodingKey { case title, people }
 
     init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: Key.self)
       title = try container.decode(String.self, forKey: .title)
-      people = try Including(
+      people = try AssociatedQuery(
         from: container.superDecoder(forKey: .people), like: Person.read().including(Person.bikes))
     }
 

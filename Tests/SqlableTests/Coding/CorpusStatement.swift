@@ -40,8 +40,8 @@ struct CorpusStatement {
   private static func including(
     _ data: Data, _ rules: StatementRules, from table: String?
   ) throws -> (json: Data, sql: String) {
-    func read<Root, each Part>(_ known: Including<Root, repeat each Part>) throws -> (json: Data, sql: String) {
-      let read = try Including(json: data, like: known, rules: rules)
+    func read<Root, each Part>(_ known: AssociatedQuery<Root, repeat each Part>) throws -> (json: Data, sql: String) {
+      let read = try AssociatedQuery(json: data, like: known, rules: rules)
       return (try read.json(), read.sql)
     }
     return switch table {

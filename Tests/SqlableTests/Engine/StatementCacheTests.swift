@@ -384,15 +384,15 @@ import Testing
       try people(db)
       try db.locked {
         let connection = try db.openConnection()
-        let kept = KeptStatement()
+        let kept = StatementSlot()
         connection.sql.begin()
         connection.sql.append("SELECT 1")
         kept.statement = try connection.compile(connection.sql.buffer)
         connection.keep(kept)
-        connection.keep(KeptStatement())
+        connection.keep(StatementSlot())
         #expect(kept.statement != nil)
         kept.abandon()
-        connection.keep(KeptStatement())
+        connection.keep(StatementSlot())
         #expect(kept.statement == nil)
       }
     }

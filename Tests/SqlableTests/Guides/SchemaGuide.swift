@@ -336,12 +336,12 @@ struct ColorCount: Sqlable {
       #expect(Bicycle.dropTable().sql == #"DROP TABLE main."bicycle""#)
       #expect(Bicycle.dropTable(named: "archive").ifExists().sql == #"DROP TABLE IF EXISTS main."archive""#)
       #expect(Bicycle.dropIndex(Index(Bicycle.color)).ifExists().sql == #"DROP INDEX IF EXISTS main."bicycle_color""#)
-      #expect(Drop.view("names").ifExists().sql == #"DROP VIEW IF EXISTS main."names""#)
+      #expect(DropStatement.view("names").ifExists().sql == #"DROP VIEW IF EXISTS main."names""#)
       try db.createTable(Bicycle.self)
       try Bicycle.dropTable().run(db)
       try Bicycle.dropTable(named: "archive").ifExists().run(db)
       try Bicycle.dropIndex(Index(Bicycle.color)).ifExists().run(db)
-      try Drop.view("names").ifExists().run(db)
+      try DropStatement.view("names").ifExists().run(db)
       #expect(try !db.tableExists(Bicycle.self))
     }
   }

@@ -63,7 +63,7 @@ private struct SavedSearch: Sqlable {
     try withCompany { db in
       let sent = Person.read().orderBy(Person.name).including(Person.bikes.filter(Bicycle.color == "red").limit(3))
       let data = try sent.json()
-      let people = try Including(json: data, like: Person.read().including(Person.bikes))
+      let people = try AssociatedQuery(json: data, like: Person.read().including(Person.bikes))
       for (person, bikes) in try people.run(db) { print(person.name, bikes.count) }  // Person, [Bicycle]
       #expect(people == sent)
       let blocks = try GuidesTests.blocks(of: "json", in: "Docs/StatementsAsData.md")

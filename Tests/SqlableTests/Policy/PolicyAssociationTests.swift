@@ -9,7 +9,7 @@ import Testing
 
   /// Accounts and payments of a tenant, of which every column is read.
   private func policy(
-    _ tenant: Int = 1, features: Set<StatementPolicy.Feature> = [], _ others: (any PolicyTable)...
+    _ tenant: Int = 1, features: Set<StatementPolicy.Feature> = [], _ others: TablePolicy...
   ) -> StatementPolicy {
     var policy = StatementPolicy(
       .table(Account.self).readingAll().filtering(Account.name, by: .equality).sorting(Account.name)
@@ -81,7 +81,7 @@ import Testing
   @Test func anAggregateIsOneOfTheRowsThatThePolicyShows() throws {
     let payments = PolicyAssociationTests.payments
     let like = Account.read().including(payments.aggregate(Payment.amount.sum()))
-    func policy(_ features: Set<StatementPolicy.Feature>, _ payments: TablePolicy<Payment>) -> StatementPolicy {
+    func policy(_ features: Set<StatementPolicy.Feature>, _ payments: TablePolicy) -> StatementPolicy {
       StatementPolicy(
         .table(Account.self).readingAll().rows(where: Account.tenant == 1), payments.rows(where: Payment.tenant == 1),
         features: features)
@@ -107,7 +107,7 @@ import Testing
 
   @Test func aCountNeedsAggregatesAndTheColumnThatRefers() throws {
     let like = Account.read().including(PolicyAssociationTests.payments.count())
-    func policy(_ features: Set<StatementPolicy.Feature>, _ payments: TablePolicy<Payment>) -> StatementPolicy {
+    func policy(_ features: Set<StatementPolicy.Feature>, _ payments: TablePolicy) -> StatementPolicy {
       StatementPolicy(
         .table(Account.self).readingAll().rows(where: Account.tenant == 1), payments.rows(where: Payment.tenant == 1),
         features: features)

@@ -16,7 +16,7 @@ import Testing
         CREATE VIEW "a ""view""" AS SELECT 1;
         CREATE TRIGGER noted AFTER INSERT ON bicycle BEGIN SELECT 1; END
         """#)
-      let drops: [(Drop, String)] = [
+      let drops: [(DropStatement, String)] = [
         (.trigger("noted"), #"DROP TRIGGER main."noted""#),
         (.view("a \"view\""), "DROP VIEW main.\"a \"\"view\"\"\""),
         (Bicycle.dropIndex(Index(Bicycle.color)), #"DROP INDEX main."bicycle_color""#),
@@ -100,10 +100,10 @@ import Testing
     let pool = try SqlitePool.inMemory()
     try await pool.transaction { db in try db.createTable(Person.self) }
     let drop = Person.dropTable().ifExists()
-    let copy = try JSONDecoder().decode(Drop.self, from: JSONEncoder().encode(drop))
+    let copy = try JSONDecoder().decode(DropStatement.self, from: JSONEncoder().encode(drop))
     #expect(copy == drop && Set([copy, drop]).count == 1 && drop != Person.dropTable())
     try await copy.run(pool)
     #expect(try await pool.read { db in try db.tableExists(Person.self) } == false)
-    expectMisuse { try Drop.table("a\0b").run(SqliteDatabase.inMemory()) }
+    expectMisuse { try DropStatement.table("a\0b").run(SqliteDatabase.inMemory()) }
   }
 }

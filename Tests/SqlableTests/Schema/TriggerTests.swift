@@ -69,7 +69,7 @@ private struct Remark: Sqlable, Equatable {
       #expect(try Person.byId(7).run(db)?.name == "Trek")
       expectSqlError { try trigger.run(db) }
       try trigger.ifNotExists().run(db)
-      try Drop.trigger("repainted").run(db)
+      try DropStatement.trigger("repainted").run(db)
       try paint("green")
       #expect(try Remark.count().run(db) == 1)
     }

@@ -97,7 +97,7 @@ struct ParameterBytes: ~Copyable {
   fileprivate var used: Int { next.unsafelyUnwrapped - chunks[chunks.count - 1].baseAddress.unsafelyUnwrapped }
 
   /// The unused instances, shared by all connections.
-  private static let free = Guarded<[UnsafeMutablePointer<ParameterBytes>]>([])
+  private static let free = LockedValue<[UnsafeMutablePointer<ParameterBytes>]>([])
 
   fileprivate static func take(capacity: Int) -> UnsafeMutablePointer<ParameterBytes> {
     let bytes: UnsafeMutablePointer<ParameterBytes>

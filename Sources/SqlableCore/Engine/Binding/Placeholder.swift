@@ -5,9 +5,9 @@ package struct Placeholder: Sendable {
   let column: (any AnyObject & Sendable)?
   let isStored: Bool
   /// The side to which a comparison with the column rounds the value; nil if the value is not compared.
-  let side: ComparedSide?
+  let side: RoundingSide?
 
-  init(name: String, beside column: (any AnyObject & Sendable)? = nil, _ side: ComparedSide? = nil) {
+  init(name: String, beside column: (any AnyObject & Sendable)? = nil, _ side: RoundingSide? = nil) {
     self.name = name
     self.column = column
     self.side = side

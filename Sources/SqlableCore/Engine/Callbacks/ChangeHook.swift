@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 
 /// A row that a statement is about to change, as SQLite reports it; valid only during the callback.
-struct HookedRow {
+struct PreupdateRow {
   enum Operation {
     case insert, update, delete
   }
@@ -56,7 +56,7 @@ struct HookedRow {
 
 /// Receives the rows that change.
 protocol ChangeSink: AnyObject {
-  func willChange(_ row: HookedRow)
+  func willChange(_ row: PreupdateRow)
 }
 
 /// The hook through which SQLite reports each changed row of the `main` database.
@@ -113,13 +113,13 @@ final class ChangeHook {
     _ database: UnsafePointer<CChar>?, _ table: UnsafePointer<CChar>?, _ oldId: Int64, _ newId: Int64
   ) {
     guard let context, let database, let table, strcmp(database, "main") == 0 else { return }
-    let kind: HookedRow.Operation
+    let kind: PreupdateRow.Operation
     switch operation {
     case SQLITE_INSERT: kind = .insert
     case SQLITE_DELETE: kind = .delete
     default: kind = .update
     }
-    let row = HookedRow(operation: kind, table: table, oldId: oldId, newId: newId, handle: handle)
+    let row = PreupdateRow(operation: kind, table: table, oldId: oldId, newId: newId, handle: handle)
     Unmanaged<ChangeHook>.fromOpaque(context).takeUnretainedValue().sink.willChange(row)
   }
 }

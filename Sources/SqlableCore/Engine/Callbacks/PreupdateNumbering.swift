@@ -26,7 +26,7 @@ enum PreupdateNumbering {
   private final class Probe: ChangeSink {
     var passes = Passes()
 
-    func willChange(_ row: HookedRow) {
+    func willChange(_ row: PreupdateRow) {
       func isNext(_ value: DatabaseValue?) -> Bool { value == .text("next") }
       switch row.operation {
       case .insert: passes.inserted = isNext(row.newValue(1))

@@ -47,7 +47,7 @@ extension Connection {
       }, Unmanaged.passUnretained(notes).toOpaque())
     guard code == SQLITE_OK else { throw error(code, sql: nil) }
     defer { sqlite3_set_authorizer(handle, nil, nil) }
-    walls.noteRemoval()
+    authorizedCaches.noteRemoval()
     var sql = sql
     _ = try sql.withUTF8 { try compileFirst($0) }
     var read = notes.read

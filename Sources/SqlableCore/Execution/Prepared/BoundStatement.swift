@@ -77,7 +77,7 @@ extension Runnable {
 /// The values of one run, with a record of those that the statement uses.
 private final class GivenValues: ParameterValues {
   private let values: [String: any SqlValue]
-  private let used = Guarded<Set<String>>([])
+  private let used = LockedValue<Set<String>>([])
 
   init(_ values: KeyValuePairs<String, any SqlValue>) throws {
     var found: [String: any SqlValue] = [:]

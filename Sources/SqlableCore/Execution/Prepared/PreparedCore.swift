@@ -12,7 +12,7 @@ final class PreparedCore {
   private let table: TableInfo?
   /// The call site at which the statement was prepared.
   private let site: CallSite
-  private let kept: KeptStatement
+  private let kept: StatementSlot
   /// The constants of the statement, by their position counted from 1.
   private let fixed: [(index: Int32, value: DatabaseValue)]
   /// The long lists among the constants.
@@ -84,7 +84,7 @@ final class PreparedCore {
     let column: ColumnDefinition?
     let isStored: Bool
     /// The direction in which a comparison with the column rounds the value; nil if the value is not compared.
-    let side: ComparedSide?
+    let side: RoundingSide?
 
     fileprivate init(_ placeholder: Placeholder, number: Int, index: Int32) {
       self.number = number
@@ -127,7 +127,7 @@ final class PreparedCore {
     }
     (self.fixed, self.lists) = (fixed, lists)
     withExtendedLifetime(parameters) {}
-    kept = KeptStatement()
+    kept = StatementSlot()
     try db.locked {
       do {
         let connection = try db.openConnection()

@@ -92,7 +92,7 @@ extension ParameterBuffer {
   /// Returns a value in the form of the column that it is compared with or stored in. Throws `.encoding` for one that
   /// does not fit.
   func value<Value: SqlValue>(
-    _ value: Value, for column: ColumnDefinition?, isStored: Bool, _ side: ComparedSide?
+    _ value: Value, for column: ColumnDefinition?, isStored: Bool, _ side: RoundingSide?
   ) throws -> BoundValue {
     let type = column?.type ?? Value.columnType
     var cell = WriteCell(bytes: bytes, scope: bytes.pointee.current, type: type)

@@ -11,8 +11,8 @@ extension Runnable {
   /// Running it throws `.notUnique` if two rows have the same key; ``grouped(by:)`` keeps both.
   public func asDictionary<Row, Key: Hashable & SendableMetatype>(
     by key: KeyPath<Row, Key> & Sendable
-  ) -> Collected<Self, [Key: Row]> where Output == [Row] {
-    Collected(source: self, shape: .init(form: .dictionary, key: key)) { rows in
+  ) -> CollectedQuery<Self, [Key: Row]> where Output == [Row] {
+    CollectedQuery(source: self, shape: .init(form: .dictionary, key: key)) { rows in
       try .init(unique: rows.lazy.map { ($0[keyPath: key], $0) })
     }
   }
@@ -22,8 +22,8 @@ extension Runnable {
   /// Running it throws `.notFound` if a row's key is nil, and `.notUnique` if two rows have the same key.
   public func asDictionary<Row, Key: Hashable & SendableMetatype>(
     by key: KeyPath<Row, Key?> & Sendable
-  ) -> Collected<Self, [Key: Row]> where Output == [Row] {
-    Collected(source: self, shape: .init(form: .dictionary, key: key)) { rows in
+  ) -> CollectedQuery<Self, [Key: Row]> where Output == [Row] {
+    CollectedQuery(source: self, shape: .init(form: .dictionary, key: key)) { rows in
       try .init(unique: rows.lazy.map { (try SqlError.present($0[keyPath: key]), $0) })
     }
   }
@@ -35,17 +35,17 @@ extension Runnable {
   /// ```
   ///
   /// Running it throws `.notUnique` if two rows have the same first value; ``grouped()`` keeps both.
-  public func asDictionary<Key: Hashable & SendableMetatype, Value>() -> Collected<Self, [Key: Value]>
+  public func asDictionary<Key: Hashable & SendableMetatype, Value>() -> CollectedQuery<Self, [Key: Value]>
   where Output == [(Key, Value)] {
-    Collected(source: self, shape: .init(form: .dictionary)) { try .init(unique: $0) }
+    CollectedQuery(source: self, shape: .init(form: .dictionary)) { try .init(unique: $0) }
   }
 
   /// Collects rows of an optional and another value into a dictionary from the first to the second.
   ///
   /// Running it throws `.notFound` if a row's first value is nil, and `.notUnique` if two rows have the same.
-  public func asDictionary<Key: Hashable & SendableMetatype, Value>() -> Collected<Self, [Key: Value]>
+  public func asDictionary<Key: Hashable & SendableMetatype, Value>() -> CollectedQuery<Self, [Key: Value]>
   where Output == [(Key?, Value)] {
-    Collected(source: self, shape: .init(form: .dictionary)) { rows in
+    CollectedQuery(source: self, shape: .init(form: .dictionary)) { rows in
       try .init(unique: rows.lazy.map { (try SqlError.present($0), $1) })
     }
   }
@@ -59,8 +59,10 @@ extension Runnable {
   /// The rows with the key nil are one group. To count or sum groups, let SQLite do it: `groupBy` reads one row each.
   public func grouped<Row, Key: Hashable & SendableMetatype>(
     by key: KeyPath<Row, Key> & Sendable
-  ) -> Collected<Self, [Key: [Row]]> where Output == [Row] {
-    Collected(source: self, shape: .init(form: .groups, key: key)) { Dictionary(grouping: $0) { $0[keyPath: key] } }
+  ) -> CollectedQuery<Self, [Key: [Row]]> where Output == [Row] {
+    CollectedQuery(source: self, shape: .init(form: .groups, key: key)) {
+      Dictionary(grouping: $0) { $0[keyPath: key] }
+    }
   }
 
   /// Collects the second values of rows of two into groups of those with the same first value.
@@ -69,9 +71,9 @@ extension Runnable {
   /// let names = try Bicycle.select(Bicycle.color.typed(as: String.self), Bicycle.name.typed(as: String.self))
   ///   .grouped().run(db)                                                                      // [String: [String]]
   /// ```
-  public func grouped<Key: Hashable & SendableMetatype, Value>() -> Collected<Self, [Key: [Value]]>
+  public func grouped<Key: Hashable & SendableMetatype, Value>() -> CollectedQuery<Self, [Key: [Value]]>
   where Output == [(Key, Value)] {
-    Collected(source: self, shape: .init(form: .groups)) { rows in
+    CollectedQuery(source: self, shape: .init(form: .groups)) { rows in
       rows.reduce(into: [:]) { groups, row in groups[row.0, default: []].append(row.1) }
     }
   }
@@ -81,14 +83,14 @@ extension Runnable {
   /// ```swift
   /// let colors = try Car.select(Car.name).asSet().run(db)                                      // Set<String>
   /// ```
-  public func asSet<Row: Hashable & SendableMetatype>() -> Collected<Self, Set<Row>> where Output == [Row] {
-    Collected(source: self, shape: .init(form: .set)) { Set($0) }
+  public func asSet<Row: Hashable & SendableMetatype>() -> CollectedQuery<Self, Set<Row>> where Output == [Row] {
+    CollectedQuery(source: self, shape: .init(form: .set)) { Set($0) }
   }
 
   /// Returns the only row. Running it throws `.notFound` if there is none, and `.notUnique` if there are several; then
   /// a change is rolled back.
-  public func only<Row>() -> Collected<Self, Row> where Output == [Row] {
-    Collected(source: self, shape: .init(form: .only)) { try $0.only() }
+  public func only<Row>() -> CollectedQuery<Self, Row> where Output == [Row] {
+    CollectedQuery(source: self, shape: .init(form: .only)) { try $0.only() }
   }
 }
 
@@ -101,21 +103,21 @@ extension Statement where Output == [Model] {
   /// ```
   ///
   /// A read asks for two rows at most.
-  public consuming func only() -> Collected<Statement, Model> {
+  public consuming func only() -> CollectedQuery<Statement, Model> {
     if case .select(var query) = tree {
       query.restrictLimit(to: 2)
       tree = .select(query)
     }
-    return Collected(source: self, shape: .init(form: .only)) { try $0.only() }
+    return CollectedQuery(source: self, shape: .init(form: .only)) { try $0.only() }
   }
 }
 
 extension Select {
   /// Returns the only row. Running it throws `.notFound` if there is none, and `.notUnique` if there are several. It
   /// asks for two rows at most.
-  public consuming func only() -> Collected<Select, Row> {
+  public consuming func only() -> CollectedQuery<Select, Row> {
     query.restrictLimit(to: 2)
-    return Collected(source: self, shape: .init(form: .only)) { try $0.only() }
+    return CollectedQuery(source: self, shape: .init(form: .only)) { try $0.only() }
   }
 
   /// Returns only the first row, or nil if there is none.
@@ -124,15 +126,15 @@ extension Select {
   /// let cheapest = Car.select(Car.name, Car.price).orderBy(Car.price).first()                  // (String, Double)?
   /// ```
   @_disfavoredOverload
-  public consuming func first() -> Collected<Select, Row?> {
+  public consuming func first() -> CollectedQuery<Select, Row?> {
     query.takeFirst()
-    return Collected(source: self, shape: .init(form: .first)) { $0.first }
+    return CollectedQuery(source: self, shape: .init(form: .first)) { $0.first }
   }
 
   /// Returns only the first row's value, or nil if it is NULL or there is no row.
-  public consuming func first<Wrapped>() -> Collected<Select, Wrapped?> where Row == Wrapped? {
+  public consuming func first<Wrapped>() -> CollectedQuery<Select, Wrapped?> where Row == Wrapped? {
     query.takeFirst()
-    return Collected(source: self, shape: .init(form: .first)) { $0.first ?? nil }
+    return CollectedQuery(source: self, shape: .init(form: .first)) { $0.first ?? nil }
   }
 }
 

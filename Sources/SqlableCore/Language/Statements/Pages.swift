@@ -36,7 +36,7 @@ extension Statement where Output == [Model] {
     do {
       let table = try tree.table
       guard !table.key.isEmpty else {
-        throw SqlError.invalidStatement("a page needs a primary key, by which rows can be told apart")
+        throw SqlError.invalidStatement("a page needs a primary key, by which rows can be redacted apart")
           .at(table: table.name)
       }
       let last = query.clauses.order.last?.direction.isUpwards ?? true

@@ -53,12 +53,12 @@ extension TypedTerm where Value: SqlText {
   }
 }
 
-extension Choice {
+extension CaseBuilder {
   @available(*, unavailable, message: "the result has a different type than the first one")
-  public func when(_ condition: some SqlCondition, then value: some SqlValue) -> Choice { self }
+  public func when(_ condition: some SqlCondition, then value: some SqlValue) -> CaseBuilder { self }
 
   @available(*, unavailable, message: "the result has a different type than the first one")
-  public func when(_ condition: some SqlCondition, then term: some TypedTerm) -> Choice { self }
+  public func when(_ condition: some SqlCondition, then term: some TypedTerm) -> CaseBuilder { self }
 
   @available(*, unavailable, message: "the result has a different type than the first one")
   public func `else`(_ value: some SqlValue) -> TypedExpression<Value> { TypedExpression(expression: terms[1]) }

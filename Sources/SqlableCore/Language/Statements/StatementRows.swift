@@ -4,7 +4,7 @@ import FoundationEssentials
 @usableFromInline
 package struct StoredRow: Sendable, Hashable {
   /// Keyed by bytes: == equates the two encodings of an é, which name two columns.
-  package private(set) var values: [ByBytes: DatabaseValue] = [:]
+  package private(set) var values: [ByteComparedName: DatabaseValue] = [:]
 
   package init() {}
 
@@ -13,8 +13,8 @@ package struct StoredRow: Sendable, Hashable {
   }
 
   package subscript(name: String) -> DatabaseValue? {
-    get { values[ByBytes(wrappedValue: name)] }
-    set { values[ByBytes(wrappedValue: name)] = newValue }
+    get { values[ByteComparedName(wrappedValue: name)] }
+    set { values[ByteComparedName(wrappedValue: name)] = newValue }
   }
 
   /// Returns the values by column name, for encoding. Throws if two names would be the same key.

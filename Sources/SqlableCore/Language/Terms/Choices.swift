@@ -10,13 +10,13 @@
 /// All results must have the type of the first one. An untyped first result makes the whole term untyped.
 public enum Case {
   /// `CASE WHEN a THEN ?`
-  public static func when<Value: SqlValue>(_ condition: some SqlCondition, then value: Value) -> Choice<Value> {
-    Choice(terms: [condition.expression, SqlExpression(value)])
+  public static func when<Value: SqlValue>(_ condition: some SqlCondition, then value: Value) -> CaseBuilder<Value> {
+    CaseBuilder(terms: [condition.expression, SqlExpression(value)])
   }
 
   /// `CASE WHEN a THEN "b"`
-  public static func when<Term: TypedTerm>(_ condition: some SqlCondition, then term: Term) -> Choice<Term.Value> {
-    Choice(terms: [condition.expression, term.expression])
+  public static func when<Term: TypedTerm>(_ condition: some SqlCondition, then term: Term) -> CaseBuilder<Term.Value> {
+    CaseBuilder(terms: [condition.expression, term.expression])
   }
 
   /// `CASE WHEN a THEN "b"`, untyped.
@@ -35,7 +35,7 @@ extension SqlExpression {
 }
 
 /// An unfinished ``Case`` with typed results; `else` or `end` completes it.
-public struct Choice<Value: SqlValue>: Sendable, Hashable {
+public struct CaseBuilder<Value: SqlValue>: Sendable, Hashable {
   let terms: [SqlExpression]
 
   private func term(_ value: Value) -> SqlExpression { terms[1].value(value) }
@@ -45,14 +45,14 @@ public struct Choice<Value: SqlValue>: Sendable, Hashable {
   }
 
   /// `WHEN a THEN ?`
-  public func when(_ condition: some SqlCondition, then value: Value) -> Choice {
-    Choice(terms: terms + [condition.expression, term(value)])
+  public func when(_ condition: some SqlCondition, then value: Value) -> CaseBuilder {
+    CaseBuilder(terms: terms + [condition.expression, term(value)])
   }
 
   /// `WHEN a THEN "b"`
-  public func when<Term: TypedTerm>(_ condition: some SqlCondition, then term: Term) -> Choice
+  public func when<Term: TypedTerm>(_ condition: some SqlCondition, then term: Term) -> CaseBuilder
   where Term.Value == Value {
-    Choice(terms: terms + [condition.expression, term.expression])
+    CaseBuilder(terms: terms + [condition.expression, term.expression])
   }
 
   /// `ELSE ? END`
@@ -69,6 +69,10 @@ public struct Choice<Value: SqlValue>: Sendable, Hashable {
   /// `END`. NULL if no condition is true.
   public func end<Wrapped>() -> TypedExpression<Wrapped?> where Value == Wrapped? { ended() }
 }
+
+/// The former name of ``CaseBuilder``.
+@available(*, deprecated, renamed: "CaseBuilder")
+public typealias Choice<Value: SqlValue> = CaseBuilder<Value>
 
 /// An unfinished ``Case`` with untyped results; `else` or `end` completes it.
 public struct UntypedChoice: Sendable, Hashable {

@@ -49,7 +49,7 @@ extension SqlExpression {
   /// A value to combine with this term. If the term is a column, the value takes the form that the column stores.
   ///
   /// - Parameter side: How it is compared; without one it must be a value that the column could hold.
-  package func value(_ value: any SqlValue, _ side: ComparedSide? = nil) -> SqlExpression {
+  package func value(_ value: any SqlValue, _ side: RoundingSide? = nil) -> SqlExpression {
     guard let columnDefinition else { return SqlExpression(value) }
     return SqlExpression(value, for: Column(columnDefinition), side)
   }

@@ -5,12 +5,12 @@ final class KeyedColumns: Sendable {
   let table: TableInfo
   /// The map that was created first; most models have no other. Sound: the map is never freed.
   nonisolated(unsafe) private let first = Atomic<UnsafePointer<KeyMap>?>(nil)
-  private let found = Guarded(Found())
+  private let found = LockedValue(Found())
   private let writer = Atomic(Writer.unknown.rawValue)
 
   private struct Found {
     /// The positions of the columns, by the names of the keys.
-    var positions: [ByBytes: Int] = [:]
+    var positions: [ByteComparedName: Int] = [:]
     /// The names of the keys, by the positions of the columns.
     var names: [Int: String] = [:]
     var maps: [ObjectIdentifier: UnsafePointer<KeyMap>] = [:]
@@ -48,7 +48,7 @@ final class KeyedColumns: Sendable {
   /// Nil if there is no such column. Throws `.misuse` if the column stores another key.
   func position(of name: String) throws -> Int? {
     try found.withLock { found in
-      let key = ByBytes(wrappedValue: name)
+      let key = ByteComparedName(wrappedValue: name)
       if let position = found.positions[key] { return position }
       guard let position = table.position(named: name) ?? table.position(named: snakeCase(name)) else { return nil }
       if let other = found.names[position] {

@@ -6,7 +6,7 @@ final class NamedColumns {
   private let names: [String?]
   private let types: [ColumnType?]
   /// The positions by name; `severalNamed` for a name of several columns.
-  private var positions: [ByBytes: Int] = [:]
+  private var positions: [ByteComparedName: Int] = [:]
 
   private static let severalNamed = -1
 
@@ -14,14 +14,14 @@ final class NamedColumns {
   init(_ names: [String?], types: [ColumnType?] = []) {
     (self.names, self.types) = (names, types)
     for (position, name) in names.enumerated() where name != nil {
-      let key = ByBytes(wrappedValue: name)
+      let key = ByteComparedName(wrappedValue: name)
       positions[key] = positions[key] == nil ? position : NamedColumns.severalNamed
     }
   }
 
   /// The position of the column that a key names: the one of this name, or else of its name in snake_case.
   fileprivate func found(_ key: String) -> Int? {
-    positions[ByBytes(wrappedValue: key)] ?? positions[ByBytes(wrappedValue: snakeCase(key))]
+    positions[ByteComparedName(wrappedValue: key)] ?? positions[ByteComparedName(wrappedValue: snakeCase(key))]
   }
 
   /// The position of a key's column. Throws if there is none, or several.

@@ -13,7 +13,7 @@ final class GateFile: Sendable {
     fileprivate let start: off_t
     fileprivate let count: off_t
 
-    static let door = Bytes(start: 0, count: 1)
+    static let queue = Bytes(start: 0, count: 1)
     static let turn = Bytes(start: 1, count: 1)
     static let both = Bytes(start: 0, count: 2)
   }
@@ -182,7 +182,7 @@ final class GateFile: Sendable {
 /// A forked process inherits them, and with them the locks, which would outlive a killed parent. So it closes them.
 private enum OpenFiles {
   /// Descriptors by a number that is never reused, unlike the descriptors.
-  private static let files: Guarded<(next: Int, descriptors: [Int: Int32])> = {
+  private static let files: LockedValue<(next: Int, descriptors: [Int: Int32])> = {
     pthread_atfork(
       { OpenFiles.files.lock() }, { OpenFiles.files.unlock() },
       {
@@ -192,7 +192,7 @@ private enum OpenFiles {
           files.descriptors.removeAll(keepingCapacity: true)
         }
       })
-    return Guarded((0, [:]))
+    return LockedValue((0, [:]))
   }()
 
   static func add(_ descriptor: Int32) -> Int {

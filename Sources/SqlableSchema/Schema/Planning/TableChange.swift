@@ -179,7 +179,7 @@ struct TableChange {
       for difference in differences {
         if difference.kind.changeByRebuild != nil { return true }
         switch difference.kind {
-        case .unique, .check, .foreignKey: if !isOfKeptColumns(difference) { return true }
+        case .unique, .check, .foreignKey: if !concernsKeptColumns(difference) { return true }
         case .column:
           if difference.isMissing,
             let column = table.columns.first(where: { $0.name.isExactly(difference.column ?? "") })
@@ -196,7 +196,7 @@ struct TableChange {
   }
 
   /// Whether a difference is an extra constraint of columns that are in no model and stay.
-  private func isOfKeptColumns(_ difference: SchemaDifference) -> Bool {
+  private func concernsKeptColumns(_ difference: SchemaDifference) -> Bool {
     difference.isExtra && keptConstraints.contains { $0 == difference.found }
   }
 

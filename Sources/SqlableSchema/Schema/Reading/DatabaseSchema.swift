@@ -32,7 +32,7 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     /// The module of a virtual table, such as `fts5`, with its arguments; nil for an ordinary table.
     public var module: SchemaText?
     /// The text of the CREATE statement; not compared.
-    @Uncompared public var sql: String
+    @EqualityIgnored public var sql: String
 
     init(name: String, sql: String) {
       self.name = name
@@ -49,7 +49,7 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     /// The conflict clause of NOT NULL, such as `REPLACE`; nil for `ABORT`, SQLite's default.
     public var notNullConflict: SchemaText?
     /// The name of the NOT NULL constraint, nil if it has none; not compared.
-    @Uncompared public var notNullName: String?
+    @EqualityIgnored public var notNullName: String?
     /// The default, an expression; nil for none, which is NULL.
     public var defaultValue: SchemaText?
     /// The collation; nil for `BINARY`.
@@ -81,18 +81,18 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     public var isAutoincrement = false
     /// The conflict clause of the key, such as `REPLACE`; nil for `ABORT`, SQLite's default.
     public var onConflict: SchemaText?
-    @Uncompared public var name: String?
+    @EqualityIgnored public var name: String?
   }
 
   public struct Unique: Sendable, Hashable, Codable {
     public var columns: [Term]
     public var onConflict: SchemaText?
-    @Uncompared public var name: String?
+    @EqualityIgnored public var name: String?
   }
 
   public struct Check: Sendable, Hashable, Codable {
     public var expression: SchemaText
-    @Uncompared public var name: String?
+    @EqualityIgnored public var name: String?
   }
 
   public struct ForeignKey: Sendable, Hashable, Codable {
@@ -103,7 +103,7 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     public var onDelete: ForeignKeyAction = .noAction
     public var onUpdate: ForeignKeyAction = .noAction
     public var isDeferred = false
-    @Uncompared public var name: String?
+    @EqualityIgnored public var name: String?
   }
 
   public struct Index: Sendable, Hashable, Codable {
@@ -112,7 +112,7 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     public var isUnique = false
     /// The condition of a partial index.
     public var condition: SchemaText?
-    @Uncompared public var sql: String
+    @EqualityIgnored public var sql: String
   }
 
   public struct Trigger: Sendable, Hashable, Codable {
@@ -205,27 +205,31 @@ public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, 
 
 /// A property that `==` and `hash(into:)` ignore.
 @propertyWrapper
-public struct Uncompared<Value: Sendable & Codable>: Sendable, Hashable, Codable {
+public struct EqualityIgnored<Value: Sendable & Codable>: Sendable, Hashable, Codable {
   public var wrappedValue: Value
 
   public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
 
-  public static func == (left: Uncompared, right: Uncompared) -> Bool { true }
+  public static func == (left: EqualityIgnored, right: EqualityIgnored) -> Bool { true }
   public func hash(into hasher: inout Hasher) {}
 
   public init(from decoder: any Decoder) throws { wrappedValue = try Value(from: decoder) }
   public func encode(to encoder: any Encoder) throws { try wrappedValue.encode(to: encoder) }
 }
 
+/// The former name of ``EqualityIgnored``.
+@available(*, deprecated, renamed: "EqualityIgnored")
+public typealias Uncompared<Value: Sendable & Codable> = EqualityIgnored<Value>
+
 // Without these methods, nil would be encoded as null, and decoding would require the key.
 extension KeyedEncodingContainer {
-  mutating func encode<Value>(_ value: Uncompared<Value?>, forKey key: Key) throws {
+  mutating func encode<Value>(_ value: EqualityIgnored<Value?>, forKey key: Key) throws {
     try encodeIfPresent(value.wrappedValue, forKey: key)
   }
 }
 
 extension KeyedDecodingContainer {
-  func decode<Value>(_ type: Uncompared<Value?>.Type, forKey key: Key) throws -> Uncompared<Value?> {
-    Uncompared(wrappedValue: try decodeIfPresent(Value.self, forKey: key))
+  func decode<Value>(_ type: EqualityIgnored<Value?>.Type, forKey key: Key) throws -> EqualityIgnored<Value?> {
+    EqualityIgnored(wrappedValue: try decodeIfPresent(Value.self, forKey: key))
   }
 }

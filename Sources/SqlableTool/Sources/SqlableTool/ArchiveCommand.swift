@@ -52,7 +52,7 @@ struct ArchiveCommand: ParsableCommand {
   func run() throws {
     let archive = DatabaseArchive(at: directory)
     guard let target else { return try list(archive) }
-    let moment = time.map { .time($0) } ?? commit.map { .commit($0) } ?? DatabaseArchive.Moment.latest
+    let moment = time.map { .time($0) } ?? commit.map { .commit($0) } ?? DatabaseArchive.RestorePoint.latest
     let restored = try archive.restore(to: target, at: moment, checks: noCheck ? [] : .integrity)
     try write([restored].map(Entry.init)) { "commit \($0[0].commit) of \($0[0].time)\n" }
   }

@@ -25,11 +25,11 @@ struct FileGateTests {
     files(in: URL(fileURLWithPath: path).deletingLastPathComponent().path)
   }
 
-  private func gate(_ path: String) -> FileGate { FileGate(besideFileAt: path, label: "shop") }
+  private func gate(_ path: String) -> FairWriterLock { FairWriterLock(besideFileAt: path, label: "shop") }
 
   /// Has a gate wait for its turn on a thread; returns when it stands in line as the last of so many.
   private func wait(
-    _ gate: FileGate, at path: String, inLine count: Int, _ interruption: Interruption? = nil,
+    _ gate: FairWriterLock, at path: String, inLine count: Int, _ interruption: Interruption? = nil,
     _ then: @escaping @Sendable () -> Void
   ) -> DispatchGroup {
     let interruption = interruption ?? self.interruption

@@ -1,0 +1,208 @@
+#if Cluster
+import Sqlable
+
+// Requests that are sent at once, before earlier ones are answered.
+
+/// The results of requests that were sent at once.
+struct PipelinedRequests: Sendable {
+  var results: [Result<SqlAnswer, any Error>]
+  /// The index of the first request without an answer; nil if there is none. Either the connection broke, or the node
+  /// is unusable.
+  var broken: Int?
+}
+
+extension ClusterSession {
+  /// The maximum number of requests that are sent at once.
+  static let maximumSent = 128
+
+  /// Begins a transaction that writes, with a savepoint. Detects whether the requests of the transaction may be sent
+  /// before earlier ones are answered.
+  ///
+  /// After most errors the transaction stays open, and the later statements run in it. After an error that ends the
+  /// transaction, the later statements would be stored at once, each by itself. So no statement, trigger or conflict
+  /// clause may end the transaction.
+  ///
+  /// - Parameter isRetry: Whether another client had the lock a moment ago. The version is then read only after the
+  ///   lock is taken, because each question takes the leader's time.
+  func beginWriting(isRetry: Bool = false, before deadline: ContinuousClock.Instant) async throws {
+    mayPipeline = false
+    if isRetry {
+      try await execute("BEGIN IMMEDIATE; SAVEPOINT sqlable_group", before: deadline)
+      let response = try await connection.send(.querySQL("PRAGMA schema_version", values: []), before: deadline)
+      return try await note(schemaVersion: response, before: deadline)
+    }
+    let sent = try [
+      WireMessage(.executeSQL("BEGIN IMMEDIATE; SAVEPOINT sqlable_group", values: [])),
+      WireMessage(.querySQL("PRAGMA schema_version", values: [])),
+    ]
+    let responses = await connection.send(sent, before: deadline)
+    _ = try responses[0].get().checked(nil, label)
+    try await note(schemaVersion: try responses[1].get(), before: deadline)
+  }
+
+  private func note(schemaVersion response: WireResponse, before deadline: ContinuousClock.Instant) async throws {
+    guard case .rows(_, let rows, _) = response, case .integer(let version)? = rows.first?.first else { return }
+    if schema?.version != version { schema = (version, try await mayRollBack(before: deadline)) }
+    mayPipeline = schema?.mayRollBack == false
+  }
+
+  /// Whether a trigger or a conflict clause of the schema can end a transaction.
+  private func mayRollBack(before deadline: ContinuousClock.Instant) async throws -> Bool {
+    let request = SqlRequest(
+      sql: "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%rollback%'", values: [], isReadOnly: true)
+    return try await answer(to: request, before: deadline).rows.first?.first != .integer(0)
+  }
+
+  /// Sends requests at once, and returns the result of each. No request may end the transaction.
+  func answers(toAll requests: [SqlRequest], before deadline: ContinuousClock.Instant) async throws -> PipelinedRequests
+  {
+    let statements = requests.map { ClusterStatement.cache.value(of: $0.sql) }
+    // A compiled statement that the cache can't keep would be dropped before it runs.
+    let areKept = Set(requests.map(\.sql)).count <= cacheSize
+    var messages: [Result<WireMessage, any Error>] = []
+    for (request, statement) in zip(requests, statements) {
+      do {
+        let sent = try await wireRequest(
+          for: request, returnsRows: statement.returnsRows, isKept: areKept, before: deadline)
+        messages.append(.success(try WireMessage(sent)))
+      } catch {
+        // A request that does not compile, or can't be sent, fails alone.
+        guard isUsable(after: error) else { throw error }
+        messages.append(.failure(error.of(request.sql)))
+      }
+    }
+    var responses = await connection.send(messages.compactMap { try? $0.get() }, before: deadline).makeIterator()
+    var all = PipelinedRequests(results: [])
+    for (place, message) in messages.enumerated() {
+      if case .failure(let error) = message {
+        all.results.append(.failure(error))
+        continue
+      }
+      let response = responses.next() ?? .failure(NodeFailure(address: address, reason: "it did not answer"))
+      let result = Result {
+        answer(to: requests[place], statements[place], try response.get().checked(requests[place].sql, label))
+      }
+      all.results.append(result)
+      guard all.broken == nil, case .failure(let error) = result else { continue }
+      let isUnanswered = if case .failure = response { true } else { false }
+      if isUnanswered || error.isOfNode { all.broken = place }
+    }
+    return all
+  }
+}
+
+extension SqlError {
+  /// Whether the node refuses all requests because it is writing a checkpoint.
+  var isCheckpoint: Bool { message == "checkpoint in progress" }
+}
+
+extension ClusterSession {
+  /// Whether the transaction is still open after a statement that failed. Some errors end the whole transaction, and
+  /// the savepoint with it. Throws if the node does not answer.
+  func isInTransaction(before deadline: ContinuousClock.Instant) async throws -> Bool {
+    do {
+      try await execute("RELEASE sqlable_group; SAVEPOINT sqlable_group", before: deadline)
+      return true
+    } catch {
+      guard isUsable(after: error) else { throw error }
+      return false
+    }
+  }
+
+  /// Changes a page of the database but no data, so that the commit needs a majority.
+  func changePage(before deadline: ContinuousClock.Instant) async throws {
+    let request = SqlRequest(sql: "PRAGMA user_version", values: [], isReadOnly: true)
+    guard case .integer(let version)? = try await answer(to: request, before: deadline).rows.first?.first else {
+      throw NodeFailure(address: address, reason: "it does not say the version of the database", wasSent: false)
+    }
+    try await execute("PRAGMA user_version = \(version)", before: deadline)
+  }
+
+  /// Runs requests in the open transaction, and undoes them if `check` refuses their answers.
+  func answers(
+    to requests: [SqlRequest], check: ([SqlAnswer]) throws -> Void, before deadline: ContinuousClock.Instant
+  ) async throws -> [SqlAnswer] {
+    try await execute("SAVEPOINT sqlable_check", before: deadline)
+    do {
+      let answers = try await answers(to: requests, before: deadline)
+      try check(answers)
+      try await execute("RELEASE sqlable_check", before: deadline)
+      return answers
+    } catch {
+      try await undo("sqlable_check", after: error, before: deadline)
+      throw error
+    }
+  }
+
+  /// Runs requests in the open transaction, all or none of them.
+  func answers(to requests: [SqlRequest], before deadline: ContinuousClock.Instant) async throws -> [SqlAnswer] {
+    if requests.count == 1 { return [try await answer(to: requests[0], before: deadline)] }
+    try await execute("SAVEPOINT sqlable_call", before: deadline)
+    do {
+      var answers: [SqlAnswer]?
+      // The version of an uncommitted schema can't be cached: another schema may get the same version later.
+      if mayPipeline == nil { mayPipeline = try await !mayRollBack(before: deadline) }
+      if canSendTogether(requests) {
+        answers = try await answersSentTogether(to: requests, before: deadline)
+        if answers == nil { try await execute("ROLLBACK TO sqlable_call", before: deadline) }
+      }
+      if answers == nil {
+        var each: [SqlAnswer] = []
+        for (index, request) in requests.enumerated() {
+          do { each.append(try await answer(to: request, before: deadline)) } catch { throw error.inBatch(index) }
+        }
+        answers = each
+      }
+      try await execute("RELEASE sqlable_call", before: deadline)
+      return answers ?? []
+    } catch {
+      try await undo("sqlable_call", after: error, before: deadline)
+      throw error
+    }
+  }
+}
+
+extension ClusterSession {
+  /// Undoes the changes since a savepoint. Throws if the node is lost meanwhile. The transaction is then rolled back,
+  /// and the first error does not show what is stored.
+  private func undo(
+    _ savepoint: String, after error: any Error, before deadline: ContinuousClock.Instant
+  ) async throws {
+    guard isUsable(after: error) else { return }
+    do { try await execute("ROLLBACK TO \(savepoint); RELEASE \(savepoint)", before: deadline) } catch {
+      // The savepoint is gone if the first error has ended the transaction.
+      guard isUsable(after: error) else { throw error }
+    }
+  }
+
+  private func canSendTogether(_ requests: [SqlRequest]) -> Bool {
+    requests.allSatisfy { request in
+      mayPipeline == true ? ClusterStatement.cache.value(of: request.sql).keepsTransaction : request.isQuery
+    }
+  }
+
+  /// Sends requests at once, and returns the answers. Returns nil if the node refused a request during a checkpoint,
+  /// and ran the later ones.
+  private func answersSentTogether(
+    to requests: [SqlRequest], before deadline: ContinuousClock.Instant
+  ) async throws -> [SqlAnswer]? {
+    var answers: [SqlAnswer] = []
+    answers.reserveCapacity(requests.count)
+    while answers.count < requests.count {
+      let part = requests[answers.count...].prefix(ClusterSession.maximumSent)
+      for result in try await self.answers(toAll: Array(part), before: deadline).results {
+        if result.isCheckpoint { return nil }
+        do { answers.append(try result.get()) } catch { throw error.inBatch(answers.count) }
+      }
+    }
+    return answers
+  }
+}
+
+extension Result {
+  var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+
+  /// Whether the node refused the request because it was writing a checkpoint.
+  var isCheckpoint: Bool { (failure as? SqlError)?.isCheckpoint == true }
+}
+#endif

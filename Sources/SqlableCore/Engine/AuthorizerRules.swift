@@ -1,0 +1,194 @@
+import CSqlableSQLite
+
+/// The authorizer's rules: which tables, columns and functions a statement may use. SQLite asks the authorizer during
+/// compilation.
+package struct AuthorizerRules: Sendable, Hashable {
+  /// SQLite's error code for an action that a rules does not allow.
+  package static let errorCode = Int(SQLITE_AUTH)
+
+  let rights: AccessRights
+  /// Names of queries, which SQLite reports as if they were tables.
+  package var queries: Set<[UInt8]> = []
+  /// Further functions that may be called.
+  package var functions: Set<[UInt8]> = []
+  /// Whether rows may be changed. If so, any table may be read and changed, since triggers and foreign keys do both.
+  package var allowsChanges = false
+
+  package init(
+    rights: AccessRights, queries: Set<[UInt8]> = [], functions: Set<[UInt8]> = [], allowsChanges: Bool = false
+  ) {
+    (self.rights, self.queries, self.functions, self.allowsChanges) = (rights, queries, functions, allowsChanges)
+  }
+
+  /// Whether SQLite may compile an action. The meaning of the names depends on the action.
+  fileprivate func allows(_ action: Int32, _ first: String?, _ second: String?, within outer: String?) -> Bool {
+    switch action {
+    case SQLITE_SELECT, SQLITE_RECURSIVE, SQLITE_TRANSACTION, SQLITE_SAVEPOINT: return true
+    case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE: return allowsChanges
+    case SQLITE_READ:
+      if allowsChanges { return true }
+      // A read inside a view belongs to the view. SQLite reports a query with a name as a view too.
+      if let outer, !isQuery(outer.foldedName) {
+        let name = outer.foldedName
+        return rights.names.columns[name] != nil || rights.names.tables.contains(name)
+      }
+      return allowsReading((first ?? "").foldedName, (second ?? "").foldedName)
+    case SQLITE_FUNCTION:
+      let name = (second ?? "").foldedName
+      return rights.names.functions.contains(name) || functions.contains(name)
+    // FTS5 checks for commits of other connections.
+    case SQLITE_PRAGMA: return first?.isSameName(as: "data_version") == true && second == nil
+    default: return false
+    }
+  }
+
+  private func isQuery(_ name: [UInt8]) -> Bool { queries.contains(name) || rights.names.queries.contains(name) }
+
+  /// An empty column name means that only the number of rows matters.
+  private func allowsReading(_ table: [UInt8], _ column: [UInt8]) -> Bool {
+    if let columns = rights.names.columns[table] { return column.isEmpty || columns.contains(column) }
+    return rights.names.tables.contains(table) || (column.isEmpty && isQuery(table))
+  }
+}
+
+/// The columns that may be read, and the functions that may be called. Made once for many statements, so the hash is
+/// stored.
+package final class AccessRights: Sendable, Hashable {
+  package struct Names: Sendable, Hashable {
+    /// The columns that may be read, by table, with folded names.
+    package var columns: [[UInt8]: Set<[UInt8]>] = [:]
+    /// The tables of which all columns may be read.
+    package var tables: Set<[UInt8]> = []
+    /// SQLite's functions and those of the program that may be called, with folded names.
+    package var functions: Set<[UInt8]> = []
+    /// The names of the policy's queries.
+    package var queries: Set<[UInt8]> = []
+
+    package init(
+      columns: [[UInt8]: Set<[UInt8]>] = [:], tables: Set<[UInt8]> = [], functions: Set<[UInt8]> = [],
+      queries: Set<[UInt8]> = []
+    ) {
+      (self.columns, self.tables, self.functions, self.queries) = (columns, tables, functions, queries)
+    }
+  }
+
+  let names: Names
+  private let hash: Int
+
+  package init(_ names: Names) {
+    self.names = names
+    hash = names.hashValue
+  }
+
+  package static func == (left: AccessRights, right: AccessRights) -> Bool {
+    left === right || (left.hash == right.hash && left.names == right.names)
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+}
+
+/// The active authorizer rules of a connection, and a statement cache for each list of rules. The authorizer stays
+/// installed: installing one makes SQLite recompile all statements.
+package final class AuthorizedCaches {
+  /// The rules of nested limited runs; each of them must allow an action.
+  @exclusivity(unchecked) fileprivate var current: [AuthorizerRules] = []
+  fileprivate var isInstalled = false
+  /// Whether the table of long lists is connected.
+  fileprivate var knowsLists = false
+  /// The statements that were compiled under each list of rules. A statement that was compiled without a rule was never
+  /// checked by it.
+  private var caches: [[AuthorizerRules]: StatementCache] = [:]
+  private static let maximumCaches = 8
+  /// The cache of statements compiled without rules; nil outside of limited runs.
+  fileprivate var unrestricted: StatementCache?
+
+  fileprivate func cache(for rules: [AuthorizerRules], capacity: Int) -> StatementCache {
+    if let cache = caches[rules] { return cache }
+    if caches.count >= AuthorizedCaches.maximumCaches { caches.removeAll() }
+    let cache = StatementCache(capacity: capacity / AuthorizedCaches.maximumCaches)
+    caches[rules] = cache
+    return cache
+  }
+
+  /// Removes every statement.
+  func removeAll() {
+    caches.removeAll()
+    unrestricted?.removeAll()
+  }
+
+  /// Records that another authorizer has replaced this one.
+  func noteRemoval() { isInstalled = false }
+}
+
+extension Connection {
+  /// Calls `body`, whose statements can't make, bind or read a text, blob or row of more than `bytes` bytes. The
+  /// statements can't match a pattern of more than `patternBytes` bytes. Nil leaves a limit unchanged.
+  package func withValues<Value>(
+    upTo bytes: Int?, patternsUpTo patternBytes: Int?, _ body: () throws -> Value
+  ) rethrows -> Value {
+    let outer = lower(SQLITE_LIMIT_LENGTH, to: bytes)
+    let outerPattern = lower(SQLITE_LIMIT_LIKE_PATTERN_LENGTH, to: patternBytes)
+    defer {
+      sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, outer)
+      sqlite3_limit(handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, outerPattern)
+    }
+    return try body()
+  }
+
+  /// Lowers one of SQLite's limits, to 1 at least, and returns the previous limit.
+  private func lower(_ limit: Int32, to value: Int?) -> Int32 {
+    let outer = sqlite3_limit(handle, limit, -1)
+    if let value { sqlite3_limit(handle, limit, min(outer, Int32(clamping: max(value, 1)))) }
+    return outer
+  }
+
+  /// Calls `body`, whose statements are compiled under the rules, if any. A statement throws SQLite's error 23 for an
+  /// action that the rules do not allow.
+  package func within<Value>(_ rules: AuthorizerRules?, _ body: () throws -> Value) throws -> Value {
+    guard let rules else { return try body() }
+    // SQLite connects the table of long lists at its first use, which no rules allow.
+    if !authorizedCaches.knowsLists { try connectLists() }
+    try installAuthorizer()
+    let (outerRules, outerCache) = (authorizedCaches.current, cache)
+    authorizedCaches.current.append(rules)
+    let unrestricted = authorizedCaches.unrestricted ?? outerCache
+    authorizedCaches.unrestricted = unrestricted
+    cache = authorizedCaches.cache(for: authorizedCaches.current, capacity: unrestricted.capacity)
+    defer {
+      (authorizedCaches.current, cache) = (outerRules, outerCache)
+      if outerRules.isEmpty { authorizedCaches.unrestricted = nil }
+    }
+    return try body()
+  }
+
+  private func connectLists() throws {
+    try withoutRules { try eachRow("SELECT 1 FROM \(ValueListModule.name)(NULL) LIMIT 0") { _ in } }
+    authorizedCaches.knowsLists = true
+  }
+
+  /// Calls `body` without rules, for the library's internal statements.
+  package func withoutRules<Value>(_ body: () throws -> Value) rethrows -> Value {
+    guard let unrestricted = authorizedCaches.unrestricted else { return try body() }
+    let (outerRules, outerCache) = (authorizedCaches.current, cache)
+    (authorizedCaches.current, authorizedCaches.unrestricted, cache) = ([], nil, unrestricted)
+    defer { (authorizedCaches.current, authorizedCaches.unrestricted, cache) = (outerRules, unrestricted, outerCache) }
+    return try body()
+  }
+
+  private func installAuthorizer() throws {
+    guard !authorizedCaches.isInstalled else { return }
+    let code = sqlite3_set_authorizer(
+      handle,
+      { context, action, first, second, _, outer in
+        guard let context else { return SQLITE_DENY }
+        let authorizedCaches = Unmanaged<AuthorizedCaches>.fromOpaque(context).takeUnretainedValue()
+        if authorizedCaches.current.isEmpty { return SQLITE_OK }
+        let (first, second) = (first.map { String(cString: $0) }, second.map { String(cString: $0) })
+        let outer = outer.map { String(cString: $0) }
+        let isAllowed = authorizedCaches.current.allSatisfy { $0.allows(action, first, second, within: outer) }
+        return isAllowed ? SQLITE_OK : SQLITE_DENY
+      }, Unmanaged.passUnretained(authorizedCaches).toOpaque())
+    guard code == SQLITE_OK else { throw error(code, sql: nil) }
+    authorizedCaches.isInstalled = true
+  }
+}

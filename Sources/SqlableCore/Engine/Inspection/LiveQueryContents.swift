@@ -1,0 +1,27 @@
+import CSqlableSQLite
+
+/// The values of a result as bytes, to compare two results.
+package struct LiveQueryContents: Equatable {
+
+  package init() {}
+  private var bytes: [UInt8] = []
+
+  /// Appends the current row of a statement.
+  package mutating func add(_ statement: PreparedStatement) {
+    let handle = statement.handle
+    for column in 0..<sqlite3_column_count(handle) {
+      let type = sqlite3_column_type(handle, column)
+      bytes.append(UInt8(truncatingIfNeeded: type))
+      switch type {
+      case SQLITE_NULL: break
+      case SQLITE_INTEGER: withUnsafeBytes(of: sqlite3_column_int64(handle, column)) { bytes += $0 }
+      case SQLITE_FLOAT: withUnsafeBytes(of: sqlite3_column_double(handle, column)) { bytes += $0 }
+      default:
+        let start = sqlite3_column_blob(handle, column)
+        let count = Int(sqlite3_column_bytes(handle, column))
+        withUnsafeBytes(of: count) { bytes += $0 }
+        bytes += UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count)
+      }
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import CSqlableSQLite
+
+/// A cache of facts about the plans of a connection's statements, valid until the schema or its statistics change.
+package final class PlanCache {
+  /// The tables of which a statement's plan visits every row, by the statement's SQL. Values make no difference.
+  @exclusivity(unchecked) private var visits: [String: [String]] = [:]
+  @exclusivity(unchecked) private var schema: SchemaState?
+  private static let maximumCount = 1_000
+
+  /// Returns the tables that `find` returned for this text, while the schema and its statistics are the same.
+  package func visits(of sql: String, in schema: SchemaState, _ find: () throws -> [String]) rethrows -> [String] {
+    if self.schema != schema {
+      self.schema = schema
+      visits.removeAll()
+    } else if let known = visits[sql] {
+      return known
+    }
+    let found = try find()
+    if visits.count >= PlanCache.maximumCount { visits.removeAll() }
+    visits[sql] = found
+    return found
+  }
+}
+
+/// The state of a schema. Two states of the same connection differ if a statement may have another plan.
+package struct SchemaState: Equatable {
+  /// A number that changes whenever any connection changes the schema.
+  let version: Int64
+  /// The number of times that SQLite has recompiled the statement that reads the schema's version. SQLite recompiles a
+  /// statement after ANALYZE, ATTACH, or a change of a temporary table.
+  let recompilations: Int32
+}
+
+extension Connection {
+  package func schemaState() throws -> SchemaState {
+    let version = try schemaVersion()
+    let handle = schemaVersionStatement?.handle
+    return SchemaState(
+      version: version, recompilations: sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0))
+  }
+}

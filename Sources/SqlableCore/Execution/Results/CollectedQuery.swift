@@ -1,0 +1,108 @@
+/// A statement whose rows are collected into something other than an array: a dictionary, groups, a set, or the only
+/// row.
+///
+/// ```swift
+/// let byId = try Car.read().asDictionary(by: \.id).run(db)                                 // [Int: Car]
+/// let byColor = try await Bicycle.read().grouped(by: \.color).run(pool)                    // [String: [Bicycle]]
+/// let norco = try Bicycle.read().filter(Bicycle.name == "Norco").only().run(db)            // Bicycle
+/// ```
+///
+/// A collected statement runs wherever the statement itself runs. If the rows of a change can't be collected, such as
+/// those of `update(…).returning().only()`, the change is rolled back. A remote database can't roll the change back:
+/// there such a statement throws `.misuse` and nothing is sent.
+public struct CollectedQuery<Source: Runnable, Output>: Runnable {
+  package let source: Source
+  let shape: ResultShape
+  /// The function that collects the rows; it depends only on the types and the shape.
+  let collect: @Sendable (Source.Output) throws -> Output
+
+  package init(source: Source, shape: ResultShape, collect: @escaping @Sendable (Source.Output) throws -> Output) {
+    (self.source, self.shape, self.collect) = (source, shape, collect)
+  }
+
+  public var sql: String { source.sql }
+
+  public var isReadOnly: Bool { source.isReadOnly }
+
+  public func requests() throws -> [SqlRequest] { try source.requests() }
+
+  /// Runs the statement and collects its rows.
+  ///
+  /// Throws what running the statement throws; `.notFound` and `.notUnique` if the rows can't be collected.
+  @_disfavoredOverload
+  @discardableResult
+  public func run(_ db: SqliteDatabase) throws -> Output {
+    do {
+      if isReadOnly || !shape.refusesRows { return try collect(source.run(db)) }
+      return try db.transaction { db in try collect(source.run(db)) }
+    } catch var error as SqlError where error.sql == nil && error.isRefusalOfRows {
+      error.sql = sql
+      throw error.labelled(db.configuration.label).inTransaction(db.transactionLevel > 0)
+    }
+  }
+
+  public func run(over transport: some SqlTransport) async throws -> Output {
+    guard isReadOnly || !shape.refusesRows else {
+      throw SqlError.misuse(
+        "the rows of a change can't be refused on a remote database: run the change, and collect its rows afterwards")
+    }
+    let rows = try await source.run(over: transport)
+    do { return try collect(rows) } catch var error as SqlError where error.isRefusalOfRows {
+      error.sql = sql
+      throw error
+    }
+  }
+}
+
+/// The former name of ``CollectedQuery``.
+@available(*, deprecated, renamed: "CollectedQuery")
+public typealias Collected<Source: Runnable, Output> = CollectedQuery<Source, Output>
+
+extension CollectedQuery: StatementTrees where Source: StatementTrees {
+  package func statements() throws -> [TreeStatement] { try source.statements() }
+}
+
+extension CollectedQuery: Equatable where Source: Equatable {
+  public static func == (left: CollectedQuery, right: CollectedQuery) -> Bool {
+    left.source == right.source && left.shape == right.shape
+  }
+}
+
+extension CollectedQuery: Hashable where Source: Hashable {
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(source)
+    hasher.combine(shape)
+  }
+}
+
+/// The form in which rows are collected, with the path to their keys.
+package struct ResultShape: Sendable, Hashable {
+  package enum Form: Sendable, Hashable {
+    case first, only, dictionary, groups, set
+  }
+
+  let form: Form
+  /// The path from a row to its key. Nil if the row is a pair of key and value, or the form has no keys.
+  var key: (AnyKeyPath & Sendable)?
+
+  package init(form: Form, key: (AnyKeyPath & Sendable)? = nil) {
+    (self.form, self.key) = (form, key)
+  }
+
+  /// Whether rows may be impossible to collect.
+  var refusesRows: Bool { form == .only || form == .dictionary }
+
+  package static func == (left: ResultShape, right: ResultShape) -> Bool {
+    left.form == right.form && (left.key as AnyKeyPath?) == (right.key as AnyKeyPath?)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(form)
+    hasher.combine(key as AnyKeyPath?)
+  }
+}
+
+extension SqlError {
+  /// Whether rows were read that can't be collected.
+  fileprivate var isRefusalOfRows: Bool { kind == .notFound || kind == .notUnique }
+}

@@ -1,0 +1,20 @@
+/// The regular expressions that were used last, so that each is read once for many rows. Used by one thread at a time.
+struct RegexCache {
+  private var known: [(text: String, expression: RegularExpression)] = []
+
+  private static let maximum = 16
+
+  /// Whether a part of the text matches a regular expression. Throws `.invalidStatement` if that is none.
+  mutating func matches(_ pattern: String, _ text: String) throws(SqlError) -> Bool {
+    if let last = known.last, last.text.isExactly(pattern) { return last.expression.matches(in: text) }
+    let expression: RegularExpression
+    if let index = known.firstIndex(where: { $0.text.isExactly(pattern) }) {
+      expression = known.remove(at: index).expression
+    } else {
+      expression = try RegularExpression(pattern)
+      if known.count == RegexCache.maximum { known.removeFirst() }
+    }
+    known.append((pattern, expression))
+    return expression.matches(in: text)
+  }
+}

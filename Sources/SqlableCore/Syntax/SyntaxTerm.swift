@@ -1,0 +1,94 @@
+extension SqlExpression {
+  /// A term with its own SQL syntax.
+  package struct SyntaxTerm: Sendable, Hashable {
+    package var form: Form
+    package var terms: [SqlExpression]
+
+    package init(form: Form, terms: [SqlExpression]) {
+      (self.form, self.terms) = (form, terms)
+    }
+
+    package enum Form: Sendable, Hashable {
+      /// `CASE WHEN a THEN b … ELSE c END`: alternating conditions and results; an odd last term is the ELSE result.
+      case choice
+      /// `CAST(a AS INTEGER)`
+      case cast(StorageClass)
+      /// `~a`
+      case inverted
+      /// A part of a date as an integer.
+      case datePart(DatePart)
+      /// `strftime(b, a)` of the date `a`.
+      case dateFormat
+      /// `date(a)`
+      case day
+      /// A date with a number of units added.
+      case shifted(Int, DateUnit)
+      /// The date `a` with `b` units added.
+      case shiftedBy(DateUnit)
+      /// The first moment of the period to which a date belongs.
+      case startOf(DateUnit)
+      /// The seconds from 1970 to a date, as a REAL.
+      case unixSeconds
+      /// `(a, b)`: beside another row, or on the left of IN.
+      case row
+      /// A full-text condition, or a rank, snippet or highlight.
+      case fullText(FullTextTerm)
+      /// SQL text around the terms, in parentheses.
+      case fragment(Fragment)
+
+      var bindsValues: Bool { if case .shifted = self { true } else { false } }
+    }
+
+    /// The term that determines the form of its values.
+    var formTerm: SqlExpression? {
+      switch form {
+      case .choice: terms.count > 1 ? terms[1] : nil
+      case .shifted, .shiftedBy, .startOf: terms.first
+      case .cast, .inverted, .datePart, .dateFormat, .day, .unixSeconds, .row, .fullText, .fragment: nil
+      }
+    }
+  }
+
+  package static func special(_ form: SyntaxTerm.Form, _ terms: SqlExpression...) -> SqlExpression {
+    SqlExpression(.special(SyntaxTerm(form: form, terms: terms)))
+  }
+
+  package static func call(_ function: Call.BuiltIn, _ arguments: [SqlExpression]) -> SqlExpression {
+    if let defect = mixedDates(arguments) ?? function.defect(in: arguments) { return SqlExpression(invalid: defect) }
+    return SqlExpression(.call(.init(function: .builtIn(function), arguments: arguments)))
+  }
+
+  /// Returns a call of a function with this term and further arguments.
+  package func call(_ function: Call.BuiltIn, _ arguments: SqlExpression...) -> SqlExpression {
+    .call(function, [self] + arguments)
+  }
+}
+
+extension SqlExpression {
+  /// The terms of a row value; nil for any other term.
+  package var rowTerms: [SqlExpression]? {
+    guard case .special(let special) = node, special.form == .row else { return nil }
+    return special.terms
+  }
+}
+
+extension SqlExpression.QueryTerm {
+  /// The number of columns that the query must have.
+  var columnCount: Int { kind == .isIn ? term?.rowTerms?.count ?? 1 : 1 }
+
+  /// The term that determines the form of a scalar subquery's value.
+  var formTerm: SqlExpression? {
+    guard kind == .scalar, case .term(let term) = query.clauses.results.first else { return nil }
+    return term
+  }
+}
+
+extension SqlExpression.Call {
+  /// The argument that determines the form of the result.
+  var formTerm: SqlExpression? {
+    switch facts?.result {
+    case .ofArguments, .ofRow: arguments.first
+    case .other, .integer, .scaled, nil: nil
+    }
+  }
+}

@@ -1,0 +1,102 @@
+// Runs of statements from untrusted documents: limits on their time, steps, scans and values, and a second check of the
+// tables, columns and functions that they use.
+
+import SqlableCore
+
+/// A statement that runs within the limits of a policy, made by ``Runnable/limited(by:)-(StatementPolicy)``.
+public struct LimitedQuery<Work: Runnable>: Runnable {
+  let work: Work
+  let limits: StatementPolicy.Limits
+  /// The tables, columns and functions that SQLite may use for the statement; nil for no restriction.
+  let authorizerRules: AuthorizerRules?
+
+  public var sql: String { work.sql }
+  public var isReadOnly: Bool { work.isReadOnly }
+
+  public func requests() throws -> [SqlRequest] { try work.requests() }
+
+  @discardableResult
+  public func run(_ db: SqliteDatabase) throws -> Work.Output {
+    try db.locked {
+      let allowance = RunAllowance(steps: limits.steps, time: limits.time)
+      let connection = try db.openConnection()
+      let (result, excess) = connection.limited(to: allowance, busyTimeout: db.configuration.busyTimeout) {
+        // The plan check is within the allowance: the check reads the schema and tables, and may wait for locks.
+        try connection.withoutRules { try checkPlan(db) }
+        return try connection.within(authorizerRules) {
+          try connection.withValues(upTo: limits.valueBytes, patternsUpTo: limits.patternBytes) { try work.run(db) }
+        }
+      }
+      do { return try result.get() } catch let error as SqlError { throw LimitedQuery.redacted(error, excess) }
+    }
+  }
+
+  /// Throws if the statement's plan visits all rows of a table that has more rows than the policy allows. Does not run
+  /// the statement.
+  package func checkPlan(_ db: SqliteDatabase) throws {
+    if let rows = limits.scannedRows { try db.locked { try db.checkPlans(of: work, visitingAtMost: rows) } }
+  }
+
+  /// Returns the error that the document's author may see: an exceeded limit becomes a timeout, and a refused access
+  /// the policy's refusal.
+  private static func redacted(_ error: SqlError, _ excess: RunAllowance.Excess?) -> SqlError {
+    var redacted = error
+    // A run whose time expires while it waits for a lock ends as busy.
+    if let excess, error.kind == .interrupted || error.kind == .busy {
+      redacted.kind = .timeout
+      redacted.message =
+        switch excess {
+        case .time: "the statement ran longer than the policy allows"
+        case .steps: "the statement took more steps than the policy allows"
+        }
+    } else if error.code == AuthorizerRules.errorCode {
+      redacted = DocumentAccess.refusal
+      (redacted.transaction, redacted.label) = (error.transaction, error.label)
+    }
+    return redacted
+  }
+
+  public func run(over transport: some SqlTransport) async throws -> Work.Output {
+    throw SqlError.misuse("the limits of a policy hold for handles and pools; a remote database does not know them")
+  }
+}
+
+/// The former name of ``LimitedQuery``.
+@available(*, deprecated, renamed: "LimitedQuery")
+public typealias Limited<Work: Runnable> = LimitedQuery<Work>
+
+extension LimitedQuery: StatementTrees where Work: StatementTrees {
+  package func statements() throws -> [TreeStatement] { try work.statements() }
+}
+
+extension Runnable {
+  /// Returns the same statement, run within the limits of a policy. The policy limits its time and steps, the size of
+  /// its values, and the rows that it may scan. SQLite may use only the tables, columns and functions that the policy
+  /// allows.
+  ///
+  /// ```swift
+  /// let search = try policy.statement(Statement<Bicycle, [Bicycle]>.self, json: body)
+  /// let bikes = try search.limited(by: policy).run(pool)     // [Bicycle]
+  /// ```
+  ///
+  /// A run throws `.timeout` when it exceeds the policy's time or steps, and `.tooBig` for a value that is too large. A
+  /// run throws `.invalidStatement` when the statement's plan scans a table with too many rows, or uses something that
+  /// the policy does not allow. A write that is stopped changes nothing. Handles and pools can run the statement; a run
+  /// on a remote database throws `.misuse`.
+  public func limited(by policy: StatementPolicy) -> LimitedQuery<Self> {
+    LimitedQuery(work: self, limits: policy.limits, authorizerRules: policy.authorizerRules(for: self))
+  }
+
+  /// Returns the same statement, run within limits: its time and steps, the size of its values, and the rows that it
+  /// may scan.
+  ///
+  /// ```swift
+  /// let answer = try manifest.statement(json: body).limited(by: StatementPolicy.Limits()).run(pool)
+  /// ```
+  ///
+  /// A run throws the same errors as a statement that is limited by a policy. The limits of documents have no effect on
+  /// the statement.
+  public func limited(by limits: StatementPolicy.Limits) -> LimitedQuery<Self> {
+    LimitedQuery(work: self, limits: limits, authorizerRules: nil)
+  }
+}

@@ -1,0 +1,118 @@
+// The second check: SQLite's authorizer limits the tables, columns and functions that a statement uses.
+
+import SqlableCore
+
+extension StatementPolicy {
+  /// Returns the authorizer's rules for a statement that the policy has checked.
+  func authorizerRules(for work: some Runnable) -> AuthorizerRules {
+    var rules = AuthorizerRules(rights: index.rights(of: self))
+    rules.allowsChanges = !work.isReadOnly && !kinds.isSubset(of: StatementKind.reads)
+    // Invalid work throws its error when it runs.
+    let statements = (try? (work as? any StatementTrees)?.statements()) ?? []
+    // A limit for each parent row is evaluated with row_number().
+    if statements.count > 1 { rules.functions.insert("row_number".foldedName) }
+    guard statements.count > 1 || features.contains(.namedQueries) else { return rules }
+    for case .select(let query) in statements.map(\.tree) { rules.queries.formUnion(query.namesOfQueries) }
+    return rules
+  }
+
+  /// The tables, columns and functions that SQLite may use for the policy's statements.
+  fileprivate var rights: AccessRights {
+    var names = AccessRights.Names()
+    names.functions = Set((StatementPolicy.syntaxFunctions + Array(functions) + Array(registered)).map(\.foldedName))
+    for function in SqlExpression.Call.BuiltIn.allCases where access.allows(function: function.rawValue) {
+      names.functions.insert(function.name.foldedName)
+    }
+    if features.contains(.regularExpressions) { names.functions.insert("regexp".foldedName) }
+    if features.contains(.excerpts) { names.functions.formUnion(["snippet", "highlight"].map(\.foldedName)) }
+    names.tables = [ValueListModule.name.foldedName]
+    if features.contains(.json) { names.tables.formUnion(["json_each", "json_tree"].map(\.foldedName)) }
+    for rules in tables { names.add(rules, features) }
+    return AccessRights(names)
+  }
+
+  /// The functions behind SQL's own syntax and the forms of dates, JSON and full-text search.
+  private static let syntaxFunctions = [
+    "like", "glob", "match", "count", "->", "->>", "json", "strftime", "date", "julianday", "round", "bm25",
+  ]
+}
+
+extension SelectQuery {
+  /// The folded names of the queries that stand in place of tables.
+  fileprivate var namesOfQueries: Set<[UInt8]> {
+    var names: Set<[UInt8]> = []
+    visit(
+      { _ in },
+      { source in
+        guard source.kind != .table else { return }
+        names.insert(source.name.foldedName)
+        // SQLite reports the name of the definition, even where the query has another name.
+        if let name = source.definedName { names.insert(name.foldedName) }
+      })
+    return names
+  }
+}
+
+extension PolicyIndex {
+  /// Returns the rights of a policy with this index. The rights are cached, because a policy rarely changes between
+  /// statements.
+  fileprivate func rights(of policy: StatementPolicy) -> AccessRights {
+    let source = RightsSource(features: policy.features, functions: policy.functions, registered: policy.registered)
+    return knownRights.withLock { known in
+      if let known, known.source == source { return known.rights }
+      let rights = policy.rights
+      known = (source, rights)
+      return rights
+    }
+  }
+}
+
+extension AccessRights.Names {
+  /// Allows all names that SQL text in a policy's own condition may use.
+  private mutating func add(_ fragment: SqlExpression.Fragment, readFrom table: [UInt8]) {
+    let words = fragment.words([]) { _ in [] }.map(\.foldedName)
+    functions.formUnion(words)
+    tables.formUnion(words)
+    columns[table, default: []].formUnion(words)
+  }
+
+  /// Allows the columns of a table that a document may name, the table's key, and everything that the condition on its
+  /// rows reads.
+  fileprivate mutating func add(_ rules: TablePolicy, _ features: Set<StatementPolicy.Feature>) {
+    let table = rules.table
+    let name = table.name.foldedName
+    let known = table.columns.indices.filter { rules.knows($0) || table.key.contains($0) }
+    columns[name, default: []].formUnion(known.map { table.columns[$0].name.foldedName })
+    if features.contains(.fullText), let index = table.fullText {
+      // The full-text index is the model's table or a separate table, and has shadow tables.
+      if index.name.isSameName(as: table.name) {
+        columns[name, default: []].formUnion([index.name, "rank", "rowid"].map(\.foldedName))
+      } else {
+        tables.insert(index.name.foldedName)
+      }
+      tables.formUnion(ShadowTables.names(of: index.name, module: "fts5".foldedName))
+    }
+    rules.condition?.visit(
+      { term in
+        switch term.node {
+        case .column(let reference), .qualified(_, let reference):
+          columns[name, default: []].insert(reference.name.foldedName)
+        case .call(let call):
+          switch call.function {
+          case .builtIn(let function): functions.insert(function.name.foldedName)
+          case .named(let name): functions.insert(name.foldedName)
+          case .countRows: break
+          }
+        case .special(let special): if case .fragment(let fragment) = special.form { add(fragment, readFrom: name) }
+        default: break
+        }
+      },
+      { source in
+        if source.kind == .table {
+          tables.insert(source.table.name.foldedName)
+        } else {
+          queries.insert(source.name.foldedName)
+        }
+      })
+  }
+}

@@ -1,0 +1,185 @@
+import Dispatch
+import SqlableCore
+
+/// Detects commits to the pool's file by other processes, and by handles of this process outside the pool.
+///
+/// `PRAGMA data_version` shows a connection whether another one has committed. It is read when the kernel reports a
+/// write to the write-ahead log, after growing pauses from then on, and at every poll, in case the kernel reports
+/// nothing. `CommitDetector` decides what a check means and when the next is due; this class makes the checks.
+///
+/// Sound as `Sendable`: mutable state is used on `queue` only.
+package final class ExternalCommitMonitor: @unchecked Sendable {
+  private unowned let feed: PoolFeed
+  private let root: SqliteDatabase
+  /// Makes the writer check once it is free; calls its argument after the check, or if the writer can't.
+  private let askWriter: @Sendable (@escaping @Sendable () -> Void) -> Void
+  private let queue = DispatchQueue(label: "sqlable.pool.others")
+  private let poll: any DispatchSourceTimer
+  private let nextCheck: any DispatchSourceTimer
+  private var watch: FileWatch?
+  private var handle: SqliteDatabase?
+  private var detector: CommitDetector
+  /// The suspended watch; `watch` may have been replaced since.
+  private var suspended: FileWatch?
+  /// Whether the last check failed: later commits are unknown.
+  private var isBlind = false
+  private var isEnded = false
+
+  init(
+    _ feed: PoolFeed, _ root: SqliteDatabase, every interval: Duration,
+    askWriter: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+  ) {
+    self.feed = feed
+    self.root = root
+    self.askWriter = askWriter
+    detector = CommitDetector(limit: interval.wholeMicroseconds)
+    poll = DispatchSource.makeTimerSource(queue: queue)
+    nextCheck = DispatchSource.makeTimerSource(queue: queue)
+    poll.setEventHandler { [weak self] in self?.pollIsDue() }
+    nextCheck.setEventHandler { [weak self] in self?.checkIsDue() }
+    poll.schedule(deadline: .now() + interval.dispatched, repeating: interval.dispatched, leeway: .milliseconds(10))
+    nextCheck.schedule(deadline: .distantFuture)
+    poll.resume()
+    nextCheck.resume()
+    // Now, on the thread of the first subscriber, which must miss no commit from here on.
+    checkNow()
+  }
+
+  /// Checks before it returns. To be called while a writer is being opened, which can't detect earlier commits.
+  func checkNow() {
+    queue.sync {
+      check()
+      if detector.resolveUncertainty() { feed.othersCommitted() }
+    }
+  }
+
+  // MARK: When it checks
+
+  private func logWasWritten() {
+    detector.logWasWritten()
+    checkAndReschedule()
+  }
+
+  private func checkIsDue() { if detector.isListening { checkAndReschedule() } }
+
+  private func checkAndReschedule() {
+    check()
+    guard !isEnded, let pause = detector.nextCheck() else { return }
+    // Replaces a pending check, which may be far off.
+    nextCheck.schedule(deadline: .now() + .microseconds(pause))
+  }
+
+  private func pollIsDue() {
+    check(isPoll: true)
+    guard !isEnded else { return }
+    if detector.asksWriter(writerChecks: feed.writerChecks) { ask() }
+  }
+
+  // MARK: A check
+
+  private func check(isPoll: Bool = false) {
+    guard !isEnded else { return }
+    do {
+      let handle = try self.handle ?? open()
+      self.handle = handle
+      if isBlind {
+        isBlind = false
+        feed.othersCommitted()
+      }
+      if isPoll, let current = watch, current !== suspended, current.isOutdated {
+        current.cancel()
+        watch = nil
+      }
+      if watch == nil { watchLog(of: handle) }
+      let own = feed.ownCommits
+      let found = try handle.dataVersion()
+      // A live result must be read again, which throws if the file is gone.
+      if isPoll, try handle.isFileGone() { return feed.othersCommitted() }
+      switch detector.judge(own: own, version: found, ownAfterwards: feed.ownCommits) {
+      case .nothing: break
+      case .others: feed.othersCommitted()
+      case .unsure: if detector.markUncertain(writerChecks: feed.writerChecks) { pauseListening() }
+      }
+    } catch {
+      // A failed check can't rule out a commit.
+      (handle, isBlind) = (nil, true)
+      if isPoll { feed.othersCommitted() }
+    }
+  }
+
+  private func open() throws -> SqliteDatabase {
+    let handle = try root.createChild()
+    let own = feed.ownCommits
+    detector.begin(own: own, version: try handle.dataVersion())
+    return handle
+  }
+
+  private func watchLog(of handle: SqliteDatabase) {
+    guard let path = try? handle.locked({ try handle.openConnection().absolutePath }) else { return }
+    watch = FileWatch(path + "-wal", on: queue) { [weak self] in self?.logWasWritten() }
+    guard watch != nil else { return }
+    // Writes from before the watch may be undetected. Asynchronously, since a check is in progress.
+    queue.async { [weak self] in self?.logWasWritten() }
+  }
+
+  /// Has the next check open another connection, whose versions are not comparable with those of this one.
+  func forgetConnection() {
+    queue.async { [weak self] in
+      guard let self, !isEnded else { return }
+      try? handle?.close()
+      (handle, isBlind) = (nil, true)
+    }
+  }
+
+  // MARK: Ambiguous checks
+
+  /// A transaction that the writer begins meanwhile makes a check; otherwise the writer must check after the pause.
+  private func pauseListening() {
+    suspended = watch
+    suspended?.suspend()
+    queue.asyncAfter(deadline: .now() + .microseconds(CommitDetector.pauseAfterUncertainty)) { [self] in
+      suspended?.resume()
+      suspended = nil
+      // The feed may be deinitialized.
+      if isEnded { return release() }
+      if detector.listenAgain(writerChecks: feed.writerChecks) { ask() }
+      checkAndReschedule()
+    }
+  }
+
+  private func ask() {
+    // On another queue: this may release the last reference to the pool, whose deinit waits for the present one.
+    DispatchQueue.global().async { [askWriter, weak self] in
+      askWriter { [weak self] in self?.writerAnswered() }
+    }
+  }
+
+  private func writerAnswered() { queue.async { [weak self] in self?.detector.writerAnswered() } }
+
+  // MARK: Its end
+
+  /// Stops all checks, and closes the handle before it returns.
+  func end() {
+    queue.sync {
+      guard !isEnded else { return }
+      isEnded = true
+      poll.cancel()
+      nextCheck.cancel()
+      try? handle?.close()
+      handle = nil
+      if detector.isListening { release() }
+    }
+  }
+
+  private func release() {
+    watch?.cancel()
+    watch = nil
+  }
+}
+
+extension SqliteDatabase {
+  /// A number that changes when another connection commits.
+  fileprivate func dataVersion() throws -> Int64 { try locked { try openConnection().dataVersion() } }
+
+  fileprivate func isFileGone() throws -> Bool { try locked { try openConnection().fileHasMoved } }
+}

@@ -1,0 +1,125 @@
+import SqlableCore
+
+/// An index of live results by the tables that they read, and by a value that their filters demand of a column: one
+/// lookup for the values before a change and one for those after it, however many results there are.
+struct LiveQueryIndex {
+  private struct Known {
+    weak var result: (any FollowedLiveQuery)?
+    var place = Bucket.everywhere
+  }
+
+  /// The place of a result in the index.
+  private enum Bucket {
+    /// Every commit concerns the result: the tables that the result reads are not known yet, or can't be observed.
+    case everywhere
+    case tables([[UInt8]])
+    case value(table: [UInt8], DemandedColumn, MatchKey)
+  }
+
+  /// A column that filters demand values of, in a table with these columns.
+  private struct DemandedColumn: Hashable {
+    let place: Int
+    let columns: [String]
+  }
+
+  private struct Table {
+    var walked: Set<Int> = []
+    var byValue: [DemandedColumn: [MatchKey: Set<Int>]] = [:]
+
+    var isEmpty: Bool { walked.isEmpty && byValue.isEmpty }
+
+    func formConcerned(by changes: TableChanges, _ found: inout Set<Int>) {
+      found.formUnion(walked)
+      for (column, values) in byValue {
+        guard let rows = changes.images, rows.allSatisfy({ $0.isWhole && $0.columns == column.columns }) else {
+          for numbers in values.values { found.formUnion(numbers) }
+          continue
+        }
+        for row in rows {
+          var latest: MatchKey?
+          for image in [row.old, row.new] {
+            guard let image, image.indices.contains(column.place) else { continue }
+            let key = MatchKey(image[column.place])
+            if key != latest, let numbers = values[key] { found.formUnion(numbers) }
+            latest = key
+          }
+        }
+      }
+    }
+  }
+
+  private var known: [Int: Known] = [:]
+  private var tables: [[UInt8]: Table] = [:]
+  private var everywhere: Set<Int> = []
+
+  /// The number of results that every commit concerns.
+  var countEverywhere: Int { everywhere.count }
+  var numbers: [Int] { Array(known.keys) }
+  var all: [any FollowedLiveQuery] { known.values.compactMap(\.result) }
+
+  mutating func add(_ result: any FollowedLiveQuery, _ number: Int) {
+    known[number] = Known(result: result)
+    everywhere.insert(number)
+  }
+
+  /// Records what a result reads and, for a single table, what its filter demands of columns.
+  mutating func expect(_ read: ReadColumns, _ demands: [RequiredValue], columns: [String], _ number: Int) {
+    guard known[number] != nil else { return }
+    change(number) { $0.remove(number) }
+    if read.readsUnobserved {
+      known[number]?.place = .everywhere
+    } else if let table = read.tables.first?.key, read.tables.count == 1, !demands.isEmpty {
+      // Of several demands, use the most selective: the demand that the fewest other results share.
+      func others(_ demand: RequiredValue) -> Int {
+        tables[table]?.byValue[DemandedColumn(place: demand.place, columns: columns)]?[demand.key]?.count ?? 0
+      }
+      let demand = demands.dropFirst().reduce(demands[0]) { others($1) < others($0) ? $1 : $0 }
+      known[number]?.place = .value(
+        table: table, DemandedColumn(place: demand.place, columns: columns), demand.key)
+    } else {
+      known[number]?.place = .tables(Array(read.tables.keys))
+    }
+    change(number) { $0.insert(number) }
+  }
+
+  mutating func remove(_ number: Int) {
+    change(number) { $0.remove(number) }
+    known[number] = nil
+  }
+
+  private mutating func change(_ number: Int, _ body: (inout Set<Int>) -> Void) {
+    switch known[number]?.place {
+    case nil: break
+    case .everywhere: body(&everywhere)
+    case .tables(let names): for name in names { change(name) { body(&$0.walked) } }
+    case .value(let name, let column, let key):
+      change(name) { table in
+        body(&table.byValue[column, default: [:]][key, default: []])
+        if table.byValue[column]?[key]?.isEmpty == true { table.byValue[column]?[key] = nil }
+        if table.byValue[column]?.isEmpty == true { table.byValue[column] = nil }
+      }
+    }
+  }
+
+  private mutating func change(_ name: [UInt8], _ body: (inout Table) -> Void) {
+    var table = tables.removeValue(forKey: name) ?? Table()
+    body(&table)
+    if !table.isEmpty { tables[name] = table }
+  }
+
+  // MARK: Matching
+
+  /// The results that a commit may concern.
+  func concerned(by changes: [[UInt8]: TableChanges]) -> Set<Int> {
+    var found = everywhere
+    for (name, changes) in changes { tables[name]?.formConcerned(by: changes, &found) }
+    return found
+  }
+
+  /// Notifies a result of a commit; nil is one that may have changed anything.
+  func notify(_ number: Int, _ commit: CommittedChanges?, _ position: Int, _ matches: inout Matches) {
+    guard let result = known[number]?.result else { return }
+    matches.keep(result)
+    result.didCommit(commit, at: position, &matches)
+  }
+}

@@ -1,0 +1,45 @@
+import SqlableCore
+
+/// The live results in use, by key: loops over equal ones share one.
+package final class LiveQueryRegistry: Sendable {
+  /// The identity of a live result.
+  package struct Key: Hashable, @unchecked Sendable {
+    /// A statement or query; its type is part of its identity. Sound as `Sendable`: only such values get in.
+    private let statement: AnyHashable
+    private let value: ObjectIdentifier
+    private let onlyChanges: Bool
+
+    package init<Value>(_ statement: some Hashable & Sendable, _ value: Value.Type, onlyChanges: Bool) {
+      self.statement = AnyHashable(statement)
+      self.value = ObjectIdentifier(value)
+      self.onlyChanges = onlyChanges
+    }
+  }
+
+  private struct Weak {
+    weak var result: AnyObject?
+    let number: Int
+  }
+
+  private let results = LockedValue<[Key: Weak]>([:])
+
+  /// The shared result for a key; made if there is none.
+  func result<Result: FollowedLiveQuery>(_ key: Key, _ make: () -> Result) -> Result {
+    // A result of another type is released outside of the lock.
+    let found = results.withLock { $0[key]?.result }
+    if let found = found as? Result { return found }
+    let made = make()
+    let winner = results.withLock { results -> AnyObject? in
+      if let other = results[key]?.result { return other }
+      results[key] = Weak(result: made, number: made.number)
+      return nil
+    }
+    return winner as? Result ?? made
+  }
+
+  func forget(_ key: Key, _ number: Int) {
+    results.withLock { results in
+      if results[key]?.number == number { results[key] = nil }
+    }
+  }
+}

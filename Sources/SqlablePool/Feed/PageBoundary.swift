@@ -1,0 +1,159 @@
+import SqlableCore
+
+/// The order of a page: the columns that a statement with a limit orders by, and how they compare.
+struct PageOrder: Sendable {
+  struct Term: Sendable {
+    /// The column's position in the result.
+    let resultPlace: Int
+    /// The column's position in the table.
+    let place: Int
+    let collation: Collation
+    let direction: OrderTerm.Direction
+  }
+
+  /// SQLite's built-in collations.
+  enum Collation: Sendable {
+    case binary, nocase, rtrim
+
+    init?(_ name: String) {
+      if name.isSameName(as: "BINARY") {
+        self = .binary
+      } else if name.isSameName(as: "NOCASE") {
+        self = .nocase
+      } else if name.isSameName(as: "RTRIM") {
+        self = .rtrim
+      } else {
+        return nil
+      }
+    }
+  }
+
+  /// The number of rows of a full page.
+  let limit: Int
+  let terms: [Term]
+  /// The names of the table's columns, in order.
+  let columns: [String]
+
+  /// Nil unless the statement has a limit and orders by columns with built-in collations.
+  init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
+    let (table, order) = (query.table, query.clauses.order)
+    guard query.form == .rows, !order.isEmpty, table.fullText == nil, let limit = query.limit, limit > 0 else {
+      return nil
+    }
+    var terms: [Term] = []
+    for term in order {
+      var (column, named): (ColumnReference?, String?)
+      switch term.expression.node {
+      case .column(let own): column = own
+      case .collate(let own, let collation):
+        if case .column(let own) = own.node { (column, named) = (own, collation.rawValue) }
+      default: break
+      }
+      guard let column, let resultPlace = table.position(of: column),
+        let place = columns.firstIndex(where: { $0.name.isSameName(as: column.name) }),
+        let collation = Collation(named ?? columns[place].collation)
+      else { return nil }
+      terms.append(Term(resultPlace: resultPlace, place: place, collation: collation, direction: term.direction))
+    }
+    self.limit = limit
+    self.terms = terms
+    self.columns = columns.map(\.name)
+  }
+}
+
+/// The last row of a full page. Changes to rows behind it do not change the page.
+struct PageBoundary: Sendable {
+  private let order: PageOrder
+  /// The row's values, in the order of the terms.
+  private let values: [DatabaseValue]
+
+  init(_ order: PageOrder, _ values: [DatabaseValue]) {
+    self.order = order
+    self.values = values
+  }
+
+  /// Whether the row, where it exists, is behind the page before its change and after.
+  func precedes(_ row: RowImages) -> Bool {
+    guard row.columns == order.columns else { return false }
+    return [row.old, row.new].allSatisfy { image in image.map(precedes) ?? true }
+  }
+
+  /// Whether a row with these values is certainly behind it: among rows of equal order SQLite may choose any.
+  private func precedes(_ row: [DatabaseValue]) -> Bool {
+    for (term, own) in zip(order.terms, values) {
+      guard row.indices.contains(term.place), let result = term.compare(own, row[term.place]) else { return false }
+      if result != 0 { return result < 0 }
+    }
+    return false
+  }
+}
+
+extension PageOrder.Term {
+  /// Negative if `left` comes first; nil if that is unknown.
+  fileprivate func compare(_ left: DatabaseValue, _ right: DatabaseValue) -> Int? {
+    switch (left, right) {
+    case (.null, .null): return 0
+    case (.null, _): return direction.isNullFirst ? -1 : 1
+    case (_, .null): return direction.isNullFirst ? 1 : -1
+    default: return DatabaseValue.compare(left, right, collation).map { direction.isUpwards ? $0 : -$0 }
+    }
+  }
+}
+
+extension OrderTerm.Direction {
+  fileprivate var isNullFirst: Bool { self == .asc || self == .descNullsFirst }
+}
+
+extension DatabaseValue {
+  /// SQLite's order of values that are not NULL: numbers, texts, blobs. Nil if it is unknown.
+  fileprivate static func compare(_ left: DatabaseValue, _ right: DatabaseValue, _ collation: PageOrder.Collation)
+    -> Int?
+  {
+    func order<Value: Comparable>(_ left: Value, _ right: Value) -> Int { left < right ? -1 : left > right ? 1 : 0 }
+    switch (left, right) {
+    case (.integer(let left), .integer(let right)): return order(left, right)
+    case (.real(let left), .real(let right)): return order(left, right)
+    case (.integer(let left), .real(let right)): return compare(left, right)
+    case (.real(let left), .integer(let right)): return -compare(right, left)
+    case (.text(let left), .text(let right)): return compare(left, right, collation)
+    case (.blob(let left), .blob(let right)):
+      return left.lexicographicallyPrecedes(right) ? -1 : right.lexicographicallyPrecedes(left) ? 1 : 0
+    default: return order(left.rank, right.rank)
+    }
+  }
+
+  private var rank: Int {
+    switch self {
+    case .null: 0
+    case .integer, .real: 1
+    case .text: 2
+    case .blob: 3
+    }
+  }
+
+  /// Exact: a large integer would lose digits as a double.
+  private static func compare(_ left: Int64, _ right: Double) -> Int {
+    guard let whole = Int64(exactly: right.rounded(.towardZero)) else { return right > 0 ? -1 : 1 }
+    if left != whole { return left < whole ? -1 : 1 }
+    let fraction = right - Double(whole)
+    return fraction > 0 ? -1 : fraction < 0 ? 1 : 0
+  }
+
+  private static func compare(_ left: String, _ right: String, _ collation: PageOrder.Collation) -> Int? {
+    // A replacement character may stand for invalid UTF-8, which sorts differently.
+    func isKnown(_ text: String) -> Bool { !text.unicodeScalars.contains("\u{FFFD}") }
+    guard isKnown(left), isKnown(right) else { return nil }
+    switch collation {
+    case .binary: return compare(left.utf8, right.utf8)
+    case .nocase:
+      // After a NUL character NOCASE compares nothing but the lengths.
+      guard !left.utf8.contains(0), !right.utf8.contains(0) else { return nil }
+      return compare(left.foldedName, right.foldedName)
+    case .rtrim: return compare(left.withoutTrailingSpaces, right.withoutTrailingSpaces)
+    }
+  }
+
+  private static func compare<Bytes: Collection<UInt8>>(_ left: Bytes, _ right: Bytes) -> Int {
+    left.lexicographicallyPrecedes(right) ? -1 : right.lexicographicallyPrecedes(left) ? 1 : 0
+  }
+}

@@ -1,0 +1,45 @@
+// Live results of collected and of decoded rows, and of rows with what belongs to them.
+
+import SqlableCore
+import SqlableQueries
+
+extension CollectedQuery where Source: Hashable, Output: Sendable {
+  /// Returns a live result: the collected rows, at once and again after every commit that could change them.
+  ///
+  /// ```swift
+  /// for try await bikes in Bicycle.read().grouped(by: \.color).updates(in: pool) { show(bikes) }
+  /// ```
+  ///
+  /// The filter is not evaluated for changed rows. Throws what running it throws.
+  public func updates(
+    in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+  ) -> LiveQuery<Output> {
+    LiveQuery(pool, LiveQuerySource(of: self, .init(file: file, line: line)))
+  }
+}
+
+extension DecodedRows where Value: Sendable {
+  /// Returns a live result: the decoded rows, at once and again after every commit that could change them.
+  public func updates(
+    in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
+  ) -> LiveQuery<[Value]> {
+    LiveQuery(pool, LiveQuerySource(of: self, .init(file: file, line: line)))
+  }
+}
+
+extension Runnable {
+  /// The SQL of all its statements. Throws if it writes.
+  fileprivate func followedTexts() throws -> [String] {
+    guard isReadOnly else { throw SqlError.invalidStatement("a statement that writes has no result to follow") }
+    guard let work = self as? any StatementTrees else { return try requests().map(\.sql) }
+    return try work.statements().map { try $0.withValues().sql }
+  }
+}
+
+extension LiveQuerySource {
+  init(of work: some Runnable<Value> & Hashable, _ place: CallSite) {
+    self.init(
+      key: .init(work, Value.self, onlyChanges: false), place: place, onlyChanges: false,
+      texts: { try work.followedTexts() }, filtered: { nil }, rows: { db, _ in try work.run(db) })
+  }
+}

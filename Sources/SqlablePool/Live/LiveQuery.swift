@@ -1,0 +1,139 @@
+import SqlableCore
+
+/// A sequence of results of a statement: one at once, and one after every commit that could change it; see
+/// `Statement.updates(in:onlyChanges:)`.
+public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
+  private let pool: SqlitePool
+  private let source: LiveQuerySource<Value>
+
+  package init(_ pool: SqlitePool, _ source: LiveQuerySource<Value>) {
+    self.pool = pool
+    self.source = source
+  }
+
+  public func makeAsyncIterator() -> Iterator { Iterator(pool: pool, source: source) }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    private let pool: SqlitePool
+    private let source: LiveQuerySource<Value>
+    private let loop: LiveQueryLoop<Value>
+    private var contents: LiveQueryContents?
+    private var isEnded = false
+
+    fileprivate init(pool: SqlitePool, source: LiveQuerySource<Value>) {
+      self.pool = pool
+      self.source = source
+      loop = LiveQueryLoop(pool, source)
+    }
+
+    /// Returns the current result as soon as it may differ from the last one; nil when the pool was closed.
+    ///
+    /// Throws read errors and `CancellationError`, and ends then.
+    public mutating func next() async throws -> Value? { try await next(isolation: #isolation) }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Value? {
+      guard !isEnded else { return nil }
+      do {
+        while let (value, contents) = try await loop.next(isolation: actor) {
+          // Results in between, which this loop has missed, may have differed from both.
+          if source.onlyChanges, let before = self.contents, before == contents { continue }
+          self.contents = contents
+          return value
+        }
+      } catch {
+        isEnded = true
+        // Closed during the read: the same as closed before it.
+        if !pool.isOpen, (error as? SqlError)?.kind == .closed { return nil }
+        throw error
+      }
+      isEnded = true
+      return nil
+    }
+  }
+}
+
+/// The former name of ``LiveQuery``.
+@available(*, deprecated, renamed: "LiveQuery")
+public typealias Updates<Value: Sendable> = LiveQuery<Value>
+
+/// The row rule of a live result, for one version of the schema.
+struct LiveQueryRule: Sendable {
+  let schemaVersion: Int64
+  let rule: RowRule
+}
+
+/// The source of a live result: its identity, its SQL, and the closure that reads its rows.
+package struct LiveQuerySource<Value: Sendable>: Sendable {
+  struct Fetched: Sendable {
+    let known: LiveQueryRule
+    let value: Value
+    let contents: LiveQueryContents?
+    let pageEnd: PageBoundary?
+  }
+
+  /// The identity of the result.
+  let key: LiveQueryRegistry.Key
+
+  let place: CallSite
+  /// Whether a result that equals the previous one is skipped.
+  let onlyChanges: Bool
+  /// The SQL of all its statements.
+  let texts: @Sendable () throws -> [String]
+  /// The statement whose filter decides which rows it has; nil if there is none.
+  let filtered: @Sendable () throws -> SelectQuery?
+  let rows: @Sendable (SqliteDatabase, inout LiveQueryNotes) throws -> Value
+
+  package init(
+    key: LiveQueryRegistry.Key, place: CallSite, onlyChanges: Bool, texts: @escaping @Sendable () throws -> [String],
+    filtered: @escaping @Sendable () throws -> SelectQuery?,
+    rows: @escaping @Sendable (SqliteDatabase, inout LiveQueryNotes) throws -> Value
+  ) {
+    self.key = key
+    self.place = place
+    self.onlyChanges = onlyChanges
+    self.texts = texts
+    self.filtered = filtered
+    self.rows = rows
+  }
+
+  /// Reads the result. Calls `expect` first, with the columns read, if these are unknown or the schema has changed.
+  func read(
+    _ db: SqliteDatabase, _ known: LiveQueryRule?, _ feed: PoolFeed, expect: (ReadColumns, RowRule) -> Void
+  ) throws -> Fetched {
+    let version = try db.locked { try db.openConnection().schemaVersion() }
+    var result = LiveQueryRule(schemaVersion: version, rule: known?.rule ?? RowRule())
+    if known?.schemaVersion != version {
+      let read = try columnsRead(db, version, feed)
+      let rule = try rowRule(db, read, feed)
+      expect(read, rule)
+      result = LiveQueryRule(schemaVersion: version, rule: rule)
+    }
+    var notes = LiveQueryNotes(comparing: onlyChanges, result.rule.page)
+    let value = try rows(db, &notes)
+    return Fetched(known: result, value: value, contents: notes.contents, pageEnd: notes.pageEnd)
+  }
+
+  private func columnsRead(_ db: SqliteDatabase, _ version: Int64, _ feed: PoolFeed) throws -> ReadColumns {
+    try texts().reduce(into: ReadColumns()) { all, text in
+      let key = PoolFeed.ReadKey(text: text, schemaVersion: version)
+      if let known = feed.columnsRead(key) { return all.formUnion(known) }
+      let read = try db.locked { try db.openConnection().columnsRead(by: text) }
+      feed.note(read, for: key)
+      all.formUnion(read)
+    }
+  }
+
+  private func rowRule(_ db: SqliteDatabase, _ read: ReadColumns, _ feed: PoolFeed) throws -> RowRule {
+    guard !read.readsUnobserved, read.tables.count == 1, let query = try filtered() else { return RowRule() }
+    // Texts sort differently in UTF-16 than in the copy.
+    guard try db.locked({ try db.openConnection().pragma("PRAGMA main.encoding") }) == "UTF-8" else {
+      return RowRule()
+    }
+    let table = query.table
+    let columns = try db.locked { try db.openConnection().comparedColumns(ofTable: table.name) }
+    let filter = feed.filter(query, columns)
+    // With a filter that depends on other rows, a row behind the page may move into it.
+    guard filter != nil || query.filter == nil else { return RowRule() }
+    return RowRule(filter: filter, page: PageOrder(query, columns))
+  }
+}

@@ -1,0 +1,227 @@
+import Dispatch
+import SqlableCore
+
+/// A live result, fetched once for all loops over equal ones.
+///
+/// Loops only wait. A task of the result, independent of the loops' cancellation, deadlines and actors, evaluates the
+/// filter and fetches while any loop waits.
+///
+/// ```text
+/// commit 7 ── may concern it ──► is the filter met? ──► fetch, begun at 9 ──► all waiting loops get one result: 7 to 9
+///         commits 8, 9 ── recorded, included in the fetch          commit 10 ── may concern it ──► …
+/// ```
+final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
+  let number: Int
+  private let pool: SqlitePool
+  private let source: LiveQuerySource<Value>
+  private let state = LockedValue(LiveQueryState<Value>())
+  /// Separate, so that loops over other results don't queue behind these.
+  private let wakes = WakeQueue()
+
+  private typealias State = LiveQueryState<Value>
+
+  init(_ pool: SqlitePool, _ source: LiveQuerySource<Value>) {
+    self.pool = pool
+    self.source = source
+    number = pool.feed.newNumber()
+    pool.feed.add(self, number)
+  }
+
+  deinit {
+    pool.feed.remove(number)
+    pool.feed.sharedResults.forget(source.key, number)
+  }
+
+  private func withState<Result>(_ body: (inout State) -> Result) -> Result {
+    let (result, overdue, unused) = state.withLock { state in
+      let result = body(&state)
+      return (result, state.takeOverdue(), state.takeUnused())
+    }
+    if !overdue.isEmpty { wakes.wake(overdue) }
+    withExtendedLifetime(unused) {}
+    return result
+  }
+
+  // MARK: Loops
+
+  /// Adds a loop; returns its number.
+  func begin() -> Int {
+    let loop = pool.feed.newNumber()
+    pool.feed.loopBegins()
+    withState { $0.begin(loop) }
+    return loop
+  }
+
+  func end(_ loop: Int) {
+    withState { $0.end(loop) }
+    pool.feed.loopEnds()
+  }
+
+  /// Returns the result as soon as it may differ from the one that the loop has; nil when the pool was closed.
+  ///
+  /// It includes all commits acknowledged before the call. Throws `CancellationError`, `.timeout` and read errors.
+  func next(_ loop: Int, isolation actor: isolated (any Actor)?) async throws -> (Value, LiveQueryContents?)? {
+    let acknowledged = pool.feed.position
+    while true {
+      try Task.checkCancellation()
+      let waiter = Waiter()
+      let isOverdue = isOverdue
+      let isMatched = pool.feed.isMatched(upTo: acknowledged)
+      let step = withState { state in
+        let step = state.step(loop, holding: acknowledged, isMatched: isMatched)
+        if case .wait(let isNeeded) = step, !isNeeded || !isOverdue {
+          state.wait(waiter, loop, isOverdue: isOverdue)
+          begin(&state)
+        }
+        return step
+      }
+      switch step {
+      case .end: return nil
+      case .fail(let error): throw error
+      case .take(let value, let contents):
+        if self.isOverdue { throw timeout }
+        return (value, contents)
+      case .match: pool.feed.catchUp()
+      case .wait(let isNeeded):
+        if isNeeded, isOverdue {
+          withState { $0.wantNoMore() }
+          throw timeout
+        }
+        // At its deadline the loop is woken to check what it waits for: a fetch times out, but a wait for a commit goes
+        // on, without an alarm.
+        let alarm = isOverdue ? nil : alarm(waiter)
+        let isWoken = await waiter.wait(isolation: actor)
+        alarm?.cancel()
+        leave(waiter)
+        guard isWoken else { throw CancellationError() }
+      }
+    }
+  }
+
+  /// Wakes a loop at its deadline. The fetch is not interrupted, since other loops share it.
+  private func alarm(_ waiter: Waiter) -> DispatchWorkItem? {
+    guard let deadline = Deadline.current else { return nil }
+    let alarm = DispatchWorkItem { waiter.wake() }
+    let time = DispatchTime.now() + ContinuousClock.now.duration(to: deadline).dispatched
+    DispatchQueue.global().asyncAfter(deadline: time, execute: alarm)
+    return alarm
+  }
+
+  private var isOverdue: Bool { Deadline.current.map { $0 <= .now } ?? false }
+
+  private var timeout: SqlError {
+    SqlError(
+      .timeout, message: "the deadline passed before the live result at \(source.place) was delivered",
+      label: pool.configuration.handles.label)
+  }
+
+  /// Ends a wait, and interrupts a fetch that no loop waits for.
+  private func leave(_ waiter: Waiter) {
+    withState { $0.leave(waiter) ? $0.task : nil }?.cancel()
+  }
+
+  // MARK: Commits
+
+  func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches) {
+    let (overdue, isCalled, unused) = state.withLock { state in
+      state.didCommit(commit, at: position)
+      let overdue = state.takeOverdue()
+      return (overdue, state.call(), state.takeUnused())
+    }
+    if !overdue.isEmpty { matches.wake(overdue) }
+    if isCalled { matches.call(self) }
+    if let unused { matches.keep(unused) }
+  }
+
+  func end(_ matches: inout Matches) {
+    let (woken, unused) = state.withLock { state in (state.end(), state.takeUnused()) }
+    matches.keep(self)
+    matches.wake(woken)
+    if let unused { matches.keep(unused) }
+  }
+
+  /// Starts the task, if there is work.
+  func wake() { withState { begin(&$0) } }
+
+  var priority: TaskPriority { state.withLock { $0.priority } }
+
+  private func begin(_ state: inout State) {
+    state.isCalled = false
+    guard state.task == nil, state.hasWork else { return }
+    state.task = Task.detached(priority: state.priority) { [self] in await work() }
+  }
+
+  // MARK: Reading
+
+  private func work() async {
+    while let work = nextWork() {
+      switch work {
+      case .ask(let filter, let rows, let position):
+        let isConcerned = (try? filter.concerns(rows)) ?? true
+        wakes.wake(withState { $0.answer(isConcerned, upTo: position) })
+      case .read(let reading, let known): await read(reading, known)
+      case .nothing: break
+      }
+    }
+  }
+
+  /// Nil if there is nothing to do, and the task ends.
+  private func nextWork() -> State.Work? {
+    withState { state in
+      if !Task.isCancelled {
+        let work = state.nextWork(pool.feed)
+        if case .nothing = work {} else { return work }
+      }
+      state.task = nil
+      // Other loops may wait since it was cancelled.
+      begin(&state)
+      return nil
+    }
+  }
+
+  private func read(_ reading: State.Fetch, _ known: LiveQueryRule?) async {
+    do {
+      let found = try await pool.performStatement(.read, at: source.place) { [self] db in
+        try source.read(db, known, pool.feed) { expect($0, $1) }
+      }
+      let latest = withState { state in
+        state.known = found.known
+        return state.latest
+      }
+      let isSame = latest != nil && found.contents != nil && latest?.contents == found.contents
+      wakes.wake(withState { $0.take(reading, found.value, found.contents, isSame: isSame, found.pageEnd) })
+    } catch {
+      wakes.wake(
+        withState { state in
+          guard !Task.isCancelled else {
+            state.takeBack()
+            return []
+          }
+          return state.fail(reading, error)
+        })
+    }
+  }
+
+  /// Records what it reads. To be called before the rows are read: commits from here on are recorded for it.
+  private func expect(_ read: ReadColumns, _ rule: RowRule) {
+    withState { state in (state.read, state.rule) = (read, rule) }
+    pool.feed.expect(read, rule, number)
+  }
+}
+
+/// One loop over a live result.
+final class LiveQueryLoop<Value: Sendable>: Sendable {
+  private let result: SharedLiveQuery<Value>
+  private let number: Int
+
+  init(_ pool: SqlitePool, _ source: LiveQuerySource<Value>) {
+    result = pool.feed.sharedResults.result(source.key) { SharedLiveQuery(pool, source) }
+    number = result.begin()
+  }
+
+  deinit { result.end(number) }
+
+  func next(isolation actor: isolated (any Actor)?) async throws -> (Value, LiveQueryContents?)? {
+    try await result.next(number, isolation: actor)
+  }
+}

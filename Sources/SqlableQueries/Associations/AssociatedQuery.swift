@@ -1,0 +1,136 @@
+import SqlableCore
+
+/// A read of rows together with what belongs to them in other tables: one statement for each association, regardless of
+/// the number of rows.
+///
+/// ```swift
+/// let owners = Person.read().orderBy(Person.name).including(Person.bikes.orderBy(Bicycle.id))
+/// for (person, bikes) in try owners.run(db) { … }     // (Person, [Bicycle])
+/// // SELECT "id", "name" FROM "person" ORDER BY "name"
+/// // SELECT … FROM "bicycle" WHERE "owner_id" IN (?, ?, ?) ORDER BY "id"
+/// ```
+///
+/// All statements read the same snapshot. The value is immutable, `Sendable` and `Hashable`.
+public struct AssociatedQuery<Root: Sqlable, each Part: Sendable>: Sendable, Hashable {
+  package let root: Statement<Root, [Root]>
+  package let parts: (repeat AssociatedPart<each Part>)
+
+  package init(root: Statement<Root, [Root]>, parts: (repeat AssociatedPart<each Part>)) {
+    (self.root, self.parts) = (root, parts)
+  }
+
+  public static func == (left: AssociatedQuery, right: AssociatedQuery) -> Bool {
+    guard left.root == right.root else { return false }
+    for (own, other) in repeat (each left.parts, each right.parts) {
+      guard own == other else { return false }
+    }
+    return true
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(root)
+    for part in repeat each parts { hasher.combine(part) }
+  }
+}
+
+/// The former name of ``AssociatedQuery``.
+@available(*, deprecated, renamed: "AssociatedQuery")
+public typealias Including<Root: Sqlable, each Part: Sendable> = AssociatedQuery<Root, repeat each Part>
+
+extension Statement where Output == [Model] {
+  /// Reads the rows together with what belongs to them by an association.
+  ///
+  /// ```swift
+  /// Person.read().including(Person.bikes)     // (Person, [Bicycle])
+  /// ```
+  public func including<Target, Part>(_ association: Association<Model, Target, Part>) -> AssociatedQuery<Model, Part> {
+    AssociatedQuery<Model, Part>(root: self, parts: (association.part))
+  }
+
+  /// Reads the rows together with what belongs to them by several associations.
+  ///
+  /// ```swift
+  /// Person.read().including(Person.bikes, Person.courses.count())     // (Person, [Bicycle], Int)
+  /// ```
+  public func including<Target, Part, each Next: Sqlable, each Other: Sendable>(
+    _ association: Association<Model, Target, Part>, _ others: repeat Association<Model, each Next, each Other>
+  ) -> AssociatedQuery<Model, Part, repeat each Other> {
+    AssociatedQuery<Model, Part, repeat each Other>(root: self, parts: (association.part, repeat (each others).part))
+  }
+
+  /// Reads the rows together with the rows that refer to them by a column.
+  ///
+  /// - Parameters:
+  ///   - children: The read of the other table, which may filter and order. Its limit is one for each row.
+  ///   - foreignKey: The children's column that refers to this table.
+  ///   - key: The column that it refers to. It is required unless `foreignKey` is declared as a ``ForeignKey``.
+  public func including<Child>(
+    _ children: Statement<Child, [Child]>, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
+  ) -> AssociatedQuery<Model, [Child]> {
+    including(Association<Model, Child, [Child]>.toMany(AssociationLevel(children, .referring(foreignKey, to: key))))
+  }
+
+  /// Reads the rows together with all rows that refer to them by a typed column.
+  ///
+  /// ```swift
+  /// Owner.read().including(Pet.ownerId)     // (Owner, [Pet])
+  /// ```
+  public func including<Child, Value>(
+    _ foreignKey: TypedColumn<Child, Value>, of key: (any ColumnConvertible)? = nil
+  ) -> AssociatedQuery<Model, [Child]> {
+    including(Child.read(), by: foreignKey, of: key)
+  }
+}
+
+extension AssociatedQuery {
+  /// Adds what belongs to the rows by a further association.
+  public func including<Target, Next>(
+    _ association: Association<Root, Target, Next>
+  ) -> AssociatedQuery<Root, repeat each Part, Next> {
+    AssociatedQuery<Root, repeat each Part, Next>(root: root, parts: (repeat each parts, association.part))
+  }
+
+  /// Adds the rows of a further table that refer to the rows.
+  public func including<Next>(
+    _ children: Statement<Next, [Next]>, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
+  ) -> AssociatedQuery<Root, repeat each Part, [Next]> {
+    including(Association<Root, Next, [Next]>.toMany(AssociationLevel(children, .referring(foreignKey, to: key))))
+  }
+}
+
+extension AssociationLevel {
+  /// The rows of a read. A change that returns its rows is refused when it runs.
+  fileprivate init<Child>(_ children: Statement<Child, [Child]>, _ path: AssociationPath) {
+    self.init(children.asSelect().query, path)
+  }
+}
+
+extension AssociatedQuery {
+  /// Makes the gathering for one run. Throws if the declarations contradict an association.
+  func gathering() throws -> Gathering<Root, repeat each Part> {
+    let rows = try GatheredRows<Root>(of: root.tree.table)
+    return Gathering(rows: rows, parts: (repeat try rows.gathering(each parts)))
+  }
+
+  /// The queries of its statements, where rows have others that belong to them.
+  package func queries() throws -> [SelectQuery] {
+    var queries = [root.asSelect().query]
+    func add(_ levels: [any GatheredLevel]) {
+      for level in levels {
+        if let query = level.query(for: [.integer(0)]) { queries.append(query.query) }
+        add(level.below)
+      }
+    }
+    add(try gathering().rows.below)
+    return queries
+  }
+}
+
+/// The rows of all levels that an ``Including`` reads during one run.
+struct Gathering<Root: Sqlable, each Part: Sendable> {
+  let rows: GatheredRows<Root>
+  let parts: (repeat GatheredPart<each Part>)
+
+  /// Returns the rows with the rows that belong to them, once all levels were read.
+  func all() throws -> [(Root, repeat each Part)] { try rows.rows(repeat each parts) }
+}

@@ -1,0 +1,113 @@
+import SqlableCore
+import SqlableSchema
+
+/// The rows of a database that refer to rows that are not there: those it had before rows were added, which stay, and
+/// those that were added.
+struct OrphanedRows {
+  private struct Table {
+    let name: String
+    /// The query for the keys of such rows in a table without a rowid, which `foreign_key_check` does not tell.
+    let query: String?
+    let key: String
+    var earlierIds: Set<Int> = []
+    /// The temporary table with the keys of those from before; nil if there were none.
+    var earlierKeys: String?
+  }
+
+  private var tables: [Table] = []
+
+  /// Notes the rows that there are. Call inside the transaction that adds others.
+  init(in db: SqliteDatabase, _ schema: DatabaseSchema) throws {
+    for (number, table) in schema.tables.enumerated() where table.module == nil && !table.foreignKeys.isEmpty {
+      let key = table.isWithoutRowid ? try db.running { try $0.keyShape(ofTable: table.name).names } : []
+      let query = key.isEmpty ? nil : try OrphanedRows.query(key, of: table.name, db)
+      var found = Table(name: table.name, query: query, key: key.joined(separator: ", "))
+      if let query {
+        let rows = try db.query(SQL(verbatim: "SELECT EXISTS (\(query))"), as: Bool.self)
+        if rows == [true] {
+          let name = "temp.sqlable_earlier_\(number)"
+          try db.execute(SQL(verbatim: "CREATE TABLE \(name) AS \(query)"))
+          found.earlierKeys = name
+        }
+      } else {
+        found.earlierIds = try OrphanedRows.ids(in: table.name, db)
+      }
+      tables.append(found)
+    }
+  }
+
+  /// Deletes the rows that were added and refer to none, and then those that refer to these. Calls `deleted` with the
+  /// name of a table and the number of its rows.
+  func deleteAdded(from db: SqliteDatabase, _ deleted: (_ table: String, _ count: Int) -> Void) throws {
+    var isDone = false
+    while !isDone {
+      isDone = true
+      for table in tables {
+        let count = try delete(from: table, db)
+        guard count > 0 else { continue }
+        isDone = false
+        deleted(table.name, count)
+      }
+    }
+    for case let name? in tables.map(\.earlierKeys) { try db.execute(SQL(verbatim: "DROP TABLE \(name)")) }
+  }
+
+  private func delete(from table: Table, _ db: SqliteDatabase) throws -> Int {
+    let start = "DELETE FROM main.\(table.name.quotedName) WHERE "
+    if let query = table.query {
+      let others = table.earlierKeys.map { " AND (\(table.key)) NOT IN (SELECT * FROM \($0))" } ?? ""
+      return try db.executeCounting("\(start)(\(table.key)) IN (\(query))\(others)")
+    }
+    var count = 0
+    for id in try OrphanedRows.ids(in: table.name, db).subtracting(table.earlierIds) {
+      count += try db.executeCounting("\(start)rowid = \(id)")
+    }
+    return count
+  }
+
+  private static func ids(in table: String, _ db: SqliteDatabase) throws -> Set<Int> {
+    let ids = try db.query(SQL(verbatim: "PRAGMA main.foreign_key_check(\(table.quotedName))")) { row in
+      try row.get(at: 1, as: Int?.self)
+    }
+    return Set(ids.compactMap(\.self))
+  }
+
+  /// The query for the keys of the rows of a table whose parents are not there.
+  private static func query(_ key: [String], of table: String, _ db: SqliteDatabase) throws -> String {
+    let columns = try db.query(
+      "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(\(table), 'main') ORDER BY id, seq"
+    ) { row in
+      (
+        id: try row.get(at: 0, as: Int.self), parent: try row.get(at: 1, as: String.self),
+        from: try row.get(at: 2, as: String.self), to: try row.get(at: 3, as: String?.self)
+      )
+    }
+    var conditions: [String] = []
+    for (_, columns) in Dictionary(grouping: columns, by: \.id).sorted(by: { $0.key < $1.key }) {
+      let parent = columns[0].parent
+      let parentKey = try db.query(
+        "SELECT name FROM pragma_table_info(\(parent), 'main') ORDER BY pk = 0, pk", as: String.self)
+      var terms = columns.map { "child.\($0.from.quotedName) IS NOT NULL" }
+      // Without its table no row has a parent.
+      if !parentKey.isEmpty {
+        let pairs = zip(columns, parentKey).map { column, name in
+          // The parent's collation and affinity compare them.
+          "parent.\((column.to ?? name).quotedName) = child.\(column.from.quotedName)"
+        }
+        terms.append(
+          "NOT EXISTS (SELECT 1 FROM main.\(parent.quotedName) AS parent WHERE \(pairs.joined(separator: " AND ")))")
+      }
+      conditions.append("(\(terms.joined(separator: " AND ")))")
+    }
+    let names = key.map { "child.\($0)" }.joined(separator: ", ")
+    return "SELECT \(names) FROM main.\(table.quotedName) AS child WHERE \(conditions.joined(separator: " OR "))"
+  }
+}
+
+extension SqliteDatabase {
+  /// Runs a statement, and returns how many rows it changed itself.
+  fileprivate func executeCounting(_ sql: String) throws -> Int {
+    try execute(SQL(verbatim: sql))
+    return try running { $0.changes }
+  }
+}

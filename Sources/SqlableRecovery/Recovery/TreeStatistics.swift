@@ -1,0 +1,199 @@
+import SqlableCore
+
+/// Row counts and gaps of one b-tree.
+struct TreeStatistics {
+  /// A missing page: the rowids that its rows can have, its depth and its state.
+  struct Gap {
+    /// The state of the missing page.
+    enum Page {
+      /// The page can't be read.
+      case unreadable
+      /// The page was behind the end of the file.
+      case cut
+      /// No pointer leads to the page, so it may be any page of the file, or be overwritten.
+      case unknown
+    }
+
+    let rowids: ClosedRange<Int64>
+    /// The depth of the missing page; 0 for the root.
+    let depth: Int
+    let page: Page
+    /// Whether pages below the missing page may still exist as orphans.
+    let mayHaveOrphans: Bool
+  }
+
+  /// Rows that are lost one by one, in damaged cells or chains of overflow pages.
+  struct LostRows {
+    let rowids: ClosedRange<Int64>
+    let count: Int
+  }
+
+  private(set) var leaves = 0
+  private(set) var leafCells = 0
+  private(set) var overflowPages = 0
+  private(set) var leafBytes = 0
+  private var interiorPages = 0
+  private var interiorCells = 0
+  private var children = 0
+  private var span = 0.0
+  /// The depth of the leaves below the root, equal for all leaves; nil before the first leaf.
+  private(set) var leafDepth: Int?
+  private(set) var gaps: [Gap] = []
+  private(set) var lost: [LostRows] = []
+  private(set) var unreadablePages = 0
+  /// The unreadable pages and the pages that belong elsewhere, at most 1,000.
+  private(set) var badPages: [UInt32] = []
+  /// The rowid ranges of orphaned leaves.
+  private var orphans: [ClosedRange<Int64>] = []
+  /// The number of rows on orphaned leaves.
+  private(set) var orphanCells = 0
+
+  var isComplete: Bool { gaps.isEmpty && lost.isEmpty }
+  var mayHaveOrphans: Bool { gaps.contains(where: \.mayHaveOrphans) }
+  /// The number of entries of an index.
+  var entries: Int { leafCells + interiorCells }
+
+  /// The smallest number of values in a row of an intact page; nil before the first row.
+  private(set) var leastFields: Int?
+
+  // MARK: Counting
+
+  mutating func addFields(_ count: Int) { leastFields = min(leastFields ?? count, count) }
+
+  mutating func addBadPage(_ number: UInt32, isReadable: Bool) {
+    if !isReadable { unreadablePages += 1 }
+    if badPages.count < 1_000 { badPages.append(number) }
+  }
+
+  mutating func addLeaf(cells: Int, bytes: Int, rowids: ClosedRange<Int64>?, depth: Int, isOrphan: Bool) {
+    leaves += 1
+    leafCells += cells
+    leafBytes += bytes
+    if isOrphan { orphanCells += cells }
+    if !isOrphan { leafDepth = leafDepth ?? depth }
+    guard let rowids else { return }
+    span += rowids.width
+    if isOrphan { orphans.append(rowids) }
+  }
+
+  /// Sets the depth of the leaves, unless the depth is already known.
+  mutating func assumeLeafDepth(_ depth: Int) { leafDepth = leafDepth ?? depth }
+
+  mutating func addInterior(cells: Int) {
+    interiorPages += 1
+    interiorCells += cells
+    children += cells + 1
+  }
+
+  mutating func lose(_ count: Int, in rowids: ClosedRange<Int64>) {
+    lost.append(LostRows(rowids: rowids, count: count))
+  }
+
+  /// - Parameter depth: The depth of the missing page.
+  mutating func miss(
+    _ rowids: ClosedRange<Int64>, depth: Int, _ page: Gap.Page = .unknown, mayHaveOrphans: Bool = true
+  ) {
+    gaps.append(Gap(rowids: rowids, depth: depth, page: page, mayHaveOrphans: mayHaveOrphans))
+  }
+
+  mutating func addOverflow(_ pages: Int) { overflowPages += pages }
+
+  /// Whether rows with this id may be missing.
+  func isMissing(_ rowid: Int64) -> Bool {
+    gaps.contains { $0.rowids.contains(rowid) } || lost.contains { $0.rowids.contains(rowid) }
+  }
+
+  /// The ranges of rowids that may be missing, without overlaps.
+  var missingRowids: [ClosedRange<Int64>] {
+    var ranges: [ClosedRange<Int64>] = []
+    for range in (gaps.map(\.rowids) + lost.map(\.rowids)).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = ranges.last, range.lowerBound <= last.upperBound {
+        ranges[ranges.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+      } else {
+        ranges.append(range)
+      }
+    }
+    return ranges
+  }
+
+  // MARK: Estimate
+
+  /// The number of pages of the b-tree that were found.
+  var pages: Int { leaves + interiorPages + overflowPages }
+  /// The number of missing pages that are known to be behind the end of the file.
+  var cutPages: Int { gaps.count { $0.page == .cut } }
+  /// Whether the root is missing, so that nothing is known of the size of the tree.
+  var isRootLost: Bool { gaps.contains { $0.depth == 0 } }
+  /// The depth of the leaves. Without leaves, the depth of the deepest missing page; nil if there is none.
+  private var likelyLeafDepth: Int? { leafDepth ?? gaps.lazy.map(\.depth).max() }
+  /// Whether any number of pages may be missing, because pages above them were behind the end of the file.
+  var isOpen: Bool { gaps.contains { $0.page == .cut && $0.depth < likelyLeafDepth ?? 0 } }
+
+  /// Estimates the number of lost rows. `known` counts rows in damaged cells, in broken overflow chains, and on leaves
+  /// that are known to be lost. `possible` counts rows in pages to which nothing leads, and which may be any number of
+  /// pages.
+  ///
+  /// - Parameters:
+  ///   - guess: The number of rows that fit on a leaf, used if no leaf was found.
+  ///   - usable: The usable bytes of a page.
+  func estimatedLoss(rowsPerLeaf guess: Double, usable: Int) -> (known: Double, possible: Double) {
+    // With few leaves, the last or only leaf, which is not full, distorts the average.
+    let full = leafBytes > 0 ? Double(usable - 8) * Double(leafCells) / Double(leafBytes) : guess
+    let perLeaf = leaves == 0 ? guess : leaves > 3 ? Double(leafCells) / Double(leaves) : full * 0.8
+    // The density between the rows of a leaf. Leaves with one row each show nothing about the ids between the leaves.
+    let (steps, width) = (Double(leafCells - leaves), span - Double(leaves))
+    let density = leafCells > 2 * leaves && width > 0 ? steps / width : 0
+    var (known, possible) = (Double(lost.reduce(0) { $0 + $1.count }), 0.0)
+    let holes = gaps.filter { gap in gap.mayHaveOrphans && orphans.contains { $0.overlaps(gap.rowids) } }
+    for gap in gaps {
+      // A gap between orphans already counts as a hole of the gap above.
+      let isInHole = holes.contains { $0.depth < gap.depth && $0.rowids.overlaps(gap.rowids) }
+      if isInHole { continue }
+      let loss = loss(in: gap, perLeaf: perLeaf, density: density)
+      if gap.page != .unknown, gap.depth == likelyLeafDepth { known += loss } else { possible += loss }
+    }
+    return (known, possible)
+  }
+
+  private func loss(in gap: Gap, perLeaf: Double, density: Double) -> Double {
+    let isOpen = gap.rowids.upperBound == .max
+    let level = likelyLeafDepth.map { max($0 - gap.depth, 0) }
+    if level == 0, gap.page != .unknown {
+      // Without rowids there is no last leaf.
+      if gap.rowids == TreeCrawler.allRowids { return perLeaf }
+      // The last leaf of a table that grows at its end is half full on average.
+      if isOpen { return leaves > 0 ? perLeaf / 2 : perLeaf }
+      if gap.rowids.lowerBound == .min {
+        // Most ids begin at 1.
+        return density > 0.2 && gap.rowids.upperBound > 0
+          ? min(Double(gap.rowids.upperBound) * density, perLeaf * 2) : perLeaf
+      }
+      return density > 0.2 ? gap.rowids.width * density : min(perLeaf, gap.rowids.width)
+    }
+    let inside = orphans.filter { $0.overlaps(gap.rowids) }.sorted { $0.lowerBound < $1.lowerBound }
+    let fanOut = interiorPages > 0 ? Double(children) / Double(interiorPages) : 1
+    let below = (0..<min(level ?? 0, 8)).reduce(1.0) { leaves, _ in leaves * fanOut }
+    guard let first = inside.first, let last = inside.last else {
+      let loss = perLeaf * below
+      // Without rowids, the orphans that belong in the gap are not known.
+      return isOpen ? max(loss - Double(orphanCells), 0) : min(loss, gap.rowids.width)
+    }
+    if density == 0 {
+      // A root has as many children as it needs, and no number of them is usual.
+      return gap.depth == 0 ? 0 : max(below - Double(inside.count), 0) * perLeaf
+    }
+    // A hole between two leaves that were found counts from half a leaf of rows on. Smaller holes are due to chance.
+    var holes = zip(inside, inside.dropFirst()).map { Double($1.lowerBound) - Double($0.upperBound) - 1 }
+    if gap.rowids.lowerBound != .min { holes.append(Double(first.lowerBound) - Double(gap.rowids.lowerBound)) }
+    if !isOpen { holes.append(Double(gap.rowids.upperBound) - Double(last.upperBound)) }
+    return holes.reduce(0) { loss, hole in loss + (hole * density >= perLeaf / 2 ? hole * density : 0) }
+  }
+}
+
+extension ClosedRange<Int64> {
+  /// The number of integers in the range.
+  var width: Double { Double(upperBound) - Double(lowerBound) + 1 }
+
+  /// Returns the range from `first` to `last`; nil if the range would be empty.
+  static func between(_ first: Int64, _ last: Int64) -> ClosedRange? { first <= last ? first...last : nil }
+}

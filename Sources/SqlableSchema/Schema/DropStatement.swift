@@ -1,0 +1,111 @@
+import SqlableCore
+
+/// A statement that drops a table, an index, a view or a trigger.
+///
+/// ```swift
+/// try Bicycle.dropTable().run(db)                      // DROP TABLE main."bicycle"
+/// try Drop.view("names").ifExists().run(db)            // DROP VIEW IF EXISTS main."names"
+/// ```
+///
+/// A `DropStatement` is a value like other statements, but has no form as data for clients. The statement runs on a handle, a
+/// pool or a remote database. Names are quoted. Only objects in the database's own file are dropped, not objects in
+/// attached files.
+///
+/// Dropping a missing object throws an error, unless ``ifExists()`` is used. If foreign keys are enforced, dropping a
+/// table with rows that other tables reference throws `.constraint(.foreignKey)`. Observers are not notified of the
+/// rows that are deleted with a table. If the transaction is rolled back, the table stays.
+public struct DropStatement: Sendable, Hashable, Codable {
+  /// The kinds of objects that can be dropped.
+  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+    case table, index, view, trigger
+  }
+
+  public let kind: Kind
+  public let name: String
+  /// Whether a missing object is ignored.
+  public private(set) var isLenient = false
+  /// The full-text index that is dropped with a table; nil if there is none.
+  private var fullText: String?
+
+  /// Drops a table with its rows, indexes and triggers.
+  public static func table(_ name: String) -> DropStatement { DropStatement(.table, name) }
+
+  public static func index(_ name: String) -> DropStatement { DropStatement(.index, name) }
+
+  public static func view(_ name: String) -> DropStatement { DropStatement(.view, name) }
+
+  public static func trigger(_ name: String) -> DropStatement { DropStatement(.trigger, name) }
+
+  fileprivate init(_ kind: Kind, _ name: String, fullText: String? = nil) {
+    (self.kind, self.name, self.fullText) = (kind, name, fullText)
+  }
+
+  /// Returns the same statement, which does nothing if the object is missing: `DROP TABLE IF EXISTS`.
+  public func ifExists() -> DropStatement {
+    var drop = self
+    drop.isLenient = true
+    return drop
+  }
+
+  private var statements: [String] {
+    func drop(_ kind: Kind, _ name: String) -> String {
+      "DROP \(kind.rawValue.uppercased()) \(isLenient ? "IF EXISTS " : "")main.\(name.quotedName)"
+    }
+    return (fullText.map { [drop(.table, $0)] } ?? []) + [drop(kind, name)]
+  }
+}
+
+/// The former name of ``DropStatement``.
+@available(*, deprecated, renamed: "DropStatement")
+public typealias Drop = DropStatement
+
+extension DropStatement: Runnable {
+  public var sql: String { statements[0] }
+  public var isReadOnly: Bool { false }
+
+  public func requests() throws -> [SqlRequest] {
+    guard !name.isEmpty, !name.utf8.contains(0) else {
+      throw SqlError.misuse("the name of a \(kind) to drop is empty or has a NUL byte in it")
+    }
+    return statements.map { SqlRequest(sql: $0, values: [], isReadOnly: false) }
+  }
+
+  public func run(_ db: SqliteDatabase) throws {
+    let requests = try requests()
+    try db.transaction { db in
+      for request in requests { try db.execute(SQL(verbatim: request.sql)) }
+    }
+  }
+
+  public func run(over transport: some SqlTransport) async throws {
+    _ = try await transport.answers(to: requests())
+  }
+}
+
+extension Sqlable {
+  /// Drops the model's table, with its rows, indexes and triggers, and its full-text index; or its view.
+  ///
+  /// ```swift
+  /// try Bicycle.dropTable().run(db)                          // DROP TABLE main."bicycle"
+  /// try Bicycle.dropTable(named: "archive").ifExists().run(db)
+  /// ```
+  ///
+  /// - Parameter name: Another table with the model's layout; nil for the model's own table.
+  public static func dropTable(named name: String? = nil) -> DropStatement {
+    let own = TableInfo.unchecked(Self.self)
+    let table = name.map(own.named) ?? own
+    guard table.view == nil else { return DropStatement(.view, table.name) }
+    return DropStatement(.table, table.name, fullText: table.fullText?.isExternal == true ? table.fullText?.name : nil)
+  }
+
+  /// Drops an index of the model's table, by the name that its declaration gives the index.
+  ///
+  /// ```swift
+  /// try Bicycle.dropIndex(Index(Bicycle.color)).run(db)      // DROP INDEX main."bicycle_color"
+  /// ```
+  ///
+  /// `ofTable` names another table with the model's layout.
+  public static func dropIndex(_ index: Index, ofTable table: String? = nil) -> DropStatement {
+    DropStatement(.index, index.name(inTable: table ?? tableName))
+  }
+}
