@@ -12,7 +12,7 @@ import Testing
     try db.createTable(Enrolment.self)
   }
 
-  @Test(arguments: 1...times(30)) func rowsComeWithTheirOwn(seed: Int) throws {
+  @Test(arguments: 1...times(30)) func randomRowsComeWithTheirAssociatedRows(seed: Int) throws {
     var random = SeededGenerator(seed: UInt64(seed))
     let people = (1...6).map { (id: Int) in Person(id: id, name: "p\(id)") }
     let bikes = (1...Int.random(in: 1...20, using: &random)).map { (id: Int) in

@@ -4,7 +4,7 @@ import Testing
 
 /// `union` and the like: what belongs to the whole is the whole's, and what would be a part's is refused.
 @Suite struct CombinedQueryTests {
-  @Test func whatWouldChangeTheFirstQueryOnlyIsRefused() throws {
+  @Test func modifiersAfterAUnionAreRefused() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let low = Worker.select(Worker.id).filter(Worker.id < 3)
       let both = low.union(Worker.select(Worker.id).filter(Worker.id > 3))
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func rowsOfValuesMayComeFirstAndLast() throws {
+  @Test func valuesMayBeTheFirstOrLastPartOfAUnion() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let ids = Worker.select(Worker.id)
       let last = ids.unionAll(values([9, 0])).orderBy(Worker.id, .desc)
@@ -44,16 +44,21 @@ import Testing
         last.sql == #"""
           SELECT "id" FROM "worker" UNION ALL SELECT * FROM (VALUES (?), (?)) ORDER BY "id" DESC
           """#)
-      #expect(try last.run(db) == [9, 4, 3, 2, 1, 0] && last.first(db) == 9 && last.count(db) == 6)
-      #expect(try last.limit(2, offset: 1).run(db) == [4, 3] && last.limit(2, offset: 1).count(db) == 2)
+      #expect(try last.run(db) == [9, 4, 3, 2, 1, 0])
+      #expect(try last.first(db) == 9)
+      #expect(try last.count(db) == 6)
+      #expect(try last.limit(2, offset: 1).run(db) == [4, 3])
+      #expect(try last.limit(2, offset: 1).count(db) == 2)
       let first = values([9, 0]).unionAll(ids)
-      #expect(try first.run(db) == [9, 0, 1, 2, 3, 4] && first.first(db) == 9)
+      #expect(try first.run(db) == [9, 0, 1, 2, 3, 4])
+      #expect(try first.first(db) == 9)
       let ordered = first.orderBy(Worker.id, .desc)
       #expect(
         ordered.sql == #"""
           SELECT * FROM (VALUES (?), (?)) UNION ALL SELECT "id" FROM "worker" ORDER BY 1 DESC
           """#)
-      #expect(try ordered.run(db) == [9, 4, 3, 2, 1, 0] && ordered.first(db) == 9)
+      #expect(try ordered.run(db) == [9, 4, 3, 2, 1, 0])
+      #expect(try ordered.first(db) == 9)
       #expect(try values([1, 2]).unionAll(values([3, 4])).limit(2, offset: 1).run(db) == [2, 3])
       #expect(try values([1, 2]).unionAll(values([3, 4])).first(db) == 1)
       #expect(try values([1, 2]).intersect(values([2, 3])).run(db) == [2])
@@ -73,7 +78,7 @@ import Testing
   }
 
   /// Combined queries against plain Swift.
-  @Test func combinedQueriesGiveWhatSetsOfRowsDo() throws {
+  @Test func randomCombinedQueriesMatchPlainSwift() throws {
     let seed = SeededGenerator.seed
     var random = SeededGenerator(seed: seed)
     let rows = (1...12).map {
@@ -128,7 +133,7 @@ import Testing
 
   // MARK: Names
 
-  @Test func aNamedQueryDoesNotHideAnotherOfItsName() throws {
+  @Test func twoNamedQueriesWithOneNameAreRefused() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let first = Worker.select(Worker.id).filter(Worker.id < 3).named("x")
       let second = Worker.select(Worker.id).filter(Worker.id > 2).named("X")
@@ -141,8 +146,8 @@ import Testing
       ]
       for query in queries {
         let error = expectInvalidStatement { _ = try query.run(db) }
-        #expect(
-          error?.message.contains(" have the name ") == true && error?.table != "", "\(String(describing: error))")
+        #expect(error?.message.contains(" have the name ") == true, "\(String(describing: error))")
+        #expect(error?.table != "", "\(String(describing: error))")
       }
       // Nor where the two differ by their values alone, and the same twice ran before.
       func under(_ bound: Int) -> NamedColumn<Int> { Worker.select(Worker.id).filter(Worker.id < bound).named("x") }
@@ -159,13 +164,14 @@ import Testing
     }
   }
 
-  @Test func aColumnInSQLTextIsNotTakenForThatOfAnAlias() throws {
+  @Test func anUnaliasedColumnInSQLTextIsNotBoundToAnAlias() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let boss = Alias(Worker.self, "boss")
       // Meant: those whose boss is there. The column of worker would become that of the alias.
       let condition = exists(boss.read().filter(boss[Worker.id] == Worker.bossId))
       let error = expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE \(condition)", as: Int.self) }
-      #expect(error?.column == "boss_id" && error?.message.contains("without the alias boss") == true)
+      #expect(error?.column == "boss_id")
+      #expect(error?.message.contains("without the alias boss") == true)
       let query = boss.read().filter(boss[Worker.id] == Worker.bossId)
       expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE EXISTS (\(query))", as: Int.self) }
       let statement = Person.count().filter(exists(query))
@@ -173,7 +179,8 @@ import Testing
       // Said, it is the alias's; by itself too; and where no alias has it, it is the text's.
       let own = exists(boss.read().filter(boss[Worker.id] == boss[Worker.bossId]))
       #expect(try db.query("SELECT id FROM worker WHERE \(own)", as: Int.self).isEmpty)
-      #expect(try query.count(db) == 0 && query.run(db).isEmpty)
+      #expect(try query.count(db) == 0)
+      #expect(try query.run(db).isEmpty)
       // Nothing is around what the text begins with.
       #expect(try db.query("\(query)", as: Worker.self).isEmpty)
       let other = exists(Person.select(Person.name).filter(Worker.salary > 6))

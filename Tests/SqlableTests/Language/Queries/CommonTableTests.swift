@@ -21,7 +21,7 @@ private struct Level: Sqlable, Equatable {
 }
 
 @Suite struct CommonTableTests {
-  @Test func aQueryThatNamesItselfWalksATree() throws {
+  @Test func aRecursiveQueryWalksATree() throws {
     try withCompany { db in
       let team = Alias(Worker.self, "team") { team in
         Worker.read().filter(Worker.id == 2)
@@ -37,7 +37,8 @@ private struct Level: Sqlable, Equatable {
       // Joined with others, and inside a condition.
       let bosses = try Worker.join(team, on: team[Worker.bossId] == Worker.id).select(Worker.name, team[Worker.name])
         .orderBy(Worker.id.asc, team[Worker.id].asc).run(db)
-      #expect(bosses.map(\.0) == ["Ada", "Ben"] && bosses.map(\.1) == ["Ben", "Dan"])
+      #expect(bosses.map(\.0) == ["Ada", "Ben"])
+      #expect(bosses.map(\.1) == ["Ben", "Dan"])
       let outside = try Worker.read().filter(Worker.id.notIn(team.read().select(team[Worker.id]))).run(db)
       #expect(outside.map(\.name) == ["Ada", "Cleo"])
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// What things are called, and what values are, changes nothing of what a statement does.
 @Suite struct HostileQueryTests {
-  @Test func namesAndValuesDoNotChangeWhatSQLiteIsAskedToDo() throws {
+  @Test func hostileNamesAndValuesDoNotChangeTheBytecode() throws {
     let seed = SeededGenerator.seed
     var generator = QueryGenerator(seed: seed &+ 1)
     var compared = 0
@@ -32,7 +32,7 @@ import Testing
     try db.query("EXPLAIN \(query)") { try $0.get(at: 1) }
   }
 
-  @Test func anyTextIsANameOrIsRefused() throws {
+  @Test func anyTextWithoutANULWorksAsAName() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       for text in hostileTexts {
         let isRefused = text.utf8.contains(0)
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func anyTextIsAValueInEveryPlace() throws {
+  @Test func anyTextWorksAsAValueInEveryPosition() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       for text in hostileTexts {
         try Worker(id: 9, name: text, bossId: 1, salary: 1).insert().run(db)

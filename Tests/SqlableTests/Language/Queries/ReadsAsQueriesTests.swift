@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func aReadStandsInsideOfOthers() throws {
+  @Test func aReadIsUsedAsASubquery() throws {
     try withGarage { db in
       let owners = Person.read().filter(exists(reds.filter(Bicycle.ownerId == Person.id)))
       let withBikes = try owners.run(db).map(\.name)
@@ -90,17 +90,18 @@ import Testing
     }
   }
 
-  @Test func aReadKeepsWhatItIs() throws {
+  @Test func asSelectKeepsTheSQLAndBindings() throws {
     try withGarage { db in
       let page = reds.limit(1, offset: 1)
-      #expect(page.asSelect().sql == page.sql && page.asSelect().bindings == page.bindings)
+      #expect(page.asSelect().sql == page.sql)
+      #expect(page.asSelect().bindings == page.bindings)
       let rows = try page.run(db)
       let again = try page.asSelect().run(db)
       #expect(again == rows)
     }
   }
 
-  @Test func aChangeThatReturnsItsRowsIsNoQuery() throws {
+  @Test func aReturningChangeIsRefusedAsAQuery() throws {
     try withGarage { db in
       let gone = Bicycle.delete(Bicycle.color == "red").returning()
       let errors = [

@@ -5,12 +5,13 @@ import Testing
 @Suite struct SelectTests {
   // MARK: Columns and terms
 
-  @Test func typedColumnsComeAsTuplesAndOneAsItsValues() throws {
+  @Test func typedColumnsAreTuplesAndOneColumnIsItsValue() throws {
     try withCompany { db in
       let pairs = Worker.select(Worker.name, Worker.salary).filter(Worker.salary < 10).orderBy(Worker.id)
       #expect(pairs.sql == #"SELECT "name", "salary" FROM "worker" WHERE "salary" < ? ORDER BY "id""#)
       let rows: [(String, Double)] = try pairs.run(db)
-      #expect(rows.map(\.0) == ["Ben", "Cleo", "Dan"] && rows.map(\.1) == [5, 7, 5])
+      #expect(rows.map(\.0) == ["Ben", "Cleo", "Dan"])
+      #expect(rows.map(\.1) == [5, 7, 5])
       let names: [String] = try Worker.select(Worker.name).orderBy(Worker.name.desc).limit(2, offset: 1).run(db)
       #expect(names == ["Cleo", "Ben"])
       let raised = try Worker.select(Worker.salary * 2 + 1).filter(Worker.id == 1).run(db)
@@ -18,7 +19,8 @@ import Testing
       let bosses: [Int?] = try Worker.select(Worker.bossId).distinct().orderBy(Worker.bossId).run(db)
       #expect(bosses == [nil, 1, 2])
       #expect(Worker.select(Worker.bossId).distinct().sql == #"SELECT DISTINCT "boss_id" FROM "worker""#)
-      #expect(try pairs.first(db)?.0 == "Ben" && pairs.filter(Worker.id > 9).first(db) == nil)
+      #expect(try pairs.first(db)?.0 == "Ben")
+      #expect(try pairs.filter(Worker.id > 9).first(db) == nil)
     }
   }
 
@@ -30,11 +32,14 @@ import Testing
           [.text("Kona"), .null], [.text("Giant"), .integer(1)], [.text("Trek"), .integer(2)],
           [.text("Norco"), .integer(1)],
         ])
-      #expect(try rows[1].get(0, as: String.self) == "Giant" && rows[0].get(1, as: Int?.self) == nil)
+      #expect(try rows[1].get(0, as: String.self) == "Giant")
+      #expect(try rows[0].get(1, as: Int?.self) == nil)
       let null = expectDecoding("INTEGER", "NULL") { _ = try rows[0].get(1, as: Int.self) }
-      #expect(null?.message == "owner_id should hold INTEGER, but holds NULL" && null?.column == "owner_id")
+      #expect(null?.message == "owner_id should hold INTEGER, but holds NULL")
+      #expect(null?.column == "owner_id")
       let named = expectDecoding("INTEGER", "TEXT") { _ = try rows[1].get("name", as: Int.self) }
-      #expect(named?.message == "name should hold INTEGER, but holds TEXT" && named?.column == "name")
+      #expect(named?.message == "name should hold INTEGER, but holds TEXT")
+      #expect(named?.column == "name")
       expectMisuse { _ = try rows[0].get(2, as: Int.self) }
       let typed = try Bicycle.select(Bicycle.name.typed(as: String.self), Bicycle.id.typed(as: Int.self))
         .orderBy(Bicycle.id).run(db)
@@ -42,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func rowsAreReadOneByOneUntilEnough() throws {
+  @Test func forEachStopsOnRequest() throws {
     try withCompany { db in
       var seen: [String] = []
       try Worker.select(Worker.name, Worker.id).orderBy(Worker.id).forEach(db) { name, id in
@@ -65,16 +70,19 @@ import Testing
           == #"SELECT count(*), count("boss_id"), count(DISTINCT "salary"), sum("salary"), avg("salary"), max("name") FROM "worker""#
       )
       let row = try #require(try query.first(db))
-      #expect(row.0 == 4 && row.1 == 3 && row.2 == 3 && row.3 == 27 && row.4 == 6.75 && row.5 == "Dan")
+      #expect(row == (4, 3, 3, 27, 6.75, "Dan"))
       let none = try #require(try query.filter(Worker.id > 100).first(db))
-      #expect(none.0 == 0 && none.3 == nil && none.4 == nil && none.5 == nil)
+      #expect(none.0 == 0)
+      #expect(none.3 == nil)
+      #expect(none.4 == nil)
+      #expect(none.5 == nil)
       #expect(try Worker.select(Worker.salary.total()).filter(Worker.id > 100).run(db) == [0])
       #expect(try Worker.select(Worker.bossId.min()).run(db) == [1])
       #expect(try Worker.select(Worker.name.groupConcat("+")).filter(Worker.id < 3).run(db) == ["Ada+Ben"])
     }
   }
 
-  @Test func groupsHaveTheirOwnConditions() throws {
+  @Test func havingFiltersGroups() throws {
     try withCompany { db in
       let query = Bicycle.select(Bicycle.color.typed(as: String.self), countAll())
         .groupBy(Bicycle.color).having(countAll() > 1).orderBy(Bicycle.color)
@@ -82,11 +90,14 @@ import Testing
         query.sql
           == #"SELECT "color", count(*) FROM "bicycle" GROUP BY "color" HAVING count(*) > ? ORDER BY "color""#)
       let rows = try query.run(db)
-      #expect(rows.count == 1 && rows[0].0 == "red" && rows[0].1 == 2)
+      #expect(rows.count == 1)
+      #expect(rows[0].0 == "red")
+      #expect(rows[0].1 == 2)
       let filtered = try Worker.select(
         Worker.bossId, countAll(where: Worker.salary > 5), Worker.salary.max(where: Worker.name != "Cleo")
       ).groupBy(Worker.bossId).orderBy(Worker.bossId).run(db)
-      #expect(filtered.map(\.0) == [nil, 1, 2] && filtered.map(\.1) == [1, 1, 0])
+      #expect(filtered.map(\.0) == [nil, 1, 2])
+      #expect(filtered.map(\.1) == [1, 1, 0])
       #expect(filtered.map(\.2) == [10, 5, 5])
       let error = sqlError { _ = try Worker.select(countAll()).having(countAll() > 1).run(db) }
       #expect(error?.message == "having requires groupBy")
@@ -104,7 +115,8 @@ import Testing
           == #"SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", "person"."name" FROM "bicycle" JOIN "person" ON "bicycle"."owner_id" = "person"."id" WHERE "person"."name" = ? ORDER BY "bicycle"."id""#
       )
       let rows: [(Bicycle, Person)] = try owned.run(db)
-      #expect(rows.map(\.0.name) == ["Norco", "Giant"] && rows.map(\.1.name) == ["Anna", "Anna"])
+      #expect(rows.map(\.0.name) == ["Norco", "Giant"])
+      #expect(rows.map(\.1.name) == ["Anna", "Anna"])
       let all: [(Bicycle, Person?)] = try Bicycle.leftJoin(Person.self, on: Bicycle.ownerId == Person.id)
         .orderBy(Bicycle.id).run(db)
       #expect(all.map(\.0.name) == ["Norco", "Trek", "Giant", "Kona"])
@@ -113,7 +125,8 @@ import Testing
       let names = try Person.leftJoin(Bicycle.self, on: Bicycle.ownerId == Person.id)
         .select(Person.name.typed(as: String.self), Bicycle.id.count().typed(as: Int.self))
         .groupBy(Person.id).orderBy(Person.id).run(db)
-      #expect(names.map(\.0) == ["Anna", "Bo", "Cid"] && names.map(\.1) == [2, 1, 0])
+      #expect(names.map(\.0) == ["Anna", "Bo", "Cid"])
+      #expect(names.map(\.1) == [2, 1, 0])
     }
   }
 
@@ -131,7 +144,8 @@ import Testing
       let three = try Worker.join(boss, on: Worker.bossId == boss[Worker.id])
         .join(top, on: boss[Worker.bossId] == top[Worker.id]).select(Worker.name, boss[Worker.name], top[Worker.name])
         .run(db)
-      #expect(three.count == 1 && three[0] == ("Dan", "Ben", "Ada"))
+      #expect(three.count == 1)
+      #expect(three[0] == ("Dan", "Ben", "Ada"))
       let error = sqlError { _ = try Worker.join(Worker.self, on: Worker.bossId == Worker.id).run(db) }
       #expect(error?.message == "two tables of the query have the name worker; one needs an alias")
       let ambiguous = sqlError {
@@ -154,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func aColumnOfATableThatIsNotThereIsRefused() throws {
+  @Test func aColumnOfATableNotInTheQueryIsRefused() throws {
     try withCompany { db in
       let error = sqlError { _ = try Bicycle.select(Person.name).run(db) }
       #expect(error?.kind == .schema(.missingColumn("name")))
@@ -166,7 +180,7 @@ import Testing
 
   // MARK: Subqueries
 
-  @Test func queriesStandForListsValuesAndConditions() throws {
+  @Test func subqueriesAreListsValuesAndConditions() throws {
     try withCompany { db in
       let inList = Bicycle.read().filter(Bicycle.ownerId.in(Person.select(Person.id).filter(Person.name == "Anna")))
       #expect(
@@ -192,7 +206,7 @@ import Testing
     }
   }
 
-  @Test func subqueriesThatMakeNoSenseSayWhy() throws {
+  @Test func invalidSubqueriesThrowPreciseErrors() throws {
     try withCompany { db in
       let two = sqlError { _ = try Bicycle.read().filter(Bicycle.id.in(Worker.select(Worker.id, Worker.name))).run(db) }
       #expect(two?.message == "a subquery used as a value has 2 columns instead of one")
@@ -209,7 +223,7 @@ import Testing
   }
 
   /// SQLite takes an inner join's condition for a part of WHERE, and multiplies the rows.
-  @Test func aJoinsConditionUsesNoTableThatIsJoinedLater() throws {
+  @Test func aJoinConditionCannotUseATableJoinedLater() throws {
     try withCompany { db in
       let early = Worker.join(Person.self, on: Bicycle.ownerId == Worker.id).join(
         Bicycle.self, on: Bicycle.ownerId == Person.id)
@@ -238,7 +252,8 @@ import Testing
       let both = try rich.union(early).orderBy(Worker.name).run(db)
       #expect(both == ["Ada", "Ben", "Cleo"])
       #expect(try rich.unionAll(early).run(db).sorted() == ["Ada", "Ada", "Ben", "Cleo"])
-      #expect(try rich.intersect(early).run(db) == ["Ada"] && rich.except(early).run(db) == ["Cleo"])
+      #expect(try rich.intersect(early).run(db) == ["Ada"])
+      #expect(try rich.except(early).run(db) == ["Cleo"])
       #expect(try rich.unionAll(early).orderBy(Worker.name.desc).limit(1).run(db) == ["Cleo"])
       #expect(try rich.except(early.limit(1)).run(db) == ["Cleo"])
     }
@@ -246,7 +261,7 @@ import Testing
 
   // MARK: Windows
 
-  @Test func windowsGiveEveryRowAValueOfThoseAroundIt() throws {
+  @Test func windowFunctionsComputeAValueForEveryRow() throws {
     try withCompany { db in
       let query = Worker.select(
         Worker.name, rank().over(partitionBy: Worker.bossId, orderBy: Worker.salary.desc),

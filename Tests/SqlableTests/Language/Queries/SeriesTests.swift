@@ -7,7 +7,7 @@ import Testing
     Array(stride(from: start, through: end, by: step))
   }
 
-  @Test func theNumbersAreThoseOfAStride() throws {
+  @Test func aSeriesMatchesAStride() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let query = series(1...10, by: 2, as: "n")
       #expect(
@@ -50,13 +50,14 @@ import Testing
     }
   }
 
-  @Test func itFillsGaps() throws {
+  @Test func aSeriesFillsGaps() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let id = series(1...6, as: "id")
       let found = id.read().select(id.column, Worker.name.typed(as: String?.self))
         .leftJoining(Worker.self, on: Worker.id == id.column).orderBy(id.column)
       let rows = try found.run(db)
-      #expect(rows.map(\.0) == [1, 2, 3, 4, 5, 6] && rows.map(\.1) == ["Ada", "Ben", "Cleo", "Dan", nil, nil])
+      #expect(rows.map(\.0) == [1, 2, 3, 4, 5, 6])
+      #expect(rows.map(\.1) == ["Ada", "Ben", "Cleo", "Dan", nil, nil])
       let document = try Select<(Int, String?)>(json: found.json(), rules: StatementRules(models: [Worker.self]))
       #expect(document == found)
     }

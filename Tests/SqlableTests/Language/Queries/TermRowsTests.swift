@@ -8,12 +8,13 @@ import Testing
     rowValue(TypedExpression("USD"), Parameter<Double>("usd")),
   ])
 
-  @Test func cellsAreTerms() throws {
+  @Test func cellsOfValuesMayBeTerms() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       #expect(rates.sql == "VALUES (?, ? + ?), (?, ?)")
       let prepared = try db.prepare(rates)
       let rows: [(String, Double)] = try prepared.run(["usd": 1.08])
-      #expect(rows.map(\.0) == ["EUR", "USD"] && rows.map(\.1) == [1.5, 1.08])
+      #expect(rows.map(\.0) == ["EUR", "USD"])
+      #expect(rows.map(\.1) == [1.5, 1.08])
       let numbers = values([TypedExpression(2) + 3, TypedExpression(7) * 2])
       #expect(numbers.sql == "VALUES (? + ?), (? * ?)")
       #expect(try numbers.run(db) == [5, 14])
@@ -24,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func theyStandWhereverAQueryDoes() throws {
+  @Test func rowsOfTermsWorkWhereverAQueryDoes() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let some = values([TypedExpression(1) + 1, TypedExpression(4)])
       #expect(try Worker.read().filter(Worker.id.in(some)).run(db).map(\.id) == [2, 4])

@@ -36,7 +36,7 @@ import Testing
   }
 
   /// The statement of all rows is compiled: it must not be found by one that selects none.
-  @Test func aCompiledChangeOfAllRowsIsNotFoundByOneThatSelectsNone() throws {
+  @Test func anUnfilteredChangeDoesNotReuseACachedChangeOfAllRows() throws {
     try withThree { db in
       #expect(try Bicycle.updateAll(Bicycle.color.set(to: "blue")).run(db) == 3)
       expectMisuse { try Bicycle.update(Bicycle.color.set(to: "green")).run(db) }
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func dataTellsThemApart() throws {
+  @Test func documentsDistinguishChangesOfAllRows() throws {
     // What can't be run is not written.
     expectMisuse { _ = try JSONEncoder().encode(Bicycle.delete()) }
     let deleteAll = try Bicycle.deleteAll().json()

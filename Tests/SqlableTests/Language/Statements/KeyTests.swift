@@ -4,7 +4,7 @@ import Testing
 
 /// Tables of other kinds than an integer key: WITHOUT ROWID, generated columns, hostile names.
 @Suite struct KeyTests {
-  @Test func aTableWithoutRowidAndWithAGeneratedColumn() throws {
+  @Test func aWithoutRowidTableWithAGeneratedColumnIsReadAndWritten() throws {
     try withDatabase { db in
       try db.createTable(Seat.self)
       let seat = Seat(row: 1, letter: "A", price: 5)
@@ -20,7 +20,8 @@ import Testing
       #expect(try Seat(row: 1, letter: "A", price: 7).save().run(db) == 0)
       try Seat(row: 1, letter: "A").save().run(db)
       let cleared = try Seat.byId(1, "A").run(db)
-      #expect(cleared != nil && cleared?.price == nil)
+      #expect(cleared != nil)
+      #expect(cleared?.price == nil)
       try Seat(row: 1, letter: "B", price: 9.5).update().run(db)
       #expect(seat.update().sql == #"UPDATE "seat" SET "price" = ? WHERE "row" = ? AND "letter" = ?"#)
       #expect(try Seat(row: 1, letter: "A", price: 8).update().run(db) == 1)
@@ -37,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func aSaveGivesTheIdAlsoWhenThereIsNothingToUpdate() throws {
+  @Test func saveReturnsTheIdEvenWithNothingToUpdate() throws {
     try withDatabase { db in
       try db.createTable(Mark.self)
       #expect(try Mark(id: 7).insert().run(db) == 7)
@@ -61,10 +62,14 @@ import Testing
         ])
       for change in Ticket.withoutKey {
         let error = sqlError { try change.run(db) }
-        #expect(error?.kind == .constraint(.notNull) && error?.table == "ticket" && error?.column == "code")
+        #expect(error?.kind == .constraint(.notNull))
+        #expect(error?.table == "ticket")
+        #expect(error?.column == "code")
       }
       let trip = sqlError { try Trip(day: "mon", number: nil).insert().run(db) }
-      #expect(trip?.kind == .constraint(.notNull) && trip?.table == "trip" && trip?.column == "number")
+      #expect(trip?.kind == .constraint(.notNull))
+      #expect(trip?.table == "trip")
+      #expect(trip?.column == "number")
       try Trip(day: "mon", number: 1).insert().run(db)
       try Ticket(code: "a", note: nil).save().run(db)
       #expect(try (Ticket.count().run(db), Trip.count().run(db)) == (1, 1))
@@ -72,7 +77,7 @@ import Testing
   }
 
   /// What was created before is left as it is, and what its own SQL gives a key is stored.
-  @Test func aKeyThatAnExistingTableGivesIsStored() throws {
+  @Test func aKeyProvidedByAnExistingTableIsStored() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE ticket (code TEXT PRIMARY KEY, note TEXT)")
       try db.execute("INSERT INTO ticket (note) VALUES ('old')")
@@ -80,7 +85,9 @@ import Testing
       for change in Ticket.withoutKey {
         let error = sqlError { try change.run(db) }
         let message = "the struct has no value for its key ticket.code, and the column has no default"
-        #expect(error?.kind == .misuse(message) && error?.table == "ticket" && error?.column == "code")
+        #expect(error?.kind == .misuse(message))
+        #expect(error?.table == "ticket")
+        #expect(error?.column == "code")
       }
       let batch = [Ticket(code: "a", note: nil), Ticket(code: nil, note: nil)]
       #expect(sqlError { try Ticket.insert(batch).run(db) }?.column == "code")
@@ -103,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func hostileNamesAreOneStatementEach() throws {
+  @Test func hostileNamesAreQuotedInEveryStatement() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Hostile.self)
@@ -155,14 +162,15 @@ import Testing
           Hostile.text.concatenated(text) == text + text,
         ] {
           let found = try Hostile.read().filter(filter).run(db)
-          #expect(found.map(\.id) == [index] && found.first?.text?.utf8.elementsEqual(text.utf8) == true)
+          #expect(found.map(\.id) == [index])
+          #expect(found.first?.text?.utf8.elementsEqual(text.utf8) == true)
         }
       }
       #expect(try Hostile.count().run(db) == hostileTexts.count)
     }
   }
 
-  @Test func aRowThatIsSkippedUsesUpAnAutoincrementIdAndNoOther() throws {
+  @Test func aSkippedRowConsumesAnIdOnlyWithAutoincrement() throws {
     for (autoincrement, expected) in [(true, [1, 0, 3, 0, 5, 5, 7]), (false, [1, 0, 2, 0, 3, 3, 4])] {
       try withDatabase { db in
         let key = autoincrement ? "INTEGER PRIMARY KEY AUTOINCREMENT" : "INTEGER PRIMARY KEY"

@@ -4,7 +4,7 @@ import Testing
 
 /// Random orders, limits and offsets, for reads and for changes, give what a plain-Swift sort gives.
 @Suite struct OrderPropertyTests {
-  @Test func randomOrdersWithLimitAndOffsetReadWhatASwiftSortGives() throws {
+  @Test func randomOrdersLimitsAndOffsetsMatchASwiftSort() throws {
     let seed = SeededGenerator.seed
     var generator = OracleGenerator(seed: seed)
     var checked = 0
@@ -42,7 +42,7 @@ import Testing
     try checkChanges(OracleKeyed.self)
   }
 
-  @Test func deletesAndUpdatesOfATableWithAColumnNamedRowidTouchTheSameRows() throws {
+  @Test func deletesAndUpdatesOfATableWithARowidColumnTouchTheSameRows() throws {
     try checkChanges(OracleHidden.self)
   }
 

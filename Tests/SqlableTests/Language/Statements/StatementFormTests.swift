@@ -23,14 +23,16 @@ import Testing
     }
   }
 
-  @Test func reads() throws {
+  @Test func readsHaveTheExpectedSQLAndRows() throws {
     try bikes { db throws in
       let all = #"SELECT "id", "name", "color", "owner_id" FROM "bicycle""#
-      #expect(Bicycle.read().sql == all && Bicycle.read().bindings == [])
+      #expect(Bicycle.read().sql == all)
+      #expect(Bicycle.read().bindings == [])
       let reds = Bicycle.read().filter(Bicycle.color == "red").orderBy(Bicycle.id, .desc)
       #expect(reds.sql == all + #" WHERE "color" = ? ORDER BY "id" DESC"#)
       #expect(try reds.run(db).map(\.name) == ["Giant", "Norco"])
-      #expect(reds.first().sql == reds.sql + " LIMIT ?" && reds.first().bindings == [.text("red"), .integer(1)])
+      #expect(reds.first().sql == reds.sql + " LIMIT ?")
+      #expect(reds.first().bindings == [.text("red"), .integer(1)])
       #expect(try reds.first().run(db)?.name == "Giant")
       #expect(try reds.limit(0).first().run(db) == nil)
       #expect(Bicycle.byId(2).sql == all + #" WHERE "id" = ? LIMIT ?"#)
@@ -48,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func countsAndExistence() throws {
+  @Test func countsAndExistsHaveTheExpectedSQLAndResult() throws {
     try bikes { db throws in
       #expect(Bicycle.count().sql == #"SELECT count(*) FROM "bicycle""#)
       #expect(try Bicycle.count().run(db) == 4)
@@ -67,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func inserts() throws {
+  @Test func insertsReturnTheNewIds() throws {
     try bikes { db throws in
       let bike = Bicycle(name: "Scott", color: "white")
       #expect(bike.insert().sql == #"INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)"#)
@@ -77,7 +79,8 @@ import Testing
       #expect(withId.sql == #"INSERT INTO "bicycle" ("id", "name", "color") VALUES (?, ?, ?)"#)
       #expect(try withId.run(db) == 40)
       let chosen = Bicycle(id: 50, name: "Haibike", color: "ignored").insert(Bicycle.name)
-      #expect(chosen.sql == #"INSERT INTO "bicycle" ("name") VALUES (?)"# && chosen.bindings == [.text("Haibike")])
+      #expect(chosen.sql == #"INSERT INTO "bicycle" ("name") VALUES (?)"#)
+      #expect(chosen.bindings == [.text("Haibike")])
       #expect(try chosen.run(db) == 41)
       #expect(try Bicycle.byId(41).run(db)?.color == "black")
       let batch = Bicycle.insert([Bicycle(name: "a", color: "b"), Bicycle(id: 60, name: "c", color: "d")])
@@ -87,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func insertsThatConflict() throws {
+  @Test func conflictingInsertsFollowTheirPolicy() throws {
     try bikes { db throws in
       let again = Bicycle(name: "Norco", color: "red", ownerId: 2)
       let columns = #"("name", "color", "owner_id") VALUES (?, ?, ?)"#
@@ -111,11 +114,13 @@ import Testing
       #expect(try Bicycle.byId(1).run(db) == nil)
       #expect(try Bicycle.byId(replaced).run(db)?.ownerId == 2)
       let mixed = try Bicycle.insert([again, Bicycle(name: "new", color: "n")]).ignoreOnConflict().run(db)
-      #expect(mixed.count == 2 && mixed[0] == 0 && mixed[1] > replaced)
+      #expect(mixed.count == 2)
+      #expect(mixed[0] == 0)
+      #expect(mixed[1] > replaced)
     }
   }
 
-  @Test func saves() throws {
+  @Test func savesInsertOrUpdateByKey() throws {
     try bikes { db throws in
       let new = Bicycle(name: "Scott", color: "white")
       #expect(
@@ -131,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func updates() throws {
+  @Test func updatesChangeTheSelectedRows() throws {
     try bikes { db throws in
       let bike = Bicycle(id: 1, name: "Norco", color: "pink")
       #expect(bike.update().sql == #"UPDATE "bicycle" SET "name" = ?, "color" = ? WHERE "id" = ?"#)
@@ -164,10 +169,11 @@ import Testing
     }
   }
 
-  @Test func deletes() throws {
+  @Test func deletesRemoveTheSelectedRows() throws {
     try bikes { db throws in
       let bike = Bicycle(id: 2, name: "", color: "")
-      #expect(bike.delete().sql == #"DELETE FROM "bicycle" WHERE "id" = ?"# && bike.delete().bindings == [.integer(2)])
+      #expect(bike.delete().sql == #"DELETE FROM "bicycle" WHERE "id" = ?"#)
+      #expect(bike.delete().bindings == [.integer(2)])
       #expect(try bike.delete().run(db) == 1)
       #expect(try bike.delete().run(db) == 0)
       let limited = Bicycle.delete(Bicycle.color == "red").orderBy(Bicycle.name).limit(1)

@@ -6,7 +6,7 @@ import Testing
   private static let numbers: [Int] = [0, 1, -1, 2, 5, 0xFF, 1 << 31, 1 << 32, .max, .max - 1, .min, .min + 1]
   private static let places = [0, 1, 2, 31, 32, 62, 63, 64, 65, 1000, -1, -2, -63, -64, -65, .max, .min]
 
-  @Test func randomBitsAreThoseOfSwift() throws {
+  @Test func randomBitOperationsMatchSwift() throws {
     let seed = SeededGenerator.seed
     var random = SeededGenerator(seed: seed)
     func number() -> Int {
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func whatASmallTypeCanNotHoldIsAnError() throws {
+  @Test func aResultOutsideASmallTypesRangeThrows() throws {
     try withDatabase { db throws in
       try db.createTable(Flagged.self)
       try Flagged(flags: 0x81, wide: 1).insert().run(db)
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func textsHaveNoBits() throws {
+  @Test func bitOperationsRefuseTexts() throws {
     try withPairs { db throws in
       let text = Pair.t.column
       let terms = [

@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func nullIsReplacedByWhatComesNext() throws {
+  @Test func coalesceReturnsTheFirstTermThatIsNotNull() throws {
     try withPairs { db throws in
       #expect(try values(db, Pair.a.ifNull(9)) == Pair.all.map { $0.a ?? 9 })
       #expect(try values(db, Pair.a.ifNull(Pair.c)) == Pair.all.map { $0.a ?? $0.c })
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func aValueIsMadeNull() throws {
+  @Test func nullIfTurnsAnEqualValueIntoNull() throws {
     try withPairs { db throws in
       for value in [-1, 0, 2, 5] {
         #expect(try values(db, Pair.a.nullIf(value)) == Pair.all.map { $0.a == value ? nil : $0.a })
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func nullIsDifferentFromValuesAndTheSameAsNull() throws {
+  @Test func isDistinctTreatsNullAsEqualToNullOnly() throws {
     try withPairs { db throws in
       func check(_ condition: SqlExpression, _ expected: (Pair) -> Bool) throws {
         let found = try values(db, condition.typed(as: Bool.self))
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func theLeastAndTheGreatestOfTermsOneOfWhichIsNullAreNull() throws {
+  @Test func leastAndGreatestAreNullIfATermIsNull() throws {
     try withPairs { db throws in
       func all(_ values: [Int?], _ body: ([Int]) -> Int?) -> Int? {
         values.contains(nil) ? nil : body(values.compactMap(\.self))

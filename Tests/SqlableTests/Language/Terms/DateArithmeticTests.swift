@@ -95,7 +95,7 @@ import Testing
       from: Date(timeIntervalSince1970: (date.timeIntervalSince1970 + 0.000_2).rounded(.down)))
   }
 
-  @Test(arguments: columns) func aPeriodBeginsWhereTheCalendarSays(_ column: TypedColumn<Stay, Date>) throws {
+  @Test(arguments: columns) func theStartOfAPeriodMatchesTheCalendar(_ column: TypedColumn<Stay, Date>) throws {
     try withMoments(column) { db, moments, _ in
       for unit in Self.units {
         let starts = try Stay.select(column.start(of: unit)).orderBy(Stay.id).run(db)
@@ -119,12 +119,13 @@ import Testing
         #expect(try Stay.count().filter(start <= column && start.start(of: unit) == start).run(db) == moments.count)
         let first = try #require(starts.first ?? nil)
         let found = try Stay.count().filter(start == first).run(db)
-        #expect(found == starts.count { $0 == first } && found > 0)
+        #expect(found == starts.count { $0 == first })
+        #expect(found > 0)
       }
     }
   }
 
-  @Test(arguments: columns) func partsAreThoseOfTheCalendar(_ column: TypedColumn<Stay, Date>) throws {
+  @Test(arguments: columns) func datePartsMatchTheCalendar(_ column: TypedColumn<Stay, Date>) throws {
     try withMoments(column) { db, moments, _ in
       let rows = try Stay.select(
         column.year(), column.month(), column.day(), column.hour(), column.minute(), column.second(), column.weekday(),
@@ -132,9 +133,15 @@ import Testing
       ).orderBy(Stay.id).run(db)
       for (date, row) in zip(moments, rows) {
         let parts = Self.parts(date)
-        #expect(row.0 == parts.year && row.1 == parts.month && row.2 == parts.day, "\(date.timeIntervalSince1970)")
-        #expect(row.3 == parts.hour && row.4 == parts.minute && row.5 == parts.second, "\(date.timeIntervalSince1970)")
-        #expect(row.6.map { $0 + 1 } == parts.weekday && row.7 == parts.dayOfYear, "\(date.timeIntervalSince1970)")
+        let note: Comment = "\(date.timeIntervalSince1970)"
+        #expect(row.0 == parts.year, note)
+        #expect(row.1 == parts.month, note)
+        #expect(row.2 == parts.day, note)
+        #expect(row.3 == parts.hour, note)
+        #expect(row.4 == parts.minute, note)
+        #expect(row.5 == parts.second, note)
+        #expect(row.6.map { $0 + 1 } == parts.weekday, note)
+        #expect(row.7 == parts.dayOfYear, note)
       }
     }
   }
@@ -158,7 +165,7 @@ import Testing
     return Date(timeIntervalSince1970: date.timeIntervalSince1970 + Double(seconds))
   }
 
-  @Test(arguments: columns) func whatIsAddedFollowsTheCalendar(_ column: TypedColumn<Stay, Date>) throws {
+  @Test(arguments: columns) func addedIntervalsFollowTheCalendar(_ column: TypedColumn<Stay, Date>) throws {
     try withMoments(column) { db, moments, random in
       for unit in Self.units {
         for count in [1, -1, 12, -13, Int.random(in: -900...900, using: &random)] {
@@ -166,9 +173,9 @@ import Testing
           let asTerm = try Stay.select(column.adding(Stay.flags + count, unit)).orderBy(Stay.id).run(db)
           for (index, date) in moments.enumerated() {
             let expected = Self.adding(count, unit, to: date)
-            #expect(
-              Self.isSame(dates[index], expected) && Self.isSame(asTerm[index], expected),
-              "\(date.timeIntervalSince1970) + \(count) \(unit): \(dates[index]), \(asTerm[index])")
+            let note: Comment = "\(date.timeIntervalSince1970) + \(count) \(unit): \(dates[index]), \(asTerm[index])"
+            #expect(Self.isSame(dates[index], expected), note)
+            #expect(Self.isSame(asTerm[index], expected), note)
           }
         }
       }
@@ -176,7 +183,7 @@ import Testing
   }
 
   /// Where the month has the day, it is also what Foundation's calendar gives.
-  @Test func aMonthLaterIsTheSameDayWhereThereIsOne() {
+  @Test func addingAMonthKeepsTheDayIfTheMonthHasIt() {
     for start in [(2024, 1, 31), (2023, 1, 31), (2024, 2, 29), (2024, 3, 31), (2024, 1, 15), (1969, 12, 31)] {
       let date = Date(timeIntervalSince1970: Double(Self.days(start.0, start.1, start.2) * 86_400))
       for (count, unit, component) in [
@@ -190,7 +197,7 @@ import Testing
     }
   }
 
-  @Test func differencesTakeEachForm() throws {
+  @Test func differencesWorkWithEveryDateFormat() throws {
     var random = SeededGenerator(seed: SeededGenerator.seed)
     let moments = Self.moments(&random, fractions: true)
     try withDatabase { db in
@@ -220,7 +227,7 @@ import Testing
     }
   }
 
-  @Test func theSQLNamesTheForm() {
+  @Test func theSQLDependsOnTheColumnsDateFormat() {
     func sql(_ term: some AnyTerm) -> String {
       String(Stay.read().select(term.expression).sql.dropFirst("SELECT ".count).dropLast(#" FROM "stay""#.count))
     }
@@ -247,7 +254,7 @@ import Testing
     #expect(sql(untyped.adding(Stay.flags.column, .year)) == sql(Stay.real.adding(Stay.flags, .year)))
   }
 
-  @Test func nullStaysNullAndWhatIsNoDateThrows() throws {
+  @Test func nullStaysNullAndOtherTypesThrow() throws {
     try withStays(Stay(id: 1, at: Stay.moment, flags: 1)) { db in
       #expect(try Stay.select(Stay.left.start(of: .day)).run(db) == [nil])
       #expect(try Stay.select(Stay.left.seconds(since: Stay.real)).run(db) == [nil])
@@ -275,7 +282,8 @@ import Testing
       let index = "CREATE INDEX day ON stay (CAST(strftime('%s', real, 'unixepoch', 'start of day') AS REAL))"
       try db.execute(SQL(verbatim: index))
       let days = Stay.read().filter(Stay.real.start(of: .day) == Date(timeIntervalSince1970: 1_706_659_200))
-      #expect(try days.explain(db).description.contains("INDEX day") && days.run(db).count == 1)
+      #expect(try days.explain(db).description.contains("INDEX day"))
+      #expect(try days.run(db).count == 1)
     }
   }
 

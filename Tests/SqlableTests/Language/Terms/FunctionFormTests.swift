@@ -18,7 +18,7 @@ import Testing
     return lines
   }
 
-  @Test func everyMethodOfTypedTermsIsOneOfUntypedTerms() throws {
+  @Test func everyTypedTermMethodExistsOnUntypedTerms() throws {
     var methods: [Substring: Set<Substring>] = [:]
     var type: Substring?
     for line in try lines(of: "Terms") {
@@ -34,14 +34,14 @@ import Testing
     #expect(typed.symmetricDifference(untyped) == ["times"])
   }
 
-  @Test func everyFunctionIsWrittenByATerm() throws {
+  @Test func everyBuiltInFunctionIsUsedByATerm() throws {
     let text = try (lines(of: "Language") + lines(of: "SqlableQueries")).joined(separator: "\n")
     let missing = SqlExpression.Call.BuiltIn.allCases.filter { !text.contains(".\($0)") }
     #expect(missing == [])
   }
 
   /// A statement with such a function is not repeatable, which `checkIsRepeatable` has to know.
-  @Test func everyFunctionOfChanceOrOrderIsKnown() throws {
+  @Test func everyFunctionWithAVaryingResultIsKnown() throws {
     let db = try SqliteDatabase.inMemory()
     var measured = 0
     for function in SqlExpression.Call.BuiltIn.allCases {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct OrderedAggregateTests {
   private let concatenated = Worker.name.groupConcat("+", orderBy: Worker.salary.desc, Worker.id.asc)
 
-  @Test func theOrderStandsBehindTheArguments() {
+  @Test func orderByFollowsTheArguments() {
     let query = Worker.select(
       Worker.name.groupConcat("+", orderBy: Worker.salary.desc, Worker.id.asc, where: Worker.id < 4),
       Worker.name.groupConcat(distinct: true, orderBy: Worker.name.asc.nullsLast),
@@ -32,7 +32,7 @@ import Testing
         """#)
   }
 
-  @Test(.needs(44, "an aggregate with ORDER BY")) func theRowsAreTakenInTheirOrder() throws {
+  @Test(.needs(44, "an aggregate with ORDER BY")) func orderedAggregatesTakeRowsInOrder() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       #expect(try Worker.select(concatenated).run(db) == ["Ada+Cleo+Ben+Dan"])
       let byHand = try db.query(
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(.disabled(if: SQLiteLibrary.isAtLeast(44), "this SQLite has ORDER BY in aggregates"))
-  func anEarlierSQLiteSaysWhichItNeeds() throws {
+  func anOlderSQLiteReportsTheRequiredVersion() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let needed = "an aggregate with ORDER BY needs SQLite 3.44 or later"
       let error = expectMisuse { _ = try Worker.select(concatenated).run(db) }
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func anOrderAndAWindowDoNotGoTogether() {
+  @Test func anOrderedAggregateCannotHaveAWindow() {
     let error = expectInvalidStatement { _ = try Worker.select(concatenated.over()).json() }
     #expect(error?.message == "an aggregate with an order of its rows can't be a window function")
   }
@@ -75,7 +75,7 @@ import Testing
         query.sql
           == #"SELECT total(DISTINCT "salary"), json_group_array(DISTINCT "salary"), total("salary") FROM "worker""#)
       let row = try #require(try query.first(db))
-      #expect(row.0 == 22 && row.1 == "[10.0,5.0,7.0]" && row.2 == 27)
+      #expect(row == (22, "[10.0,5.0,7.0]", 27))
       let untyped = Bicycle.select(
         Bicycle.ownerId.total(distinct: true), Bicycle.ownerId.jsonGroupArray(distinct: true))
       #expect(try untyped.first(db)?.values == [.real(3), .text("[1,2,null]")])
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func aDocumentHasTheOrder() throws {
+  @Test func aDocumentKeepsTheOrder() throws {
     let query = Worker.select(concatenated)
     let json = try query.json()
     #expect(
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func anOrderByAKeyMakesItRepeatable() throws {
+  @Test func anOrderByAKeyMakesAnAggregateRepeatable() throws {
     func message(_ query: Select<String?>) -> String? {
       sqlError { try AnyStatement(query).checkIsRepeatable() }?.message
     }

@@ -10,7 +10,7 @@ import Testing
     try db.query("SELECT count(*) FROM pragma_function_list WHERE name = 'regexp'", as: Int.self) == [1]
   }
 
-  @Test func rowsAreThoseThatMatch() throws {
+  @Test func regexpSelectsMatchingRows() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let query = Worker.select(Worker.name).filter(Worker.name.regexp(pattern)).orderBy(Worker.id)
       #expect(query.sql == #"SELECT "name" FROM "worker" WHERE "name" REGEXP ? ORDER BY "id""#)
@@ -18,7 +18,8 @@ import Testing
       #expect(try !isRegistered(db))
       let rows = try query.run(db)
       let byHand = Worker.all.map(\.name).filter { ($0.first ?? "z") <= "C" && $0.hasSuffix("a") || $0.contains("eo") }
-      #expect(rows == byHand && rows == ["Ada", "Cleo"])
+      #expect(rows == byHand)
+      #expect(rows == ["Ada", "Cleo"])
       #expect(try isRegistered(db))
       #expect(try query.evaluate(over: MemoryTables(Worker.all)) == rows)
       let raw = try db.query("SELECT name FROM worker WHERE name REGEXP \(pattern) ORDER BY id", as: String.self)
@@ -35,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func untypedTermsAndOtherClasses() throws {
+  @Test func regexpTakesUntypedTermsAndOtherStorageClasses() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let ids = Bicycle.select(Bicycle.id).filter(Bicycle.id.regexp("^[23]$")).orderBy(Bicycle.id)
       #expect(try ids.run(db).map { try $0.get(0, as: Int.self) } == [2, 3])
@@ -49,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNoExpressionThrows() throws {
+  @Test func anInvalidExpressionThrows() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let early = expectInvalidStatement { _ = try Worker.read().filter(Worker.name.regexp("a(secret")).run(db) }
       #expect(early?.message == "the regular expression is invalid at character 2: the ( has no )")
@@ -67,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func aFunctionOfTheProgramsOwnIsCalled() throws {
+  @Test func aRegisteredRegexpFunctionReplacesTheBuiltInOne() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       try db.register(ScalarFunction("regexp") { (pattern: String, text: String) -> Bool in text == pattern + "!" })
       #expect(try db.query("SELECT 'a!' REGEXP 'a'", as: Int.self) == [1])
@@ -87,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func aDocumentHasIt() throws {
+  @Test func aDocumentKeepsRegexp() throws {
     let query = Worker.read().filter(Worker.name.regexp("^A"))
     let json = try query.json()
     #expect(
@@ -100,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func aPolicyAllowsItByItsName() throws {
+  @Test func aPolicyMustAllowRegularExpressions() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       func policy(_ features: Set<StatementPolicy.Feature>, _ operations: FilterOperation...) -> StatementPolicy {
         let table = TablePolicy(Worker.self).reading(Worker.id, Worker.name)

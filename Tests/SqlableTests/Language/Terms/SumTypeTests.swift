@@ -3,7 +3,7 @@ import Testing
 
 /// The types of sums.
 @Suite struct SumTypeTests {
-  @Test func aSumHoldsMoreThanItsColumn() throws {
+  @Test func aSumIsWiderThanItsColumn() throws {
     try withDatabase { db in
       try db.createTable(Crate.self)
       for weight in [0.5, 0.25] as [Float] {

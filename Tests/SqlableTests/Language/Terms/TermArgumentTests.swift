@@ -16,7 +16,8 @@ import Testing
     let found = try read.run(db).map(\.id)
     #expect(try read.evaluate(over: rows).map(\.id) == found, sourceLocation: sourceLocation)
     let decoded = try JSONDecoder().decode(Statement<Sample, [Sample]>.self, from: JSONEncoder().encode(read))
-    #expect(decoded.sql == read.sql && decoded.bindings == read.bindings, sourceLocation: sourceLocation)
+    #expect(decoded.sql == read.sql, sourceLocation: sourceLocation)
+    #expect(decoded.bindings == read.bindings, sourceLocation: sourceLocation)
     return found
   }
 
@@ -32,7 +33,7 @@ import Testing
     Sample(id: 5, isOpen: false, isPaid: nil),
   ]
 
-  @Test func aColumnOfTruthValuesIsACondition() throws {
+  @Test func aBooleanColumnIsACondition() throws {
     let (open, paid, one) = (Sample.isOpen, Sample.isPaid, Sample.id == 5)
     for (read, sql, expected) in [
       (Sample.read().filter(open.isTrue), #""is_open""#, [1, 2, 3]),
@@ -59,7 +60,7 @@ import Testing
     #expect(Sample.count().filter(open.isTrue).sql == #"SELECT count(*) FROM "sample" WHERE "is_open""#)
   }
 
-  @Test func aPolicyTakesATruthValueForAComparisonForEquality() throws {
+  @Test func aPolicyTreatsABooleanConditionAsEquality() throws {
     let json = try Sample.select(Sample.id).filter(Sample.isOpen.isTrue).json()
     let other = StatementPolicy(.table(Sample.self).reading(Sample.id).filtering(Sample.isPaid, by: .equality))
     #expect(throws: SqlError.self) { _ = try other.statement(json: json) }
@@ -107,7 +108,7 @@ import Testing
         """)
   }
 
-  @Test func patternsPlacesDigitsAndBoundsAreTerms() throws {
+  @Test func patternsPositionsDigitsAndBoundsMayBeTerms() throws {
     let rows = [
       Sample(id: 1, text: "Norco", part: "N%", number: 2, real: 2.345),
       Sample(id: 2, text: "norco", part: "N*", number: 3, real: 1.005),
@@ -158,7 +159,7 @@ import Testing
 
   // MARK: Mathematics
 
-  @Test(.needs(35, "mathematics")) func mathematicsGivesWhatTheSystemsLibraryGives() throws {
+  @Test(.needs(35, "mathematics")) func mathFunctionsMatchTheSystemLibrary() throws {
     let numbers = [-2.5, -1, -0.5, 0, 0.25, 0.5, 1, 2, 10]
     let rows = numbers.enumerated().map { Sample(id: $0 + 1, number: Int($1), real: $1) }
     let db = try SqliteDatabase.inMemory()
@@ -192,7 +193,8 @@ import Testing
       }
     }
     let whole = try Sample.select(real.ceil(), real.floor(), real.trunc(), real.sign()).orderBy(Sample.id).run(db)
-    #expect(whole.map(\.0) == numbers.map { $0.rounded(.up) } && whole.map(\.1) == numbers.map { $0.rounded(.down) })
+    #expect(whole.map(\.0) == numbers.map { $0.rounded(.up) })
+    #expect(whole.map(\.1) == numbers.map { $0.rounded(.down) })
     #expect(whole.map(\.2) == numbers.map { $0.rounded(.towardZero) })
     #expect(whole.map(\.3) == numbers.map { $0 > 0 ? 1 : $0 < 0 ? -1 : 0 })
     let integers = try Sample.select(Sample.number.floor(), Sample.number.sign()).orderBy(Sample.id).run(db)
@@ -205,7 +207,7 @@ import Testing
         FROM "sample" WHERE "id" = ?
         """)
     let row = try #require(try two.run(db).first)
-    #expect(row.0 == 4 && row.1 == 4 && row.2 == 0 && row.3 == 0 && row.4 == 1 && row.5 == .pi)
+    #expect(row == (4, 4, 0, 0, 1, Double.pi))
     #expect(try Sample.select(real.atan2(Sample.number)).filter(Sample.id == 7).run(db) == [atan2(1, 1)])
     // Text is no number, and would be NULL.
     expectInvalidStatement { _ = try Sample.select(Sample.part.column.sqrt()).run(db) }
@@ -214,7 +216,7 @@ import Testing
 
   // MARK: Formats
 
-  @Test func aFormatIsWrittenAsSQLiteDoes() throws {
+  @Test func formatMatchesSQLitesPrintf() throws {
     let db = try SqliteDatabase.inMemory()
     try db.createTable(Sample.self)
     try Sample.insert([Sample(id: 1, text: "it's", number: 42, real: 2.345), Sample(id: 2, text: nil)]).run(db)

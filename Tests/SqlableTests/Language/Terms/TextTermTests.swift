@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func anotherTextIsFoundByItsPlace() throws {
+  @Test func instrFindsThePositionOfAnotherText() throws {
     try withTexts { db, rows throws in
       let query = Texts.select(Texts.text.instr(Texts.part), Texts.part.instr(Texts.other)).orderBy(Texts.id)
       #expect(query.sql == #"SELECT instr("text", "part"), instr("part", "other") FROM "texts" ORDER BY "id""#)
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test(.needs(40, "group_concat of texts with NUL bytes")) func differentTextsOfAGroupAreOneText() throws {
+  @Test(.needs(40, "group_concat of texts with NUL bytes")) func groupConcatJoinsDistinctTexts() throws {
     try withTexts { db, rows throws in
       let query = Texts.select(
         Texts.part, Texts.text.groupConcat(distinct: true),
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func aWindowTakesNoDifferentValues() throws {
+  @Test func aWindowRefusesDistinctAggregates() throws {
     try withTexts { db, _ throws in
       let error = sqlError { _ = try Texts.select(Texts.text.groupConcat(distinct: true).over()).run(db) }
       let says = "DISTINCT is not supported for window functions"

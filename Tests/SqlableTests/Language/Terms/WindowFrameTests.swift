@@ -3,7 +3,7 @@ import Testing
 
 /// What the frames of windows are as SQL, and what is said of those that make no sense.
 @Suite struct WindowFrameTests {
-  @Test func aFrameIsWrittenAsItIsMeant() throws {
+  @Test func theSQLHasTheFramesUnitAndBounds() throws {
     let bounds: [(WindowFrame.Bound, String)] = [
       (.unboundedPreceding, "UNBOUNDED PRECEDING"), (.preceding(2), "2 PRECEDING"), (.currentRow, "CURRENT ROW"),
       (.following(0), "0 FOLLOWING"), (.unboundedFollowing, "UNBOUNDED FOLLOWING"),
@@ -46,7 +46,7 @@ import Testing
   }
 
   /// SQLite by itself passes over the filter of such a frame and gives the least of all its rows.
-  @Test func theLeastAndTheGreatestOfAFrameKeepTheirFilter() throws {
+  @Test func minAndMaxOverAFrameKeepTheirFilter() throws {
     try withCompany { db throws in
       let frame = WindowFrame.rows(.preceding(1), .currentRow)
       let least = Worker.salary.min(where: Worker.salary > 6).over(orderBy: Worker.id.asc, frame: frame)
@@ -57,11 +57,12 @@ import Testing
           == #"SELECT min("salary") FILTER (WHERE "salary" > ?) OVER (ORDER BY "id" ROWS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE NO OTHERS) FROM "worker""#
       )
       let rows = try query.run(db)
-      #expect(rows.map(\.0) == [10, 10, 7, 7] && rows.map(\.1) == [nil, 5, 5, 5])
+      #expect(rows.map(\.0) == [10, 10, 7, 7])
+      #expect(rows.map(\.1) == [nil, 5, 5, 5])
     }
   }
 
-  @Test func aFrameThatMakesNoSenseSaysSo() throws {
+  @Test func anInvalidFrameThrows() throws {
     try withCompany { db throws in
       func check(
         _ frame: WindowFrame, _ says: String, sourceLocation: SourceLocation = #_sourceLocation
@@ -96,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func whatTakesNoWindowOrNoSuchNumberSaysSo() throws {
+  @Test func invalidWindowFunctionCallsThrow() throws {
     try withCompany { db throws in
       for count in [0, -1, .min] {
         let error = sqlError { _ = try Worker.select(ntile(count).over(orderBy: Worker.id.asc)).run(db) }
@@ -125,13 +126,15 @@ import Testing
         let rows = try Worker.select(
           Worker.id.lag(count).over(orderBy: Worker.id.asc), Worker.id.lead(count).over(orderBy: Worker.id.asc)
         ).run(db)
-        #expect(rows.allSatisfy { $0.0 == nil && $0.1 == nil } && rows.count == 4)
+        #expect(rows.allSatisfy { $0.0 == nil && $0.1 == nil })
+        #expect(rows.count == 4)
       }
       // A negative number counts in the other direction.
       let back = try Worker.select(
         Worker.id.lag(-1).over(orderBy: Worker.id.asc), Worker.id.lead(-1).over(orderBy: Worker.id.asc)
       ).orderBy(Worker.id).run(db)
-      #expect(back.map(\.0) == [2, 3, 4, nil] && back.map(\.1) == [nil, 1, 2, 3])
+      #expect(back.map(\.0) == [2, 3, 4, nil])
+      #expect(back.map(\.1) == [nil, 1, 2, 3])
       let alone = try Worker.select(Worker.id.lag(-1).over(orderBy: Worker.id.asc)).orderBy(Worker.id).run(db)
       #expect(alone == [2, 3, 4, nil])
     }
@@ -144,7 +147,8 @@ import Testing
         Worker.name.firstValue().over(orderBy: Worker.id.asc, frame: after),
         Worker.bossId.lastValue().over(orderBy: Worker.id.asc, frame: after)
       ).orderBy(Worker.id).run(db)
-      #expect(values.map(\.0) == ["Ben", "Cleo", "Dan", nil] && values.map(\.1) == [1, 1, 2, nil])
+      #expect(values.map(\.0) == ["Ben", "Cleo", "Dan", nil])
+      #expect(values.map(\.1) == [1, 1, 2, nil])
     }
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 /// Random window functions over random tables give what plain Swift makes of the same rows.
 @Suite struct WindowPropertyTests {
-  @Test func randomWindowsGiveWhatSwiftMakesOfTheRows() throws {
+  @Test func randomWindowsMatchPlainSwift() throws {
     let seed = SeededGenerator.seed
     var random = SeededGenerator(seed: seed)
     var checked: [String: Int] = [:]
@@ -26,7 +26,8 @@ import Testing
       }
     }
     // Every function, and every unit of a frame with both of its ends.
-    #expect(checked.count == 18 + 3 * 8 && checked.values.allSatisfy { $0 >= times(10) }, "\(checked)")
+    #expect(checked.count == 18 + 3 * 8, "\(checked)")
+    #expect(checked.values.allSatisfy { $0 >= times(10) }, "\(checked)")
   }
 }
 
