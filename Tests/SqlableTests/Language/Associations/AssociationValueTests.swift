@@ -12,8 +12,9 @@ import Testing
       let some = Person.read().filter(count > 0).orderBy(count, .desc).orderBy(Person.id)
       #expect(
         some.sql == """
-          SELECT "id", "name" FROM "person" WHERE (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = \
-          "person"."id") > ? ORDER BY (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") DESC, "id"
+          SELECT "id", "name" FROM "person" \
+          WHERE (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") > ? \
+          ORDER BY (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") DESC, "id"
           """)
       #expect(try some.run(db).map(\.name) == ["Anna", "Bo"])
       let rows = try Person.select(Person.name.typed(as: String.self), count, Person.courses.count()).orderBy(
@@ -93,9 +94,10 @@ import Testing
       let bosses = Worker.read().filter(size > 0).orderBy(Worker.id)
       #expect(
         bosses.sql == """
-          SELECT "id", "name", "boss_id", "salary" FROM "worker" WHERE (WITH RECURSIVE "associated" ("c1", "c2", "c3", \
-          "c4", "c5") AS (SELECT "worker"."id", "worker"."name", "worker"."boss_id", "worker"."salary", \
-          "worker"."boss_id" FROM "worker") SELECT count(*) FROM "associated" WHERE "associated"."c5" = "worker"."id") > ? \
+          SELECT "id", "name", "boss_id", "salary" FROM "worker" \
+          WHERE (WITH RECURSIVE "associated" ("c1", "c2", "c3", "c4", "c5") AS (SELECT "worker"."id", \
+          "worker"."name", "worker"."boss_id", "worker"."salary", "worker"."boss_id" FROM "worker") SELECT count(*) \
+          FROM "associated" WHERE "associated"."c5" = "worker"."id") > ? \
           ORDER BY "id"
           """)
       #expect(try bosses.run(db).map(\.name) == ["Ada", "Ben"])

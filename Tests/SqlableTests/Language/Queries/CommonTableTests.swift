@@ -29,9 +29,13 @@ private struct Level: Sqlable, Equatable {
       }
       let all = team.read().orderBy(team[Worker.id])
       #expect(
-        all.sql
-          == #"WITH RECURSIVE "team" ("id", "name", "boss_id", "salary") AS (SELECT "id", "name", "boss_id", "salary" FROM "worker" WHERE "id" = ? UNION ALL SELECT "worker"."id", "worker"."name", "worker"."boss_id", "worker"."salary" FROM "worker" JOIN "team" ON "worker"."boss_id" = "team"."id") SELECT "team"."id", "team"."name", "team"."boss_id", "team"."salary" FROM "team" ORDER BY "team"."id""#
-      )
+        all.sql == #"""
+          WITH RECURSIVE "team" ("id", "name", "boss_id", "salary") AS (SELECT "id", "name", "boss_id", "salary" \#
+          FROM "worker" WHERE "id" = ? UNION ALL SELECT "worker"."id", "worker"."name", "worker"."boss_id", \#
+          "worker"."salary" FROM "worker" JOIN "team" ON "worker"."boss_id" = "team"."id") \#
+          SELECT "team"."id", "team"."name", "team"."boss_id", "team"."salary" FROM "team" \#
+          ORDER BY "team"."id"
+          """#)
       let rows = try all.run(db)
       #expect(rows.map(\.name) == ["Ben", "Dan"])
       // Joined with others, and inside a condition.

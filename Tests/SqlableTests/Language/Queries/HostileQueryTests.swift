@@ -56,8 +56,9 @@ import Testing
           ]
           for (index, run) in refusals.enumerated() {
             let error = sqlError(run)
-            let says = error?.message.contains("NUL") == true && error?.code == 0
-            #expect(says, "\(index): \(String(describing: error))")
+            let note: Comment = "\(index): \(String(describing: error))"
+            #expect(error?.message.contains("NUL") == true, note)
+            #expect(error?.code == 0, note)
           }
           continue
         }

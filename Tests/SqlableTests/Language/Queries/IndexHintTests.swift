@@ -141,8 +141,10 @@ import Testing
     let json = try reds.json()
     #expect(
       String(decoding: json, as: UTF8.self)
-        == #"{"read":{"from":[{"indexedBy":"bicycle_color","table":"bicycle"}],"where":{"=":[{"column":"color"},"red"]}},"sqlable":1}"#
-    )
+        == #"""
+        {"read":{"from":[{"indexedBy":"bicycle_color","table":"bicycle"}],\#
+        "where":{"=":[{"column":"color"},"red"]}},"sqlable":1}
+        """#)
     #expect(try Statement<Bicycle, [Bicycle]>(json: json, rules: rules) == reds)
     let delete = Bicycle.deleteAll().notIndexed()
     #expect(

@@ -25,7 +25,11 @@ import Testing
       #expect(
         six.select(Worker.id).sql
           == #"""
-          SELECT "worker"."id" FROM "worker" JOIN "worker" AS "b" ON "b"."id" = "worker"."id" JOIN "worker" AS "c" ON "c"."id" = "worker"."id" JOIN "worker" AS "d" ON "d"."id" = "worker"."id" JOIN "worker" AS "e" ON "e"."id" = "worker"."id" JOIN "worker" AS "f" ON "f"."id" = "worker"."id" + ?
+          SELECT "worker"."id" FROM "worker" JOIN "worker" AS "b" ON "b"."id" = "worker"."id" \#
+          JOIN "worker" AS "c" ON "c"."id" = "worker"."id" \#
+          JOIN "worker" AS "d" ON "d"."id" = "worker"."id" \#
+          JOIN "worker" AS "e" ON "e"."id" = "worker"."id" \#
+          JOIN "worker" AS "f" ON "f"."id" = "worker"."id" + ?
           """#)
       let ids = try six.run(db).map { [$0.0.id, $0.1.id, $0.2.id, $0.3.id, $0.4.id, $0.5.id] }
       #expect(ids == [[1, 1, 1, 1, 1, 2], [2, 2, 2, 2, 2, 3], [3, 3, 3, 3, 3, 4]])

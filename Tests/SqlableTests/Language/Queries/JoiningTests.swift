@@ -124,9 +124,10 @@ import Testing
       let once = salaries.named("top", materialized: true)
       let each = salaries.named("top", materialized: false)
       #expect(
-        once.read().sql
-          == #"WITH RECURSIVE "top" ("c1") AS MATERIALIZED (SELECT max("salary") FROM "worker") SELECT "top"."c1" FROM "top""#
-      )
+        once.read().sql == #"""
+          WITH RECURSIVE "top" ("c1") AS MATERIALIZED (SELECT max("salary") FROM "worker") \#
+          SELECT "top"."c1" FROM "top"
+          """#)
       #expect(each.read().sql.contains(#"AS NOT MATERIALIZED (SELECT max("salary") FROM "worker")"#))
       #expect(try once.read().run(db) == [10])
       #expect(try each.read().run(db) == [10])

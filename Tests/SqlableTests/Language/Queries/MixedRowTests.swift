@@ -97,7 +97,9 @@ private struct Named: Sqlable {
         boss[Worker.id])
       #expect(
         bosses.sql == #"""
-          SELECT DISTINCT "boss"."id", "boss"."name", "boss"."boss_id", "boss"."salary" FROM "worker" JOIN "worker" AS "boss" ON "boss"."id" = "worker"."boss_id" ORDER BY "boss"."id"
+          SELECT DISTINCT "boss"."id", "boss"."name", "boss"."boss_id", "boss"."salary" \#
+          FROM "worker" JOIN "worker" AS "boss" ON "boss"."id" = "worker"."boss_id" \#
+          ORDER BY "boss"."id"
           """#)
       let names = try bosses.run(db).map(\.name)
       #expect(names == ["Ada", "Ben"])
@@ -186,7 +188,8 @@ private struct Named: Sqlable {
       let joined = Worker.select(Worker.name, boss).joining(boss, on: boss[Worker.id] == Worker.bossId)
       #expect(
         joined.sql == #"""
-          SELECT "worker"."name", "boss"."id", "boss"."name", "boss"."boss_id", "boss"."salary" FROM "worker" JOIN "worker" AS "boss" ON "boss"."id" = "worker"."boss_id"
+          SELECT "worker"."name", "boss"."id", "boss"."name", "boss"."boss_id", "boss"."salary" \#
+          FROM "worker" JOIN "worker" AS "boss" ON "boss"."id" = "worker"."boss_id"
           """#)
       let names = try joined.orderBy(Worker.id).run(db).map(\.1.name)
       #expect(names == ["Ada", "Ada", "Ben"])

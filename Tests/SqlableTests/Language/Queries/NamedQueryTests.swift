@@ -109,7 +109,8 @@ import Testing
       let owners = Person.read().filter(exists(Bicycle.read().filter(Bicycle.ownerId == Person.id)))
       #expect(
         owners.sql == #"""
-          SELECT "id", "name" FROM "person" WHERE EXISTS (SELECT 1 FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id")
+          SELECT "id", "name" FROM "person" \#
+          WHERE EXISTS (SELECT 1 FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id")
           """#)
       let names = try owners.run(db).map(\.name)
       #expect(names == ["Anna", "Bo"])

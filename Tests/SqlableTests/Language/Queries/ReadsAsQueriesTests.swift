@@ -26,9 +26,10 @@ import Testing
       let owned = reds.leftJoin(Person.self, on: Bicycle.ownerId == Person.id)
       #expect(
         owned.sql == """
-          SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", "person"."name" \
-          FROM "bicycle" LEFT JOIN "person" ON "bicycle"."owner_id" = "person"."id" WHERE "bicycle"."color" = ? \
-          ORDER BY "bicycle"."name"
+          SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", \
+          "person"."name" \
+          FROM "bicycle" LEFT JOIN "person" ON "bicycle"."owner_id" = "person"."id" \
+          WHERE "bicycle"."color" = ? ORDER BY "bicycle"."name"
           """)
       let pairs = try owned.run(db).map { "\($0.0.name) \($0.1?.name ?? "-")" }
       #expect(pairs == ["Norco -", "Trek Ann"])

@@ -29,7 +29,7 @@ import Testing
       let length = name.length()
       #expect(sqlError { _ = try matched.select(length).run(db) }?.kind == .invalidStatement(message))
       let found = try joined.select(sum.typed(as: Int?.self)).run(db)
-      #expect(found.count == 4)
+      try #require(found.count == 4)
       #expect(found[0] == nil)
     }
   }

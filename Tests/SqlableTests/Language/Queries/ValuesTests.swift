@@ -89,7 +89,8 @@ import Testing
       let fast = Shelf.read().filter(Shelf.tags.jsonContains("fast"))
       #expect(
         fast.sql == #"""
-          SELECT "id", "tags" FROM "shelf" WHERE ? IN (SELECT "element"."value" FROM json_each("shelf"."tags") AS "element")
+          SELECT "id", "tags" FROM "shelf" \#
+          WHERE ? IN (SELECT "element"."value" FROM json_each("shelf"."tags") AS "element")
           """#)
       #expect(try fast.run(db).map(\.id) == [1])
       for hostile in hostileTexts { #expect(try Shelf.count().filter(Shelf.tags.jsonContains(hostile)).run(db) == 0) }

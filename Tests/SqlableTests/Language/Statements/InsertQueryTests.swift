@@ -45,8 +45,8 @@ import Testing
       let move = Worker.insert(from: leaving).in("former")
       #expect(
         move.sql == #"""
-          INSERT INTO "former" ("id", "name", "boss_id", "salary") SELECT "id", "name", "boss_id", "salary" FROM "worker" \#
-          WHERE "salary" < ?
+          INSERT INTO "former" ("id", "name", "boss_id", "salary") \#
+          SELECT "id", "name", "boss_id", "salary" FROM "worker" WHERE "salary" < ?
           """#)
       #expect(try move.run(db) == 2)
       #expect(try Worker.count().in("former").run(db) == 2)
@@ -58,8 +58,9 @@ import Testing
       let updated = move.onConflict(Worker.id, update: Worker.name, where: Worker.id > 2)
       #expect(
         updated.sql == #"""
-          INSERT INTO "former" ("id", "name", "boss_id", "salary") SELECT * FROM (SELECT "id", "name", "boss_id", "salary" \#
-          FROM "worker" WHERE "salary" < ?) WHERE 1 ON CONFLICT ("id") DO UPDATE SET "name" = excluded."name" \#
+          INSERT INTO "former" ("id", "name", "boss_id", "salary") SELECT * \#
+          FROM (SELECT "id", "name", "boss_id", "salary" FROM "worker" WHERE "salary" < ?) \#
+          WHERE 1 ON CONFLICT ("id") DO UPDATE SET "name" = excluded."name" \#
           WHERE "former"."id" > ?
           """#)
       #expect(try updated.run(db) == 1)

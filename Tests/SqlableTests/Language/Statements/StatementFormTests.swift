@@ -114,7 +114,7 @@ import Testing
       #expect(try Bicycle.byId(1).run(db) == nil)
       #expect(try Bicycle.byId(replaced).run(db)?.ownerId == 2)
       let mixed = try Bicycle.insert([again, Bicycle(name: "new", color: "n")]).ignoreOnConflict().run(db)
-      #expect(mixed.count == 2)
+      try #require(mixed.count == 2)
       #expect(mixed[0] == 0)
       #expect(mixed[1] > replaced)
     }

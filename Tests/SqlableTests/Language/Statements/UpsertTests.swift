@@ -11,8 +11,10 @@ import Testing
           Worker.name.set(to: Worker.name.excluded))
       #expect(
         more.sql == #"""
-          INSERT INTO "worker" ("id", "name", "boss_id", "salary") VALUES (?, ?, ?, ?) ON CONFLICT ("id") DO UPDATE SET \#
-          "salary" = "worker"."salary" + "excluded"."salary", "name" = "excluded"."name"\#(SQLiteLibrary.returningId)
+          INSERT INTO "worker" ("id", "name", "boss_id", "salary") VALUES (?, ?, ?, ?) \#
+          ON CONFLICT ("id") DO UPDATE \#
+          SET "salary" = "worker"."salary" + "excluded"."salary", \#
+          "name" = "excluded"."name"\#(SQLiteLibrary.returningId)
           """#)
       let id = try more.run(db)
       #expect(id == 2)

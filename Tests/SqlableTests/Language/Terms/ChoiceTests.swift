@@ -92,9 +92,10 @@ import Testing
         Worker.name.cast(to: Data.self)
       ).filter(Worker.id == 1)
       #expect(
-        query.sql
-          == #"SELECT CAST("salary" AS INTEGER), CAST("id" AS TEXT), CAST("boss_id" AS REAL), CAST("name" AS BLOB) FROM "worker" WHERE "id" = ?"#
-      )
+        query.sql == #"""
+          SELECT CAST("salary" AS INTEGER), CAST("id" AS TEXT), CAST("boss_id" AS REAL), CAST("name" AS BLOB) \#
+          FROM "worker" WHERE "id" = ?
+          """#)
       let row: (Int, String, Double?, Data) = try #require(try query.first(db))
       #expect(row == (10, "1", nil, Data("Ada".utf8)))
       #expect(

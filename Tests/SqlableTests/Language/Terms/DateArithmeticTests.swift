@@ -234,9 +234,10 @@ import Testing
     #expect(
       sql(Stay.seconds.start(of: .day)) == #"CAST(strftime('%s', "seconds", 'unixepoch', 'start of day') AS INTEGER)"#)
     #expect(
-      sql(Stay.milliseconds.start(of: .minute))
-        == #"(CAST(strftime('%s', strftime('%Y-%m-%dT%H:%M:00.000', "milliseconds" / 1000.0, 'unixepoch')) AS INTEGER) * 1000)"#
-    )
+      sql(Stay.milliseconds.start(of: .minute)) == #"""
+        (CAST(strftime('%s', strftime('%Y-%m-%dT%H:%M:00.000', "milliseconds" / 1000.0, 'unixepoch')) AS INTEGER) \#
+        * 1000)
+        """#)
     #expect(sql(Stay.iso.start(of: .week)) == #"strftime('%Y-%m-%dT00:00:00.000Z', "iso", '-6 days', 'weekday 1')"#)
     #expect(sql(Stay.iso.start(of: .year)) == #"strftime('%Y-01-01T00:00:00.000Z', "iso")"#)
     #expect(sql(Stay.iso.adding(2, .week)) == #"strftime('%Y-%m-%dT%H:%M:%fZ', "iso", ?)"#)

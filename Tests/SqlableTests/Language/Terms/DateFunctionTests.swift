@@ -34,13 +34,16 @@ import Testing
 
   @Test func theSQLDependsOnTheColumnsDateFormat() {
     #expect(
-      Stay.select(Stay.real.year(), Stay.seconds.date(), Stay.milliseconds.hour(), Stay.iso.strftime("%Y")).sql
-        == #"SELECT CAST(strftime('%Y', "real", 'unixepoch') AS INTEGER), date("seconds", 'unixepoch'), CAST(strftime('%H', "milliseconds" / 1000.0, 'unixepoch') AS INTEGER), strftime('%Y', "iso") FROM "stay""#
-    )
+      Stay.select(Stay.real.year(), Stay.seconds.date(), Stay.milliseconds.hour(), Stay.iso.strftime("%Y")).sql == #"""
+        SELECT CAST(strftime('%Y', "real", 'unixepoch') AS INTEGER), date("seconds", 'unixepoch'), \#
+        CAST(strftime('%H', "milliseconds" / 1000.0, 'unixepoch') AS INTEGER), strftime('%Y', "iso") \#
+        FROM "stay"
+        """#)
     #expect(
-      Stay.count().filter(Stay.real.adding(-2, .day) < Stay.real.adding(1, .month)).sql
-        == #"SELECT count(*) FROM "stay" WHERE ("real" + ?) < round((julianday("real", 'unixepoch', ?) - 2440587.5) * 86400.0, 3)"#
-    )
+      Stay.count().filter(Stay.real.adding(-2, .day) < Stay.real.adding(1, .month)).sql == #"""
+        SELECT count(*) FROM "stay" \#
+        WHERE ("real" + ?) < round((julianday("real", 'unixepoch', ?) - 2440587.5) * 86400.0, 3)
+        """#)
   }
 
   @Test(arguments: columns) func addedIntervalsKeepTheColumnsFormat(_ column: TypedColumn<Stay, Date>) throws {

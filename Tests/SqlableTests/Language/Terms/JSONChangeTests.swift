@@ -18,9 +18,11 @@ import Testing
       let object = jsonObject(["id": Folder.id, "tags": Folder.tags, "bytes": Folder.bytes, "doc": Folder.doc])
       let all = Folder.select(object, jsonArray(Folder.tags, jsonArray(Folder.id))).filter(Folder.id == 1)
       #expect(
-        all.sql
-          == #"SELECT json_object(?, "id", ?, json("tags"), ?, json(CAST("bytes" AS TEXT)), ?, "doc"), json_array(json("tags"), json_array("id")) FROM "folder" WHERE "id" = ?"#
-      )
+        all.sql == #"""
+          SELECT json_object(?, "id", ?, json("tags"), ?, json(CAST("bytes" AS TEXT)), ?, "doc"), \#
+          json_array(json("tags"), json_array("id")) \#
+          FROM "folder" WHERE "id" = ?
+          """#)
       let row = try #require(try all.first(db))
       #expect(row.0 == #"{"id":1,"tags":["x","y"],"bytes":["b"],"doc":"{\"a\":1,\"pets\":[\"cat\"]}"}"#)
       #expect(row.1 == #"[["x","y"],[1]]"#)

@@ -14,9 +14,12 @@ import Testing
         Stay.doc.jsonValue("half", as: Double.self)
       ).orderBy(Stay.id)
       #expect(
-        query.sql
-          == #"SELECT "doc" -> '$.pets[0]', "doc" ->> '$.pets[0].kind', json_extract("doc", '$.pets[#-1].age'), json_array_length("doc", '$.pets'), json_type("doc", '$.none'), "doc" ->> '$.none', json_type("doc", '$.nowhere'), "doc" ->> '$.half' FROM "stay" ORDER BY "id""#
-      )
+        query.sql == #"""
+          SELECT "doc" -> '$.pets[0]', "doc" ->> '$.pets[0].kind', json_extract("doc", '$.pets[#-1].age'), \#
+          json_array_length("doc", '$.pets'), json_type("doc", '$.none'), "doc" ->> '$.none', \#
+          json_type("doc", '$.nowhere'), "doc" ->> '$.half' \#
+          FROM "stay" ORDER BY "id"
+          """#)
       let rows = try query.run(db)
       #expect(rows[0].0 == #"{"age":3,"kind":"cat"}"#)
       #expect(rows[0].1 == "cat")
@@ -101,9 +104,10 @@ import Testing
       let groups = Worker.select(Worker.bossId, Worker.id.jsonGroupArray(where: Worker.id > 2)).groupBy(Worker.bossId)
         .orderBy(Worker.bossId)
       #expect(
-        groups.sql
-          == #"SELECT "boss_id", json_group_array("id") FILTER (WHERE "id" > ?) FROM "worker" GROUP BY "boss_id" ORDER BY "boss_id""#
-      )
+        groups.sql == #"""
+          SELECT "boss_id", json_group_array("id") FILTER (WHERE "id" > ?) FROM "worker" \#
+          GROUP BY "boss_id" ORDER BY "boss_id"
+          """#)
       #expect(try groups.run(db).map(\.1) == ["[]", "[3]", "[4]"])
       #expect(try Bicycle.select(Bicycle.id.jsonGroupArray()).run(db).count == 1)
     }

@@ -10,9 +10,11 @@ import Testing
         Stay.note.replace("ü", with: "ue"), Stay.note.instr("ß"), Stay.note.trim().unicode()
       ).orderBy(Stay.id)
       #expect(
-        query.sql
-          == #"SELECT trim("note"), ltrim("note"), rtrim("note", ' e'), substr("note", 3, 2), substr("note", -3), replace("note", ?, ?), instr("note", ?), unicode(trim("note")) FROM "stay" ORDER BY "id""#
-      )
+        query.sql == #"""
+          SELECT trim("note"), ltrim("note"), rtrim("note", ' e'), substr("note", 3, 2), substr("note", -3), \#
+          replace("note", ?, ?), instr("note", ?), unicode(trim("note")) \#
+          FROM "stay" ORDER BY "id"
+          """#)
       let rows = try query.run(db)
       #expect(rows[0].0 == "Grüße")
       #expect(rows[0].1 == "Grüße  ")
@@ -51,9 +53,11 @@ import Testing
         Bicycle.name.instr("c"), Bicycle.name.unicode(), Bicycle.name.hex(), Bicycle.id.typeof(),
         (Bicycle.id * 1.26).round(1))
       #expect(
-        query.sql
-          == #"SELECT substr("name", 2), trim("name", 'No'), replace("name", ?, ?), instr("name", ?), unicode("name"), hex("name"), typeof("id"), round("id" * ?, 1) FROM "bicycle""#
-      )
+        query.sql == #"""
+          SELECT substr("name", 2), trim("name", 'No'), replace("name", ?, ?), instr("name", ?), unicode("name"), \#
+          hex("name"), typeof("id"), round("id" * ?, 1) \#
+          FROM "bicycle"
+          """#)
       let first = try query.filter(Bicycle.id == 1).first(db)
       #expect(
         first?.values == [

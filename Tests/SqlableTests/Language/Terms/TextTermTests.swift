@@ -72,9 +72,11 @@ import Testing
         Texts.text.groupConcat(distinct: false), Texts.id.groupConcat(distinct: true)
       ).groupBy(Texts.part).orderBy(Texts.part)
       #expect(
-        query.sql
-          == #"SELECT "part", group_concat(DISTINCT "text"), group_concat(DISTINCT "other") FILTER (WHERE "id" < ?), group_concat("text"), group_concat(DISTINCT "id") FROM "texts" GROUP BY "part" ORDER BY "part""#
-      )
+        query.sql == #"""
+          SELECT "part", group_concat(DISTINCT "text"), group_concat(DISTINCT "other") FILTER (WHERE "id" < ?), \#
+          group_concat("text"), group_concat(DISTINCT "id") \#
+          FROM "texts" GROUP BY "part" ORDER BY "part"
+          """#)
       let groups = Dictionary(grouping: rows, by: { Array($0.part.utf8) })
       let found = try query.run(db)
       #expect(found.count == groups.count)
