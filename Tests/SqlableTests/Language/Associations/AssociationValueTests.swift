@@ -246,7 +246,8 @@ import Testing
       try Buyer.insert([Buyer(id: 1), Buyer(id: 2)]).run(db)
       let day = Date(timeIntervalSince1970: 86_400)
       try Purchase.insert([
-        Purchase(id: 1, buyer: 1, price: 2.5, at: day), Purchase(id: 2, buyer: 1, price: 0.25, at: day + 60),
+        Purchase(id: 1, buyer: 1, price: 2.5, at: day),
+        Purchase(id: 2, buyer: 1, price: 0.25, at: day + 60),
       ]).run(db)
       let rows = try Buyer.read().orderBy(Buyer.id).including(Buyer.spent, Buyer.last).run(db)
       #expect(rows.map(\.1) == [2.75, nil])

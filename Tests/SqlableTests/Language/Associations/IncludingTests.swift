@@ -68,8 +68,11 @@ import Testing
       let codes = ["se", "DK", "\u{E9}", "e\u{301}", ""]
       try Country.insert(codes.map(Country.init)).run(db)
       try City.insert([
-        City(name: "Lund", code: "SE"), City(name: "Aarhus", code: "dk"), City(name: "one", code: "\u{E9}"),
-        City(name: "two", code: "e\u{301}"), City(name: "nowhere", code: nil),
+        City(name: "Lund", code: "SE"),
+        City(name: "Aarhus", code: "dk"),
+        City(name: "one", code: "\u{E9}"),
+        City(name: "two", code: "e\u{301}"),
+        City(name: "nowhere", code: nil),
       ]).run(db)
       let rows = try Country.read().orderBy(Country.place).including(City.code, of: Country.code).run(db)
       #expect(rows.map { $0.1.map(\.name) } == [["Lund"], ["Aarhus"], ["one"], ["two"], []])
@@ -121,7 +124,8 @@ import Testing
       #expect(try Worker.read().including(Errand.workerId).run(db).count == 4)
       // A reference to another column than the key goes to that one.
       try Errand.insert([
-        Errand(id: 1, workerId: 1, code: 20), Errand(id: 2, workerId: 1, code: 1),
+        Errand(id: 1, workerId: 1, code: 20),
+        Errand(id: 2, workerId: 1, code: 1),
         Errand(id: 3, workerId: 1, before: 1),
       ]).run(db)
       let byCode = try Errand.read().orderBy(Errand.id).including(Errand.before).run(db)

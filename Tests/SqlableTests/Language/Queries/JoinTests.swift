@@ -169,7 +169,8 @@ import Testing
         _ = try Worker.read().filter(Worker.id == scalar(Worker.select(Worker.id.column, Worker.name.column))).run(db)
       }
       let all = [
-        Worker.select(Worker.name).untyped, Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).untyped,
+        Worker.select(Worker.name).untyped,
+        Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).untyped,
       ]
       let found4 = try all.map { try $0.first(db)?.values.count }
       #expect(found4 == [1, 6])

@@ -57,7 +57,8 @@ import Testing
     try withDatabase { db in
       try db.execute("CREATE TABLE worker (id INTEGER PRIMARY KEY, name TEXT, boss_id INTEGER, salary REAL)")
       try Worker.insert([
-        Worker(id: 1, name: #"["a","b"]"#, bossId: nil, salary: 1), Worker(id: 2, name: "[]", bossId: nil, salary: 1),
+        Worker(id: 1, name: #"["a","b"]"#, bossId: nil, salary: 1),
+        Worker(id: 2, name: "[]", bossId: nil, salary: 1),
       ]).run(db)
       let element = JSONEach(Worker.name, as: "element")
       let value = element.value(as: String?.self)

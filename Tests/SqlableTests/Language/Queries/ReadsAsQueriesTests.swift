@@ -11,7 +11,8 @@ import Testing
       try db.createTable(Bicycle.self, named: "archive")
       try Person.insert(["Ann", "Bob"].map { Person(id: nil, name: $0) }).run(db)
       try Bicycle.insert([
-        Bicycle(name: "Trek", color: "red", ownerId: 1), Bicycle(name: "Giant", color: "blue", ownerId: 1),
+        Bicycle(name: "Trek", color: "red", ownerId: 1),
+        Bicycle(name: "Giant", color: "blue", ownerId: 1),
         Bicycle(name: "Norco", color: "red", ownerId: nil),
       ]).run(db)
       try Bicycle(id: 9, name: "Old", color: "red").insert().in("archive").run(db)

@@ -35,8 +35,10 @@ struct Worker: Sqlable, Equatable {
   }
 
   static let all = [
-    Worker(id: 1, name: "Ada", bossId: nil, salary: 10), Worker(id: 2, name: "Ben", bossId: 1, salary: 5),
-    Worker(id: 3, name: "Cleo", bossId: 1, salary: 7), Worker(id: 4, name: "Dan", bossId: 2, salary: 5),
+    Worker(id: 1, name: "Ada", bossId: nil, salary: 10),
+    Worker(id: 2, name: "Ben", bossId: 1, salary: 5),
+    Worker(id: 3, name: "Cleo", bossId: 1, salary: 7),
+    Worker(id: 4, name: "Dan", bossId: 2, salary: 5),
   ]
 }
 
@@ -54,8 +56,10 @@ func fillCompany(_ db: SqliteDatabase) throws {
   try db.createTable(Worker.self)
   try Person.insert([Person(id: 1, name: "Anna"), Person(id: 2, name: "Bo"), Person(id: 3, name: "Cid")]).run(db)
   try Bicycle.insert([
-    Bicycle(name: "Norco", color: "red", ownerId: 1), Bicycle(name: "Trek", color: "blue", ownerId: 2),
-    Bicycle(name: "Giant", color: "red", ownerId: 1), Bicycle(name: "Kona", color: "green"),
+    Bicycle(name: "Norco", color: "red", ownerId: 1),
+    Bicycle(name: "Trek", color: "blue", ownerId: 2),
+    Bicycle(name: "Giant", color: "red", ownerId: 1),
+    Bicycle(name: "Kona", color: "green"),
   ]).run(db)
   try Worker.insert(Worker.all).run(db)
 }

@@ -29,7 +29,9 @@ import Testing
       let rows = try Bicycle.select(Bicycle.name, Bicycle.ownerId).orderBy(Bicycle.id.desc).run(db)
       #expect(
         rows.map(\.values) == [
-          [.text("Kona"), .null], [.text("Giant"), .integer(1)], [.text("Trek"), .integer(2)],
+          [.text("Kona"), .null],
+          [.text("Giant"), .integer(1)],
+          [.text("Trek"), .integer(2)],
           [.text("Norco"), .integer(1)],
         ])
       #expect(try rows[1].get(0, as: String.self) == "Giant")
@@ -63,8 +65,12 @@ import Testing
   @Test func aggregatesGiveOneRowForAll() throws {
     try withCompany { db in
       let query = Worker.select(
-        countAll(), Worker.bossId.count(), Worker.salary.count(distinct: true), Worker.salary.sum(),
-        Worker.salary.average(), Worker.name.max())
+        countAll(),
+        Worker.bossId.count(),
+        Worker.salary.count(distinct: true),
+        Worker.salary.sum(),
+        Worker.salary.average(),
+        Worker.name.max())
       #expect(
         query.sql == #"""
           SELECT count(*), count("boss_id"), count(DISTINCT "salary"), sum("salary"), avg("salary"), max("name") \#
@@ -94,7 +100,9 @@ import Testing
       #expect(rows.map(\.0) == ["red"])
       #expect(rows.map(\.1) == [2])
       let filtered = try Worker.select(
-        Worker.bossId, countAll(where: Worker.salary > 5), Worker.salary.max(where: Worker.name != "Cleo")
+        Worker.bossId,
+        countAll(where: Worker.salary > 5),
+        Worker.salary.max(where: Worker.name != "Cleo")
       ).groupBy(Worker.bossId).orderBy(Worker.bossId).run(db)
       #expect(filtered.map(\.0) == [nil, 1, 2])
       #expect(filtered.map(\.1) == [1, 1, 0])
@@ -268,7 +276,8 @@ import Testing
   @Test func windowFunctionsComputeAValueForEveryRow() throws {
     try withCompany { db in
       let query = Worker.select(
-        Worker.name, rank().over(partitionBy: Worker.bossId, orderBy: Worker.salary.desc),
+        Worker.name,
+        rank().over(partitionBy: Worker.bossId, orderBy: Worker.salary.desc),
         Worker.salary.sum().over(orderBy: Worker.id.asc, frame: .rows(.preceding(1), .currentRow)),
         Worker.name.lag().over(orderBy: Worker.id.asc)
       ).orderBy(Worker.id)

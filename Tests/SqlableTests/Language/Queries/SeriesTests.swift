@@ -26,7 +26,9 @@ import Testing
         #expect(try numbers.read().evaluate(over: MemoryTables()) == expected(start, end, step))
       }
       for wrong in [
-        series(1...3, by: 0, as: "n"), series(1...3, by: -1, as: "n"), series(from: 1, through: 3, by: 0, as: "n"),
+        series(1...3, by: 0, as: "n"),
+        series(1...3, by: -1, as: "n"),
+        series(from: 1, through: 3, by: 0, as: "n"),
       ] {
         expectInvalidStatement { _ = try wrong.read().run(db) }
       }

@@ -15,7 +15,9 @@ import Testing
     try withCompany { db in
       let matched = joined.filter(Worker.bossId.isNotNull)
       for term in [
-        name.uppercase(), name.trim(), name.replace("a", with: "b"),
+        name.uppercase(),
+        name.trim(),
+        name.replace("a", with: "b"),
         Case.when(Worker.salary > 5, then: name).else("little"),
         Case.when(name == "Ada", then: "first").else(name),
       ] {
@@ -41,7 +43,9 @@ import Testing
         Case.when(name.isNull, then: "none").else(name.uppercase()),
         Case.when(name.isNotNull, then: name).else("none"),
         Case.when(name == "Ada", then: "first").else("other"),
-        name.uppercase().coalesce(TypedExpression("none")), name.hex(), Worker.name.uppercase(),
+        name.uppercase().coalesce(TypedExpression("none")),
+        name.hex(),
+        Worker.name.uppercase(),
       ]
       for term in terms {
         let found: [String] = try joined.select(term).run(db)

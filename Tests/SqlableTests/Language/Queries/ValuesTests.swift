@@ -68,7 +68,9 @@ import Testing
     try withDatabase { db in
       try db.createTable(Shelf.self)
       try Shelf.insert([
-        Shelf(id: 1, tags: ["red", "fast"]), Shelf(id: 2, tags: []), Shelf(id: 3, tags: ["red"]),
+        Shelf(id: 1, tags: ["red", "fast"]),
+        Shelf(id: 2, tags: []),
+        Shelf(id: 3, tags: ["red"]),
         Shelf(id: 4, tags: nil),
       ]).run(db)
       let tag = JSONEach(Shelf.tags, as: "tag")

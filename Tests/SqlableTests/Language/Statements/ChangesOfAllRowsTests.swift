@@ -52,7 +52,9 @@ import Testing
     try withThree { db in
       for statement in [Bicycle.deleteAll(), Bicycle.updateAll(Bicycle.color.set(to: "blue"))] {
         for selecting in [
-          statement.filter(Bicycle.id == 1), statement.limit(1), statement.orderBy(Bicycle.id),
+          statement.filter(Bicycle.id == 1),
+          statement.limit(1),
+          statement.orderBy(Bicycle.id),
         ] {
           let error = expectMisuse { try selecting.run(db) }
           #expect(error?.message.contains("can't have a filter, order or limit") == true)

@@ -144,12 +144,19 @@ import Testing
       func shapes(_ text: String) -> [String] {
         let row = Hostile(id: 1, text: text, other: text)
         let filters = [
-          Hostile.text == text, Hostile.text.in([text, "x"]), Hostile.text.like(text, escape: "'"),
-          Hostile.text.between(text, and: text), Hostile.text.is(text), Hostile.text.concatenated(text) != text,
+          Hostile.text == text,
+          Hostile.text.in([text, "x"]),
+          Hostile.text.like(text, escape: "'"),
+          Hostile.text.between(text, and: text),
+          Hostile.text.is(text),
+          Hostile.text.concatenated(text) != text,
           Hostile.text.in(Array(repeating: text, count: 50)),
         ]
         return filters.map { Hostile.read().filter($0).sql } + [
-          row.insert().sql, row.save().sql, row.update().sql, Hostile.updateAll(Hostile.text.set(to: text)).sql,
+          row.insert().sql,
+          row.save().sql,
+          row.update().sql,
+          Hostile.updateAll(Hostile.text.set(to: text)).sql,
         ]
       }
       let usual = shapes("usual")
@@ -157,8 +164,11 @@ import Testing
         #expect(shapes(text) == usual)
         try Hostile(id: index, text: text, other: "\(index)").insert().run(db)
         for filter in [
-          Hostile.text == text, Hostile.text.in([text]), Hostile.text.between(text, and: text),
-          Hostile.text.is(text), Hostile.text.in(Array(repeating: text, count: 50)),
+          Hostile.text == text,
+          Hostile.text.in([text]),
+          Hostile.text.between(text, and: text),
+          Hostile.text.is(text),
+          Hostile.text.in(Array(repeating: text, count: 50)),
           Hostile.text.concatenated(text) == text + text,
         ] {
           let found = try Hostile.read().filter(filter).run(db)
@@ -181,8 +191,11 @@ import Testing
               """))
         let first = Bicycle(name: "first", color: "red")
         let inserts = [
-          first.insert(), first.insert().ignoreOnConflict(), Bicycle(name: "second", color: "red").insert(),
-          first.insert().onConflict(Bicycle.name, Bicycle.color), Bicycle(name: "third", color: "red").insert(),
+          first.insert(),
+          first.insert().ignoreOnConflict(),
+          Bicycle(name: "second", color: "red").insert(),
+          first.insert().onConflict(Bicycle.name, Bicycle.color),
+          Bicycle(name: "third", color: "red").insert(),
           Bicycle(name: "third", color: "red").insert()
             .onConflict(Bicycle.name, Bicycle.color, update: Bicycle.name),
           Bicycle(name: "fourth", color: "red").insert(),
@@ -215,7 +228,9 @@ private struct Ticket: Sqlable {
   static var withoutKey: [Statement<Ticket, Int>] {
     let ticket = Ticket(code: nil, note: "lost")
     return [
-      ticket.insert(), ticket.save(), ticket.insert(Ticket.note),
+      ticket.insert(),
+      ticket.save(),
+      ticket.insert(Ticket.note),
       ticket.insert().onConflict(Ticket.code, update: Ticket.note),
     ]
   }

@@ -63,7 +63,12 @@ import Testing
     _ order: [PageOrder], _ limit: Int, _ rows: [PageEntry], _ db: SqliteDatabase, _ note: Comment
   ) throws {
     let query = PageEntry.select(
-      PageEntry.id, PageEntry.number, PageEntry.real, PageEntry.name, PageEntry.isOpen, PageEntry.date
+      PageEntry.id,
+      PageEntry.number,
+      PageEntry.real,
+      PageEntry.name,
+      PageEntry.isOpen,
+      PageEntry.date
     )
     .ordered(by: order).orderBy(PageEntry.id.desc)
     let whole = try query.run(db).map(\.0)

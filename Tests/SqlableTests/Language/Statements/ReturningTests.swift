@@ -28,7 +28,8 @@ import Testing
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
       try Bicycle.insert([
-        Bicycle(name: "Norco", color: "red"), Bicycle(name: "Trek", color: "blue"),
+        Bicycle(name: "Norco", color: "red"),
+        Bicycle(name: "Trek", color: "blue"),
         Bicycle(name: "Giant", color: "red"),
       ]).run(db)
       try body(db)

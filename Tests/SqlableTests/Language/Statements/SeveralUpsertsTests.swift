@@ -45,7 +45,8 @@ import Testing
   @Test func batchesAndQueriesTakeSeveralConflictClauses() throws {
     try withHostileRows { db in
       let batch = Hostile.insert([
-        Hostile(id: 1, text: "n", other: "z"), Hostile(id: 8, text: "n", other: "b"),
+        Hostile(id: 1, text: "n", other: "z"),
+        Hostile(id: 8, text: "n", other: "b"),
         Hostile(id: 9, text: "n", other: "d"),
       ]).onConflict(Hostile.id, update: Hostile.text).onConflict(Hostile.other)
       let ids = try batch.run(db)

@@ -10,8 +10,10 @@ import Testing
       try db.createTable(Bicycle.self)
       try Person.insert([Person(id: 1, name: "Ann"), Person(id: 2, name: "Bob")]).run(db)
       try Bicycle.insert([
-        Bicycle(name: "Norco", color: "red", ownerId: 1), Bicycle(name: "Trek", color: "blue", ownerId: 1),
-        Bicycle(name: "Giant", color: "red"), Bicycle(name: "Cube", color: "green", ownerId: 2),
+        Bicycle(name: "Norco", color: "red", ownerId: 1),
+        Bicycle(name: "Trek", color: "blue", ownerId: 1),
+        Bicycle(name: "Giant", color: "red"),
+        Bicycle(name: "Cube", color: "green", ownerId: 2),
       ]).run(db)
       try body(db)
     }

@@ -71,7 +71,11 @@ import Testing
     try withPairs { db throws in
       let text = Pair.t.column
       let terms = [
-        text.bitAnd(1), text.bitOr(1), text.shiftedLeft(1), text.shiftedRight(1), Pair.c.column.bitAnd("x"),
+        text.bitAnd(1),
+        text.bitOr(1),
+        text.shiftedLeft(1),
+        text.shiftedRight(1),
+        Pair.c.column.bitAnd("x"),
       ]
       for (term, operation) in zip(terms, ["&", "|", "<<", ">>", "&"]) {
         let error = expectInvalidStatement { _ = try Pair.select(term).run(db) }

@@ -43,7 +43,9 @@ import Testing
       let none: [Int?] = try Worker.select(Worker.id.nullIf(1)).orderBy(Worker.id).run(db)
       #expect(none == [nil, 2, 3, 4])
       let untyped = Bicycle.select(
-        Bicycle.ownerId.ifNull(0), Bicycle.ownerId.coalesce(Bicycle.id), Bicycle.color.nullIf("red"))
+        Bicycle.ownerId.ifNull(0),
+        Bicycle.ownerId.coalesce(Bicycle.id),
+        Bicycle.color.nullIf("red"))
       #expect(
         untyped.sql
           == #"SELECT coalesce("owner_id", ?), coalesce("owner_id", "id"), nullif("color", ?) FROM "bicycle""#)
@@ -88,7 +90,9 @@ import Testing
   @Test func castsUseTheStorageClassOfTheType() throws {
     try withCompany { db in
       let query = Worker.select(
-        Worker.salary.cast(to: Int.self), Worker.id.cast(to: String.self), Worker.bossId.cast(to: Double.self),
+        Worker.salary.cast(to: Int.self),
+        Worker.id.cast(to: String.self),
+        Worker.bossId.cast(to: Double.self),
         Worker.name.cast(to: Data.self)
       ).filter(Worker.id == 1)
       #expect(
@@ -107,7 +111,10 @@ import Testing
   @Test func bitOperatorsMaskAndShift() throws {
     try withStays(Stay(id: 1, at: Stay.moment, flags: 0b1100)) { db in
       let query = Stay.select(
-        Stay.flags.bitAnd(0b0100), Stay.flags.bitOr(Stay.id), Stay.flags.shiftedLeft(1), Stay.flags.shiftedRight(2),
+        Stay.flags.bitAnd(0b0100),
+        Stay.flags.bitOr(Stay.id),
+        Stay.flags.shiftedLeft(1),
+        Stay.flags.shiftedRight(2),
         Stay.flags.inverted().bitAnd(0xF))
       #expect(
         query.sql

@@ -128,7 +128,13 @@ import Testing
   @Test(arguments: columns) func datePartsMatchTheCalendar(_ column: TypedColumn<Stay, Date>) throws {
     try withMoments(column) { db, moments, _ in
       let rows = try Stay.select(
-        column.year(), column.month(), column.day(), column.hour(), column.minute(), column.second(), column.weekday(),
+        column.year(),
+        column.month(),
+        column.day(),
+        column.hour(),
+        column.minute(),
+        column.second(),
+        column.weekday(),
         column.dayOfYear()
       ).orderBy(Stay.id).run(db)
       for (date, row) in zip(moments, rows) {
@@ -212,8 +218,11 @@ import Testing
       }
       for column in [Stay.real, Stay.milliseconds, Stay.iso] {
         let rows = try Stay.select(
-          column.seconds(since: Stay.seconds), column.days(since: Stay.moment), Stay.seconds.seconds(since: column),
-          column.seconds(since: Stay.left), column.days(since: Stay.iso)
+          column.seconds(since: Stay.seconds),
+          column.days(since: Stay.moment),
+          Stay.seconds.seconds(since: column),
+          column.seconds(since: Stay.left),
+          column.days(since: Stay.iso)
         ).orderBy(Stay.id).run(db)
         for (id, row) in rows.enumerated() {
           let seconds = moments[id].timeIntervalSince(Stay.moment)
@@ -264,8 +273,10 @@ import Testing
       let far = Stay.real.adding(Stay.flags * 9_000_000, .month)
       #expect(try Stay.count().filter(far.expression.isNull).run(db) == 1)
       for term in [
-        Stay.flags.column.start(of: .day), Stay.note.column.seconds(since: Stay.moment),
-        Stay.real.column.days(since: Stay.flags.column), Stay.id.column.adding(Stay.flags.column, .day),
+        Stay.flags.column.start(of: .day),
+        Stay.note.column.seconds(since: Stay.moment),
+        Stay.real.column.days(since: Stay.flags.column),
+        Stay.id.column.adding(Stay.flags.column, .day),
       ] {
         let error = expectInvalidStatement { _ = try Stay.read().select(term).run(db) }
         #expect(error?.message.contains("requires a date column") == true)

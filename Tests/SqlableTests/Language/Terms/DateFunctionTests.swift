@@ -8,7 +8,12 @@ import Testing
   @Test(arguments: columns) func datePartsFollowTheColumnsFormat(_ column: TypedColumn<Stay, Date>) throws {
     try withStays(Stay(id: 1, at: Stay.moment), Stay(id: 2, at: Date(timeIntervalSince1970: -1))) { db in
       let parts = Stay.select(
-        column.year(), column.month(), column.day(), column.hour(), column.minute(), column.weekday()
+        column.year(),
+        column.month(),
+        column.day(),
+        column.hour(),
+        column.minute(),
+        column.weekday()
       ).orderBy(Stay.id)
       let rows: [(Int?, Int?, Int?, Int?, Int?, Int?)] = try parts.run(db)
       #expect(rows[0] == (2024, 1, 31, 13, 45, 3))
@@ -119,7 +124,10 @@ import Testing
   @Test func dateFunctionsOfOtherColumnsThrow() throws {
     try withCompany { db in
       for term in [
-        Bicycle.id.year(), Bicycle.name.date(), (Bicycle.id + 1).strftime("%Y"), Bicycle.name.adding(1, .day),
+        Bicycle.id.year(),
+        Bicycle.name.date(),
+        (Bicycle.id + 1).strftime("%Y"),
+        Bicycle.name.adding(1, .day),
         Bicycle.name.lowercase().hour(),
       ] {
         let error = expectInvalidStatement { _ = try Bicycle.select(term).run(db) }

@@ -8,9 +8,13 @@ import Testing
   @Test(.needs(38, "->")) func valuesAreFoundByTheirPath() throws {
     try withStays(Stay(id: 1, at: Stay.moment, doc: Self.doc), Stay(id: 2, at: Stay.moment)) { db in
       let query = Stay.select(
-        Stay.doc.json("pets", 0), Stay.doc.jsonValue("pets", 0, "kind", as: String.self),
-        Stay.doc.jsonExtract("pets", -1, "age", as: Int.self), Stay.doc.jsonArrayLength("pets"),
-        Stay.doc.jsonType("none"), Stay.doc.jsonValue("none", as: Int.self), Stay.doc.jsonType("nowhere"),
+        Stay.doc.json("pets", 0),
+        Stay.doc.jsonValue("pets", 0, "kind", as: String.self),
+        Stay.doc.jsonExtract("pets", -1, "age", as: Int.self),
+        Stay.doc.jsonArrayLength("pets"),
+        Stay.doc.jsonType("none"),
+        Stay.doc.jsonValue("none", as: Int.self),
+        Stay.doc.jsonType("nowhere"),
         Stay.doc.jsonValue("half", as: Double.self)
       ).orderBy(Stay.id)
       #expect(
@@ -36,8 +40,11 @@ import Testing
       #expect(try Stay.count().filter(Stay.doc.jsonValue("pets", 1, "age", as: Int.self) == 5).run(db) == 1)
       #expect(
         try Stay.select(
-          Stay.doc.column.json("pets", 1), Stay.doc.column.jsonValue("name"), Stay.doc.column.jsonExtract("half"),
-          Stay.doc.column.jsonArrayLength(), Stay.doc.column.jsonType()
+          Stay.doc.column.json("pets", 1),
+          Stay.doc.column.jsonValue("name"),
+          Stay.doc.column.jsonExtract("half"),
+          Stay.doc.column.jsonArrayLength(),
+          Stay.doc.column.jsonType()
         ).first(db)?.values == [.text(#"{"age":5}"#), .text("Ada"), .real(0.5), .integer(0), .text("object")])
       // The operator binds tighter than the others.
       let sum = Stay.doc.jsonValue("pets", 0, "age", as: Int.self) + 1 == 4

@@ -54,7 +54,8 @@ import Testing
       #expect(raw?.message.hasPrefix(needed) == true)
       // An ORDER that stands in a wrong place for another reason is a mistake in any version.
       for wrong in [
-        "SELECT name FROM worker ORDER ORDER BY id", "SELECT name ORDER BY id ORDER BY id",
+        "SELECT name FROM worker ORDER ORDER BY id",
+        "SELECT name ORDER BY id ORDER BY id",
         "SELECT rank() OVER (ORDER BY id), name FROM worker ORDER BY BY id ORDER",
       ] {
         expectError(.syntax) { _ = try db.query(SQL(verbatim: wrong), as: DynamicRow.self) }
@@ -70,7 +71,9 @@ import Testing
   @Test func distinctValuesAreAggregatedOnce() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let query = Worker.select(
-        Worker.salary.total(distinct: true), Worker.salary.jsonGroupArray(distinct: true), Worker.salary.total())
+        Worker.salary.total(distinct: true),
+        Worker.salary.jsonGroupArray(distinct: true),
+        Worker.salary.total())
       #expect(
         query.sql
           == #"SELECT total(DISTINCT "salary"), json_group_array(DISTINCT "salary"), total("salary") FROM "worker""#)

@@ -9,7 +9,8 @@ import Testing
       try db.createTable(Car.self)
       try Car.insert([
         Car(name: "Zoe", price: 19_999.99, isElectric: true, soldAt: Date(timeIntervalSince1970: 1_706_708_730)),
-        Car(name: "Leaf", price: 21_000.5, isElectric: true), Car(name: "Polo", price: 19_999.99, isElectric: false),
+        Car(name: "Leaf", price: 21_000.5, isElectric: true),
+        Car(name: "Polo", price: 19_999.99, isElectric: false),
       ]).run(db)
       try body(db)
     }
@@ -35,7 +36,9 @@ import Testing
       #expect(groups.sql == #"SELECT \#(text), count(*) FROM "car" GROUP BY 1 HAVING (count(*) > ?)"#)
       #expect(try groups.run(db).map { [$0.0, $0.1] } == [[99, 2]])
       let all = try Car.select(
-        cents.max(), TypedExpression<String>(sql: "group_concat(\(Car.name), \("+"))"), cents.sum()
+        cents.max(),
+        TypedExpression<String>(sql: "group_concat(\(Car.name), \("+"))"),
+        cents.sum()
       ).first(db)
       #expect(all?.0 == 99)
       #expect(all?.1 == "Zoe+Leaf+Polo")

@@ -29,8 +29,12 @@ import Testing
       let fitting = try #require(try Crate.select(Crate.count + 55, Crate.count - 200, Crate.stock / 2).first(db))
       #expect(fitting == (255, 0, 15_000))
       let narrow: [Select<UInt8>] = [
-        Crate.select(Crate.count * 2), Crate.select(Crate.count + Crate.count), Crate.select(Crate.count - 201),
-        Crate.select(-Crate.count), Crate.select(Crate.count.shiftedLeft(1)), Crate.select(Crate.count.inverted()),
+        Crate.select(Crate.count * 2),
+        Crate.select(Crate.count + Crate.count),
+        Crate.select(Crate.count - 201),
+        Crate.select(-Crate.count),
+        Crate.select(Crate.count.shiftedLeft(1)),
+        Crate.select(Crate.count.inverted()),
       ]
       for query in narrow {
         let error = sqlError { _ = try query.run(db) }
@@ -40,7 +44,8 @@ import Testing
       #expect(sqlError { _ = try Crate.select(Crate.stock * 2).run(db) } != nil)
       #expect(sqlError { _ = try Crate.select(Crate.spare * 2).run(db) } != nil)
       let wide = Crate.select(
-        Crate.count.column.typed(as: Int.self) * 2, Crate.spare.column.typed(as: Int?.self) - 200,
+        Crate.count.column.typed(as: Int.self) * 2,
+        Crate.spare.column.typed(as: Int?.self) - 200,
         Crate.stock.column.typed(as: Int.self) * 2
       )
       let row = try #require(try wide.first(db))

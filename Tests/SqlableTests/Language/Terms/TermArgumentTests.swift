@@ -28,8 +28,10 @@ import Testing
   // MARK: Truth values
 
   private static let truths = [
-    Sample(id: 1, isOpen: true, isPaid: true), Sample(id: 2, isOpen: true, isPaid: false),
-    Sample(id: 3, isOpen: true, isPaid: nil), Sample(id: 4, isOpen: false, isPaid: true),
+    Sample(id: 1, isOpen: true, isPaid: true),
+    Sample(id: 2, isOpen: true, isPaid: false),
+    Sample(id: 3, isOpen: true, isPaid: nil),
+    Sample(id: 4, isOpen: false, isPaid: true),
     Sample(id: 5, isOpen: false, isPaid: nil),
   ]
 
@@ -167,16 +169,23 @@ import Testing
     try Sample.insert(rows).run(db)
     let real = Sample.real
     let functions: [(String, TypedExpression<Double?>, SqlExpression, (Double) -> Double)] = [
-      ("sqrt", real.sqrt(), real.column.sqrt(), { $0.squareRoot() }), ("exp", real.exp(), real.column.exp(), exp),
+      ("sqrt", real.sqrt(), real.column.sqrt(), { $0.squareRoot() }),
+      ("exp", real.exp(), real.column.exp(), exp),
       ("ln", real.ln(), real.column.ln(), { $0 > 0 ? log($0) : .nan }),
       ("log10", real.log10(), real.column.log10(), { $0 > 0 ? log10($0) : .nan }),
       ("log2", real.log2(), real.column.log2(), { $0 > 0 ? log2($0) : .nan }),
-      ("sin", real.sin(), real.column.sin(), sin), ("cos", real.cos(), real.column.cos(), cos),
-      ("tan", real.tan(), real.column.tan(), tan), ("asin", real.asin(), real.column.asin(), asin),
-      ("acos", real.acos(), real.column.acos(), acos), ("atan", real.atan(), real.column.atan(), atan),
-      ("sinh", real.sinh(), real.column.sinh(), sinh), ("cosh", real.cosh(), real.column.cosh(), cosh),
-      ("tanh", real.tanh(), real.column.tanh(), tanh), ("asinh", real.asinh(), real.column.asinh(), asinh),
-      ("acosh", real.acosh(), real.column.acosh(), acosh), ("atanh", real.atanh(), real.column.atanh(), atanh),
+      ("sin", real.sin(), real.column.sin(), sin),
+      ("cos", real.cos(), real.column.cos(), cos),
+      ("tan", real.tan(), real.column.tan(), tan),
+      ("asin", real.asin(), real.column.asin(), asin),
+      ("acos", real.acos(), real.column.acos(), acos),
+      ("atan", real.atan(), real.column.atan(), atan),
+      ("sinh", real.sinh(), real.column.sinh(), sinh),
+      ("cosh", real.cosh(), real.column.cosh(), cosh),
+      ("tanh", real.tanh(), real.column.tanh(), tanh),
+      ("asinh", real.asinh(), real.column.asinh(), asinh),
+      ("acosh", real.acosh(), real.column.acosh(), acosh),
+      ("atanh", real.atanh(), real.column.atanh(), atanh),
       ("degrees", real.degrees(), real.column.degrees(), { $0 * 180 / .pi }),
       ("radians", real.radians(), real.column.radians(), { $0 * .pi / 180 }),
     ]

@@ -6,8 +6,14 @@ import Testing
   @Test func textsAreCutAndReplaced() throws {
     try withStays(Stay(id: 1, at: Stay.moment, note: "  Grüße  "), Stay(id: 2, at: Stay.moment)) { db in
       let query = Stay.select(
-        Stay.note.trim(), Stay.note.ltrim(), Stay.note.rtrim(" e"), Stay.note.substr(3, 2), Stay.note.substr(-3),
-        Stay.note.replace("ü", with: "ue"), Stay.note.instr("ß"), Stay.note.trim().unicode()
+        Stay.note.trim(),
+        Stay.note.ltrim(),
+        Stay.note.rtrim(" e"),
+        Stay.note.substr(3, 2),
+        Stay.note.substr(-3),
+        Stay.note.replace("ü", with: "ue"),
+        Stay.note.instr("ß"),
+        Stay.note.trim().unicode()
       ).orderBy(Stay.id)
       #expect(
         query.sql == #"""
@@ -49,8 +55,13 @@ import Testing
   @Test func untypedTextsAreCutAndReplaced() throws {
     try withCompany { db in
       let query = Bicycle.select(
-        Bicycle.name.substr(2), Bicycle.name.trim("No"), Bicycle.name.replace("or", with: "OR"),
-        Bicycle.name.instr("c"), Bicycle.name.unicode(), Bicycle.name.hex(), Bicycle.id.typeof(),
+        Bicycle.name.substr(2),
+        Bicycle.name.trim("No"),
+        Bicycle.name.replace("or", with: "OR"),
+        Bicycle.name.instr("c"),
+        Bicycle.name.unicode(),
+        Bicycle.name.hex(),
+        Bicycle.id.typeof(),
         (Bicycle.id * 1.26).round(1))
       #expect(
         query.sql == #"""
@@ -61,8 +72,14 @@ import Testing
       let first = try query.filter(Bicycle.id == 1).first(db)
       #expect(
         first?.values == [
-          .text("orco"), .text("rc"), .text("NORco"), .integer(4), .integer(78), .text("4E6F72636F"),
-          .text("integer"), .real(1.3),
+          .text("orco"),
+          .text("rc"),
+          .text("NORco"),
+          .integer(4),
+          .integer(78),
+          .text("4E6F72636F"),
+          .text("integer"),
+          .real(1.3),
         ])
     }
   }
@@ -111,7 +128,10 @@ import Testing
     try withStays(Stay(id: 1, at: Stay.moment, note: "abcdef")) { db in
       let long = 1 << 32
       let texts = Stay.select(
-        Stay.note.substr(long + 1), Stay.note.substr(2, long + 1), Stay.note.substr(-1, .max), Stay.note.substr(.max),
+        Stay.note.substr(long + 1),
+        Stay.note.substr(2, long + 1),
+        Stay.note.substr(-1, .max),
+        Stay.note.substr(.max),
         Stay.note.column.substr(3, long).typed(as: String.self))
       let row = try #require(try texts.first(db))
       #expect(row == ("", "bcdef", "f", "", "cdef"))
@@ -134,8 +154,10 @@ import Testing
   @Test func valuesNeverChangeTheSQL() throws {
     func statements(_ text: String) -> [Select<String?>] {
       [
-        Stay.select(Stay.note.replace(text, with: text)), Stay.select(Stay.note.trim().nullIf(text)),
-        Stay.select(Stay.note.ifNull(text).nullIf("x")), Stay.select(Case.when(Stay.note == text, then: text).end()),
+        Stay.select(Stay.note.replace(text, with: text)),
+        Stay.select(Stay.note.trim().nullIf(text)),
+        Stay.select(Stay.note.ifNull(text).nullIf("x")),
+        Stay.select(Case.when(Stay.note == text, then: text).end()),
         Stay.select(Stay.note.least(text)).filter(Stay.note.glob(text) || Stay.note.instr(text) > 0),
         Stay.select(Stay.note).filter(Stay.note.isDistinct(from: text)),
       ]

@@ -67,9 +67,11 @@ import Testing
   @Test(.needs(40, "group_concat of texts with NUL bytes")) func groupConcatJoinsDistinctTexts() throws {
     try withTexts { db, rows throws in
       let query = Texts.select(
-        Texts.part, Texts.text.groupConcat(distinct: true),
+        Texts.part,
+        Texts.text.groupConcat(distinct: true),
         Texts.other.groupConcat(distinct: true, where: Texts.id < 50),
-        Texts.text.groupConcat(distinct: false), Texts.id.groupConcat(distinct: true)
+        Texts.text.groupConcat(distinct: false),
+        Texts.id.groupConcat(distinct: true)
       ).groupBy(Texts.part).orderBy(Texts.part)
       #expect(
         query.sql == #"""

@@ -5,14 +5,19 @@ import Testing
 @Suite struct WindowFrameTests {
   @Test func theSQLHasTheFramesUnitAndBounds() throws {
     let bounds: [(WindowFrame.Bound, String)] = [
-      (.unboundedPreceding, "UNBOUNDED PRECEDING"), (.preceding(2), "2 PRECEDING"), (.currentRow, "CURRENT ROW"),
-      (.following(0), "0 FOLLOWING"), (.unboundedFollowing, "UNBOUNDED FOLLOWING"),
+      (.unboundedPreceding, "UNBOUNDED PRECEDING"),
+      (.preceding(2), "2 PRECEDING"),
+      (.currentRow, "CURRENT ROW"),
+      (.following(0), "0 FOLLOWING"),
+      (.unboundedFollowing, "UNBOUNDED FOLLOWING"),
     ]
     for (index, (start, first)) in bounds.enumerated() where start != .unboundedFollowing {
       // The bounds are in the order in which a frame can have them.
       for (end, last) in bounds[index...] where end != .unboundedPreceding {
         for (frame, unit) in [
-          (WindowFrame.rows(start, end), "ROWS"), (.range(start, end), "RANGE"), (.groups(start, end), "GROUPS"),
+          (WindowFrame.rows(start, end), "ROWS"),
+          (.range(start, end), "RANGE"),
+          (.groups(start, end), "GROUPS"),
         ] {
           let sum = Worker.salary.sum().over(partitionBy: Worker.bossId, orderBy: Worker.id.desc, frame: frame)
           #expect(
@@ -91,8 +96,10 @@ import Testing
       check(.range(.unboundedPreceding, .following(0)), distance)
       // SQLite accepts these, whatever they cover.
       for frame in [
-        WindowFrame.rows(.preceding(1), .preceding(3)), .groups(.following(3), .following(1)),
-        .range(.currentRow, .currentRow), .rows(.following(1), .unboundedFollowing),
+        WindowFrame.rows(.preceding(1), .preceding(3)),
+        .groups(.following(3), .following(1)),
+        .range(.currentRow, .currentRow),
+        .rows(.following(1), .unboundedFollowing),
       ] { #expect(try Worker.select(countAll().over(orderBy: Worker.id.asc, frame: frame)).run(db).count == 4) }
       // A huge one is no more than all rows.
       let all = try Worker.select(countAll().over(orderBy: Worker.id.asc, frame: .rows(.preceding(.max), .currentRow)))

@@ -42,8 +42,10 @@ import Testing
     try withCompany { db in
       let id = Bicycle.id.asc
       let query = Bicycle.select(
-        Bicycle.name.lag(1, default: "none").over(orderBy: id), Bicycle.name.lead(1, default: "none").over(orderBy: id),
-        Bicycle.name.firstValue().over(orderBy: id), Bicycle.name.lastValue().over(orderBy: id),
+        Bicycle.name.lag(1, default: "none").over(orderBy: id),
+        Bicycle.name.lead(1, default: "none").over(orderBy: id),
+        Bicycle.name.firstValue().over(orderBy: id),
+        Bicycle.name.lastValue().over(orderBy: id),
         Bicycle.name.nthValue(2).over(orderBy: id))
       let rows = try query.orderBy(Bicycle.id).run(db).map(\.values)
       #expect(rows[0] == [.text("none"), .text("Trek"), .text("Norco"), .text("Norco"), .null])
@@ -94,7 +96,9 @@ import Testing
       let dearest = perBoss.orderBy(Worker.salary.desc)
       let near = dearest.orderBy(Worker.id.asc).frame(.rows(.preceding(1), .currentRow))
       let query = Worker.select(
-        countAll().over(perBoss), rank().over(dearest), Worker.salary.sum().over(near),
+        countAll().over(perBoss),
+        rank().over(dearest),
+        Worker.salary.sum().over(near),
         countAll().over(near.frame(nil).partitionBy(Worker.salary)))
       #expect(
         query.sql == #"""
