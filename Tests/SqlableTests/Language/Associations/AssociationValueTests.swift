@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Counts and other aggregates of associated rows, which come with the rows and are terms of queries.
+/// Counts and other aggregates of associated rows, included with their parents or used as terms.
 @Suite struct AssociationValueTests {
   private static let costs = Bicycle.repairs.aggregate(Repair.cost.sum())
 
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// What SQLite makes of no rows is what a row without any comes with.
+  /// A parent without rows gets the value that SQLite computes for an empty set.
   @Test func anAggregateComesWithTheRowsAndIsATerm() throws {
     try withSchool { db in
       let costs = AssociationValueTests.costs
@@ -70,7 +70,7 @@ import Testing
     try withSchool { (db: SqliteDatabase) throws -> Void in
       let owned = Bicycle.toMany(Course.self, by: Course.id, of: Bicycle.ownerId)
       let titles = owned.aggregate(Course.title.groupConcat())
-      // The bicycle without an owner alone: no key to look for.
+      // The bicycle without an owner has no key to look up.
       let nobody = Bicycle.read().filter(Bicycle.ownerId.isNull)
       #expect(try nobody.including(titles, owned.count()).run(db).map(\.1) == [nil])
       #expect(try nobody.including(owned.aggregate(Course.id.total())).run(db).map(\.1) == [0])
@@ -102,14 +102,14 @@ import Testing
           """)
       #expect(try bosses.run(db).map(\.name) == ["Ada", "Ben"])
       #expect(try Worker.read().orderBy(Worker.id).including(size).run(db).map(\.1) == [2, 1, 0, 0])
-      // Bosses of a boss: a count within a count.
+      // A count within a count finds the bosses of a boss.
       let grand = Worker.team.filter(size > 0).count()
       #expect(try Worker.read().filter(grand > 0).run(db).map(\.name) == ["Ada"])
       let pay = Worker.team.filter(Worker.salary > 0).aggregate(Worker.salary.max())
       let pays = try Worker.select(pay).orderBy(Worker.id).run(db)
       let workers = try Worker.read().orderBy(Worker.id).run(db)
       #expect(pays == workers.map { boss in workers.filter { $0.bossId == boss.id }.map(\.salary).max() })
-      // In a query that knows the table by another name only.
+      // A query that knows the table only by an alias.
       let other = Alias(Worker.self, "associated")
       let boss = Alias(Worker.self, "boss")
       #expect(try boss.read().filter(size == 1).run(db).map(\.name) == ["Ben"])
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  /// A term of the enclosing query may have the names of what it is within.
+  /// A nested aggregate may use the same table and column names as the enclosing query.
   @Test func nestedAggregatesGiveTheExpectedValues() throws {
     try withSchool { (db: SqliteDatabase) throws -> Void in
       let size = Worker.team.count()
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  /// The table between may be that of the rows above.
+  /// A table may be its own join table.
   @Test func theJoinTableMayBeTheParentTable() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Tag.self)
@@ -174,7 +174,7 @@ import Testing
       let late = Person.courses.aggregate(Enrolment.courseId.max())
       #expect(try Person.select(late).orderBy(Person.id).run(db) == [2, 1, 1])
       #expect(try Person.read().orderBy(Person.id).including(late).run(db).map(\.1) == [2, 1, 1])
-      // Bicycles whose owner has several.
+      // Finds bicycles whose owner has several.
       let several = Bicycle.owner.filter(Person.bikes.count() > 1)
       let found = try Bicycle.read().whereAny(several).orderBy(Bicycle.name).run(db)
       #expect(found.map(\.name) == ["Giant", "Norco"])
@@ -199,7 +199,7 @@ import Testing
     sqlError { _ = try statement.run(db) }
   }
 
-  /// Of columns of the enclosing query it would be an aggregate of that.
+  /// SQLite would compute an aggregate of the enclosing query's columns over the enclosing query.
   @Test func anAggregateUsesOnlyColumnsOfTheAssociatedRows() throws {
     let missing = SqlError.Kind.schema(.missingColumn("color"))
     try withSchool { (db: SqliteDatabase) throws -> Void in
@@ -213,7 +213,7 @@ import Testing
     }
   }
 
-  /// SQL text does not say whose columns it means.
+  /// SQL text does not show which table's columns it uses.
   @Test func sqlTextIsRefusedInASelfReferencingAggregate() throws {
     try withSchool { (db: SqliteDatabase) throws -> Void in
       let text = Worker.team.aggregate(TypedExpression<Int>(sql: "id + 1").sum())
@@ -228,7 +228,7 @@ import Testing
     }
   }
 
-  /// Of a function that is no aggregate there is no value without rows.
+  /// A function that is not an aggregate has no value for an empty set of rows.
   @Test func anAssociatedValueMustBeAnAggregate() throws {
     try withSchool { (db: SqliteDatabase) throws -> Void in
       let twice = ScalarFunction("twice") { (number: Int) in number * 2 }
@@ -238,7 +238,7 @@ import Testing
     }
   }
 
-  /// Dates and decimals have the form of their column.
+  /// Dates and decimals keep the storage format of their column.
   @Test func aggregatedDatesAndDecimalsKeepTheirColumnFormat() throws {
     try withDatabase { db in
       try db.createTable(Buyer.self)
@@ -261,7 +261,6 @@ import Testing
     }
   }
 
-  /// A row in memory has the same.
   @Test(arguments: 1...times(20)) func randomCountsAndSumsMatchPlainSwift(seed: Int) throws {
     var random = SeededGenerator(seed: UInt64(seed))
     let workers = (1...Int.random(in: 1...25, using: &random)).map { id in
@@ -275,16 +274,16 @@ import Testing
       try db.createTable(Worker.self)
       try Worker.insert(workers).run(db)
       let team = Worker.team.filter(Worker.salary >= least)
-      func own(_ boss: Worker) -> [Double] {
+      func teamSalaries(of boss: Worker) -> [Double] {
         workers.filter { $0.bossId == boss.id && $0.salary >= least }.map(\.salary)
       }
       let sum = team.aggregate(Worker.salary.sum())
       let found = try Worker.read().filter(team.count() >= wanted).orderBy(Worker.id).including(team.count(), sum).run(
         db)
-      let expected = workers.filter { own($0).count >= wanted }
+      let expected = workers.filter { teamSalaries(of: $0).count >= wanted }
       #expect(found.map(\.0) == expected)
-      #expect(found.map(\.1) == expected.map { own($0).count })
-      let sums = expected.map { own($0).isEmpty ? nil : own($0).reduce(0, +) }
+      #expect(found.map(\.1) == expected.map { teamSalaries(of: $0).count })
+      let sums = expected.map { teamSalaries(of: $0).isEmpty ? nil : teamSalaries(of: $0).reduce(0, +) }
       #expect(found.map(\.2) == sums)
       #expect(try Worker.select(sum).filter(team.count() >= wanted).orderBy(Worker.id).run(db) == sums)
       let decoded = try Statement<Worker, [Worker]>(json: Worker.read().filter(team.count() >= wanted).json())
@@ -336,7 +335,7 @@ import Testing
     func write(to row: inout RowWriter) throws { row.set(Tag.id, id) }
   }
 
-  /// A part of a whole that is a part too, each with a tag.
+  /// A part that belongs to a larger part and has a tag.
   private struct Part: Sqlable {
     static let id = column("id", Int.self, PrimaryKey())
     static let whole = column("whole", Int?.self, ForeignKey<Part>())

@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  /// It has a transaction of its own, which is none of the program's.
+  /// The library opens a transaction for the two statements. The program has not opened it and can't end it.
   @Test func anErrorDoesNotReportTheInternalTransaction() throws {
     try withCompany { db in
       try db.execute("DROP TABLE bicycle")
@@ -64,7 +64,7 @@ import Testing
     try withDatabase { db in
       try db.createTable(Country.self)
       try db.createTable(City.self)
-      // Equal to Swift, different to SQLite: a letter with its accent in one scalar and in two.
+      // Swift treats the precomposed and the decomposed é as equal. SQLite does not.
       let codes = ["se", "DK", "\u{E9}", "e\u{301}", ""]
       try Country.insert(codes.map(Country.init)).run(db)
       try City.insert([
@@ -107,7 +107,7 @@ import Testing
     try withCompany { db in
       try db.createTable(Errand.self)
       func message<Row>(_ run: @autoclosure () throws -> Row) -> String? { expectMisuse { _ = try run() }?.message }
-      // Declared for another table, for another column, or for none.
+      // Foreign keys that refer to another table, to another column, or to nothing.
       #expect(
         message(try Worker.read().including(Bicycle.read(), by: Bicycle.ownerId).run(db))
           == "column owner_id does not refer to worker")
@@ -122,7 +122,7 @@ import Testing
         expectMisuse { _ = try Worker.read().including(Worker.bossId).run(db) },
       ] { #expect(error?.message.hasSuffix("pass the column that it refers to as `of`") == true) }
       #expect(try Worker.read().including(Errand.workerId).run(db).count == 4)
-      // A reference to another column than the key goes to that one.
+      // A foreign key may refer to a column that is not the primary key.
       try Errand.insert([
         Errand(id: 1, workerId: 1, code: 20),
         Errand(id: 2, workerId: 1, code: 1),

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// `union` and the like: what belongs to the whole is the whole's, and what would be a part's is refused.
+/// UNION, INTERSECT and EXCEPT. An order and a limit apply to the whole result, and other modifiers are refused.
 @Suite struct CombinedQueryTests {
   @Test func modifiersAfterAUnionAreRefused() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
@@ -25,7 +25,7 @@ import Testing
         expectInvalidStatement("\(modifier)") { _ = try low.union(query).run(db) }
         #expect(query != both)
       }
-      // The same by a name, and in the parts.
+      // A named query and the single parts accept these modifiers.
       let whole = both.named("whole")
       #expect(try whole.read().filter(whole.column > 1).orderBy(whole.column).run(db) == [2, 4])
       #expect(try low.filter(Worker.id > 1).union(values([9])).count(db) == 2)
@@ -68,7 +68,7 @@ import Testing
       #expect(try whole.first(db)?.get(1, as: String.self) == "z")
       expectInvalidStatement { _ = try first.orderBy(Worker.salary).run(db) }
       expectInvalidStatement { _ = try values([1]).union(values([2])).orderBy(Worker.id).run(db) }
-      // In a list, as a value, inserted, and under a name.
+      // Values inside a list, a recursive query and a scalar subquery.
       #expect(try Worker.count().filter(Worker.id.in(values([1]).union(values([4])))).run(db) == 2)
       let numbers = values([1]).named("n") { n in n.read().select(n.column + 1).filter(n.column < 5) }
       #expect(try numbers.read().run(db) == [1, 2, 3, 4, 5])
@@ -77,7 +77,6 @@ import Testing
     }
   }
 
-  /// Combined queries against plain Swift.
   @Test func randomCombinedQueriesMatchPlainSwift() throws {
     let seed = SeededGenerator.seed
     var random = SeededGenerator(seed: seed)
@@ -138,7 +137,7 @@ import Testing
       let first = Worker.select(Worker.id).filter(Worker.id < 3).named("x")
       let second = Worker.select(Worker.id).filter(Worker.id > 2).named("X")
       let queries: [Select<Int>] = [
-        // Its column is the same term as that of the other: the condition would compare it with itself.
+        // Both queries have the same column term, so the condition would compare a column with itself.
         first.read().filter(exists(second.read().filter(second.column == first.column))),
         first.read().joining(second, on: first.column == second.column),
         first.read().union(second.read()),
@@ -149,7 +148,7 @@ import Testing
         #expect(error?.message.contains(" have the name ") == true, "\(String(describing: error))")
         #expect(error?.table != "", "\(String(describing: error))")
       }
-      // Nor where the two differ by their values alone, and the same twice ran before.
+      // The cache must not return a statement that differs only in its bound values.
       func under(_ bound: Int) -> NamedColumn<Int> { Worker.select(Worker.id).filter(Worker.id < bound).named("x") }
       func both(_ outer: Int, _ inner: Int) throws -> [Int] {
         let (outer, inner) = (under(outer), under(inner))
@@ -157,7 +156,7 @@ import Testing
       }
       #expect(try both(3, 3).count == 2)
       expectInvalidStatement { _ = try both(3, 1) }
-      // One in the other's definition is its own affair, and the same twice is one.
+      // A name inside another query's definition is local. The same query used twice is one query.
       let nested = first.read().filter(first.column > 1).named("x")
       #expect(try nested.read().run(db) == [2])
       #expect(try first.read().filter(first.column.in(first.read())).orderBy(first.column).run(db) == [1, 2])
@@ -167,7 +166,7 @@ import Testing
   @Test func anUnaliasedColumnInSQLTextIsNotBoundToAnAlias() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let boss = Alias(Worker.self, "boss")
-      // Meant: those whose boss is there. The column of worker would become that of the alias.
+      // The program means workers whose boss exists. SQLite would resolve `boss_id` to the alias.
       let condition = exists(boss.read().filter(boss[Worker.id] == Worker.bossId))
       let error = expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE \(condition)", as: Int.self) }
       #expect(error?.column == "boss_id")
@@ -176,12 +175,12 @@ import Testing
       expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE EXISTS (\(query))", as: Int.self) }
       let statement = Person.count().filter(exists(query))
       expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE 0 < (\(statement))", as: Int.self) }
-      // Said, it is the alias's; by itself too; and where no alias has it, it is the text's.
+      // An explicit alias, a standalone query, and a column that no alias has are unambiguous.
       let own = exists(boss.read().filter(boss[Worker.id] == boss[Worker.bossId]))
       #expect(try db.query("SELECT id FROM worker WHERE \(own)", as: Int.self).isEmpty)
       #expect(try query.count(db) == 0)
       #expect(try query.run(db).isEmpty)
-      // Nothing is around what the text begins with.
+      // At the start of the text there is no enclosing query.
       #expect(try db.query("\(query)", as: Worker.self).isEmpty)
       let other = exists(Person.select(Person.name).filter(Worker.salary > 6))
       #expect(try db.query("SELECT id FROM worker WHERE \(other) ORDER BY id", as: Int.self) == [1, 3])

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// A row of a recursive query: who is how many steps below.
+/// A row of a recursive query: a worker and its depth in the tree.
 private struct Level: Sqlable, Equatable {
   let id: Int
   let depth: Int
@@ -38,7 +38,6 @@ private struct Level: Sqlable, Equatable {
           """#)
       let rows = try all.run(db)
       #expect(rows.map(\.name) == ["Ben", "Dan"])
-      // Joined with others, and inside a condition.
       let bosses = try Worker.join(team, on: team[Worker.bossId] == Worker.id).select(Worker.name, team[Worker.name])
         .orderBy(Worker.id.asc, team[Worker.id].asc).run(db)
       #expect(bosses.map(\.0) == ["Ada", "Ben"])

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// The index that SQLite must use: INDEXED BY and NOT INDEXED.
+/// Index hints: INDEXED BY and NOT INDEXED.
 @Suite struct IndexHintTests {
   private let byColor = Index(Bicycle.color)
 
@@ -23,7 +23,7 @@ import Testing
       let found = try reds.run(db)
       #expect(found.map(\.name) == byHand)
       #expect(byHand == ["Norco", "Giant"])
-      // Compiled with the other index it would be another plan.
+      // The statement cache must keep the two hints apart, because their plans differ.
       let none = Bicycle.read().notIndexed().filter(Bicycle.color == "red").orderBy(Bicycle.id)
       #expect(none.sql.contains(#"FROM "bicycle" NOT INDEXED WHERE"#))
       #expect(try none.run(db) == found)
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  /// Its error would show which indexes there are.
+  /// The error of a missing index would reveal which indexes exist.
   @Test func aPolicyRefusesIndexHints() throws {
     let policy = StatementPolicy(
       .table(Worker.self).readingAll().filtering(Worker.id, by: .equality).setting(Worker.name),
@@ -182,7 +182,7 @@ import Testing
     }
   }
 
-  /// Another index gives the same rows.
+  /// An index never changes the rows of a result.
   @Test func inMemoryEvaluationIgnoresIndexHints() throws {
     let tables = try MemoryTables(Worker.all)
     #expect(try Worker.read().notIndexed().evaluate(over: tables) == Worker.all)

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Joins in one expression, of two tables and of six, and the tuples that they give.
+/// Joins of two to eight tables in one expression, and the tuples that they return.
 @Suite struct JoinTests {
   private let b = Alias(Worker.self, "b")
   private let c = Alias(Worker.self, "c")
@@ -9,9 +9,9 @@ import Testing
   private let e = Alias(Worker.self, "e")
   private let f = Alias(Worker.self, "f")
 
-  /// Whether a row of the alias is that of the first table.
+  /// A condition that the alias has the same id as the first table.
   private func same(_ alias: Alias<Worker>) -> SqlExpression { alias[Worker.id] == Worker.id }
-  /// Whether it is the next.
+  /// A condition that the alias has the next id after the first table.
   private func next(_ alias: Alias<Worker>) -> SqlExpression { alias[Worker.id] == Worker.id + 1 }
 
   @Test func eachAliasedJoinAddsATupleElement() throws {
@@ -150,7 +150,7 @@ import Testing
       let all = Worker.read().leftJoining(teams, on: Worker.id == boss).orderBy(Worker.id)
       let error = expectInvalidStatement { _ = try all.select(size * 2).run(db) }
       #expect(error?.message == "a left join may find no row of team: select the term as an optional, with typed(as:)")
-      // Which terms stand in SQL text is not examined.
+      // The library does not parse the terms in SQL text.
       let doubled = all.select(SqlExpression(sql: "\(size) * 2").typed(as: Int.self))
       let joined = expectDecoding("INTEGER", "NULL") { _ = try doubled.run(db) }
       let hint = "; a left join may have found no row: read it as an optional, in a query with typed(as:)"

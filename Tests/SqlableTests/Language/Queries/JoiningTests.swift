@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Joins that do not change the result's columns, and queries under a second name.
+/// Joins that do not change the result's columns, and named queries with a second alias.
 @Suite struct JoiningTests {
   private let boss = Alias(Worker.self, "boss")
   private let perBoss = Worker.select(Worker.bossId, countAll()).groupBy(Worker.bossId).named("per_boss")
@@ -90,12 +90,12 @@ import Testing
       #expect(rows.map(\.1) == [1, 1])
       let found5 = try pairs.evaluate(over: MemoryTables(Worker.all)).map(\.1)
       #expect(found5 == [1, 1])
-      // Only under its second name.
+      // A query that uses only the second alias.
       let single = ids.alias("other")
       #expect(single.read().sql.hasSuffix(#"SELECT "other"."c1" FROM "ids" AS "other""#))
       #expect(try single.read().run(db).sorted() == [1, 2])
       #expect(ids.alias("ids") == ids)
-      // Found again by its key, and not taken for the query without a second name.
+      // The statement cache keeps queries with and without a second alias apart.
       #expect(try ids.read().run(db).sorted() == [1, 2])
       #expect(try single.read().run(db).sorted() == [1, 2])
     }

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Joins by the columns of the same name.
+/// Joins on columns of the same name.
 @Suite struct JoinsByNameTests {
   private let other = Alias(Worker.self, "other")
 
@@ -25,7 +25,7 @@ import Testing
         colleagues.sql.hasSuffix(
           #"ON "worker"."boss_id" = "other"."boss_id" AND "worker"."id" < "other"."id""#))
       let pairs = try colleagues.run(db)
-      // NULL equals nothing: Ada has no boss.
+      // Ada has no boss, and NULL equals nothing.
       #expect(pairs.map(\.0) == ["Ben"])
       #expect(pairs.map(\.1) == ["Cleo"])
       #expect(try colleagues.evaluate(over: MemoryTables(Worker.all)).map(\.0) == ["Ben"])

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// A struct that reads its last column first, and the first behind it.
+/// A struct that reads its columns in reverse order.
 private struct Backwards: Sqlable {
   let first: Int
   let last: Int
@@ -15,7 +15,7 @@ private struct Backwards: Sqlable {
   }
 }
 
-/// A worker that is read by names.
+/// A worker that reads its columns by name.
 private struct Named: Sqlable {
   let id: Int
   let name: String
@@ -31,11 +31,11 @@ private struct Named: Sqlable {
   }
 }
 
-/// Rows that are made of models, columns and terms.
+/// Rows that mix models, columns and terms.
 @Suite struct MixedRowTests {
   private let boss = Alias(Worker.self, "boss")
 
-  /// Those who have somebody to lead, and how many: Ada leads Ben and Cleo, Ben leads Dan.
+  /// Bosses with the size of their team: Ada leads Ben and Cleo, Ben leads Dan.
   private var teams: Select<(Worker, Int)> {
     Worker.join(boss, on: boss[Worker.id] == Worker.bossId).select(boss, Worker.id.count()).groupBy(boss[Worker.id])
       .orderBy(boss[Worker.id])
@@ -147,7 +147,7 @@ private struct Named: Sqlable {
       #expect(bossNames == [nil, "Ada", "Ada", "Ben"])
       let other = Worker.leftJoin(Person.self, on: Person.id == Worker.id)
       #expect(sqlError { _ = try other.select(Person.name.typed(as: String.self)).run(db) }?.table == "person")
-      // A term that is not NULL without a match, an optional column, and one of an inner join are selected as they are.
+      // Terms that have a value without a match, optional columns and columns of inner joins are accepted.
       let bosses = joined.select(Worker.id, boss[Worker.bossId], boss[Worker.name].coalesce(TypedExpression("none")))
       #expect(try bosses.run(db).map(\.2) == ["none", "Ada", "Ada", "Ben"])
       let inner = Worker.join(boss, on: boss[Worker.id] == Worker.bossId).select(boss[Worker.name])
@@ -193,7 +193,7 @@ private struct Named: Sqlable {
           """#)
       let names = try joined.orderBy(Worker.id).run(db).map(\.1.name)
       #expect(names == ["Ada", "Ada", "Ben"])
-      // The same query, whichever comes first.
+      // The order of `select` and `joining` does not matter.
       let after = Worker.read().joining(boss, on: boss[Worker.id] == Worker.bossId).select(Worker.name, boss)
       #expect(joined == after)
       #expect(joined.hashValue == after.hashValue)

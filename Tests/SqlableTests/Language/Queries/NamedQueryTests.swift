@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Queries that go by a name, without a model.
+/// Named queries without a model.
 @Suite struct NamedQueryTests {
   @Test func theColumnsOfANamedQueryAreTypedTerms() throws {
     try withCompany { db in
@@ -62,7 +62,7 @@ import Testing
       let rows = try team.read().orderBy(id).run(db)
       #expect(rows.map(\.0) == [1, 2, 3, 4])
       #expect(rows.map(\.1) == [0, 1, 1, 2])
-      // A circle: each worker is under itself, which never ends but with distinct rows.
+      // In a cycle, every worker is below itself. Only distinct rows end the recursion.
       try Worker.update(Worker.bossId.set(to: 4)).filter(Worker.id == 1).run(db)
       let under = Worker.select(Worker.id).filter(Worker.id == 1).named("under", distinct: true) { under in
         Worker.select(Worker.id).joining(under, on: Worker.bossId == under.column)
@@ -114,7 +114,7 @@ import Testing
           """#)
       let names = try owners.run(db).map(\.name)
       #expect(names == ["Anna", "Bo"])
-      // An aggregate has a row whatever there is.
+      // An aggregate returns a row even for an empty set.
       let always = Person.count().filter(exists(Bicycle.select(Bicycle.id.max()).filter(Bicycle.id < 0)))
       #expect(try always.run(db) == 3)
     }

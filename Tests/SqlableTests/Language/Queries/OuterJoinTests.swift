@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Joins that keep the rows of the joined table, and those of both sides.
+/// RIGHT and FULL joins.
 @Suite struct OuterJoinTests {
   private let boss = Alias(Worker.self, "boss")
   private let other = Alias(Person.self, "other")
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// What a join does not find is nil once, however many joins may not find it.
+  /// A model is optional once, even if several joins may leave it unmatched.
   @Test(.needs(39, "a RIGHT JOIN")) func aRightJoinMakesEarlierTablesOptional() throws {
     try withCompany { db in
       let three: [(Bicycle?, Person?, Worker)] = try Bicycle.leftJoin(Person.self, on: isOwner)

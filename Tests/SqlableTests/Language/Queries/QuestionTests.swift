@@ -1,12 +1,12 @@
 import Sqlable
 import Testing
 
-/// Whether a query has rows, and how many: queries of one row.
+/// Counts and existence checks as queries of one row.
 @Suite struct QuestionTests {
   private let dear = Worker.read().filter(Worker.salary > 6)
   private let pairs = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
 
-  /// Expects a count as SQL and as a number, which is that of the query's rows.
+  /// Expects the count's SQL and value, and compares the value with the query's rows.
   private func expect<Row>(
     _ query: some SelectStatement<Row>, _ number: Int, _ sql: String, _ db: SqliteDatabase,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -105,7 +105,7 @@ import Testing
     #expect(isThere == [true])
   }
 
-  /// What the query would throw is thrown.
+  /// A count or existence check throws the errors that the query throws.
   @Test func countAndExistsThrowTheErrorsOfTheQuery() throws {
     try withCompany { db in
       expectInvalidStatement { _ = try dear.limit(-1).count().run(db) }

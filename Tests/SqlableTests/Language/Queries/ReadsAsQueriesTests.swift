@@ -1,8 +1,7 @@
 import Sqlable
 import Testing
 
-/// Whatever `read()` gives is a query as any: it is joined, grouped, combined, selected from, and stands inside of
-/// others.
+/// Statements of `read()` used as queries: joined, grouped, combined, selected from and nested.
 @Suite struct ReadsAsQueriesTests {
   private func withGarage(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in

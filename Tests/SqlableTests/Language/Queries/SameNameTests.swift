@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Columns and aliases whose names are alike, and are not the same.
+/// Columns and aliases with equal or similar names.
 @Suite struct SameNameTests {
   @Test func columnsDeclaredByOneFunctionBelongToTheirTables() throws {
     try withTwins { (db: SqliteDatabase) throws -> Void in
@@ -76,7 +76,7 @@ import Testing
   }
 }
 
-/// Columns that many tables have, declared in one place.
+/// Returns columns that several tables share.
 private func twinColumns() -> (id: Column, mark: Column) {
   (Column("id", .integer, PrimaryKey()), Column("mark", .text))
 }
@@ -101,7 +101,7 @@ private struct RightTwin: Sqlable {
   }
 }
 
-/// Two forms of an é, which are one text to Swift and two names to SQLite, declared on one line.
+/// A table with two forms of é as columns: one text for Swift, two names for SQLite.
 private struct Accent: Sqlable {
   static let id = Column("id", .integer, PrimaryKey())
   static let (short, long) = (Column("é", .integer), Column("e\u{301}", .integer))

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// SQLite's pragmas as tables.
+/// SQLite's schema pragmas as tables.
 @Suite struct SchemaTableTests {
   @Test func theColumnsOfATableAreRead() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
@@ -49,7 +49,7 @@ import Testing
       #expect(references[0].to == "id")
       #expect(references[0].onDelete == "SET NULL")
       #expect(references[0].onUpdate == "NO ACTION")
-      // The name of the table is a column of a table before it.
+      // An earlier table of the join supplies the table's name.
       let table = values(["bicycle", "worker", "person"]).named("table")
       let reference = SchemaReference.of(table.column, as: "reference")
       let found = table.read().select(table.column, reference[SchemaReference.from])

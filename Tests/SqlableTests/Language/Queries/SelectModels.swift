@@ -1,6 +1,6 @@
 import Sqlable
 
-/// A tree, and a table that is joined with itself.
+/// A worker in a tree of bosses, for self-joins.
 struct Worker: Sqlable, Equatable {
   let id: Int
   let name: String
@@ -20,7 +20,7 @@ struct Worker: Sqlable, Equatable {
   }
 
   init(row: ReadRow) throws {
-    // Not in the order of the layout.
+    // The order of reads differs from the layout.
     salary = try row.get(Worker.salary)
     name = try row.get(Worker.name)
     id = try row.get(Worker.id)
@@ -42,7 +42,7 @@ struct Worker: Sqlable, Equatable {
   ]
 }
 
-/// Calls `body` with bicycles, their owners, and employees.
+/// Calls `body` with tables of bicycles, owners and workers.
 func withCompany(_ body: (SqliteDatabase) throws -> Void) throws {
   try withDatabase { db in
     try fillCompany(db)

@@ -204,7 +204,7 @@ import Testing
       #expect(try without.run(db).map(\.name) == ["Cid"])
       let best = Worker.read().filter(Worker.salary == scalar(Worker.select(Worker.salary.max())))
       #expect(try best.run(db).map(\.name) == ["Ada"])
-      // Correlated: the best paid of each boss.
+      // A correlated subquery finds the best-paid worker of each boss.
       let other = Alias(Worker.self, "other")
       let top = Worker.read().filter(
         Worker.salary
@@ -234,7 +234,7 @@ import Testing
     }
   }
 
-  /// SQLite takes an inner join's condition for a part of WHERE, and multiplies the rows.
+  /// SQLite moves an inner join's condition into WHERE, which would multiply the rows.
   @Test func aJoinConditionCannotUseATableJoinedLater() throws {
     try withCompany { db in
       let early = Worker.join(Person.self, on: Bicycle.ownerId == Worker.id).join(

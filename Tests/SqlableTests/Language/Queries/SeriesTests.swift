@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Numbers as rows.
+/// Series of numbers as rows.
 @Suite struct SeriesTests {
   private func expected(_ start: Int, _ end: Int, _ step: Int) -> [Int] {
     Array(stride(from: start, through: end, by: step))

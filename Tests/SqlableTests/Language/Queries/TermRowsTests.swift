@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// VALUES whose cells are terms.
+/// VALUES with terms as cells.
 @Suite struct TermRowsTests {
   private let rates = values([
     rowValue(TypedExpression("EUR"), TypedExpression(1.0) + 0.5),
@@ -38,7 +38,7 @@ import Testing
       let added = Worker.insert(
         Worker.id, Worker.name, from: values([rowValue(TypedExpression(10) + 1, TypedExpression("Eve"))]))
       #expect(added.sql == #"INSERT INTO "worker" ("id", "name") VALUES (? + ?, ?)"#)
-      // Columns of the enclosing query.
+      // The cells may use columns of the enclosing query.
       let either = Worker.read().filter(TypedExpression(2).in(values([Worker.id + 0, Worker.bossId.ifNull(0)])))
       #expect(
         either.sql == #"""
@@ -46,7 +46,7 @@ import Testing
           WHERE ? IN (VALUES ("worker"."id" + ?), (coalesce("worker"."boss_id", ?)))
           """#)
       #expect(try either.run(db).map(\.id) == [2, 4])
-      // Alone it has no columns.
+      // A standalone VALUES has no columns to use.
       expectError(.schema(.missingColumn("id"))) { _ = try values([Worker.id]).run(db) }
       expectInvalidStatement { _ = try values([TypedExpression<Int>]()).run(db) }
       let document = try Select<(String, Double)>(json: rates.json())

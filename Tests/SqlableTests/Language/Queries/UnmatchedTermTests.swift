@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Terms of tables of which an outer join may find no row.
+/// Terms of tables that an outer join may leave unmatched.
 @Suite struct UnmatchedTermTests {
   private let boss = Alias(Worker.self, "boss")
   private var joined: Select<Worker> {

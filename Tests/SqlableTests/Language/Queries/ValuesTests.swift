@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Queries of rows that they bring along, of other things in the place of columns, and of JSON.
+/// Queries of literal rows, of replaced columns and of JSON elements.
 @Suite struct ValuesTests {
   @Test func rowsOfValuesAreAQuery() throws {
     try withCompany { db in
@@ -56,7 +56,7 @@ import Testing
         db)
       #expect(named.map(\.name) == ["NORCO"])
       try Worker.deleteAll().run(db)
-      // An aggregate of no rows is NULL, which the struct has no place for.
+      // An aggregate of no rows is NULL, which the struct's property can't hold.
       let null = expectDecoding("REAL", "NULL") {
         _ = try Worker.read(replacing: Worker.salary, with: Worker.salary.max()).run(db)
       }

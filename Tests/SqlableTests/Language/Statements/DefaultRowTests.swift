@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Rows with the default of every column.
+/// Inserts of rows with the default of every column.
 @Suite struct DefaultRowTests {
   @Test func everyColumnGetsItsDefault() throws {
     try withDatabase { db in

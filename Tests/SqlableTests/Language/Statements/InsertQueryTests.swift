@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Inserts of what a query gives.
+/// Inserts of a query's rows.
 @Suite struct InsertQueryTests {
   @Test func theRowsOfAQueryAreInsertedAndCounted() throws {
     try withCompany { db in

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Tables of other kinds than an integer key: WITHOUT ROWID, generated columns, hostile names.
+/// Tables without an integer key: WITHOUT ROWID, generated columns, text keys and hostile names.
 @Suite struct KeyTests {
   @Test func aWithoutRowidTableWithAGeneratedColumnIsReadAndWritten() throws {
     try withDatabase { db in
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  /// What was created before is left as it is, and what its own SQL gives a key is stored.
+  /// The library does not alter an existing table, and stores the key that the table's SQL provides.
   @Test func aKeyProvidedByAnExistingTableIsStored() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE ticket (code TEXT PRIMARY KEY, note TEXT)")
@@ -132,7 +132,7 @@ import Testing
       #expect(try Hostile(id: 1, text: nil, other: nil).delete().run(db) == 1)
       #expect(try Hostile.deleteAll().run(db) == 2)
       #expect(try Person.count().run(db) == 1)
-      // What can't be run stays a comment of one line.
+      // The SQL of a statement that can't run is a comment of one line.
       #expect(!Person.count().filter(Hostile.text == "x").sql.contains("\n"))
     }
   }
@@ -141,7 +141,7 @@ import Testing
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Hostile.self)
-      func shapes(_ text: String) -> [String] {
+      func statementTexts(_ text: String) -> [String] {
         let row = Hostile(id: 1, text: text, other: text)
         let filters = [
           Hostile.text == text,
@@ -159,9 +159,9 @@ import Testing
           Hostile.updateAll(Hostile.text.set(to: text)).sql,
         ]
       }
-      let usual = shapes("usual")
+      let usual = statementTexts("usual")
       for (index, text) in hostileTexts.enumerated() {
-        #expect(shapes(text) == usual)
+        #expect(statementTexts(text) == usual)
         try Hostile(id: index, text: text, other: "\(index)").insert().run(db)
         for filter in [
           Hostile.text == text,

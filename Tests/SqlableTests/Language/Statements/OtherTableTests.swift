@@ -2,7 +2,7 @@ import FoundationEssentials
 import Sqlable
 import Testing
 
-/// Statements about another table of the model's layout.
+/// Statements on another table with the model's layout.
 @Suite struct OtherTableTests {
   @Test func everyStatementRunsOnAnotherTable() throws {
     try withCompany { db in

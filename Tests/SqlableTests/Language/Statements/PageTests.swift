@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Pages that begin after a row.
+/// Pages that start after a row.
 @Suite struct PageTests {
-  /// Random rows with NULLs, read page by page in random orders, are all rows in their order, none of them twice.
+  /// The pages together contain every row once and in order, for random rows with NULLs and random orders.
   @Test func pagesTogetherAreTheWholeListInAnyOrder() throws {
     let seed = SeededGenerator.seed
     var random = SeededGenerator(seed: seed)
@@ -43,11 +43,11 @@ import Testing
       found += models
       last = models.count == limit ? models.last : nil
     } while last != nil
-    // The whole list: the first page of any length.
+    // A first page that is long enough is the whole list.
     let whole = try read.page(limit: 1_000).run(db)
     #expect(found == whole, note)
     #expect(whole.count == rows.count, note)
-    // A page after a row that is gone.
+    // A page may start after a row that was deleted.
     guard let middle = whole.dropLast().randomElement(), let place = whole.firstIndex(of: middle) else { return }
     let rest = Array(whole[(place + 1)...])
     #expect(try read.page(after: middle, limit: 1_000).run(db) == rest, note)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  /// The same with the values of the last row.
+  /// Checks pages that start after the values of the last row.
   private func checkSelect(
     _ order: [PageOrder], _ limit: Int, _ rows: [PageEntry], _ db: SqliteDatabase, _ note: Comment
   ) throws {
@@ -98,7 +98,7 @@ import Testing
       let plan = try page.explain(db).description
       #expect(plan.contains("SEARCH bicycle USING INDEX of_color (color<?)"), "\(plan)")
       #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
-      // By its key alone, in either direction, and with NULL in all its places.
+      // An order by the key alone, in both directions, and by a column with NULLs.
       func condition(_ read: Statement<Bicycle, [Bicycle]>, _ last: Bicycle) -> String {
         let sql = read.page(after: last, limit: 1).sql
         return String(sql.split(separator: " WHERE ", maxSplits: 1)[1].dropLast(" LIMIT ?".count))
@@ -134,7 +134,6 @@ import Testing
           SELECT "id", "name", "color", "owner_id" FROM "bicycle" \
           WHERE ("color" = ? OR "color" = ?) AND "id" > ? ORDER BY "id" LIMIT ?
           """)
-      // In another table, and in a transaction.
       try db.createTable(Bicycle.self, named: "archive")
       #expect(try page.in("archive").run(db) == [])
     }
@@ -175,7 +174,7 @@ import Testing
     }
   }
 
-  /// A document that reads a page is checked as any filter is.
+  /// A policy checks a page's condition like any filter.
   @Test func aPolicyAllowsAPageIfItsColumnsCanBeComparedAndSorted() throws {
     let page = Bicycle.read().select(Bicycle.id, Bicycle.color).orderBy(Bicycle.id).page(after: [3], limit: 2)
     let json = try page.json()
@@ -188,7 +187,7 @@ import Testing
   }
 }
 
-/// A row with NULLs, and few different values, so that many rows have the same place.
+/// A row with NULLs and few distinct values, so that many rows tie.
 private struct PageEntry: Sqlable, Equatable {
   var id: Int
   var number: Int?
@@ -217,7 +216,7 @@ private struct PageEntry: Sqlable, Equatable {
       date: random.pick([nil, Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 0.25)]))
   }
 
-  /// Up to three of the columns, one of them perhaps twice.
+  /// Returns an order by up to three columns, with possible duplicates.
   static func randomOrder(using random: inout SeededGenerator) -> [PageOrder] {
     (0..<random.pick([0, 1, 2, 3])).map { _ in
       let place = Int.random(in: 0..<5, using: &random)
@@ -273,7 +272,7 @@ extension Select {
   fileprivate func ordered(by order: [PageOrder]) -> Select { order.reduce(self) { $0.orderBy($1.ordering) } }
 }
 
-/// The same without a rowid, and with a key of two columns.
+/// A `PageEntry` in a WITHOUT ROWID table with a key of two columns.
 private struct KeyedPageEntry: Sqlable, Equatable {
   var entry: PageEntry
 

@@ -8,7 +8,7 @@ private enum Required: TableDeclaration {
   static let columns = [id, name, size]
 }
 
-/// Structs that are read in part, and whose chosen columns are written to selected rows.
+/// Partial reads of structs, and updates of selected rows from some columns of a struct.
 @Suite struct PartialStructTests {
   @Test func unreadColumnsAreTheirDefaultOrNull() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in

@@ -62,7 +62,7 @@ import Testing
       #expect(salary == 6)
       let none = try Worker.delete(Worker.id > 9).returning(Worker.id).first().run(db)
       #expect(none == nil)
-      // All rows are changed, and one of them is returned.
+      // The statement changes all matching rows and returns one of them.
       let gone: Int? = try Worker.delete(Worker.id > 2).returning(Worker.id).first().run(db)
       let left = try Worker.count().run(db)
       #expect(gone.map { $0 > 2 } == true)
@@ -104,7 +104,7 @@ import Testing
       #expect(message(all.returning(window)) == "RETURNING can't have a window function" + end)
       let kept = try Worker.read().run(db)
       #expect(kept == Worker.all)
-      // A subquery has rows of its own.
+      // A subquery may aggregate other rows.
       let counted = try Worker.delete(Worker.id == 4).returning(Worker.name, scalar(Person.read().count()))
         .run(db)
       #expect(counted.map(\.0) == ["Dan"])

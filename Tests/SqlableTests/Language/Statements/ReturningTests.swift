@@ -5,7 +5,7 @@ import Testing
 @Suite(.needs(35, "RETURNING")) struct ReturningTests {
   private struct Unreadable: Error {}
 
-  /// A person whose row is never read.
+  /// A person whose row can't be read if the name is "bad".
   private struct Picky: Sqlable {
     static let tableName = "person"
     static let id = Column("id", .integer, PrimaryKey(autoincrement: true))
@@ -40,7 +40,7 @@ import Testing
     try withBicycles { db in
       let insert = Bicycle(name: "Kona", color: "").insert(Bicycle.name).returning()
       #expect(insert.sql == #"INSERT INTO "bicycle" ("name") VALUES (?) RETURNING "id", "name", "color", "owner_id""#)
-      // With its default.
+      // The returned row has the column's default.
       let stored = try insert.run(db)
       #expect(stored == [Bicycle(id: 4, name: "Kona", color: "black")])
       let one = try Bicycle(name: "Scott", color: "red").insert().returning().first().run(db)

@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Every form of statement: its SQL, its values, what it gives and what it does to the rows.
+/// Every form of statement: its SQL, bindings, result and effect on the rows.
 @Suite struct StatementFormTests {
-  private func bikes(_ body: (SqliteDatabase) throws -> Void) throws {
+  private func withBikes(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test func readsHaveTheExpectedSQLAndRows() throws {
-    try bikes { db throws in
+    try withBikes { db throws in
       let all = #"SELECT "id", "name", "color", "owner_id" FROM "bicycle""#
       #expect(Bicycle.read().sql == all)
       #expect(Bicycle.read().bindings == [])
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func countsAndExistsHaveTheExpectedSQLAndResult() throws {
-    try bikes { db throws in
+    try withBikes { db throws in
       #expect(Bicycle.count().sql == #"SELECT count(*) FROM "bicycle""#)
       #expect(try Bicycle.count().run(db) == 4)
       let some = Bicycle.count().filter(Bicycle.ownerId.isNotNull)
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func insertsReturnTheNewIds() throws {
-    try bikes { db throws in
+    try withBikes { db throws in
       let bike = Bicycle(name: "Scott", color: "white")
       #expect(bike.insert().sql == #"INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)"#)
       #expect(bike.insert().bindings == [.text("Scott"), .text("white")])
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func conflictingInsertsFollowTheirPolicy() throws {
-    try bikes { db throws in
+    try withBikes { db throws in
       let again = Bicycle(name: "Norco", color: "red", ownerId: 2)
       let columns = #"("name", "color", "owner_id") VALUES (?, ?, ?)"#
       #expect(sqlError { try again.insert().run(db) }?.kind == .constraint(.unique))
@@ -123,13 +123,13 @@ import Testing
   }
 
   @Test func savesInsertOrUpdateByKey() throws {
-    try bikes { db throws in
+    try withBikes { db throws in
       let new = Bicycle(name: "Scott", color: "white")
       #expect(
         new.save().sql == #"INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) ON CONFLICT ("id") DO UPDATE SET "#
           + #""name" = excluded."name", "color" = excluded."color""# + SQLiteLibrary.returningId)
       #expect(try new.save().run(db) == 5)
-      // The owner is left out, and stays.
+      // The save leaves the owner out, so the stored owner stays.
       #expect(try Bicycle(id: 1, name: "Norco 2", color: "red").save().run(db) == 1)
       #expect(try Bicycle(id: 77, name: "BMC", color: "red").save().run(db) == 77)
       #expect(try rows(db).first == "1 Norco 2 red 1")
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test func updatesChangeTheSelectedRows() throws {
-    try bikes { db throws in
+    try withBikes { db throws in
       let bike = Bicycle(id: 1, name: "Norco", color: "pink")
       #expect(bike.update().sql == #"UPDATE "bicycle" SET "name" = ?, "color" = ? WHERE "id" = ?"#)
       #expect(bike.update().bindings == [.text("Norco"), .text("pink"), .integer(1)])
@@ -172,7 +172,7 @@ import Testing
   }
 
   @Test func deletesRemoveTheSelectedRows() throws {
-    try bikes { db throws in
+    try withBikes { db throws in
       let bike = Bicycle(id: 2, name: "", color: "")
       #expect(bike.delete().sql == #"DELETE FROM "bicycle" WHERE "id" = ?"#)
       #expect(bike.delete().bindings == [.integer(2)])
@@ -184,7 +184,7 @@ import Testing
           + #"(SELECT "id" FROM "bicycle" WHERE "color" = ? ORDER BY "name" LIMIT ?)"#)
       #expect(try limited.run(db) == 1)
       #expect(try rows(db) == ["1 Norco red 1", "4 Cube green 2"])
-      // The owner's bicycles are changed by the foreign key, which is not counted.
+      // The foreign key changes the owner's bicycles, which SQLite does not count.
       #expect(try Person.delete(Person.id == 1).run(db) == 1)
       #expect(try rows(db)[0] == "1 Norco red -")
       #expect(Bicycle.deleteAll().sql == #"DELETE FROM "bicycle""#)

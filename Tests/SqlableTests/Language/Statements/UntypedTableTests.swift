@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Statements on tables without a model are those of models: SQL, values bound, names checked.
+/// Statements on tables without a model: their SQL, bound values and checked names.
 @Suite struct UntypedTableTests {
   private let people = Table("old person", "id", "full name", "born")
 
@@ -109,7 +109,7 @@ import Testing
       let stored = try t.read().run(db).map { $0["a"] }
       #expect(try stored == values.map { try $0.databaseValue })
       for value in values { #expect(try t.count(t["a"] == value).run(db) == 1) }
-      // The column's affinity is SQLite's.
+      // SQLite applies the column's affinity.
       try t.update(t["b"].set(to: "7")).filter(t["a"] == "é").run(db)
       #expect(try t.read(t["b"] == "7").run(db).map { $0["b"] } == [.integer(7)])
       let wrong = sqlError { try t.insert(["a": Double.nan]).run(db) }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct UpdateFromTests {
   private let boss = Alias(Worker.self, "boss")
 
-  /// Each worker earns a tenth more than the boss did.
+  /// An update that pays each worker a tenth more than the boss.
   private var raise: Statement<Worker, Int> {
     Worker.update(Worker.salary.set(to: boss[Worker.salary] * 1.1)).from(boss, on: Worker.bossId == boss[Worker.id])
   }
@@ -30,7 +30,7 @@ import Testing
       }
       #expect(try salaries(db) == expected)
       #expect(changed == before.filter { $0.bossId != nil }.count)
-      // Found compiled, with other values.
+      // The cached statement runs with other values.
       #expect(try raise.filter(Worker.id == 2).run(db) == 1)
       #expect(try raise.filter(Worker.id == 1).run(db) == 0)
     }
@@ -53,7 +53,7 @@ import Testing
       let ids = try update.returning(Bicycle.id.typed(as: Int.self), Bicycle.color.typed(as: String.self)).run(db)
       #expect(ids.map(\.0) == [3])
       #expect(ids.map(\.1) == ["Ada"])
-      // Only the updated row is returned.
+      // RETURNING can use only the updated table.
       expectError(.schema(.missingColumn("salary"))) { _ = try update.returning(Worker.salary).run(db) }
     }
   }

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Upserts that set terms, and under a condition.
+/// Upserts that set terms, and upserts with a condition.
 @Suite struct UpsertTests {
   @Test func anUpsertSetsTermsOfTheOldRowAndTheNew() throws {
     try withCompany { db in
@@ -52,7 +52,7 @@ import Testing
       expectInvalidStatement {
         try worker.insert().onConflict(Worker.id, set: Worker.name.set(to: "a"), Worker.name.set(to: "b")).run(db)
       }
-      // There is no new row in a read.
+      // A read has no excluded row.
       expectInvalidStatement { _ = try Worker.read().filter(Worker.id == Worker.id.excluded).run(db) }
       expectInvalidStatement {
         try worker.insert().ignoreOnConflict().onConflict(Worker.id, update: Worker.name).run(db)

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Operations on bits give what Swift makes of the same numbers, of NULL too.
+/// Bit operations, compared with Swift's, including NULL.
 @Suite struct BitPropertyTests {
   private static let numbers: [Int] = [0, 1, -1, 2, 5, 0xFF, 1 << 31, 1 << 32, .max, .max - 1, .min, .min + 1]
   private static let places = [0, 1, 2, 31, 32, 62, 63, 64, 65, 1000, -1, -2, -63, -64, -65, .max, .min]
@@ -85,7 +85,7 @@ import Testing
   }
 }
 
-/// Integers of other sizes than SQLite's.
+/// A model with integers that are not 64 bits signed.
 private struct Flagged: Sqlable {
   static let flags = column("flags", UInt8.self)
   static let wide = column("wide", UInt64.self)

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Terms that choose between others, with every value beside every other and beside NULL, against plain Swift.
+/// Terms that choose between others, for every pair of values including NULL, compared with plain Swift.
 @Suite struct ChoicePropertyTests {
   private func values<Value: SqlValue>(_ db: SqliteDatabase, _ term: TypedExpression<Value>) throws -> [Value] {
     try Pair.select(term).orderBy(Pair.id).run(db)
@@ -124,7 +124,7 @@ import Testing
       #expect(texts == Pair.all.map { $0.a.map { "\($0)" } })
       let reals: [Double?] = try values(db, Pair.a.cast(to: Double.self))
       #expect(reals == Pair.all.map { $0.a.map { Double($0) } })
-      // Of a word SQLite makes 0, and of its bytes a blob.
+      // SQLite casts a word to 0, and a text to its bytes.
       let numbers: [Int?] = try values(db, Pair.s.cast(to: Int.self))
       #expect(numbers == Pair.all.map { $0.s.map { _ in 0 } })
       let bytes: [Data] = try values(db, Pair.t.cast(to: Data.self))
@@ -132,7 +132,7 @@ import Testing
       let untyped = try values(db, Pair.a.column.cast(to: String.self))
       #expect(untyped == Pair.all.map { $0.a.map { .text("\($0)") } ?? .null })
       expectInvalidStatement { _ = try Pair.select(Pair.a.column.cast(to: Date.self)).run(db) }
-      // The compiler takes a form whose type says never, and running it says that it can't be so.
+      // The compiler accepts a cast of an optional to a required type. Running the query throws.
       let never: TypedExpression<String> = Pair.a.cast(to: String.self)
       expectInvalidStatement { _ = try Pair.select(never).run(db) }
     }

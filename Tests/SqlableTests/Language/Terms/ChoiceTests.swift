@@ -121,7 +121,7 @@ import Testing
           == #"SELECT "flags" & ?, "flags" | "id", "flags" << ?, "flags" >> ?, ~"flags" & ? FROM "stay""#)
       let row = try #require(try query.first(db))
       #expect(row == (0b0100, 0b1101, 0b11000, 0b11, 0b0011))
-      // SQLite has & | << >> on one level, above comparisons and below + and -.
+      // In SQLite, & | << >> share one precedence: above comparisons, below + and -.
       let mixed = Stay.flags.bitOr(Stay.flags.bitAnd(3)) + 1 == 13
       #expect(Stay.count().filter(mixed).sql.hasSuffix(#"WHERE ("flags" | ("flags" & ?)) + ? = ?"#))
       #expect(try Stay.count().filter(mixed).run(db) == 1)

@@ -2,30 +2,30 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Starts of periods, intervals and differences of dates, in each form that a column stores, against Foundation's
-/// calendar.
+/// Starts of periods, intervals and differences of dates in every storage format, compared with Foundation's calendar.
 @Suite struct DateArithmeticTests {
   static let columns = [Stay.real, Stay.seconds, Stay.milliseconds, Stay.iso]
   static let units: [DateUnit] = [.second, .minute, .hour, .day, .week, .month, .year]
 
-  /// The Gregorian calendar of ISO 8601, also before 1582, in UTC: its weeks begin on Monday.
+  /// The proleptic Gregorian calendar of ISO 8601 in UTC. Its weeks start on Monday.
   private static let calendar: Calendar = {
     var calendar = Calendar(identifier: .iso8601)
     calendar.timeZone = .gmt
     return calendar
   }()
 
-  /// Days since 1970 of a date of the proleptic Gregorian calendar, as SQLite counts them. Months and days may be any.
+  /// Returns the days since 1970 of a proleptic Gregorian date, as SQLite counts them. Months and days may be out of
+  /// range.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let months = year * 12 + month - 1
     let floor = { (a: Int, b: Int) in a >= 0 ? a / b : -((b - 1 - a) / b) }
     let (years, rest) = (floor(months, 12), months - floor(months, 12) * 12)
-    // Years from March on, so that a leap day is the last.
+    // Years start in March, so that a leap day is the last day.
     let (y, m) = rest < 2 ? (years - 1, rest + 10) : (years, rest - 2)
     return 365 * y + floor(y, 4) - floor(y, 100) + floor(y, 400) + (153 * m + 2) / 5 + day - 1 - 719_468
   }
 
-  /// The same in Foundation, of a date after 1970: the two agree.
+  /// Foundation's calendar confirms the day count of this suite.
   @Test func theOracleAgreesWithTheCalendar() throws {
     var random = SeededGenerator(seed: SeededGenerator.seed)
     for _ in 0..<500 {
@@ -36,8 +36,8 @@ import Testing
     }
   }
 
-  /// Month ends, leap days, the turns of years and centuries, the time before 1970, and random moments, to the
-  /// millisecond; to the second for the column that has no fractions.
+  /// Returns month ends, leap days, turns of years and centuries, times before 1970 and random moments. They have
+  /// milliseconds unless the column has no fractions.
   private static func moments(_ random: inout SeededGenerator, fractions: Bool) -> [Date] {
     var moments: [Date] = [0, -1, 86_399, -86_400].map { Date(timeIntervalSince1970: $0) }
     for year in [1600, 1899, 1900, 1904, 1969, 1970, 1972, 1999, 2000, 2023, 2024, 2100, 2400] {
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  /// Calls `body` with a table of random moments, and with their ids.
+  /// Calls `body` with a table of the moments, the moments in the order of their ids, and a random generator.
   private func withMoments(
     _ column: TypedColumn<Stay, Date>, _ body: (SqliteDatabase, [Date], inout SeededGenerator) throws -> Void
   ) throws {
@@ -88,7 +88,7 @@ import Testing
     return abs(left.timeIntervalSince(right)) < 0.000_4
   }
 
-  /// The parts of a moment, whose fraction is exact in milliseconds.
+  /// Returns the calendar's parts of a moment with millisecond precision.
   private static func parts(_ date: Date) -> DateComponents {
     calendar.dateComponents(
       [.year, .month, .day, .hour, .minute, .second, .weekday, .dayOfYear],
@@ -114,7 +114,7 @@ import Testing
           let expected = Self.calendar.dateInterval(of: component, for: exact)?.start
           #expect(start == expected, "\(unit) of \(date.timeIntervalSince1970)")
         }
-        // In the form of the column: it compares and sorts with it, and its own start is itself.
+        // The start has the column's format, so the two compare. The start of a start is the same.
         let start = column.start(of: unit)
         #expect(try Stay.count().filter(start <= column && start.start(of: unit) == start).run(db) == moments.count)
         let first = try #require(starts.first ?? nil)
@@ -152,7 +152,8 @@ import Testing
     }
   }
 
-  /// Units of a fixed length are seconds; months and years keep the day's number, which may be one of the next month.
+  /// Adds an interval. Units of fixed length are seconds. Months and years keep the day's number, which may overflow
+  /// into the next month.
   private static func adding(_ count: Int, _ unit: DateUnit, to date: Date) -> Date {
     let seconds: Int
     switch unit {
@@ -188,7 +189,7 @@ import Testing
     }
   }
 
-  /// Where the month has the day, it is also what Foundation's calendar gives.
+  /// If the month has the day, Foundation's calendar returns the same date.
   @Test func addingAMonthKeepsTheDayIfTheMonthHasIt() {
     for start in [(2024, 1, 31), (2023, 1, 31), (2024, 2, 29), (2024, 3, 31), (2024, 1, 15), (1969, 12, 31)] {
       let date = Date(timeIntervalSince1970: Double(Self.days(start.0, start.1, start.2) * 86_400))
@@ -282,7 +283,7 @@ import Testing
         #expect(error?.message.contains("requires a date column") == true)
       }
       expectInvalidStatement { _ = try Stay.select(Stay.iso.adding(.max, .week)).run(db) }
-      // A date in the form of one column is not compared with that of another.
+      // Dates of different formats can't be compared.
       expectInvalidStatement {
         _ = try Stay.count().filter(Stay.real.start(of: .day) == Stay.iso.start(of: .day)).run(db)
       }
@@ -318,7 +319,7 @@ import Testing
           continue
         }
         #expect(rows.map(\.values) == [[.integer(1)]], "\(read.sql)")
-        // The columns in it are judged like others.
+        // The policy checks the columns of a date function like others.
         let other = StatementPolicy(TablePolicy(Stay.self).reading(Stay.id), features: [.dates, .arithmetic])
         #expect(throws: SqlError.self) { _ = try other.statement(json: json) }
       }

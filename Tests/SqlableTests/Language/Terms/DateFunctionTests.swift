@@ -63,7 +63,7 @@ import Testing
       #expect(try matches(2, .hour, 7200))
       #expect(try matches(1, .day, 86_400))
       #expect(try matches(-31, .day, -31 * 86_400))
-      // There is no 31st of February: 2 March.
+      // 31 February does not exist in 2024 and becomes 2 March.
       #expect(try matches(1, .month, 31 * 86_400))
       #expect(try matches(-1, .month, -31 * 86_400))
       #expect(try matches(1, .year, 366 * 86_400))

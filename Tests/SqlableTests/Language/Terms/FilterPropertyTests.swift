@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Random filters on random rows select what a plain-Swift evaluation with SQL's rules selects.
+/// Random filters on random rows, compared with an evaluation of SQL's rules in plain Swift.
 @Suite struct FilterPropertyTests {
   @Test func randomFiltersMatchAnIndependentEvaluation() throws {
     let seed = SeededGenerator.seed

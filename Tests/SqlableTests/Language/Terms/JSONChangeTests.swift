@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// JSON that is changed, and made of groups.
+/// Changes of JSON, and JSON built from groups.
 @Suite struct JSONChangeTests {
   private func withDocket(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in

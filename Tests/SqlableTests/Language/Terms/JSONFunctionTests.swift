@@ -46,7 +46,7 @@ import Testing
           Stay.doc.column.jsonArrayLength(),
           Stay.doc.column.jsonType()
         ).first(db)?.values == [.text(#"{"age":5}"#), .text("Ada"), .real(0.5), .integer(0), .text("object")])
-      // The operator binds tighter than the others.
+      // The operators -> and ->> bind tighter than the others.
       let sum = Stay.doc.jsonValue("pets", 0, "age", as: Int.self) + 1 == 4
       #expect(try Stay.count().filter(sum).run(db) == 1)
     }

@@ -1,10 +1,10 @@
 import Sqlable
 import Testing
 
-/// Comparisons of terms that may be NULL with terms that may not, and of typed ones with untyped ones: true or false
-/// where both have a value, and NULL, which no filter lets through, where one has none.
+/// Comparisons of optional with required terms, and of typed with untyped terms. A comparison with NULL is NULL, which
+/// no filter accepts.
 @Suite struct NullComparisonTests {
-  /// Expects a condition to be, for each row, what Swift says, as a value and as a filter.
+  /// Expects a condition to have the expected value for every row, as a value and as a filter.
   private func check(
     _ db: SqliteDatabase, _ condition: SqlExpression, _ sql: String, sourceLocation: SourceLocation = #_sourceLocation,
     _ expected: (Pair) -> Bool?
@@ -136,7 +136,7 @@ import Testing
       #expect(try values(Pair.a + Pair.c.optional) == Pair.all.map { pair in pair.a.map { $0 + pair.c } })
       #expect(
         try values(Pair.a * Pair.b) == Pair.all.map { pair in pair.a.flatMap { a in pair.b.map { a * $0 } } })
-      // Division by zero is NULL as well.
+      // Division by zero is NULL too.
       #expect(
         try values(Pair.a / Pair.b)
           == Pair.all.map { pair in pair.a.flatMap { a in pair.b.flatMap { $0 == 0 ? nil : a / $0 } } })

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Aggregates that take their rows in an order, which SQLite has from 3.44 on, and distinct ones.
+/// Aggregates with ORDER BY, which SQLite supports since 3.44, and with DISTINCT.
 @Suite struct OrderedAggregateTests {
   private let concatenated = Worker.name.groupConcat("+", orderBy: Worker.salary.desc, Worker.id.asc)
 
@@ -52,7 +52,7 @@ import Testing
         _ = try db.query("SELECT (SELECT group_concat(name ORDER BY id) FROM worker)", as: String?.self)
       }
       #expect(raw?.message.hasPrefix(needed) == true)
-      // An ORDER that stands in a wrong place for another reason is a mistake in any version.
+      // Any other misplaced ORDER is a syntax error in every version.
       for wrong in [
         "SELECT name FROM worker ORDER ORDER BY id",
         "SELECT name ORDER BY id ORDER BY id",
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  /// The order is one of the rows' columns, so it may show what they hold.
+  /// The order reveals values of the column that it sorts by.
   @Test func aPolicyChecksTheOrder() throws {
     let policy = StatementPolicy(
       .table(Worker.self).reading(Worker.name, Worker.salary).sorting(Worker.name), features: [.aggregates])

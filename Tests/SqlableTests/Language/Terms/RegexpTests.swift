@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// The operator REGEXP, with the library's function behind it.
+/// The operator REGEXP, which calls the library's function.
 @Suite struct RegexpTests {
   private let pattern = "^[A-C].*a$|eo"
 
@@ -45,7 +45,7 @@ import Testing
       let values = try db.query(
         "SELECT x'61' REGEXP 'a' UNION ALL SELECT 1.5 REGEXP '^1[.]5$' UNION ALL SELECT NULL REGEXP 'a'", as: Int?.self)
       #expect(values == [0, 1, nil])
-      // By bytes: a text with a NUL goes on behind it.
+      // The text does not end at a NUL.
       #expect(try db.query("SELECT 'a' || char(0) || 'b' REGEXP 'b$'", as: Int.self) == [1])
     }
   }
@@ -81,7 +81,7 @@ import Testing
       #expect(try db.query("SELECT 'a' REGEXP 'a'", as: Int.self) == [0])
     }
     try withCompany { (db: SqliteDatabase) throws -> Void in
-      // No schema may need it: other programs have no such function.
+      // A schema must not depend on the function, which other programs lack.
       try db.execute("CREATE VIEW short AS SELECT name FROM worker WHERE name REGEXP '^...$'")
       let error = sqlError { _ = try db.query("SELECT name FROM short", as: String.self) }
       #expect(error?.message.lowercased().contains("regexp") == true, "\(String(describing: error))")

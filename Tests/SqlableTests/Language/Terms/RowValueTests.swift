@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Row values, against the same in plain Swift.
+/// Row values, compared with plain Swift.
 @Suite struct RowValueTests {
   private static let pairs = (0..<27).map { index in
     Pair3(
@@ -44,7 +44,7 @@ import Testing
       #expect(try ids(row == row, db) == Self.pairs.map(\.id))
       #expect(try ids(row != row, db) == [])
       #expect(try ids(row < rowValue(Pair3.first + 1, Pair3.date), db) == Self.pairs.map(\.id))
-      // NULL decides nothing, unless a term before it does.
+      // A comparison with NULL is NULL, unless an earlier term decides.
       let withNull = rowValue(Pair3.first, Pair3.second)
       let less = Self.pairs.filter { $0.first == 0 || ($0.first == 1 && $0.second == "a") }
       #expect(try ids(withNull < (1, "b"), db) == less.map(\.id))

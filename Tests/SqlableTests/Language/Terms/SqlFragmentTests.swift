@@ -87,7 +87,7 @@ import Testing
       #expect(schema.contains(#"CHECK (("weight" = round("weight") AND "weight" < 1000.0))"#), "\(schema)")
       #expect(schema.contains(#"GENERATED ALWAYS AS ((("weight" * 1000.0) || ' [?] g'))"#), "\(schema)")
       #expect(schema.contains(#"ON "parcel" ((CAST("weight" AS INTEGER) & 3))"#), "\(schema)")
-      // Nothing is left to do.
+      // A second call finds nothing to create.
       #expect(try db.createTable(Parcel.self).isEmpty)
       try db.execute("INSERT INTO parcel (id, weight) VALUES (1, 6)")
       #expect(
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  /// The text's own tables have columns of the same names.
+  /// The text's subquery has a table with a column of the same name.
   @Test func aColumnIsQualifiedInsideASubqueryInTheText() throws {
     try withCompany { db in
       try db.execute("INSERT INTO worker (id, name, salary) VALUES (9, 'ANNA', 3)")
@@ -151,7 +151,7 @@ import Testing
       }
       #expect(error?.kind == .schema(.missingColumn("boss_id")))
       #expect(error?.message.contains("person") == true)
-      // A word in quotes is no subquery.
+      // A word in quotes is not a subquery.
       #expect(
         Person.read().filter(SqlExpression(sql: "\(Person.name) = 'select'")).sql.hasSuffix(#"("name" = 'select')"#))
     }
@@ -235,7 +235,7 @@ import Testing
     }
   }
 
-  /// Random texts: the statement around them is never another one. SQLite's own tokens tell.
+  /// SQLite must read the statement around any random text as intended.
   @Test func noTextChangesTheStatementAroundIt() throws {
     var random = SeededGenerator(seed: SeededGenerator.seed)
     let pieces = [
@@ -251,7 +251,7 @@ import Testing
         let read = Car.read().select(SqlExpression(sql: "7"), term, SqlExpression(sql: "'end'")).filter(Car.id == 1)
         guard !read.sql.hasPrefix("-- ") else { continue }
         accepted += 1
-        // SQLite refuses the rest: it is no term.
+        // SQLite refuses texts that are not a term.
         guard let rows = try? read.run(db) else { continue }
         run += 1
         #expect(rows.count == 1, "\(text)")
@@ -275,7 +275,7 @@ import Testing
     #expect(term(1).hashValue == term(1).hashValue)
     #expect(term(1) != term(2))
     #expect(term(1) != SqlExpression(sql: "\(Car.price)  > \(1)"))
-    // Both forms of an é: equal to Swift, two texts to SQLite.
+    // Swift treats both forms of é as equal. SQLite does not.
     #expect(SqlFragment("'\u{e9}'") != SqlFragment("'e\u{301}'"))
     #expect(Car.read().filter(term(1)) == Car.read().filter(term(1)))
   }
@@ -295,7 +295,7 @@ import Testing
       sqlError { try AnyStatement(read).checkIsRepeatable() }?.message.hasPrefix("whether SQL text gives") == true)
   }
 
-  /// A policy's own condition may be SQL text. It holds before the document's.
+  /// The policy's condition applies in addition to the document's filter.
   @Test func aPolicyConditionMayBeSQLText() throws {
     try withCars { db in
       let policy = StatementPolicy(
@@ -304,7 +304,7 @@ import Testing
       let json = try Car.read().filter(Car.name != "Polo").json()
       let statement = try policy.statement(Select<Car>.self, json: json)
       #expect(try statement.run(db).map(\.name) == ["Zoe"])
-      // Also where SQLite checks what the policy allows: the text may call its own function.
+      // SQLite's authorizer allows the function that the policy's text calls.
       #expect(try statement.limited(by: policy).run(db).map(\.name) == ["Zoe"])
     }
   }

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// The types of sums.
+/// The types of sums and of arithmetic.
 @Suite struct SumTypeTests {
   @Test func aSumIsWiderThanItsColumn() throws {
     try withDatabase { db in
@@ -50,10 +50,10 @@ import Testing
       )
       let row = try #require(try wide.first(db))
       #expect(row == (400, -300, 60_000))
-      // A condition has no type: SQLite compares 64 bits.
+      // A condition has no column type: SQLite compares 64 bits.
       #expect(try Crate.count().filter(Crate.count * 2 == 144).run(db) == 0)
       #expect(try Crate.count().filter(Crate.count.column.typed(as: Int.self) * 2 == 400).run(db) == 1)
-      // An update stores it, and the column can't be read then.
+      // An update stores a value out of range, which the column's type can't read.
       try Crate.updateAll(Crate.count.set(to: Crate.count * 2)).run(db)
       expectSqlError { _ = try Crate.select(Crate.count).run(db) }
     }

@@ -2,10 +2,10 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Terms where SQL takes terms: truth values as conditions, patterns, places, digits and bounds.
+/// Terms as arguments: Booleans as conditions, and terms as patterns, positions, digits and bounds.
 @Suite struct TermArgumentTests {
-  /// The ids of the samples for which a condition is true, in a database; those in memory must be the same, and the
-  /// document must say the same.
+  /// Returns the ids that the read finds in a database. Expects the same ids in memory, and the same SQL from the
+  /// document.
   private func ids(
     _ read: Statement<Sample, [Sample]>, _ rows: [Sample], sourceLocation: SourceLocation = #_sourceLocation
   ) throws -> [Int] {
@@ -98,7 +98,7 @@ import Testing
     }
     #expect(try ids(Sample.read().filter(text.contains(part)), rows) == containing)
     #expect(try ids(Sample.read().filter(text.column.contains(part.column)), rows) == containing)
-    // NULL is neither: its opposite is not true, either.
+    // NOT NULL is NULL, so a row without a text matches neither the condition nor its negation.
     let opposite = try ids(Sample.read().filter(!text.hasSuffix(part)), rows)
     #expect(opposite.count + suffixed.count == rows.filter { $0.text != nil }.count)
     #expect(condition(Sample.read().filter(text.hasPrefix(part))) == #"instr(lower("text"), lower("part")) = ?"#)
@@ -152,7 +152,7 @@ import Testing
       #expect(condition(read) == sql)
       #expect(try ids(read, rows) == expected, "\(sql)")
     }
-    // What is compared must have one type, here as there.
+    // The bounds must have the type of the compared term.
     let mixed = Sample.read().filter(number.column.between(Sample.part.column, and: Sample.id.column))
     let db = try SqliteDatabase.inMemory()
     try db.createTable(Sample.self)
@@ -196,7 +196,7 @@ import Testing
       let found = try query.run(db)
       for (number, result) in zip(numbers, found) {
         let expected = function(number)
-        // Infinity is what SQLite has, too; NULL stands for what is no number.
+        // SQLite returns infinity as Swift does, and NULL for NaN.
         let isSame = result.map { $0 == expected || abs($0 - expected) <= abs(expected) * 1e-14 } ?? expected.isNaN
         #expect(isSame, "\(name)(\(number)): \(String(describing: result)), not \(expected)")
       }
@@ -218,7 +218,7 @@ import Testing
     let row = try #require(try two.run(db).first)
     #expect(row == (4, 4, 0, 0, 1, Double.pi))
     #expect(try Sample.select(real.atan2(Sample.number)).filter(Sample.id == 7).run(db) == [atan2(1, 1)])
-    // Text is no number, and would be NULL.
+    // SQLite would return NULL for a text.
     expectInvalidStatement { _ = try Sample.select(Sample.part.column.sqrt()).run(db) }
     expectInvalidStatement { _ = try Sample.select(Sample.number.column.power(Sample.part.column)).run(db) }
   }
@@ -239,7 +239,7 @@ import Testing
     let json = try query.json()
     let decoded = try Select<String>(json: json, rules: StatementRules(models: [Sample.self]))
     #expect(decoded.sql == query.sql)
-    // A policy allows it by its name only: its width can make a text as large as SQLite has.
+    // A policy must allow format() explicitly: a width can produce a text of SQLite's maximum size.
     let policy = StatementPolicy(.table(Sample.self).reading(Sample.id, Sample.text, Sample.real, Sample.number))
     #expect(throws: SqlError.self) { _ = try policy.statement(json: json) }
   }

@@ -162,7 +162,7 @@ import Testing
         Stay.select(Stay.note).filter(Stay.note.isDistinct(from: text)),
       ]
     }
-    /// With constants, which are written into the SQL and stay texts there.
+    /// Returns statements with constants, which the SQL contains as literals.
     func constants(_ text: String) -> [(Select<String?>, String)] {
       let literal = "'" + text.replacingOccurrences(of: "'", with: "''") + "'"
       return [

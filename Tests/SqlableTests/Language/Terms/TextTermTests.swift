@@ -2,13 +2,13 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Functions of texts whose arguments are terms, against the same in plain Swift.
+/// Text functions with terms as arguments, compared with plain Swift.
 @Suite struct TextTermTests {
   private static let texts = [
     "", "a", "aa", "aaa", "ab", "ba", "A", "é", "e\u{301}", "日本", "本", "😀", "%", "_", "'", "\"", "a\0b", "\0", "b",
   ]
 
-  /// Three texts of a row; the first may be NULL.
+  /// Calls `body` with random rows of three texts, the first of which may be NULL.
   private func withTexts(_ body: (SqliteDatabase, [Texts]) throws -> Void) throws {
     var random = SeededGenerator(seed: SeededGenerator.seed)
     let rows = (0..<times(400)).map { (id: Int) in
@@ -39,7 +39,7 @@ import Testing
         let fixed = Texts.select(Texts.text.replace(row.part, with: row.other)).orderBy(Texts.id)
         #expect(try fixed.run(db) == rows.map { $0.text.map { replacing($0, row.part, row.other) } })
       }
-      // A term made of a text is one as well.
+      // A computed text is a valid argument too.
       let lower = Texts.select(Texts.part.replace(Texts.part.lowercase(), with: Texts.other.concatenated("!")))
       let lowered = rows.map { replacing($0.part, ascii($0.part), $0.other + "!") }
       #expect(try lower.orderBy(Texts.id).run(db) == lowered)
@@ -107,7 +107,7 @@ import Testing
   // MARK: In plain Swift, byte by byte: for Swift "é" is the same in both of its forms
 
   private func replacing(_ text: String, _ part: String, _ other: String) -> String {
-    // SQLite takes a text that begins with a NUL for an empty one here.
+    // SQLite's replace() takes a text that starts with a NUL for an empty one.
     guard let first = part.utf8.first, first != 0 else { return text }
     var (rest, result) = (Array(text.utf8)[...], [UInt8]())
     while !rest.isEmpty {
@@ -140,7 +140,7 @@ import Testing
     all(texts).map { Set($0).sorted(by: precedes) }
   }
 
-  /// No text has a comma.
+  /// Splits a text at commas, which no test text contains.
   private func parts(_ text: String?) -> [[UInt8]]? {
     text.map { $0.utf8.split(separator: 0x2C, omittingEmptySubsequences: false).map(Array.init).sorted(by: precedes) }
   }

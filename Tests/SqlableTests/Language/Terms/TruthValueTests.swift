@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// A term of a truth value is a condition by itself. NULL is not true.
+/// Boolean terms as conditions. NULL is not true.
 @Suite struct TruthValueTests {
   private struct Task: Sqlable, Equatable {
     static let id = column("id", Int.self, PrimaryKey())

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// What the frames of windows are as SQL, and what is said of those that make no sense.
+/// The SQL of window frames, and the errors of invalid ones.
 @Suite struct WindowFrameTests {
   @Test func theSQLHasTheFramesUnitAndBounds() throws {
     let bounds: [(WindowFrame.Bound, String)] = [
@@ -12,7 +12,7 @@ import Testing
       (.unboundedFollowing, "UNBOUNDED FOLLOWING"),
     ]
     for (index, (start, first)) in bounds.enumerated() where start != .unboundedFollowing {
-      // The bounds are in the order in which a frame can have them.
+      // The bounds are listed from the earliest to the latest.
       for (end, last) in bounds[index...] where end != .unboundedPreceding {
         for (frame, unit) in [
           (WindowFrame.rows(start, end), "ROWS"),
@@ -36,7 +36,7 @@ import Testing
       func sums(_ frame: WindowFrame) throws -> [Double?] {
         try Worker.select(Worker.salary.sum().over(orderBy: Worker.id.asc, frame: frame)).orderBy(Worker.id).run(db)
       }
-      // One after the other on one handle, which keeps its statements.
+      // One handle caches the statements, so the second round runs cached ones.
       for _ in 1...2 {
         #expect(try sums(.rows(.preceding(1), .currentRow)) == [10, 15, 12, 12])
         #expect(try sums(.rows(.preceding(2), .currentRow)) == [10, 15, 22, 17])
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// SQLite by itself passes over the filter of such a frame and gives the least of all its rows.
+  /// Without EXCLUDE NO OTHERS, SQLite ignores the filter of min() and max() over such a frame.
   @Test func minAndMaxOverAFrameKeepTheirFilter() throws {
     try withCompany { db throws in
       let frame = WindowFrame.rows(.preceding(1), .currentRow)
@@ -94,14 +94,14 @@ import Testing
       let distance = "a window frame with a distance between values must be ordered by one term"
       check(.range(.preceding(1), .currentRow), distance)
       check(.range(.unboundedPreceding, .following(0)), distance)
-      // SQLite accepts these, whatever they cover.
+      // SQLite accepts these frames, even if they are empty.
       for frame in [
         WindowFrame.rows(.preceding(1), .preceding(3)),
         .groups(.following(3), .following(1)),
         .range(.currentRow, .currentRow),
         .rows(.following(1), .unboundedFollowing),
       ] { #expect(try Worker.select(countAll().over(orderBy: Worker.id.asc, frame: frame)).run(db).count == 4) }
-      // A huge one is no more than all rows.
+      // A huge distance covers all rows.
       let all = try Worker.select(countAll().over(orderBy: Worker.id.asc, frame: .rows(.preceding(.max), .currentRow)))
         .run(db)
       #expect(all.sorted() == [1, 2, 3, 4])
@@ -132,7 +132,7 @@ import Testing
       #expect(
         sum?.message.hasSuffix("sum(); filter groups with having(_:), or name the query with named(_:) and query that")
           == true)
-      // Beyond all rows there is nothing, before them neither.
+      // lag() and lead() beyond the rows are NULL.
       for count in [4, 100, .max] {
         let rows = try Worker.select(
           Worker.id.lag(count).over(orderBy: Worker.id.asc), Worker.id.lead(count).over(orderBy: Worker.id.asc)
@@ -141,7 +141,7 @@ import Testing
         #expect(rows.allSatisfy { $0.1 == nil })
         #expect(rows.count == 4)
       }
-      // A negative number counts in the other direction.
+      // A negative distance counts in the other direction.
       let back = try Worker.select(
         Worker.id.lag(-1).over(orderBy: Worker.id.asc), Worker.id.lead(-1).over(orderBy: Worker.id.asc)
       ).orderBy(Worker.id).run(db)

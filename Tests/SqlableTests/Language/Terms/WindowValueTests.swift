@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// The values of other rows of a window, the rows that a frame leaves out, and windows made of others.
+/// Values of other rows in a window, frame exclusions, and windows that refine others.
 @Suite struct WindowValueTests {
   @Test func aDefaultReplacesAMissingRow() throws {
     try withCompany { db in
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// Every unit with every exclusion, compared with the same SQL by hand.
+  /// Every frame unit with every exclusion, compared with handwritten SQL.
   @Test func aFrameExcludesRows() throws {
     try withCompany { db in
       var frames: [(WindowFrame, String)] = []
@@ -83,7 +83,7 @@ import Testing
         try Worker.select(Worker.id.sum().over(orderBy: Worker.salary.asc, frame: frame)).orderBy(Worker.id).run(db)
       }
       #expect(Set(sums).count > 6)
-      // A filter of min and max is not lost with an exclusion either.
+      // min() and max() keep their filter in a frame with an exclusion.
       let greatest = Worker.salary.max(where: Worker.id < 3)
         .over(orderBy: Worker.id.asc, frame: .rows(.preceding(1), .following(1), excluding: .currentRow))
       #expect(try Worker.select(greatest).orderBy(Worker.id).run(db) == [5, 10, 5, nil])
