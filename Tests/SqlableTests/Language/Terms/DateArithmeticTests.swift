@@ -180,9 +180,12 @@ import Testing
           let asTerm = try Stay.select(column.adding(Stay.flags + count, unit)).orderBy(Stay.id).run(db)
           for (index, date) in moments.enumerated() {
             let expected = Self.adding(count, unit, to: date)
-            let note: Comment = "\(date.timeIntervalSince1970) + \(count) \(unit): \(dates[index]), \(asTerm[index])"
-            #expect(Self.isSame(dates[index], expected), note)
-            #expect(Self.isSame(asTerm[index], expected), note)
+            #expect(
+              Self.isSame(dates[index], expected),
+              "\(date.timeIntervalSince1970) + \(count) \(unit): \(dates[index])")
+            #expect(
+              Self.isSame(asTerm[index], expected),
+              "\(date.timeIntervalSince1970) + \(count) \(unit): \(asTerm[index])")
           }
         }
       }
