@@ -44,10 +44,10 @@ import Testing
   @Test func instrFindsTextAfterANulOfAStoredText() throws {
     try withStays(Stay(id: 1, at: Stay.moment, note: "ab\u{0}cd")) { db in
       let found = try Stay.select(Stay.id).filter(Stay.note.instr("cd") > 0).run(db)
-      let begun = try Stay.select(Stay.id).filter(Stay.note.hasPrefix("ab")).run(db)
+      let prefixed = try Stay.select(Stay.id).filter(Stay.note.hasPrefix("ab")).run(db)
       let missed = try Stay.count().filter(Stay.note.contains("cd")).run(db)
       #expect(found == [1])
-      #expect(begun == [1])
+      #expect(prefixed == [1])
       #expect(missed == 0)
     }
   }
