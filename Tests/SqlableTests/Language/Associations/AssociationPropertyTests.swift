@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Associations of random rows against the same in plain Swift.
+/// Associations of random rows, compared with an evaluation in plain Swift.
 @Suite struct AssociationPropertyTests {
   private func createTables(_ db: SqliteDatabase) throws {
     try db.createTable(Person.self)
@@ -12,7 +12,7 @@ import Testing
     try db.createTable(Enrolment.self)
   }
 
-  @Test(arguments: 1...times(30)) func rowsComeWithTheirOwn(seed: Int) throws {
+  @Test(arguments: 1...times(30)) func randomRowsComeWithTheirAssociatedRows(seed: Int) throws {
     var random = SeededGenerator(seed: UInt64(seed))
     let people = (1...6).map { (id: Int) in Person(id: id, name: "p\(id)") }
     let bikes = (1...Int.random(in: 1...20, using: &random)).map { (id: Int) in
@@ -29,7 +29,7 @@ import Testing
     let limit = Bool.random(using: &random) ? Int.random(in: 0...3, using: &random) : nil
     let offset = Int.random(in: 0...2, using: &random)
     let cost = Int.random(in: 0...3, using: &random)
-    func taken<Row>(_ rows: [Row]) -> [Row] { limit.map { Array(rows.dropFirst(offset).prefix($0)) } ?? rows }
+    func limited<Row>(_ rows: [Row]) -> [Row] { limit.map { Array(rows.dropFirst(offset).prefix($0)) } ?? rows }
 
     try withDatabase { db in
       try createTables(db)
@@ -53,15 +53,15 @@ import Testing
       for (person, found, courses, count) in rows {
         let own = bikes.filter { $0.ownerId == person.id }
         let ordered = own.sorted { ($0.color, -($0.id ?? 0)) < ($1.color, -($1.id ?? 0)) }
-        #expect(found.map(\.0) == taken(ordered))
+        #expect(found.map(\.0) == limited(ordered))
         #expect(found.allSatisfy { $0.2 == person })
         for (bike, fixed, _) in found {
           let dear = repairs.filter { $0.bicycleId == bike.id && $0.cost >= cost }.sorted {
             (-$0.cost, $0.id) < (-$1.cost, $1.id)
           }
-          #expect(fixed == taken(dear))
+          #expect(fixed == limited(dear))
         }
-        #expect(courses.map(\.id) == taken(links.filter { $0[0] == person.id }.map { $0[1] }.sorted(by: >)))
+        #expect(courses.map(\.id) == limited(links.filter { $0[0] == person.id }.map { $0[1] }.sorted(by: >)))
         #expect(count == own.count)
       }
       let fixed = Person.bikes.filter(exists(Bicycle.repairs.filter(Repair.cost >= cost)))

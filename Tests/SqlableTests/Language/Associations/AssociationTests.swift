@@ -3,8 +3,8 @@ import Sqlable
 import Testing
 
 @Suite struct AssociationTests {
-  /// The SQL of the reads that `body` runs, without its values.
-  private func texts(_ db: SqliteDatabase, _ body: () throws -> Void) throws -> [String] {
+  /// Returns the SQL of the reads that `body` runs, without the bound values.
+  private func tracedReads(_ db: SqliteDatabase, _ body: () throws -> Void) throws -> [String] {
     let texts = Mutex<[String]>([])
     let trace = db.trace { event in
       if event.kind == .read { texts.withLock { $0.append(event.sql) } }
@@ -14,8 +14,8 @@ import Testing
     return texts.withLock(\.self)
   }
 
-  /// A row of the join table is a row of the association, and can order and filter it.
-  @Test func aJoinTableThatNamesARowTwiceGivesItTwice() throws {
+  /// Every row of the join table adds one row. The join table's columns can order and filter the association.
+  @Test func aRowLinkedTwiceIsReturnedTwice() throws {
     try withSchool { db in
       try Enrolment.deleteAll().run(db)
       for course in [1, 2, 2] { try Enrolment(personId: 1, courseId: course).insert().run(db) }
@@ -30,30 +30,30 @@ import Testing
     }
   }
 
-  @Test func aRowComesWithTheOneThatItRefersTo() throws {
+  @Test func toOneReturnsTheReferencedRow() throws {
     try withSchool { db in
       let bikes = Bicycle.read().orderBy(Bicycle.name).including(Bicycle.owner)
       let rows: [(Bicycle, Person?)] = try bikes.run(db)
       #expect(rows.map(\.0.name) == ["Giant", "Kona", "Norco", "Trek"])
       #expect(rows.map { $0.1?.name } == ["Anna", nil, "Anna", "Bo"])
-      let texts = try texts(db) { _ = try bikes.run(db) }
+      let texts = try tracedReads(db) { _ = try bikes.run(db) }
       #expect(texts.last == #"SELECT "id", "name" FROM "person" WHERE "id" IN (?…)"#)
       let filtered = try Bicycle.read().orderBy(Bicycle.id)
         .including(Bicycle.owner.filter(Person.name != "Bo")).run(db)
       #expect(filtered.map { $0.1?.name } == ["Anna", nil, "Anna", nil])
-      // A table may refer to itself.
+      // A self-referencing table.
       let bosses = try Worker.read().orderBy(Worker.id).including(Worker.boss).including(Worker.team).run(db)
       #expect(bosses.map { $0.1?.name } == [nil, "Ada", "Ada", "Ben"])
       #expect(bosses.map { $0.2.map(\.name).sorted() } == [["Ben", "Cleo"], ["Dan"], [], []])
     }
   }
 
-  @Test func aLimitIsOneForEachRow() throws {
+  @Test func aLimitAppliesToEachParentRow() throws {
     try withSchool { db in
       try Bicycle.insert([Bicycle(name: "Brompton", color: "red", ownerId: 2)]).run(db)
       let first = Person.read().orderBy(Person.id).including(Person.bikes.orderBy(Bicycle.name).limit(1))
       #expect(try first.run(db).map { $0.1.map(\.name) } == [["Giant"], ["Brompton"], []])
-      let texts = try texts(db) { _ = try first.run(db) }
+      let texts = try tracedReads(db) { _ = try first.run(db) }
       #expect(
         texts.last == """
           WITH RECURSIVE "ranked" ("c1", "c2", "c3", "c4", "c5") AS (SELECT "id", "name", "color", "owner_id", \
@@ -68,7 +68,7 @@ import Testing
       let last: Association<Person, Bicycle, Bicycle?> = Person.bikes.orderBy(Bicycle.name, .desc).first()
       #expect(
         try Person.read().orderBy(Person.id).including(last).run(db).map { $0.1?.name } == ["Norco", "Trek", nil])
-      // The same in a statement that is included.
+      // A limit in an included statement applies to each parent too.
       let children = Bicycle.read().orderBy(Bicycle.name).limit(1)
       #expect(
         try Person.read().orderBy(Person.id).including(children, by: Bicycle.ownerId).run(db).map { $0.1.map(\.name) }
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func aTableMayHaveTheNameOfTheWindowsQuery() throws {
+  @Test func aTableMayBeNamedLikeTheRankingQuery() throws {
     try withDatabase { db in
       try db.createTable(Team.self)
       try db.createTable(Ranked.self)
@@ -94,7 +94,7 @@ import Testing
     #expect(sqlError(body)?.message.contains("aggregate") == true)
   }
 
-  @Test func rowsAreNotOrderedByAnAggregate() throws {
+  @Test func orderingAnAssociationByAnAggregateThrows() throws {
     let byCount = Person.bikes.orderBy(countAll())
     let (all, first) = (Person.read().including(byCount), Person.read().including(byCount.limit(1)))
     try withSchool { db in
@@ -108,7 +108,8 @@ import Testing
       let people = Person.read().orderBy(Person.id).including(
         Person.bikes, Person.courses, Person.bikes.count(), Person.courses.orderBy(Course.title).first())
       let rows: [(Person, [Bicycle], [Course], Int, Course?)] = try people.run(db)
-      #expect(rows.map { $0.1.count } == rows.map(\.3) && rows.map { $0.2.count } == [2, 1, 1])
+      #expect(rows.map { $0.1.count } == rows.map(\.3))
+      #expect(rows.map { $0.2.count } == [2, 1, 1])
       #expect(rows.map { $0.4?.title } == ["Accounts", "Welding", "Welding"])
     }
   }
@@ -120,21 +121,22 @@ import Testing
       try Label.insert(["a\0b", "A\0B", "a\0c", "a\0", "ab"].enumerated().map { Label(id: $0, text: $1) }).run(db)
       let same = Label.toMany(Label.self, by: Label.text, of: Label.text)
       let rows = try Label.read().orderBy(Label.id).including(same, same.count()).run(db)
-      #expect(rows.map { $0.1.count } == [3, 3, 3, 1, 1] && rows.map(\.2) == [3, 3, 3, 1, 1])
+      #expect(rows.map { $0.1.count } == [3, 3, 3, 1, 1])
+      #expect(rows.map(\.2) == [3, 3, 3, 1, 1])
     }
   }
 
-  @Test func aThirdTableConnectsManyWithMany() throws {
+  @Test func aJoinTableConnectsManyToMany() throws {
     try withSchool { db in
       let people = Person.read().orderBy(Person.id).including(Person.courses.orderBy(Course.title))
       #expect(try people.run(db).map { $0.1.map(\.title) } == [["Accounts", "Welding"], ["Welding"], ["Welding"]])
-      let texts = try texts(db) { _ = try people.run(db) }
+      let texts = try tracedReads(db) { _ = try people.run(db) }
       #expect(
         texts.last == """
           SELECT "course"."id", "course"."title", "enrolment"."person_id" FROM "course" JOIN "enrolment" \
           ON "course"."id" = "enrolment"."course_id" WHERE "enrolment"."person_id" IN (?…) ORDER BY "course"."title"
           """)
-      // A row that is connected twice comes twice.
+      // A row that is linked twice is returned twice.
       try Enrolment(personId: 2, courseId: 1).insert().run(db)
       #expect(try people.run(db).map { $0.1.count } == [2, 2, 1])
       #expect(try Person.read().whereAny(Person.courses).count(db) == 3)
@@ -147,7 +149,7 @@ import Testing
     }
   }
 
-  @Test func levelsAreNestedAndEachIsOneStatement() throws {
+  @Test func eachNestedLevelRunsOneStatement() throws {
     try withSchool { db in
       let people = Person.read().orderBy(Person.id).including(
         Person.bikes.orderBy(Bicycle.id).including(Bicycle.repairs.orderBy(Repair.id), Bicycle.owner)
@@ -157,18 +159,19 @@ import Testing
       #expect(rows.map { $0.1.map { $0.1.map(\.cost) } } == [[[40, 25], [10]], [[90]], []])
       #expect(rows.flatMap { person, bikes, _ in bikes.map { $0.2 == person } } == [true, true, true])
       #expect(rows.map(\.2) == [2, 1, 1])
-      let count = try texts(db) { _ = try people.run(db) }.count
+      let count = try tracedReads(db) { _ = try people.run(db) }.count
       #expect(count == 5)
       let up = Repair.read().orderBy(Repair.id).including(
         Repair.bicycle.including(Bicycle.owner.including(Person.bikes.count())))
       let owners: [(Repair, (Bicycle, (Person, Int)?)?)] = try up.run(db)
       #expect(owners.map { $0.1?.1?.1 } == [2, 2, 1, 2])
-      // Without rows above nothing is read.
-      #expect(try texts(db) { _ = try Person.read().filter(Person.id > 99).including(Person.bikes).run(db) }.count == 1)
+      // Without parent rows, SQLite reads no children.
+      let nobody = Person.read().filter(Person.id > 99).including(Person.bikes)
+      #expect(try tracedReads(db) { _ = try nobody.run(db) }.count == 1)
     }
   }
 
-  @Test func filtersAskForRowsThatBelongToARow() throws {
+  @Test func parentsAreFilteredByTheirAssociatedRows() throws {
     try withSchool { db in
       let reds = Person.bikes.filter(Bicycle.color == "red")
       let having = Person.read().whereAny(reds)
@@ -182,7 +185,7 @@ import Testing
       // NOT IN a list with NULL would be true for no row.
       #expect(try Person.read().whereNone(reds).orderBy(Person.id).run(db).map(\.name) == ["Bo", "Cid"])
       #expect(try Person.read().whereNone(Person.bikes).run(db).map(\.name) == ["Cid"])
-      // A row without a reference lacks the other.
+      // `whereNone` includes rows whose reference is NULL.
       let annas = Bicycle.owner.filter(Person.name == "Anna")
       #expect(try Bicycle.read().whereAny(annas).orderBy(Bicycle.id).run(db).map(\.name) == ["Norco", "Giant"])
       #expect(try Bicycle.read().whereNone(annas).orderBy(Bicycle.id).run(db).map(\.name) == ["Trek", "Kona"])
@@ -191,7 +194,7 @@ import Testing
       #expect(try Course.read().whereNone(Course.people).run(db).map(\.title) == ["Welsh"])
       #expect(try Worker.read().whereAny(Worker.team).orderBy(Worker.id).run(db).map(\.name) == ["Ada", "Ben"])
       #expect(try Worker.read().whereNone(Worker.boss).run(db).map(\.name) == ["Ada"])
-      // Through several, in counts, changes and other conditions.
+      // Associations in nested conditions, counts and deletes.
       let dear = Person.bikes.filter(exists(Bicycle.repairs.filter(Repair.cost > 50)))
       #expect(try Person.count().whereAny(dear).run(db) == 1)
       let some = try Person.read().filter(exists(dear) || Person.id == 3).orderBy(Person.id).run(db)

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Counts and other aggregates of associated rows, which come with the rows and are terms of queries.
+/// Counts and other aggregates of associated rows, included with their parents or used as terms.
 @Suite struct AssociationValueTests {
   private static let costs = Bicycle.repairs.aggregate(Repair.cost.sum())
 
@@ -12,14 +12,17 @@ import Testing
       let some = Person.read().filter(count > 0).orderBy(count, .desc).orderBy(Person.id)
       #expect(
         some.sql == """
-          SELECT "id", "name" FROM "person" WHERE (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = \
-          "person"."id") > ? ORDER BY (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") DESC, "id"
+          SELECT "id", "name" FROM "person" \
+          WHERE (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") > ? \
+          ORDER BY (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") DESC, "id"
           """)
       #expect(try some.run(db).map(\.name) == ["Anna", "Bo"])
       let rows = try Person.select(Person.name.typed(as: String.self), count, Person.courses.count()).orderBy(
         count.desc, Person.id.asc
       ).run(db)
-      #expect(rows.map(\.0) == ["Anna", "Bo", "Cid"] && rows.map(\.1) == [2, 1, 0] && rows.map(\.2) == [2, 1, 1])
+      #expect(rows.map(\.0) == ["Anna", "Bo", "Cid"])
+      #expect(rows.map(\.1) == [2, 1, 0])
+      #expect(rows.map(\.2) == [2, 1, 1])
       #expect(try Person.count(count == 0).run(db) == 1)
       let most: (Person, Int)? = try Person.read().orderBy(count, .desc).including(count).first(db)
       #expect(most?.1 == 2)
@@ -31,7 +34,7 @@ import Testing
     }
   }
 
-  /// What SQLite makes of no rows is what a row without any comes with.
+  /// A parent without rows gets the value that SQLite computes for an empty set.
   @Test func anAggregateComesWithTheRowsAndIsATerm() throws {
     try withSchool { db in
       let costs = AssociationValueTests.costs
@@ -40,9 +43,11 @@ import Testing
         Bicycle.repairs.filter(Repair.cost > 30).aggregate(Repair.cost.max() - 1),
         Bicycle.repairs.aggregate(Repair.cost.max().ifNull(-1)))
       let rows: [(Bicycle, Int?, Double, Int, Int?, Int)] = try read.run(db)
-      #expect(
-        rows.map(\.1) == [65, 90, 10, nil] && rows.map(\.2) == [65, 90, 10, 0] && rows.map(\.3) == [2, 1, 1, 0])
-      #expect(rows.map(\.4) == [39, 89, nil, nil] && rows.map(\.5) == [40, 90, 10, -1])
+      #expect(rows.map(\.1) == [65, 90, 10, nil])
+      #expect(rows.map(\.2) == [65, 90, 10, 0])
+      #expect(rows.map(\.3) == [2, 1, 1, 0])
+      #expect(rows.map(\.4) == [39, 89, nil, nil])
+      #expect(rows.map(\.5) == [40, 90, 10, -1])
       let select = Bicycle.select(Bicycle.id.typed(as: Int.self), costs).filter(costs > 10 || costs.isNull).orderBy(
         costs.desc)
       #expect(try select.run(db).map(\.0) == [2, 1, 4])
@@ -61,17 +66,19 @@ import Testing
     }
   }
 
-  @Test func rowsWithoutAnyHaveTheValueOfNone() throws {
+  @Test func parentsWithoutRowsGetTheAggregateOfNoRows() throws {
     try withSchool { (db: SqliteDatabase) throws -> Void in
       let owned = Bicycle.toMany(Course.self, by: Course.id, of: Bicycle.ownerId)
       let titles = owned.aggregate(Course.title.groupConcat())
-      // The bicycle without an owner alone: no key to look for.
+      // The bicycle without an owner has no key to look up.
       let nobody = Bicycle.read().filter(Bicycle.ownerId.isNull)
       #expect(try nobody.including(titles, owned.count()).run(db).map(\.1) == [nil])
       #expect(try nobody.including(owned.aggregate(Course.id.total())).run(db).map(\.1) == [0])
       let all = try Bicycle.read().orderBy(Bicycle.id).including(titles).run(db)
       let selected = try Bicycle.select(titles).orderBy(Bicycle.id).run(db)
-      #expect(all.map(\.1) == selected && selected.contains("Welding") && selected.contains(nil))
+      #expect(all.map(\.1) == selected)
+      #expect(selected.contains("Welding"))
+      #expect(selected.contains(nil))
       #expect(try Bicycle.read().filter(Bicycle.id > 99).including(titles).run(db).isEmpty)
       try Enrolment.deleteAll().run(db)
       try Course.deleteAll().run(db)
@@ -81,27 +88,28 @@ import Testing
     }
   }
 
-  @Test func aTableThatRefersToItselfCountsUnderAnotherName() throws {
+  @Test func aSelfReferenceIsCountedUnderAnAlias() throws {
     try withSchool { (db: SqliteDatabase) throws -> Void in
       let size = Worker.team.count()
       let bosses = Worker.read().filter(size > 0).orderBy(Worker.id)
       #expect(
         bosses.sql == """
-          SELECT "id", "name", "boss_id", "salary" FROM "worker" WHERE (WITH RECURSIVE "associated" ("c1", "c2", "c3", \
-          "c4", "c5") AS (SELECT "worker"."id", "worker"."name", "worker"."boss_id", "worker"."salary", \
-          "worker"."boss_id" FROM "worker") SELECT count(*) FROM "associated" WHERE "associated"."c5" = "worker"."id") > ? \
+          SELECT "id", "name", "boss_id", "salary" FROM "worker" \
+          WHERE (WITH RECURSIVE "associated" ("c1", "c2", "c3", "c4", "c5") AS (SELECT "worker"."id", \
+          "worker"."name", "worker"."boss_id", "worker"."salary", "worker"."boss_id" FROM "worker") SELECT count(*) \
+          FROM "associated" WHERE "associated"."c5" = "worker"."id") > ? \
           ORDER BY "id"
           """)
       #expect(try bosses.run(db).map(\.name) == ["Ada", "Ben"])
       #expect(try Worker.read().orderBy(Worker.id).including(size).run(db).map(\.1) == [2, 1, 0, 0])
-      // Bosses of a boss: a count within a count.
+      // A count within a count finds the bosses of a boss.
       let grand = Worker.team.filter(size > 0).count()
       #expect(try Worker.read().filter(grand > 0).run(db).map(\.name) == ["Ada"])
       let pay = Worker.team.filter(Worker.salary > 0).aggregate(Worker.salary.max())
       let pays = try Worker.select(pay).orderBy(Worker.id).run(db)
       let workers = try Worker.read().orderBy(Worker.id).run(db)
       #expect(pays == workers.map { boss in workers.filter { $0.bossId == boss.id }.map(\.salary).max() })
-      // In a query that knows the table by another name only.
+      // A query that knows the table only by an alias.
       let other = Alias(Worker.self, "associated")
       let boss = Alias(Worker.self, "boss")
       #expect(try boss.read().filter(size == 1).run(db).map(\.name) == ["Ben"])
@@ -112,8 +120,8 @@ import Testing
     }
   }
 
-  /// A term of the enclosing query may have the names of what it is within.
-  @Test func anAggregateOfAggregatesIsThatOfPlainSwift() throws {
+  /// A nested aggregate may use the same table and column names as the enclosing query.
+  @Test func nestedAggregatesGiveTheExpectedValues() throws {
     try withSchool { (db: SqliteDatabase) throws -> Void in
       let size = Worker.team.count()
       let sizes = Worker.team.aggregate(size.sum())
@@ -122,17 +130,21 @@ import Testing
       let named = Worker.team.aggregate(Worker.id.count(where: Worker.id.in(Worker.select(Worker.id).filter(size > 0))))
       let rows = try Worker.read().orderBy(Worker.id).including(sizes, bosses, both, named).run(db)
       let selected = try Worker.select(sizes, bosses, both, named).orderBy(Worker.id).run(db)
-      #expect(rows.map(\.1) == [1, 0, nil, nil] && selected.map(\.0) == rows.map(\.1))
-      #expect(rows.map(\.2) == [2, nil, nil, nil] && selected.map(\.1) == rows.map(\.2))
-      #expect(rows.map(\.3) == [2, 0, nil, nil] && selected.map(\.2) == rows.map(\.3))
-      #expect(rows.map(\.4) == [1, 0, 0, 0] && selected.map(\.3) == rows.map(\.4))
+      #expect(rows.map(\.1) == [1, 0, nil, nil])
+      #expect(selected.map(\.0) == rows.map(\.1))
+      #expect(rows.map(\.2) == [2, nil, nil, nil])
+      #expect(selected.map(\.1) == rows.map(\.2))
+      #expect(rows.map(\.3) == [2, 0, nil, nil])
+      #expect(selected.map(\.2) == rows.map(\.3))
+      #expect(rows.map(\.4) == [1, 0, 0, 0])
+      #expect(selected.map(\.3) == rows.map(\.4))
       let decoded = try Statement<Worker, [Worker]>(json: Worker.read().filter(sizes > 0).json())
       #expect(try decoded.run(db).map(\.name) == ["Ada"])
     }
   }
 
-  /// The table between may be that of the rows above.
-  @Test func aLinkMayBeARowOfTheSameTable() throws {
+  /// A table may be its own join table.
+  @Test func theJoinTableMayBeTheParentTable() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Tag.self)
       try db.createTable(Part.self)
@@ -143,14 +155,16 @@ import Testing
       let greatest = Part.tags.aggregate(Part.id.max())
       let rows = try Part.read().orderBy(Part.id).including(count, greatest).run(db)
       let selected = try Part.select(count, greatest).orderBy(Part.id).run(db)
-      #expect(rows.map(\.1) == [2, 1, 0, 0] && selected.map(\.0) == [2, 1, 0, 0])
-      #expect(rows.map(\.2) == [3, 4, nil, nil] && selected.map(\.1) == [3, 4, nil, nil])
+      #expect(rows.map(\.1) == [2, 1, 0, 0])
+      #expect(selected.map(\.0) == [2, 1, 0, 0])
+      #expect(rows.map(\.2) == [3, 4, nil, nil])
+      #expect(selected.map(\.1) == [3, 4, nil, nil])
       let other = Alias(Part.self, "other")
       #expect(try other.read().filter(count > 1).run(db).map(\.id) == [1])
     }
   }
 
-  @Test func aCountThroughATableCountsLinks() throws {
+  @Test func aCountThroughAJoinTableCountsLinks() throws {
     try withSchool { (db: SqliteDatabase) throws -> Void in
       try Enrolment(personId: 1, courseId: 1).insert().run(db)
       let count = Person.courses.count()
@@ -160,14 +174,14 @@ import Testing
       let late = Person.courses.aggregate(Enrolment.courseId.max())
       #expect(try Person.select(late).orderBy(Person.id).run(db) == [2, 1, 1])
       #expect(try Person.read().orderBy(Person.id).including(late).run(db).map(\.1) == [2, 1, 1])
-      // Bicycles whose owner has several.
+      // Finds bicycles whose owner has several.
       let several = Bicycle.owner.filter(Person.bikes.count() > 1)
       let found = try Bicycle.read().whereAny(several).orderBy(Bicycle.name).run(db)
       #expect(found.map(\.name) == ["Giant", "Norco"])
     }
   }
 
-  @Test func whatHasNoSingleValueIsRefused() throws {
+  @Test func anAssociationWithoutASingleValueIsRefused() throws {
     try withSchool { (db: SqliteDatabase) throws -> Void in
       let none = Person.bikes.aggregate(Bicycle.name.typed(as: String.self))
       let limited = Person.bikes.limit(1).count()
@@ -185,8 +199,8 @@ import Testing
     sqlError { _ = try statement.run(db) }
   }
 
-  /// Of columns of the enclosing query it would be an aggregate of that.
-  @Test func theColumnsOfAnAggregateAreThoseOfTheRows() throws {
+  /// SQLite would compute an aggregate of the enclosing query's columns over the enclosing query.
+  @Test func anAggregateUsesOnlyColumnsOfTheAssociatedRows() throws {
     let missing = SqlError.Kind.schema(.missingColumn("color"))
     try withSchool { (db: SqliteDatabase) throws -> Void in
       let other = Bicycle.repairs.aggregate(Bicycle.color.max().typed(as: String?.self))
@@ -199,8 +213,8 @@ import Testing
     }
   }
 
-  /// SQL text does not say whose columns it means.
-  @Test func textIsNoPartOfAnAggregateOfTheSameTable() throws {
+  /// SQL text does not show which table's columns it uses.
+  @Test func sqlTextIsRefusedInASelfReferencingAggregate() throws {
     try withSchool { (db: SqliteDatabase) throws -> Void in
       let text = Worker.team.aggregate(TypedExpression<Int>(sql: "id + 1").sum())
       let refusal = "SQL text can't stand in an aggregate of rows that refer to their own table"
@@ -214,8 +228,8 @@ import Testing
     }
   }
 
-  /// Of a function that is no aggregate there is no value without rows.
-  @Test func aFunctionMustBeAnAggregate() throws {
+  /// A function that is not an aggregate has no value for an empty set of rows.
+  @Test func anAssociatedValueMustBeAnAggregate() throws {
     try withSchool { (db: SqliteDatabase) throws -> Void in
       let twice = ScalarFunction("twice") { (number: Int) in number * 2 }
       try db.register(twice)
@@ -224,28 +238,30 @@ import Testing
     }
   }
 
-  /// Dates and decimals have the form of their column.
-  @Test func valuesHaveTheFormOfTheirColumn() throws {
+  /// Dates and decimals keep the storage format of their column.
+  @Test func aggregatedDatesAndDecimalsKeepTheirColumnFormat() throws {
     try withDatabase { db in
       try db.createTable(Buyer.self)
       try db.createTable(Purchase.self)
       try Buyer.insert([Buyer(id: 1), Buyer(id: 2)]).run(db)
       let day = Date(timeIntervalSince1970: 86_400)
       try Purchase.insert([
-        Purchase(id: 1, buyer: 1, price: 2.5, at: day), Purchase(id: 2, buyer: 1, price: 0.25, at: day + 60),
+        Purchase(id: 1, buyer: 1, price: 2.5, at: day),
+        Purchase(id: 2, buyer: 1, price: 0.25, at: day + 60),
       ]).run(db)
       let rows = try Buyer.read().orderBy(Buyer.id).including(Buyer.spent, Buyer.last).run(db)
-      #expect(rows.map(\.1) == [2.75, nil] && rows.map(\.2) == [day + 60, nil])
+      #expect(rows.map(\.1) == [2.75, nil])
+      #expect(rows.map(\.2) == [day + 60, nil])
       let selected = try Buyer.select(Buyer.spent, Buyer.last).orderBy(Buyer.id).run(db)
-      #expect(selected.map(\.0) == [2.75, nil] && selected.map(\.1) == [day + 60, nil])
+      #expect(selected.map(\.0) == [2.75, nil])
+      #expect(selected.map(\.1) == [day + 60, nil])
       #expect(try Buyer.read().filter(Buyer.last > day).run(db).map(\.id) == [1])
       #expect(try Buyer.read().filter(Buyer.spent == 2.75).run(db).map(\.id) == [1])
       #expect(try Buyer.read().filter(Buyer.spent > 2.75).run(db).isEmpty)
     }
   }
 
-  /// A row in memory has the same.
-  @Test(arguments: 1...times(20)) func countsAreThoseOfPlainSwift(seed: Int) throws {
+  @Test(arguments: 1...times(20)) func randomCountsAndSumsMatchPlainSwift(seed: Int) throws {
     var random = SeededGenerator(seed: UInt64(seed))
     let workers = (1...Int.random(in: 1...25, using: &random)).map { id in
       Worker(
@@ -258,16 +274,16 @@ import Testing
       try db.createTable(Worker.self)
       try Worker.insert(workers).run(db)
       let team = Worker.team.filter(Worker.salary >= least)
-      func own(_ boss: Worker) -> [Double] {
+      func teamSalaries(of boss: Worker) -> [Double] {
         workers.filter { $0.bossId == boss.id && $0.salary >= least }.map(\.salary)
       }
       let sum = team.aggregate(Worker.salary.sum())
       let found = try Worker.read().filter(team.count() >= wanted).orderBy(Worker.id).including(team.count(), sum).run(
         db)
-      let expected = workers.filter { own($0).count >= wanted }
+      let expected = workers.filter { teamSalaries(of: $0).count >= wanted }
       #expect(found.map(\.0) == expected)
-      #expect(found.map(\.1) == expected.map { own($0).count })
-      let sums = expected.map { own($0).isEmpty ? nil : own($0).reduce(0, +) }
+      #expect(found.map(\.1) == expected.map { teamSalaries(of: $0).count })
+      let sums = expected.map { teamSalaries(of: $0).isEmpty ? nil : teamSalaries(of: $0).reduce(0, +) }
       #expect(found.map(\.2) == sums)
       #expect(try Worker.select(sum).filter(team.count() >= wanted).orderBy(Worker.id).run(db) == sums)
       let decoded = try Statement<Worker, [Worker]>(json: Worker.read().filter(team.count() >= wanted).json())
@@ -275,27 +291,31 @@ import Testing
     }
   }
 
-  @Test func theFirstAndTheOnlyRowComeWithTheirOwn() throws {
+  @Test func firstOnlyAndByIdIncludeAssociatedRows() throws {
     try withSchool { (db: SqliteDatabase) throws -> Void in
       let people = Person.read().orderBy(Person.id).including(Person.bikes, Person.courses.count())
       let first: (Person, [Bicycle], Int)? = try people.first(db)
-      #expect(first?.0.name == "Anna" && first?.1.count == 2 && first?.2 == 2)
+      #expect(first?.0.name == "Anna")
+      #expect(first?.1.count == 2)
+      #expect(first?.2 == 2)
       #expect(people.first().sql == #"SELECT "id", "name" FROM "person" ORDER BY "id" LIMIT ?"#)
       #expect(try Person.read(Person.id == 9).including(Person.bikes).first(db) == nil)
       let only: (Person, [Bicycle]) = try Person.read(Person.id == 2).including(Person.bikes).only().run(db)
       #expect(only.1.map(\.name) == ["Trek"])
       let bo = try Person.byId(2).including(Person.bikes, Person.courses.count()).run(db)
-      #expect(bo?.1.map(\.name) == ["Trek"] && bo?.2 == 1)
+      #expect(bo?.1.map(\.name) == ["Trek"])
+      #expect(bo?.2 == 1)
       #expect(try Person.byId(9).including(Person.bikes).run(db) == nil)
       let last = try Person.read().orderBy(Person.id, .desc).first().including(Person.bikes).run(db)
-      #expect(last?.0.name == "Cid" && last?.1.isEmpty == true)
+      #expect(last?.0.name == "Cid")
+      #expect(last?.1.isEmpty == true)
       #expect(sqlError { _ = try people.only().run(db) }?.kind == .notUnique)
       #expect(
         sqlError { _ = try Person.read(Person.id == 9).including(Person.bikes).only().run(db) }?.kind == .notFound)
     }
   }
 
-  @Test func ordersAndLimitsMayFollowWhatIsIncluded() throws {
+  @Test func orderAndLimitMayFollowIncluding() throws {
     try withSchool { (db: SqliteDatabase) throws -> Void in
       let bikes = Person.bikes.including(Bicycle.repairs).orderBy(Bicycle.name).limit(1)
       let rows: [(Person, [(Bicycle, [Repair])])] = try Person.read().orderBy(Person.id).including(bikes).run(db)
@@ -315,7 +335,7 @@ import Testing
     func write(to row: inout RowWriter) throws { row.set(Tag.id, id) }
   }
 
-  /// A part of a whole that is a part too, each with a tag.
+  /// A part that belongs to a larger part and has a tag.
   private struct Part: Sqlable {
     static let id = column("id", Int.self, PrimaryKey())
     static let whole = column("whole", Int?.self, ForeignKey<Part>())

@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// `union` and the like: what belongs to the whole is the whole's, and what would be a part's is refused.
+/// UNION, INTERSECT and EXCEPT. An order and a limit apply to the whole result, and other modifiers are refused.
 @Suite struct CombinedQueryTests {
-  @Test func whatWouldChangeTheFirstQueryOnlyIsRefused() throws {
+  @Test func modifiersAfterAUnionAreRefused() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let low = Worker.select(Worker.id).filter(Worker.id < 3)
       let both = low.union(Worker.select(Worker.id).filter(Worker.id > 3))
@@ -25,7 +25,7 @@ import Testing
         expectInvalidStatement("\(modifier)") { _ = try low.union(query).run(db) }
         #expect(query != both)
       }
-      // The same by a name, and in the parts.
+      // A named query and the single parts accept these modifiers.
       let whole = both.named("whole")
       #expect(try whole.read().filter(whole.column > 1).orderBy(whole.column).run(db) == [2, 4])
       #expect(try low.filter(Worker.id > 1).union(values([9])).count(db) == 2)
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func rowsOfValuesMayComeFirstAndLast() throws {
+  @Test func valuesMayBeTheFirstOrLastPartOfAUnion() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let ids = Worker.select(Worker.id)
       let last = ids.unionAll(values([9, 0])).orderBy(Worker.id, .desc)
@@ -44,16 +44,21 @@ import Testing
         last.sql == #"""
           SELECT "id" FROM "worker" UNION ALL SELECT * FROM (VALUES (?), (?)) ORDER BY "id" DESC
           """#)
-      #expect(try last.run(db) == [9, 4, 3, 2, 1, 0] && last.first(db) == 9 && last.count(db) == 6)
-      #expect(try last.limit(2, offset: 1).run(db) == [4, 3] && last.limit(2, offset: 1).count(db) == 2)
+      #expect(try last.run(db) == [9, 4, 3, 2, 1, 0])
+      #expect(try last.first(db) == 9)
+      #expect(try last.count(db) == 6)
+      #expect(try last.limit(2, offset: 1).run(db) == [4, 3])
+      #expect(try last.limit(2, offset: 1).count(db) == 2)
       let first = values([9, 0]).unionAll(ids)
-      #expect(try first.run(db) == [9, 0, 1, 2, 3, 4] && first.first(db) == 9)
+      #expect(try first.run(db) == [9, 0, 1, 2, 3, 4])
+      #expect(try first.first(db) == 9)
       let ordered = first.orderBy(Worker.id, .desc)
       #expect(
         ordered.sql == #"""
           SELECT * FROM (VALUES (?), (?)) UNION ALL SELECT "id" FROM "worker" ORDER BY 1 DESC
           """#)
-      #expect(try ordered.run(db) == [9, 4, 3, 2, 1, 0] && ordered.first(db) == 9)
+      #expect(try ordered.run(db) == [9, 4, 3, 2, 1, 0])
+      #expect(try ordered.first(db) == 9)
       #expect(try values([1, 2]).unionAll(values([3, 4])).limit(2, offset: 1).run(db) == [2, 3])
       #expect(try values([1, 2]).unionAll(values([3, 4])).first(db) == 1)
       #expect(try values([1, 2]).intersect(values([2, 3])).run(db) == [2])
@@ -63,7 +68,7 @@ import Testing
       #expect(try whole.first(db)?.get(1, as: String.self) == "z")
       expectInvalidStatement { _ = try first.orderBy(Worker.salary).run(db) }
       expectInvalidStatement { _ = try values([1]).union(values([2])).orderBy(Worker.id).run(db) }
-      // In a list, as a value, inserted, and under a name.
+      // Values inside a list, a recursive query and a scalar subquery.
       #expect(try Worker.count().filter(Worker.id.in(values([1]).union(values([4])))).run(db) == 2)
       let numbers = values([1]).named("n") { n in n.read().select(n.column + 1).filter(n.column < 5) }
       #expect(try numbers.read().run(db) == [1, 2, 3, 4, 5])
@@ -72,8 +77,7 @@ import Testing
     }
   }
 
-  /// Combined queries against plain Swift.
-  @Test func combinedQueriesGiveWhatSetsOfRowsDo() throws {
+  @Test func randomCombinedQueriesMatchPlainSwift() throws {
     let seed = SeededGenerator.seed
     var random = SeededGenerator(seed: seed)
     let rows = (1...12).map {
@@ -128,12 +132,12 @@ import Testing
 
   // MARK: Names
 
-  @Test func aNamedQueryDoesNotHideAnotherOfItsName() throws {
+  @Test func twoNamedQueriesWithOneNameAreRefused() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let first = Worker.select(Worker.id).filter(Worker.id < 3).named("x")
       let second = Worker.select(Worker.id).filter(Worker.id > 2).named("X")
       let queries: [Select<Int>] = [
-        // Its column is the same term as that of the other: the condition would compare it with itself.
+        // Both queries have the same column term, so the condition would compare a column with itself.
         first.read().filter(exists(second.read().filter(second.column == first.column))),
         first.read().joining(second, on: first.column == second.column),
         first.read().union(second.read()),
@@ -141,10 +145,10 @@ import Testing
       ]
       for query in queries {
         let error = expectInvalidStatement { _ = try query.run(db) }
-        #expect(
-          error?.message.contains(" have the name ") == true && error?.table != "", "\(String(describing: error))")
+        #expect(error?.message.contains(" have the name ") == true, "\(String(describing: error))")
+        #expect(error?.table != "", "\(String(describing: error))")
       }
-      // Nor where the two differ by their values alone, and the same twice ran before.
+      // The cache must not return a statement that differs only in its bound values.
       func under(_ bound: Int) -> NamedColumn<Int> { Worker.select(Worker.id).filter(Worker.id < bound).named("x") }
       func both(_ outer: Int, _ inner: Int) throws -> [Int] {
         let (outer, inner) = (under(outer), under(inner))
@@ -152,29 +156,31 @@ import Testing
       }
       #expect(try both(3, 3).count == 2)
       expectInvalidStatement { _ = try both(3, 1) }
-      // One in the other's definition is its own affair, and the same twice is one.
+      // A name inside another query's definition is local. The same query used twice is one query.
       let nested = first.read().filter(first.column > 1).named("x")
       #expect(try nested.read().run(db) == [2])
       #expect(try first.read().filter(first.column.in(first.read())).orderBy(first.column).run(db) == [1, 2])
     }
   }
 
-  @Test func aColumnInSQLTextIsNotTakenForThatOfAnAlias() throws {
+  @Test func anUnaliasedColumnInSQLTextIsNotBoundToAnAlias() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let boss = Alias(Worker.self, "boss")
-      // Meant: those whose boss is there. The column of worker would become that of the alias.
+      // The program means workers whose boss exists. SQLite would resolve `boss_id` to the alias.
       let condition = exists(boss.read().filter(boss[Worker.id] == Worker.bossId))
       let error = expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE \(condition)", as: Int.self) }
-      #expect(error?.column == "boss_id" && error?.message.contains("without the alias boss") == true)
+      #expect(error?.column == "boss_id")
+      #expect(error?.message.contains("without the alias boss") == true)
       let query = boss.read().filter(boss[Worker.id] == Worker.bossId)
       expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE EXISTS (\(query))", as: Int.self) }
       let statement = Person.count().filter(exists(query))
       expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE 0 < (\(statement))", as: Int.self) }
-      // Said, it is the alias's; by itself too; and where no alias has it, it is the text's.
+      // An explicit alias, a standalone query, and a column that no alias has are unambiguous.
       let own = exists(boss.read().filter(boss[Worker.id] == boss[Worker.bossId]))
       #expect(try db.query("SELECT id FROM worker WHERE \(own)", as: Int.self).isEmpty)
-      #expect(try query.count(db) == 0 && query.run(db).isEmpty)
-      // Nothing is around what the text begins with.
+      #expect(try query.count(db) == 0)
+      #expect(try query.run(db).isEmpty)
+      // At the start of the text there is no enclosing query.
       #expect(try db.query("\(query)", as: Worker.self).isEmpty)
       let other = exists(Person.select(Person.name).filter(Worker.salary > 6))
       #expect(try db.query("SELECT id FROM worker WHERE \(other) ORDER BY id", as: Int.self) == [1, 3])

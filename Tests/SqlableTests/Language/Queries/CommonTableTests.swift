@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// A row of a recursive query: who is how many steps below.
+/// A row of a recursive query: a worker and its depth in the tree.
 private struct Level: Sqlable, Equatable {
   let id: Int
   let depth: Int
@@ -21,7 +21,7 @@ private struct Level: Sqlable, Equatable {
 }
 
 @Suite struct CommonTableTests {
-  @Test func aQueryThatNamesItselfWalksATree() throws {
+  @Test func aRecursiveQueryWalksATree() throws {
     try withCompany { db in
       let team = Alias(Worker.self, "team") { team in
         Worker.read().filter(Worker.id == 2)
@@ -29,15 +29,19 @@ private struct Level: Sqlable, Equatable {
       }
       let all = team.read().orderBy(team[Worker.id])
       #expect(
-        all.sql
-          == #"WITH RECURSIVE "team" ("id", "name", "boss_id", "salary") AS (SELECT "id", "name", "boss_id", "salary" FROM "worker" WHERE "id" = ? UNION ALL SELECT "worker"."id", "worker"."name", "worker"."boss_id", "worker"."salary" FROM "worker" JOIN "team" ON "worker"."boss_id" = "team"."id") SELECT "team"."id", "team"."name", "team"."boss_id", "team"."salary" FROM "team" ORDER BY "team"."id""#
-      )
+        all.sql == #"""
+          WITH RECURSIVE "team" ("id", "name", "boss_id", "salary") AS (SELECT "id", "name", "boss_id", "salary" \#
+          FROM "worker" WHERE "id" = ? UNION ALL SELECT "worker"."id", "worker"."name", "worker"."boss_id", \#
+          "worker"."salary" FROM "worker" JOIN "team" ON "worker"."boss_id" = "team"."id") \#
+          SELECT "team"."id", "team"."name", "team"."boss_id", "team"."salary" FROM "team" \#
+          ORDER BY "team"."id"
+          """#)
       let rows = try all.run(db)
       #expect(rows.map(\.name) == ["Ben", "Dan"])
-      // Joined with others, and inside a condition.
       let bosses = try Worker.join(team, on: team[Worker.bossId] == Worker.id).select(Worker.name, team[Worker.name])
         .orderBy(Worker.id.asc, team[Worker.id].asc).run(db)
-      #expect(bosses.map(\.0) == ["Ada", "Ben"] && bosses.map(\.1) == ["Ben", "Dan"])
+      #expect(bosses.map(\.0) == ["Ada", "Ben"])
+      #expect(bosses.map(\.1) == ["Ben", "Dan"])
       let outside = try Worker.read().filter(Worker.id.notIn(team.read().select(team[Worker.id]))).run(db)
       #expect(outside.map(\.name) == ["Ada", "Cleo"])
     }

@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What things are called, and what values are, changes nothing of what a statement does.
+/// Queries with hostile names and values, which must do the same as harmless ones.
 @Suite struct HostileQueryTests {
-  @Test func namesAndValuesDoNotChangeWhatSQLiteIsAskedToDo() throws {
+  @Test func hostileNamesAndValuesDoNotChangeTheBytecode() throws {
     let seed = SeededGenerator.seed
     var generator = QueryGenerator(seed: seed &+ 1)
     var compared = 0
@@ -16,9 +16,9 @@ import Testing
             let query = generator.query()
             var (plain, odd) = (QueryBuilder(world: .harmless), QueryBuilder(world: .hostile))
             let (own, other) = (plain.select(query), odd.select(query))
-            guard let expected = try? steps(own, harmless) else { continue }
+            guard let expected = try? bytecode(own, harmless) else { continue }
             compared += 1
-            let found = try steps(other, hostile)
+            let found = try bytecode(other, hostile)
             #expect(found == expected, "seed \(seed): \(own.sql)\n\(other.sql)")
             #expect(own.bindings.count == other.bindings.count)
           }
@@ -28,11 +28,11 @@ import Testing
     #expect(compared > times(250))
   }
 
-  private func steps(_ query: Select<some Any>, _ db: SqliteDatabase) throws -> [String] {
+  private func bytecode(_ query: Select<some Any>, _ db: SqliteDatabase) throws -> [String] {
     try db.query("EXPLAIN \(query)") { try $0.get(at: 1) }
   }
 
-  @Test func anyTextIsANameOrIsRefused() throws {
+  @Test func anyTextWithoutANULWorksAsAName() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       for text in hostileTexts {
         let isRefused = text.utf8.contains(0)
@@ -56,8 +56,9 @@ import Testing
           ]
           for (index, run) in refusals.enumerated() {
             let error = sqlError(run)
-            let says = error?.message.contains("NUL") == true && error?.code == 0
-            #expect(says, "\(index): \(String(describing: error))")
+            let note: Comment = "\(index): \(String(describing: error))"
+            #expect(error?.message.contains("NUL") == true, note)
+            #expect(error?.code == 0, note)
           }
           continue
         }
@@ -81,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func anyTextIsAValueInEveryPlace() throws {
+  @Test func anyTextWorksAsAValueInEveryPosition() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       for text in hostileTexts {
         try Worker(id: 9, name: text, bossId: 1, salary: 1).insert().run(db)
@@ -102,14 +103,14 @@ import Testing
           try db.query("SELECT id FROM worker WHERE name = \(text)", as: Int.self),
         ]
         for ids in found { #expect(ids == [9], "\(text.prefix(50))") }
-        // One by one: as elements of one array they take the compiler seconds.
+        // In one array literal, these elements take the compiler seconds to check.
         var outputs = [try nameOf9.first(db), try Worker.select(TypedExpression(text)).first(db)]
         outputs.append(try Worker.select(Case.when(Worker.id > 0, then: text).else("")).first(db))
         outputs.append(
           try Worker.select(Worker.bossId.cast(to: String.self).ifNull(text)).filter(Worker.id == 1).first(db))
         outputs.append(try Worker.select(Worker.name.max(where: Worker.name == text).ifNull("")).first(db))
         outputs.append(try values([text]).first(db))
-        // group_concat() of 3.34 ends at a NUL byte.
+        // In SQLite 3.34, group_concat() stops at a NUL byte.
         if SQLiteLibrary.isAtLeast(40) {
           outputs.append(try Worker.select(Worker.name.groupConcat(text)).filter(Worker.id == 9).first(db) ?? nil)
         }

@@ -1,13 +1,13 @@
 import Sqlable
 import Testing
 
-/// Several named queries of one statement, of which some use others.
+/// Several named queries in one statement, some of which use others.
 @Suite struct NamedQueriesBesideTests {
   private func low(_ limit: Int = 4) -> NamedColumn<Int> {
     Worker.select(Worker.id).filter(Worker.id < limit).named("low")
   }
 
-  @Test func oneIsDefinedOnceForAllThatUseIt() throws {
+  @Test func aNamedQueryIsDefinedOnceForAllItsUses() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let low = low()
       let next = low.read().select(low.column + 1).named("next")
@@ -19,7 +19,7 @@ import Testing
           SELECT "low"."c1" FROM "low" JOIN "next" ON "next"."c1" = "low"."c1" ORDER BY "low"."c1"
           """#)
       #expect(try both.run(db) == [2, 3])
-      // The order in which they stand does not matter.
+      // The order of the joined queries does not matter.
       let other = next.read().joining(low, on: next.column == low.column).orderBy(low.column)
       #expect(
         other.sql.hasPrefix(#"WITH RECURSIVE "next" ("c1") AS (SELECT "low"."c1" + ? FROM "low"), "low" ("c1") AS (S"#))
@@ -30,12 +30,13 @@ import Testing
       #expect(try all.run(db) == [20, 30])
       #expect(try all.evaluate(over: MemoryTables(Worker.all)) == [20, 30])
       let document = try Select<Int>(json: all.json(), rules: StatementRules(models: [Worker.self]))
-      #expect(document == all && document.sql == all.sql)
+      #expect(document == all)
+      #expect(document.sql == all.sql)
     }
   }
 
-  /// With other values it is another query, which has the same name only inside.
-  @Test func aDifferentOneOfTheSameNameIsDefinedWhereItIsUsed() throws {
+  /// A query with other values is another query, and its name is visible only inside its user.
+  @Test func aDifferentQueryOfTheSameNameIsDefinedLocally() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       func query(_ limit: Int) -> Select<Int> {
         let (outer, inner) = (low(), low(limit))
@@ -48,19 +49,19 @@ import Testing
         #expect(try query(3).run(db) == [2, 3])
       }
       #expect(query(2).sql.contains(#""next" ("c1") AS (WITH RECURSIVE "low""#))
-      // The nearest one counts: what is two around is hidden.
+      // The innermost definition of a name hides the outer ones.
       let (one, two) = (low(2), low(3))
       let usesOne = one.read().select(one.column * 100).named("uses_one")
       let middle = two.read().select(two.column + usesOne.column).crossJoining(usesOne).named("middle")
       let top = one.read().select(middle.column).crossJoining(middle).orderBy(middle.column)
       #expect(try top.run(db) == [101, 102])
-      // Beside each other they are two.
+      // In one FROM clause, the two queries clash.
       let clash = low().read().crossJoining(low(2))
       expectInvalidStatement { _ = try clash.run(db) }
     }
   }
 
-  @Test func changesAndInsertsHaveThemToo() throws {
+  @Test func updatesUseSeveralNamedQueries() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let sums = Worker.select(Worker.bossId, Worker.salary.sum()).groupBy(Worker.bossId).named("sums")
       let most = sums.read().select(sums.columns.1.max()).named("most")

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Queries that go by a name, without a model.
+/// Named queries without a model.
 @Suite struct NamedQueryTests {
   @Test func theColumnsOfANamedQueryAreTypedTerms() throws {
     try withCompany { db in
@@ -17,10 +17,13 @@ import Testing
           WHERE "per_boss"."c2" > ? AND "per_boss"."c3" > ? ORDER BY "per_boss"."c1"
           """#)
       let rows: [(Int?, Int, Double?)] = try large.run(db)
-      #expect(rows.map(\.0) == [1] && rows.map(\.1) == [2] && rows.map(\.2) == [7])
+      #expect(rows.map(\.0) == [1])
+      #expect(rows.map(\.1) == [2])
+      #expect(rows.map(\.2) == [7])
       let named = Worker.select(Worker.name, count).joining(perBoss, on: Worker.id == boss).orderBy(Worker.id)
       let pairs = try named.run(db)
-      #expect(pairs.map(\.0) == ["Ada", "Ben"] && pairs.map(\.1) == [2, 1])
+      #expect(pairs.map(\.0) == ["Ada", "Ben"])
+      #expect(pairs.map(\.1) == [2, 1])
       let all = Worker.select(Worker.name, count.typed(as: Int?.self).ifNull(0)).leftJoining(
         perBoss, on: Worker.id == boss)
       #expect(try all.orderBy(Worker.id).run(db).map(\.1) == [2, 1, 0, 0])
@@ -28,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func aColumnMayBeTakenByItsPlace() throws {
+  @Test func aNamedQuerysColumnsAreFoundByPosition() throws {
     try withCompany { db in
       let team = Worker.select(Worker.bossId, Worker.salary).named("team")
       let sums = team.read().select(team.columns.0, team.columns.1.sum())
@@ -42,13 +45,14 @@ import Testing
       let ranked = team.read().select(
         team.columns.0.coalesce(team.columns.0), rank().over(partitionBy: team.columns.0, orderBy: team.columns.1.desc))
       let ranks = try ranked.run(db).map(\.1)
-      #expect(bosses == [nil, 1, 2] && ranks.sorted() == [1, 1, 1, 2])
+      #expect(bosses == [nil, 1, 2])
+      #expect(ranks.sorted() == [1, 1, 1, 2])
       let none = team.read().groupBy()
       #expect(none.sql.hasSuffix(#"FROM "team""#))
     }
   }
 
-  @Test func aNamedQueryMayFindItsOwnRowsAgain() throws {
+  @Test func aNamedQueryMayBeRecursive() throws {
     try withCompany { db in
       let team = Worker.select(Worker.id, TypedExpression(0)).filter(Worker.bossId == nil).named("team") { team in
         let (id, level) = team.columns
@@ -56,8 +60,9 @@ import Testing
       }
       let (id, _) = team.columns
       let rows = try team.read().orderBy(id).run(db)
-      #expect(rows.map(\.0) == [1, 2, 3, 4] && rows.map(\.1) == [0, 1, 1, 2])
-      // A circle: each worker is under itself, which never ends but with distinct rows.
+      #expect(rows.map(\.0) == [1, 2, 3, 4])
+      #expect(rows.map(\.1) == [0, 1, 1, 2])
+      // In a cycle, every worker is below itself. Only distinct rows end the recursion.
       try Worker.update(Worker.bossId.set(to: 4)).filter(Worker.id == 1).run(db)
       let under = Worker.select(Worker.id).filter(Worker.id == 1).named("under", distinct: true) { under in
         Worker.select(Worker.id).joining(under, on: Worker.bossId == under.column)
@@ -74,7 +79,8 @@ import Testing
       let last = Meeting.select(Meeting.id, Meeting.at, Meeting.at.max().over()).named("last")
       let (id, at, latest) = last.columns
       let rows = try last.read().filter(at >= days[1] && latest > days[0]).orderBy(id).run(db)
-      #expect(rows.map(\.1) == [days[1], days[2]] && rows.map(\.2) == [days[2], days[2]])
+      #expect(rows.map(\.1) == [days[1], days[2]])
+      #expect(rows.map(\.2) == [days[2], days[2]])
       #expect(try db.query("SELECT typeof(at) FROM meeting LIMIT 1", as: String.self) == ["text"])
     }
   }
@@ -98,16 +104,17 @@ import Testing
     }
   }
 
-  @Test func existenceAsksForNoColumns() throws {
+  @Test func existsSelectsNoColumns() throws {
     try withCompany { db in
       let owners = Person.read().filter(exists(Bicycle.read().filter(Bicycle.ownerId == Person.id)))
       #expect(
         owners.sql == #"""
-          SELECT "id", "name" FROM "person" WHERE EXISTS (SELECT 1 FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id")
+          SELECT "id", "name" FROM "person" \#
+          WHERE EXISTS (SELECT 1 FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id")
           """#)
       let names = try owners.run(db).map(\.name)
       #expect(names == ["Anna", "Bo"])
-      // An aggregate has a row whatever there is.
+      // An aggregate returns a row even for an empty set.
       let always = Person.count().filter(exists(Bicycle.select(Bicycle.id.max()).filter(Bicycle.id < 0)))
       #expect(try always.run(db) == 3)
     }

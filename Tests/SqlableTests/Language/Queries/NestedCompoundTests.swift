@@ -2,12 +2,12 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Combined queries whose parts are combined, ordered or limited themselves.
+/// Combined queries whose parts are combined, ordered or limited.
 @Suite struct NestedCompoundTests {
   private let all = Worker.select(Worker.id)
   private func some(_ condition: SqlExpression) -> Select<Int> { Worker.select(Worker.id).filter(condition) }
 
-  @Test func theNestingIsKept() throws {
+  @Test func nestedCompoundsKeepTheirNesting() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let (early, late) = (some(Worker.id < 3), some(Worker.id > 3))
       let query = all.union(values([9])).except(early.union(late)).orderBy(Worker.id)
@@ -21,10 +21,12 @@ import Testing
         WITH other AS (SELECT id FROM worker WHERE id < 3 UNION SELECT id FROM worker WHERE id > 3)
         SELECT id FROM worker WHERE id NOT IN (SELECT id FROM other) UNION SELECT 9 ORDER BY id
         """, as: Int.self)
-      #expect(try query.run(db) == byHand && byHand == [3, 9])
-      // Side by side it is another query.
+      #expect(try query.run(db) == byHand)
+      #expect(byHand == [3, 9])
+      // Without the nesting, the query has another result.
       #expect(try all.except(early).union(late).orderBy(Worker.id).run(db) == [3, 4])
-      #expect(try query.count(db) == 2 && query.first(db) == 3)
+      #expect(try query.count(db) == 2)
+      #expect(try query.first(db) == 3)
       #expect(try Worker.read().filter(Worker.id.in(query)).run(db).map(\.id) == [3])
       let named = query.named("rest")
       #expect(try named.read().filter(named.column > 3).run(db) == [9])
@@ -32,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func eachPartHasItsOrderAndLimit() throws {
+  @Test func eachCompoundPartKeepsItsOrderAndLimit() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let dearest = Worker.select(Worker.name).orderBy(Worker.salary.desc, Worker.id.asc).limit(1)
       let last = Worker.select(Worker.name).orderBy(Worker.id.desc).limit(1, offset: 1)
@@ -49,7 +51,7 @@ import Testing
       #expect(rows == ["Ada", "Ben"])
       #expect(try query.limit(9).run(db) == ["Ada", "Ben", "Cleo"])
       #expect(try query.limit(9).evaluate(over: MemoryTables(Worker.all)) == ["Ada", "Ben", "Cleo"])
-      // Found compiled, with other values.
+      // The cached statement runs with other values.
       let other = Worker.select(Worker.name).filter(Worker.id == 3).unionAll(dearest.limit(2)).unionAll(last)
         .orderBy(Worker.name).limit(9)
       #expect(try other.run(db) == ["Ada", "Cleo", "Cleo", "Cleo"])
@@ -58,8 +60,8 @@ import Testing
     }
   }
 
-  /// `a UNION (b UNION c)` is `a UNION b UNION c`, as what EXCEPT takes away is not.
-  @Test func partsThatAreCombinedInTheSameWayStandSideBySide() throws {
+  /// `a UNION (b UNION c)` equals `a UNION b UNION c`. EXCEPT is not associative.
+  @Test func partsOfNestedUnionsAreFlattened() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let union = all.union(some(Worker.id < 2).union(some(Worker.id > 2)))
       #expect(!union.sql.contains("("))
@@ -69,7 +71,7 @@ import Testing
       let mixed = all.union(all.unionAll(all))
       #expect(mixed.sql.contains("UNION SELECT * FROM (SELECT"))
       #expect(try mixed.orderBy(Worker.id).run(db) == [1, 2, 3, 4])
-      // Two steps of a recursion: the boss of each, and the workers of each.
+      // A recursion with two steps: the boss of each worker, and the workers of each boss.
       let start = Worker.select(Worker.id).filter(Worker.id == 4)
       let (up, down) = (Alias(Worker.self, "up"), Alias(Worker.self, "down"))
       let family = start.named("family", distinct: true) { family in
@@ -82,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func namedQueriesStandInThePartThatUsesThem() throws {
+  @Test func namedQueriesAreDefinedInThePartThatUsesThem() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let low = Worker.select(Worker.id).filter(Worker.id < 3).named("low")
       let query = all.except(low.read().union(values([4])))
@@ -92,7 +94,7 @@ import Testing
           (SELECT "id" FROM "worker" WHERE "id" < ?) SELECT "low"."c1" FROM "low" UNION SELECT * FROM (VALUES (?)))
           """#)
       #expect(try query.run(db) == [3])
-      // The same name in two parts is two queries, and each sees its own.
+      // Two parts may define different queries under the same name.
       let high = Worker.select(Worker.id).filter(Worker.id > 3).named("low")
       let both = low.read().union(high.read().limit(5)).orderBy(low.column)
       #expect(try both.run(db) == [1, 2, 4])
@@ -113,8 +115,8 @@ import Testing
     #expect(try Select<Int>(json: json, rules: rules).sql == query.sql)
   }
 
-  /// A limit within could show rows by the order in which an index finds them.
-  @Test func aPolicyOrdersWhatIsLimited() throws {
+  /// A limit without an order could reveal the order of an index.
+  @Test func aPolicyOrdersLimitedParts() throws {
     let policy = StatementPolicy(
       .table(Worker.self).reading(Worker.id, Worker.name).filtering(Worker.id, by: .comparison)
         .rows(where: Worker.id != 1), features: [.compounds])

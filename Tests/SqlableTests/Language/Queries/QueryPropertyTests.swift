@@ -2,11 +2,10 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Random queries give what SQL text written apart from the library gives, and what plain Swift makes of the same rows;
-/// however they are run.
+/// Random queries, compared with independent SQL text and with plain Swift, in every way to run them.
 @Suite struct QueryPropertyTests {
   @Test(arguments: [false, true])
-  func randomQueriesGiveWhatOthersMakeOfThem(isHostile: Bool) throws {
+  func randomQueriesMatchSQLTextAndPlainSwift(isHostile: Bool) throws {
     let world = isHostile ? QueryWorld.hostile : .harmless
     let seed = SeededGenerator.seed
     var generator = QueryGenerator(seed: seed)
@@ -38,15 +37,17 @@ import Testing
             #expect(isSame, "\(rows) \(expected) \(note)")
           }
           let ways = [
-            try select.run(warm), try select.run(cold), try rest(select.cursor(warm)),
+            try select.run(warm), try select.run(cold), try remainingRows(select.cursor(warm)),
             try warm.query("\(select)", as: DynamicRow.self),
           ]
           for way in ways { #expect(way.map(\.values) == rows, note) }
           let document = try select.json()
           let decoded = try Select<DynamicRow>(
             json: document, rules: StatementRules(models: world.tables + [QueryPair.self]))
-          #expect(decoded == select && decoded.hashValue == select.hashValue, note)
-          #expect(decoded.sql == select.sql && decoded.bindings == select.bindings, note)
+          #expect(decoded == select, note)
+          #expect(decoded.hashValue == select.hashValue, note)
+          #expect(decoded.sql == select.sql, note)
+          #expect(decoded.bindings == select.bindings, note)
           #expect(try decoded.json() == document, note)
           #expect(try select.first(warm)?.values == rows.first, note)
           var other = QueryBuilder(world: world)
@@ -59,13 +60,16 @@ import Testing
         }
       }
     }
-    #expect(
-      tooDeep < checked / 20 && evaluated > checked / 2 && found > checked / 3 && prepared > checked,
-      "\(checked) checked, \(evaluated) evaluated, \(found) not empty, \(tooDeep) too deep, \(prepared) parameters")
+    let counts: Comment =
+      "\(checked) checked, \(evaluated) evaluated, \(found) not empty, \(tooDeep) too deep, \(prepared) parameters"
+    #expect(tooDeep < checked / 20, counts)
+    #expect(evaluated > checked / 2, counts)
+    #expect(found > checked / 3, counts)
+    #expect(prepared > checked, counts)
   }
 
   @Test(arguments: [false, true])
-  func randomChangesAreThoseOfSQLText(isHostile: Bool) throws {
+  func randomChangesMatchSQLText(isHostile: Bool) throws {
     let world = isHostile ? QueryWorld.hostile : .harmless
     let seed = SeededGenerator.seed
     var generator = QueryGenerator(seed: seed &+ 2)
@@ -90,10 +94,11 @@ import Testing
         }
       }
     }
-    #expect(checked > times(800) && changed > checked / 4, "\(checked) checked, \(changed) changed something")
+    #expect(checked > times(800), "\(checked) checked, \(changed) changed something")
+    #expect(changed > checked / 4, "\(checked) checked, \(changed) changed something")
   }
 
-  /// Changes of a table, and the same as SQL text.
+  /// Returns changes of a table, each with the same change as SQL text.
   private func statements<Model: QueryModel>(
     _ model: Model.Type, _ change: (condition: RandomTerm, number: RandomTerm, pairs: RandomQuery), _ text: QueryText,
     _ world: QueryWorld
@@ -119,7 +124,7 @@ import Testing
     ]
   }
 
-  /// What is in a table after a change, which is undone; nil when it nests deeper than the library allows.
+  /// Returns the table's rows after a change that is rolled back, or nil if the change nests too deeply.
   private func outcome(
     _ table: any QueryModel.Type, _ db: SqliteDatabase, _ change: (SqliteDatabase) throws -> Void
   ) throws -> [[DatabaseValue]: Int]? {
@@ -136,14 +141,14 @@ import Testing
     return found
   }
 
-  /// The rows of a table without their ids, in no order.
+  /// Returns the rows of a table without their ids, each with its count.
   private func rows(of table: any QueryModel.Type, _ db: SqliteDatabase) throws -> [[DatabaseValue]: Int] {
     let rows = try db.query("SELECT * FROM \(table: table.tableName)", as: DynamicRow.self)
     return rows.reduce(into: [:]) { $0[Array($1.values.dropFirst()), default: 0] += 1 }
   }
 
   @Test(arguments: [false, true])
-  func randomJoinsGiveModels(isHostile: Bool) throws {
+  func randomJoinsReturnTheExpectedModels(isHostile: Bool) throws {
     let world = isHostile ? QueryWorld.hostile : .harmless
     let seed = SeededGenerator.seed
     var generator = QueryGenerator(seed: seed &+ 3)
@@ -173,7 +178,7 @@ import Testing
     var builder = QueryBuilder(world: world)
     let alias = Alias(right, world.aliases(1))
     let names = [0: Left.columns.map(\.expression), 1: Right.columns.map { alias[$0] }]
-    func ended<Row>(_ select: Select<Row>) -> Select<Row> {
+    func refined<Row>(_ select: Select<Row>) -> Select<Row> {
       var select = select
       if let filter = query.filter { select = select.filter(builder.term(filter, names)) }
       for (ordering, term) in zip(query.order, [Left.columns[0].expression, alias[Right.columns[0]]]) {
@@ -184,10 +189,10 @@ import Testing
     let condition = try #require(query.sources[1].condition)
     let on = builder.term(condition, names)
     if query.sources[1].join == .left {
-      let rows = try ended(left.leftJoin(alias, on: on)).run(db)
+      let rows = try refined(left.leftJoin(alias, on: on)).run(db)
       return rows.map { $0.values + ($1?.values ?? Array(repeating: .null, count: 5)) }
     }
-    return try ended(left.join(alias, on: on)).run(db).map { $0.values + $1.values }
+    return try refined(left.join(alias, on: on)).run(db).map { $0.values + $1.values }
   }
 
   private func evaluation(
@@ -198,7 +203,7 @@ import Testing
     }
   }
 
-  private func rest(_ cursor: Cursor<DynamicRow>) throws -> [DynamicRow] {
+  private func remainingRows(_ cursor: Cursor<DynamicRow>) throws -> [DynamicRow] {
     var rows: [DynamicRow] = []
     while let row = try cursor.next() { rows.append(row) }
     return rows
@@ -216,7 +221,7 @@ import Testing
   }
 }
 
-/// Whether rows are the same, in any order where the query has none.
+/// Returns true if the rows are equal. Their order counts only if the query has one.
 func same(_ left: [[DatabaseValue]], _ right: [[DatabaseValue]], _ query: RandomQuery) -> Bool {
   if !query.order.isEmpty, query.order.count(where: { if case .result = $0.key { true } else { false } }) > 0 {
     return left == right
@@ -227,8 +232,7 @@ func same(_ left: [[DatabaseValue]], _ right: [[DatabaseValue]], _ query: Random
   return counts(left) == counts(right)
 }
 
-/// Calls `body` with two handles of a file with these rows: one that keeps its statements, and one that compiles them
-/// anew.
+/// Calls `body` with two handles of one file: the first caches statements, the second compiles each time.
 func withQueryTables(
   _ tables: [[[RandomValue]]], _ world: QueryWorld, _ body: (SqliteDatabase, SqliteDatabase) throws -> Void
 ) throws {
@@ -251,7 +255,7 @@ private func fill<Model: QueryModel>(
 }
 
 extension String {
-  /// The name in double quotes, by itself.
+  /// The name in double quotes, quoted independently of the library.
   fileprivate var quoted: String {
     "\"\(split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
   }

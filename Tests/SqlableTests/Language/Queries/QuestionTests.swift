@@ -1,12 +1,12 @@
 import Sqlable
 import Testing
 
-/// Whether a query has rows, and how many: queries of one row.
+/// Counts and existence checks as queries of one row.
 @Suite struct QuestionTests {
   private let dear = Worker.read().filter(Worker.salary > 6)
   private let pairs = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
 
-  /// Expects a count as SQL and as a number, which is that of the query's rows.
+  /// Expects the count's SQL and value, and compares the value with the query's rows.
   private func expect<Row>(
     _ query: some SelectStatement<Row>, _ number: Int, _ sql: String, _ db: SqliteDatabase,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -19,7 +19,7 @@ import Testing
     #expect(try query.count(db) == number, sourceLocation: sourceLocation)
   }
 
-  @Test func everyQueryHasANumberOfRows() throws {
+  @Test func everyQueryCountsItsRows() throws {
     try withCompany { db in
       try expect(dear, 2, #"SELECT count(*) FROM "worker" WHERE "worker"."salary" > ?"#, db)
       try expect(
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func theNumberOfANamedQuery() throws {
+  @Test func aNamedQueryCountsItsRows() throws {
     try withCompany { db in
       let team = Worker.select(Worker.id).filter(Worker.id == 1).named("team") { team in
         Worker.select(Worker.id).joining(team, on: Worker.bossId == team.column)
@@ -58,11 +58,12 @@ import Testing
       let whole = Alias(Worker.self, "whole") { _ in Worker.read().orderBy(Worker.id).limit(3) }
       #expect(try whole.read().count().run(db) == [3])
       let last = whole.read().orderBy(whole[Worker.id]).count()
-      #expect(try last.run(db) == [3] && last.sql.hasPrefix("WITH RECURSIVE"))
+      #expect(try last.run(db) == [3])
+      #expect(last.sql.hasPrefix("WITH RECURSIVE"))
     }
   }
 
-  @Test func aNumberIsAValueOfAnotherQuery() throws {
+  @Test func aCountIsAValueInAnotherQuery() throws {
     try withCompany { db in
       let other = Alias(Worker.self, "other")
       let below = other.read().filter(other[Worker.bossId] == Worker.id)
@@ -75,7 +76,8 @@ import Testing
           WHERE (SELECT count(*) FROM "worker" AS "other" WHERE "other"."boss_id" = "worker"."id") >= ? ORDER BY "id"
           """#)
       let rows = try query.run(db)
-      #expect(rows.map(\.0) == ["Ada", "Ben"] && rows.map(\.1) == [2, 1])
+      #expect(rows.map(\.0) == ["Ada", "Ben"])
+      #expect(rows.map(\.1) == [2, 1])
       let both = dear.count().unionAll(pairs.count())
       #expect(try both.run(db).sorted() == [2, 3])
       let named = dear.count().named("number")
@@ -86,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func itRunsOnAPoolAndIsPrepared() async throws {
+  @Test func countsRunOnPoolsAndAsPreparedStatements() async throws {
     try withCompany { db in
       let count = Worker.read().filter(Worker.salary > Parameter("least")).count()
       let prepared = try db.prepare(count)
@@ -99,11 +101,12 @@ import Testing
       try Worker.insert(Worker.all).run(db)
     }
     let (count, isThere) = (try await dear.count().run(pool), try await dear.exists().run(pool))
-    #expect(count == [2] && isThere == [true])
+    #expect(count == [2])
+    #expect(isThere == [true])
   }
 
-  /// What the query would throw is thrown.
-  @Test func theErrorsAreThoseOfTheQuery() throws {
+  /// A count or existence check throws the errors that the query throws.
+  @Test func countAndExistsThrowTheErrorsOfTheQuery() throws {
     try withCompany { db in
       expectInvalidStatement { _ = try dear.limit(-1).count().run(db) }
       expectSqlError { _ = try Worker.select(Bicycle.name).count().run(db) }
@@ -112,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func aPolicyChecksAndRestrictsIt() throws {
+  @Test func aPolicyChecksAndRestrictsCounts() throws {
     let policy = tenantPolicy(features: [.subqueries, .aggregates, .literalRows])
     let count = Account.read().filter(Account.id > 0 - 1).count()
     expectInvalidStatement { _ = try policy.statement(Select<Int>.self, json: count.json()) }

@@ -1,8 +1,7 @@
 import Sqlable
 import Testing
 
-/// Whatever `read()` gives is a query as any: it is joined, grouped, combined, selected from, and stands inside of
-/// others.
+/// Statements of `read()` used as queries: joined, grouped, combined, selected from and nested.
 @Suite struct ReadsAsQueriesTests {
   private func withGarage(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
@@ -11,7 +10,8 @@ import Testing
       try db.createTable(Bicycle.self, named: "archive")
       try Person.insert(["Ann", "Bob"].map { Person(id: nil, name: $0) }).run(db)
       try Bicycle.insert([
-        Bicycle(name: "Trek", color: "red", ownerId: 1), Bicycle(name: "Giant", color: "blue", ownerId: 1),
+        Bicycle(name: "Trek", color: "red", ownerId: 1),
+        Bicycle(name: "Giant", color: "blue", ownerId: 1),
         Bicycle(name: "Norco", color: "red", ownerId: nil),
       ]).run(db)
       try Bicycle(id: 9, name: "Old", color: "red").insert().in("archive").run(db)
@@ -26,9 +26,10 @@ import Testing
       let owned = reds.leftJoin(Person.self, on: Bicycle.ownerId == Person.id)
       #expect(
         owned.sql == """
-          SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", "person"."name" \
-          FROM "bicycle" LEFT JOIN "person" ON "bicycle"."owner_id" = "person"."id" WHERE "bicycle"."color" = ? \
-          ORDER BY "bicycle"."name"
+          SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", \
+          "person"."name" \
+          FROM "bicycle" LEFT JOIN "person" ON "bicycle"."owner_id" = "person"."id" \
+          WHERE "bicycle"."color" = ? ORDER BY "bicycle"."name"
           """)
       let pairs = try owned.run(db).map { "\($0.0.name) \($0.1?.name ?? "-")" }
       #expect(pairs == ["Norco -", "Trek Ann"])
@@ -70,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func aReadStandsInsideOfOthers() throws {
+  @Test func aReadIsUsedAsASubquery() throws {
     try withGarage { db in
       let owners = Person.read().filter(exists(reds.filter(Bicycle.ownerId == Person.id)))
       let withBikes = try owners.run(db).map(\.name)
@@ -90,17 +91,18 @@ import Testing
     }
   }
 
-  @Test func aReadKeepsWhatItIs() throws {
+  @Test func asSelectKeepsTheSQLAndBindings() throws {
     try withGarage { db in
       let page = reds.limit(1, offset: 1)
-      #expect(page.asSelect().sql == page.sql && page.asSelect().bindings == page.bindings)
+      #expect(page.asSelect().sql == page.sql)
+      #expect(page.asSelect().bindings == page.bindings)
       let rows = try page.run(db)
       let again = try page.asSelect().run(db)
       #expect(again == rows)
     }
   }
 
-  @Test func aChangeThatReturnsItsRowsIsNoQuery() throws {
+  @Test func aReturningChangeIsRefusedAsAQuery() throws {
     try withGarage { db in
       let gone = Bicycle.delete(Bicycle.color == "red").returning()
       let errors = [

@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Columns and aliases whose names are alike, and are not the same.
+/// Columns and aliases with equal or similar names.
 @Suite struct SameNameTests {
-  @Test func columnsOfTwoTablesThatOneFunctionDeclaresAreToldApart() throws {
+  @Test func columnsDeclaredByOneFunctionBelongToTheirTables() throws {
     try withTwins { (db: SqliteDatabase) throws -> Void in
       let pairs = LeftTwin.join(RightTwin.self, on: LeftTwin.id == RightTwin.id).select(
         LeftTwin.mark.typed(as: String.self), RightTwin.mark.typed(as: String.self))
@@ -14,13 +14,14 @@ import Testing
           JOIN "right_twin" ON "left_twin"."id" = "right_twin"."id"
           """#)
       let rows = try pairs.run(db)
-      #expect(rows.map(\.0) == ["left 1"] && rows.map(\.1) == ["right 1"])
+      #expect(rows.map(\.0) == ["left 1"])
+      #expect(rows.map(\.1) == ["right 1"])
       let alone = LeftTwin.read().filter(!exists(RightTwin.read().filter(RightTwin.id == LeftTwin.id)))
       #expect(try alone.run(db).map(\.mark) == ["left 2"])
     }
   }
 
-  @Test func termsOfColumnsThatShareANameAreOrderedEachByItsOwn() throws {
+  @Test func termsOfColumnsWithOneNameAreOrderedSeparately() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let numbers = Bicycle.crossJoin(Person.self).select(
         (Bicycle.id * 1).typed(as: Int.self), (Person.id * 1).typed(as: Int.self)
@@ -34,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func namesThatLookAlikeAreTwo() throws {
+  @Test func canonicallyEquivalentNamesStayDistinct() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Accent.self)
       try db.execute("INSERT INTO accent VALUES (1, 10, 200), (2, 20, 100)")
@@ -42,13 +43,15 @@ import Testing
       let rows = try Accent.select(Accent.short.typed(as: Int.self), Accent.long.typed(as: Int.self)).orderBy(
         Accent.long
       ).run(db)
-      #expect(rows.map(\.0) == [20, 10] && rows.map(\.1) == [100, 200])
+      #expect(rows.map(\.0) == [20, 10])
+      #expect(rows.map(\.1) == [100, 200])
       let terms = try Accent.select((Accent.short * 1).typed(as: Int.self), (Accent.long * 1).typed(as: Int.self))
         .orderBy(Accent.long * 1).run(db)
       #expect(terms.map(\.1) == [100, 200])
       let joined = try one.read().join(two, on: one[Accent.id] < two[Accent.id])
         .select(one[Accent.short].typed(as: Int.self), two[Accent.short].typed(as: Int.self)).run(db)
-      #expect(joined.map(\.0) == [10] && joined.map(\.1) == [20])
+      #expect(joined.map(\.0) == [10])
+      #expect(joined.map(\.1) == [20])
       let ordered = try one.read().crossJoin(two)
         .select((one[Accent.id] * 1).typed(as: Int.self), (two[Accent.id] * 1).typed(as: Int.self))
         .orderBy(two[Accent.id] * 1).run(db)
@@ -57,7 +60,8 @@ import Testing
       let filter = Accent.read().filter(Accent.long == 100)
       let decoded = try JSONDecoder().decode(
         Statement<Accent, [Accent]>.self, from: JSONEncoder().encode(filter))
-      #expect(try decoded.run(db).map(\.values) == [[2, 20, 100]] && decoded.sql == filter.sql)
+      #expect(try decoded.run(db).map(\.values) == [[2, 20, 100]])
+      #expect(decoded.sql == filter.sql)
     }
   }
 
@@ -72,7 +76,7 @@ import Testing
   }
 }
 
-/// Columns that many tables have, declared in one place.
+/// Returns columns that several tables share.
 private func twinColumns() -> (id: Column, mark: Column) {
   (Column("id", .integer, PrimaryKey()), Column("mark", .text))
 }
@@ -97,7 +101,7 @@ private struct RightTwin: Sqlable {
   }
 }
 
-/// Two forms of an é, which are one text to Swift and two names to SQLite, declared on one line.
+/// A table with two forms of é as columns: one text for Swift, two names for SQLite.
 private struct Accent: Sqlable {
   static let id = Column("id", .integer, PrimaryKey())
   static let (short, long) = (Column("é", .integer), Column("e\u{301}", .integer))

@@ -1,6 +1,6 @@
 import Sqlable
 
-/// A tree, and a table that is joined with itself.
+/// A worker in a tree of bosses, for self-joins.
 struct Worker: Sqlable, Equatable {
   let id: Int
   let name: String
@@ -20,7 +20,7 @@ struct Worker: Sqlable, Equatable {
   }
 
   init(row: ReadRow) throws {
-    // Not in the order of the layout.
+    // The order of reads differs from the layout.
     salary = try row.get(Worker.salary)
     name = try row.get(Worker.name)
     id = try row.get(Worker.id)
@@ -35,12 +35,14 @@ struct Worker: Sqlable, Equatable {
   }
 
   static let all = [
-    Worker(id: 1, name: "Ada", bossId: nil, salary: 10), Worker(id: 2, name: "Ben", bossId: 1, salary: 5),
-    Worker(id: 3, name: "Cleo", bossId: 1, salary: 7), Worker(id: 4, name: "Dan", bossId: 2, salary: 5),
+    Worker(id: 1, name: "Ada", bossId: nil, salary: 10),
+    Worker(id: 2, name: "Ben", bossId: 1, salary: 5),
+    Worker(id: 3, name: "Cleo", bossId: 1, salary: 7),
+    Worker(id: 4, name: "Dan", bossId: 2, salary: 5),
   ]
 }
 
-/// Calls `body` with bicycles, their owners, and employees.
+/// Calls `body` with tables of bicycles, owners and workers.
 func withCompany(_ body: (SqliteDatabase) throws -> Void) throws {
   try withDatabase { db in
     try fillCompany(db)
@@ -54,8 +56,10 @@ func fillCompany(_ db: SqliteDatabase) throws {
   try db.createTable(Worker.self)
   try Person.insert([Person(id: 1, name: "Anna"), Person(id: 2, name: "Bo"), Person(id: 3, name: "Cid")]).run(db)
   try Bicycle.insert([
-    Bicycle(name: "Norco", color: "red", ownerId: 1), Bicycle(name: "Trek", color: "blue", ownerId: 2),
-    Bicycle(name: "Giant", color: "red", ownerId: 1), Bicycle(name: "Kona", color: "green"),
+    Bicycle(name: "Norco", color: "red", ownerId: 1),
+    Bicycle(name: "Trek", color: "blue", ownerId: 2),
+    Bicycle(name: "Giant", color: "red", ownerId: 1),
+    Bicycle(name: "Kona", color: "green"),
   ]).run(db)
   try Worker.insert(Worker.all).run(db)
 }

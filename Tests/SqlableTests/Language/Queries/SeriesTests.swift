@@ -1,13 +1,13 @@
 import Sqlable
 import Testing
 
-/// Numbers as rows.
+/// Series of numbers as rows.
 @Suite struct SeriesTests {
   private func expected(_ start: Int, _ end: Int, _ step: Int) -> [Int] {
     Array(stride(from: start, through: end, by: step))
   }
 
-  @Test func theNumbersAreThoseOfAStride() throws {
+  @Test func aSeriesMatchesAStride() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let query = series(1...10, by: 2, as: "n")
       #expect(
@@ -26,7 +26,9 @@ import Testing
         #expect(try numbers.read().evaluate(over: MemoryTables()) == expected(start, end, step))
       }
       for wrong in [
-        series(1...3, by: 0, as: "n"), series(1...3, by: -1, as: "n"), series(from: 1, through: 3, by: 0, as: "n"),
+        series(1...3, by: 0, as: "n"),
+        series(1...3, by: -1, as: "n"),
+        series(from: 1, through: 3, by: 0, as: "n"),
       ] {
         expectInvalidStatement { _ = try wrong.read().run(db) }
       }
@@ -50,13 +52,14 @@ import Testing
     }
   }
 
-  @Test func itFillsGaps() throws {
+  @Test func aSeriesFillsGaps() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let id = series(1...6, as: "id")
       let found = id.read().select(id.column, Worker.name.typed(as: String?.self))
         .leftJoining(Worker.self, on: Worker.id == id.column).orderBy(id.column)
       let rows = try found.run(db)
-      #expect(rows.map(\.0) == [1, 2, 3, 4, 5, 6] && rows.map(\.1) == ["Ada", "Ben", "Cleo", "Dan", nil, nil])
+      #expect(rows.map(\.0) == [1, 2, 3, 4, 5, 6])
+      #expect(rows.map(\.1) == ["Ada", "Ben", "Cleo", "Dan", nil, nil])
       let document = try Select<(Int, String?)>(json: found.json(), rules: StatementRules(models: [Worker.self]))
       #expect(document == found)
     }

@@ -1,19 +1,20 @@
 import Sqlable
 import Testing
 
-/// VALUES whose cells are terms.
+/// VALUES with terms as cells.
 @Suite struct TermRowsTests {
   private let rates = values([
     rowValue(TypedExpression("EUR"), TypedExpression(1.0) + 0.5),
     rowValue(TypedExpression("USD"), Parameter<Double>("usd")),
   ])
 
-  @Test func cellsAreTerms() throws {
+  @Test func cellsOfValuesMayBeTerms() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       #expect(rates.sql == "VALUES (?, ? + ?), (?, ?)")
       let prepared = try db.prepare(rates)
       let rows: [(String, Double)] = try prepared.run(["usd": 1.08])
-      #expect(rows.map(\.0) == ["EUR", "USD"] && rows.map(\.1) == [1.5, 1.08])
+      #expect(rows.map(\.0) == ["EUR", "USD"])
+      #expect(rows.map(\.1) == [1.5, 1.08])
       let numbers = values([TypedExpression(2) + 3, TypedExpression(7) * 2])
       #expect(numbers.sql == "VALUES (? + ?), (? * ?)")
       #expect(try numbers.run(db) == [5, 14])
@@ -24,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func theyStandWhereverAQueryDoes() throws {
+  @Test func rowsOfTermsWorkWhereverAQueryDoes() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let some = values([TypedExpression(1) + 1, TypedExpression(4)])
       #expect(try Worker.read().filter(Worker.id.in(some)).run(db).map(\.id) == [2, 4])
@@ -37,7 +38,7 @@ import Testing
       let added = Worker.insert(
         Worker.id, Worker.name, from: values([rowValue(TypedExpression(10) + 1, TypedExpression("Eve"))]))
       #expect(added.sql == #"INSERT INTO "worker" ("id", "name") VALUES (? + ?, ?)"#)
-      // Columns of the enclosing query.
+      // The cells may use columns of the enclosing query.
       let either = Worker.read().filter(TypedExpression(2).in(values([Worker.id + 0, Worker.bossId.ifNull(0)])))
       #expect(
         either.sql == #"""
@@ -45,7 +46,7 @@ import Testing
           WHERE ? IN (VALUES ("worker"."id" + ?), (coalesce("worker"."boss_id", ?)))
           """#)
       #expect(try either.run(db).map(\.id) == [2, 4])
-      // Alone it has no columns.
+      // A standalone VALUES has no columns to use.
       expectError(.schema(.missingColumn("id"))) { _ = try values([Worker.id]).run(db) }
       expectInvalidStatement { _ = try values([TypedExpression<Int>]()).run(db) }
       let document = try Select<(String, Double)>(json: rates.json())

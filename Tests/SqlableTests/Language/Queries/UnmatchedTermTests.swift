@@ -2,20 +2,22 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Terms of tables of which an outer join may find no row.
+/// Terms of tables that an outer join may leave unmatched.
 @Suite struct UnmatchedTermTests {
   private let boss = Alias(Worker.self, "boss")
   private var joined: Select<Worker> {
     Worker.read().leftJoining(boss, on: boss[Worker.id] == Worker.bossId).orderBy(Worker.id)
   }
 
-  @Test func termsThatAreNullWithoutAMatchAreRefusedWhateverTheRows() throws {
+  @Test func termsThatAreNullWithoutAMatchAreRefused() throws {
     let message = "a left join may find no row of boss: select the term as an optional, with typed(as:)"
     let name = boss[Worker.name]
     try withCompany { db in
       let matched = joined.filter(Worker.bossId.isNotNull)
       for term in [
-        name.uppercase(), name.trim(), name.replace("a", with: "b"),
+        name.uppercase(),
+        name.trim(),
+        name.replace("a", with: "b"),
         Case.when(Worker.salary > 5, then: name).else("little"),
         Case.when(name == "Ada", then: "first").else(name),
       ] {
@@ -29,7 +31,8 @@ import Testing
       let length = name.length()
       #expect(sqlError { _ = try matched.select(length).run(db) }?.kind == .invalidStatement(message))
       let found = try joined.select(sum.typed(as: Int?.self)).run(db)
-      #expect(found.count == 4 && found[0] == nil)
+      try #require(found.count == 4)
+      #expect(found[0] == nil)
     }
   }
 
@@ -40,7 +43,9 @@ import Testing
         Case.when(name.isNull, then: "none").else(name.uppercase()),
         Case.when(name.isNotNull, then: name).else("none"),
         Case.when(name == "Ada", then: "first").else("other"),
-        name.uppercase().coalesce(TypedExpression("none")), name.hex(), Worker.name.uppercase(),
+        name.uppercase().coalesce(TypedExpression("none")),
+        name.hex(),
+        Worker.name.uppercase(),
       ]
       for term in terms {
         let found: [String] = try joined.select(term).run(db)
@@ -67,7 +72,8 @@ import Testing
       let optional = Worker.read().select(name.typed(as: String?.self))
       #expect(try optional.leftJoining(boss, on: isTheirs).run(db).count == 4)
       let required = Worker.read().select(name)
-      #expect(required.untyped == optional.untyped && required.untyped.hashValue == optional.untyped.hashValue)
+      #expect(required.untyped == optional.untyped)
+      #expect(required.untyped.hashValue == optional.untyped.hashValue)
       let untyped = try Worker.read().select(Worker.id, name).untyped.leftJoining(boss, on: isTheirs).run(db)
       #expect(untyped.count == 4)
     }

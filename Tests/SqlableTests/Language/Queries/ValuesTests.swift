@@ -1,15 +1,18 @@
 import Sqlable
 import Testing
 
-/// Queries of rows that they bring along, of other things in the place of columns, and of JSON.
+/// Queries of literal rows, of replaced columns and of JSON elements.
 @Suite struct ValuesTests {
   @Test func rowsOfValuesAreAQuery() throws {
     try withCompany { db in
       let pairs = values([(1, "a"), (2, "b")])
-      #expect(pairs.sql == "VALUES (?, ?), (?, ?)" && pairs.bindings.count == 4)
+      #expect(pairs.sql == "VALUES (?, ?), (?, ?)")
+      #expect(pairs.bindings.count == 4)
       let rows = try pairs.run(db)
-      #expect(rows.map(\.0) == [1, 2] && rows.map(\.1) == ["a", "b"])
-      #expect(try values([3, 1, 2]).run(db) == [3, 1, 2] && values(["x"]).first(db) == "x")
+      #expect(rows.map(\.0) == [1, 2])
+      #expect(rows.map(\.1) == ["a", "b"])
+      #expect(try values([3, 1, 2]).run(db) == [3, 1, 2])
+      #expect(try values(["x"]).first(db) == "x")
       #expect(try values([1, 2, 3]).except(Worker.select(Worker.id).filter(Worker.id < 3)).run(db) == [3])
       #expect(try Worker.count().filter(Worker.name.in(values(["Ada", "Dan", "Eve"]))).run(db) == 2)
       expectInvalidStatement { _ = try values([Int]()).run(db) }
@@ -33,7 +36,8 @@ import Testing
           FROM "worker" JOIN "bonus" ON "worker"."id" = "bonus"."id" ORDER BY "worker"."id"
           """#)
       let rows = try query.run(db)
-      #expect(rows.map(\.0) == ["Ada", "Cleo"] && rows.map(\.1) == ["gold", "silver"])
+      #expect(rows.map(\.0) == ["Ada", "Cleo"])
+      #expect(rows.map(\.1) == ["gold", "silver"])
     }
   }
 
@@ -52,7 +56,7 @@ import Testing
         db)
       #expect(named.map(\.name) == ["NORCO"])
       try Worker.deleteAll().run(db)
-      // An aggregate of no rows is NULL, which the struct has no place for.
+      // An aggregate of no rows is NULL, which the struct's property can't hold.
       let null = expectDecoding("REAL", "NULL") {
         _ = try Worker.read(replacing: Worker.salary, with: Worker.salary.max()).run(db)
       }
@@ -64,7 +68,9 @@ import Testing
     try withDatabase { db in
       try db.createTable(Shelf.self)
       try Shelf.insert([
-        Shelf(id: 1, tags: ["red", "fast"]), Shelf(id: 2, tags: []), Shelf(id: 3, tags: ["red"]),
+        Shelf(id: 1, tags: ["red", "fast"]),
+        Shelf(id: 2, tags: []),
+        Shelf(id: 3, tags: ["red"]),
         Shelf(id: 4, tags: nil),
       ]).run(db)
       let tag = JSONEach(Shelf.tags, as: "tag")
@@ -76,14 +82,17 @@ import Testing
           ORDER BY "shelf"."id", "tag"."key"
           """#)
       let rows = try pairs.run(db)
-      #expect(rows.map(\.0) == [1, 1, 3] && rows.map(\.1) == ["red", "fast", "red"])
+      #expect(rows.map(\.0) == [1, 1, 3])
+      #expect(rows.map(\.1) == ["red", "fast", "red"])
       let counts = try Shelf.read().joining(tag).select(tag.value(as: String.self), countAll())
         .groupBy(tag.value(as: String.self)).orderBy(tag.value(as: String.self)).run(db)
-      #expect(counts.map(\.0) == ["fast", "red"] && counts.map(\.1) == [1, 2])
+      #expect(counts.map(\.0) == ["fast", "red"])
+      #expect(counts.map(\.1) == [1, 2])
       let fast = Shelf.read().filter(Shelf.tags.jsonContains("fast"))
       #expect(
         fast.sql == #"""
-          SELECT "id", "tags" FROM "shelf" WHERE ? IN (SELECT "element"."value" FROM json_each("shelf"."tags") AS "element")
+          SELECT "id", "tags" FROM "shelf" \#
+          WHERE ? IN (SELECT "element"."value" FROM json_each("shelf"."tags") AS "element")
           """#)
       #expect(try fast.run(db).map(\.id) == [1])
       for hostile in hostileTexts { #expect(try Shelf.count().filter(Shelf.tags.jsonContains(hostile)).run(db) == 0) }

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// One capital letter stands between `bike.delete()` and `Bicycle.delete()`: a change of every row has to be said.
+/// Changes of all rows, which must be explicit: one letter separates `bike.delete()` from `Bicycle.delete()`.
 @Suite struct ChangesOfAllRowsTests {
   private func withThree(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
@@ -28,15 +28,15 @@ import Testing
       expectMisuse { _ = try delete.in("bicycle").run(db) }
       let reds = try Bicycle.count().filter(Bicycle.color == "red").run(db)
       #expect(reds == 3)
-      // A limit, an offset or a filter selects rows.
+      // A limit, an offset or a filter makes the change valid.
       #expect(try delete.limit(1).run(db) == 1)
       #expect(try update.orderBy(Bicycle.id).limit(10, offset: 1).run(db) == 1)
       #expect(try delete.filter(Bicycle.color == "blue").run(db) == 1)
     }
   }
 
-  /// The statement of all rows is compiled: it must not be found by one that selects none.
-  @Test func aCompiledChangeOfAllRowsIsNotFoundByOneThatSelectsNone() throws {
+  /// Both have the same SQL, so a cached statement must not bypass the check.
+  @Test func anUnfilteredChangeDoesNotReuseACachedChangeOfAllRows() throws {
     try withThree { db in
       #expect(try Bicycle.updateAll(Bicycle.color.set(to: "blue")).run(db) == 3)
       expectMisuse { try Bicycle.update(Bicycle.color.set(to: "green")).run(db) }
@@ -52,7 +52,9 @@ import Testing
     try withThree { db in
       for statement in [Bicycle.deleteAll(), Bicycle.updateAll(Bicycle.color.set(to: "blue"))] {
         for selecting in [
-          statement.filter(Bicycle.id == 1), statement.limit(1), statement.orderBy(Bicycle.id),
+          statement.filter(Bicycle.id == 1),
+          statement.limit(1),
+          statement.orderBy(Bicycle.id),
         ] {
           let error = expectMisuse { try selecting.run(db) }
           #expect(error?.message.contains("can't have a filter, order or limit") == true)
@@ -63,8 +65,8 @@ import Testing
     }
   }
 
-  @Test func dataTellsThemApart() throws {
-    // What can't be run is not written.
+  @Test func documentsDistinguishChangesOfAllRows() throws {
+    // A statement that can't run can't be encoded.
     expectMisuse { _ = try JSONEncoder().encode(Bicycle.delete()) }
     let deleteAll = try Bicycle.deleteAll().json()
     #expect(try JSONDecoder().decode(Statement<Bicycle, Int>.self, from: deleteAll).kind == .deleteAll)

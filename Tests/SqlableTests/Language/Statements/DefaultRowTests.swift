@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Rows with the default of every column.
+/// Inserts of rows with the default of every column.
 @Suite struct DefaultRowTests {
   @Test func everyColumnGetsItsDefault() throws {
     try withDatabase { db in
@@ -17,11 +17,12 @@ import Testing
       let stored = try Ticket.byId(2).run(db)
       #expect(stored == Ticket(id: 2, state: "open", note: nil))
       let same = try Statement<Ticket, Int>(json: insert.json())
-      #expect(same == insert && same.sql == insert.sql)
+      #expect(same == insert)
+      #expect(same.sql == insert.sql)
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func theRowIsReturned() throws {
+  @Test(.needs(35, "RETURNING")) func theInsertedDefaultRowIsReturned() throws {
     try withDatabase { db in
       try db.createTable(Ticket.self)
       let row = Ticket.insertDefaults().returning().first()
@@ -33,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func otherTablesHaveThemToo() throws {
+  @Test func defaultRowsAreInsertedIntoOtherTables() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(
         filepath: directory + "/a.sqlite", configuration: Configuration(attached: ["archive": directory + "/b.sqlite"]))
@@ -43,7 +44,8 @@ import Testing
       #expect(attached.sql == #"INSERT INTO "archive"."the ""ticket""" DEFAULT VALUES"#)
       let id = try attached.run(db)
       let states = try db.query("SELECT state FROM archive.\"the \"\"ticket\"\"\"", as: String.self)
-      #expect(id == 1 && states == ["old"])
+      #expect(id == 1)
+      #expect(states == ["old"])
       let untyped = Table("other", "id", "state").insertDefaults()
       #expect(untyped.sql == #"INSERT INTO "other" DEFAULT VALUES"#)
       try untyped.run(db)
@@ -53,13 +55,14 @@ import Testing
     }
   }
 
-  @Test func whatHasNoDefaultIsRefused() throws {
+  @Test func aRequiredColumnWithoutADefaultIsRefused() throws {
     try withCompany { db in
       let error = expectSqlError { _ = try Bicycle.insertDefaults().run(db) }
       #expect(error?.kind == .constraint(.notNull))
       let skipped = try Bicycle.insertDefaults().ignoreOnConflict().run(db)
       let count = try Bicycle.count().run(db)
-      #expect(skipped == 0 && count == 4)
+      #expect(skipped == 0)
+      #expect(count == 4)
       let upsert = expectInvalidStatement { _ = try Bicycle.insertDefaults().onConflict(Bicycle.name).run(db) }
       #expect(upsert?.message == "an insert without columns can't be an upsert")
     }

@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Tables of other kinds than an integer key: WITHOUT ROWID, generated columns, hostile names.
+/// Tables without an integer key: WITHOUT ROWID, generated columns, text keys and hostile names.
 @Suite struct KeyTests {
-  @Test func aTableWithoutRowidAndWithAGeneratedColumn() throws {
+  @Test func aWithoutRowidTableWithAGeneratedColumnIsReadAndWritten() throws {
     try withDatabase { db in
       try db.createTable(Seat.self)
       let seat = Seat(row: 1, letter: "A", price: 5)
@@ -20,7 +20,8 @@ import Testing
       #expect(try Seat(row: 1, letter: "A", price: 7).save().run(db) == 0)
       try Seat(row: 1, letter: "A").save().run(db)
       let cleared = try Seat.byId(1, "A").run(db)
-      #expect(cleared != nil && cleared?.price == nil)
+      #expect(cleared != nil)
+      #expect(cleared?.price == nil)
       try Seat(row: 1, letter: "B", price: 9.5).update().run(db)
       #expect(seat.update().sql == #"UPDATE "seat" SET "price" = ? WHERE "row" = ? AND "letter" = ?"#)
       #expect(try Seat(row: 1, letter: "A", price: 8).update().run(db) == 1)
@@ -37,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func aSaveGivesTheIdAlsoWhenThereIsNothingToUpdate() throws {
+  @Test func saveReturnsTheIdEvenWithNothingToUpdate() throws {
     try withDatabase { db in
       try db.createTable(Mark.self)
       #expect(try Mark(id: 7).insert().run(db) == 7)
@@ -61,18 +62,22 @@ import Testing
         ])
       for change in Ticket.withoutKey {
         let error = sqlError { try change.run(db) }
-        #expect(error?.kind == .constraint(.notNull) && error?.table == "ticket" && error?.column == "code")
+        #expect(error?.kind == .constraint(.notNull))
+        #expect(error?.table == "ticket")
+        #expect(error?.column == "code")
       }
       let trip = sqlError { try Trip(day: "mon", number: nil).insert().run(db) }
-      #expect(trip?.kind == .constraint(.notNull) && trip?.table == "trip" && trip?.column == "number")
+      #expect(trip?.kind == .constraint(.notNull))
+      #expect(trip?.table == "trip")
+      #expect(trip?.column == "number")
       try Trip(day: "mon", number: 1).insert().run(db)
       try Ticket(code: "a", note: nil).save().run(db)
       #expect(try (Ticket.count().run(db), Trip.count().run(db)) == (1, 1))
     }
   }
 
-  /// What was created before is left as it is, and what its own SQL gives a key is stored.
-  @Test func aKeyThatAnExistingTableGivesIsStored() throws {
+  /// The library does not alter an existing table, and stores the key that the table's SQL provides.
+  @Test func aKeyProvidedByAnExistingTableIsStored() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE ticket (code TEXT PRIMARY KEY, note TEXT)")
       try db.execute("INSERT INTO ticket (note) VALUES ('old')")
@@ -80,7 +85,9 @@ import Testing
       for change in Ticket.withoutKey {
         let error = sqlError { try change.run(db) }
         let message = "the struct has no value for its key ticket.code, and the column has no default"
-        #expect(error?.kind == .misuse(message) && error?.table == "ticket" && error?.column == "code")
+        #expect(error?.kind == .misuse(message))
+        #expect(error?.table == "ticket")
+        #expect(error?.column == "code")
       }
       let batch = [Ticket(code: "a", note: nil), Ticket(code: nil, note: nil)]
       #expect(sqlError { try Ticket.insert(batch).run(db) }?.column == "code")
@@ -103,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func hostileNamesAreOneStatementEach() throws {
+  @Test func hostileNamesAreQuotedInEveryStatement() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Hostile.self)
@@ -125,7 +132,7 @@ import Testing
       #expect(try Hostile(id: 1, text: nil, other: nil).delete().run(db) == 1)
       #expect(try Hostile.deleteAll().run(db) == 2)
       #expect(try Person.count().run(db) == 1)
-      // What can't be run stays a comment of one line.
+      // The SQL of a statement that can't run is a comment of one line.
       #expect(!Person.count().filter(Hostile.text == "x").sql.contains("\n"))
     }
   }
@@ -134,35 +141,46 @@ import Testing
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Hostile.self)
-      func shapes(_ text: String) -> [String] {
+      func statementTexts(_ text: String) -> [String] {
         let row = Hostile(id: 1, text: text, other: text)
         let filters = [
-          Hostile.text == text, Hostile.text.in([text, "x"]), Hostile.text.like(text, escape: "'"),
-          Hostile.text.between(text, and: text), Hostile.text.is(text), Hostile.text.concatenated(text) != text,
+          Hostile.text == text,
+          Hostile.text.in([text, "x"]),
+          Hostile.text.like(text, escape: "'"),
+          Hostile.text.between(text, and: text),
+          Hostile.text.is(text),
+          Hostile.text.concatenated(text) != text,
           Hostile.text.in(Array(repeating: text, count: 50)),
         ]
         return filters.map { Hostile.read().filter($0).sql } + [
-          row.insert().sql, row.save().sql, row.update().sql, Hostile.updateAll(Hostile.text.set(to: text)).sql,
+          row.insert().sql,
+          row.save().sql,
+          row.update().sql,
+          Hostile.updateAll(Hostile.text.set(to: text)).sql,
         ]
       }
-      let usual = shapes("usual")
+      let usual = statementTexts("usual")
       for (index, text) in hostileTexts.enumerated() {
-        #expect(shapes(text) == usual)
+        #expect(statementTexts(text) == usual)
         try Hostile(id: index, text: text, other: "\(index)").insert().run(db)
         for filter in [
-          Hostile.text == text, Hostile.text.in([text]), Hostile.text.between(text, and: text),
-          Hostile.text.is(text), Hostile.text.in(Array(repeating: text, count: 50)),
+          Hostile.text == text,
+          Hostile.text.in([text]),
+          Hostile.text.between(text, and: text),
+          Hostile.text.is(text),
+          Hostile.text.in(Array(repeating: text, count: 50)),
           Hostile.text.concatenated(text) == text + text,
         ] {
           let found = try Hostile.read().filter(filter).run(db)
-          #expect(found.map(\.id) == [index] && found.first?.text?.utf8.elementsEqual(text.utf8) == true)
+          #expect(found.map(\.id) == [index])
+          #expect(found.first?.text?.utf8.elementsEqual(text.utf8) == true)
         }
       }
       #expect(try Hostile.count().run(db) == hostileTexts.count)
     }
   }
 
-  @Test func aRowThatIsSkippedUsesUpAnAutoincrementIdAndNoOther() throws {
+  @Test func aSkippedRowConsumesAnIdOnlyWithAutoincrement() throws {
     for (autoincrement, expected) in [(true, [1, 0, 3, 0, 5, 5, 7]), (false, [1, 0, 2, 0, 3, 3, 4])] {
       try withDatabase { db in
         let key = autoincrement ? "INTEGER PRIMARY KEY AUTOINCREMENT" : "INTEGER PRIMARY KEY"
@@ -173,8 +191,11 @@ import Testing
               """))
         let first = Bicycle(name: "first", color: "red")
         let inserts = [
-          first.insert(), first.insert().ignoreOnConflict(), Bicycle(name: "second", color: "red").insert(),
-          first.insert().onConflict(Bicycle.name, Bicycle.color), Bicycle(name: "third", color: "red").insert(),
+          first.insert(),
+          first.insert().ignoreOnConflict(),
+          Bicycle(name: "second", color: "red").insert(),
+          first.insert().onConflict(Bicycle.name, Bicycle.color),
+          Bicycle(name: "third", color: "red").insert(),
           Bicycle(name: "third", color: "red").insert()
             .onConflict(Bicycle.name, Bicycle.color, update: Bicycle.name),
           Bicycle(name: "fourth", color: "red").insert(),
@@ -207,7 +228,9 @@ private struct Ticket: Sqlable {
   static var withoutKey: [Statement<Ticket, Int>] {
     let ticket = Ticket(code: nil, note: "lost")
     return [
-      ticket.insert(), ticket.save(), ticket.insert(Ticket.note),
+      ticket.insert(),
+      ticket.save(),
+      ticket.insert(Ticket.note),
       ticket.insert().onConflict(Ticket.code, update: Ticket.note),
     ]
   }

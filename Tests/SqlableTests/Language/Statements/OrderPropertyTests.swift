@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Random orders, limits and offsets, for reads and for changes, give what a plain-Swift sort gives.
+/// Random orders, limits and offsets of reads and changes, compared with a sort in plain Swift.
 @Suite struct OrderPropertyTests {
-  @Test func randomOrdersWithLimitAndOffsetReadWhatASwiftSortGives() throws {
+  @Test func randomOrdersLimitsAndOffsetsMatchASwiftSort() throws {
     let seed = SeededGenerator.seed
     var generator = OracleGenerator(seed: seed)
     var checked = 0
@@ -42,7 +42,7 @@ import Testing
     try checkChanges(OracleKeyed.self)
   }
 
-  @Test func deletesAndUpdatesOfATableWithAColumnNamedRowidTouchTheSameRows() throws {
+  @Test func deletesAndUpdatesOfATableWithARowidColumnTouchTheSameRows() throws {
     try checkChanges(OracleHidden.self)
   }
 
@@ -56,7 +56,7 @@ import Testing
       var checked = 0
       for index in 0..<120 {
         let choice = OracleChoice(using: &generator)
-        // A change of all rows is another statement.
+        // A change without a selection is refused.
         guard choice.selects, let expected = try? choice.ids(in: rows) else { continue }
         checked += 1
         let delete = choice.applied(to: Model.delete())
@@ -93,7 +93,7 @@ private struct OracleChoice {
   struct Key {
     let term: OracleTerm
     let isDescending: Bool
-    /// Where NULL is said to come; nil where nothing is said.
+    /// The explicit position of NULL, or nil for the default.
     let nullsComeFirst: Bool?
   }
 
@@ -107,7 +107,7 @@ private struct OracleChoice {
     }
     if generator.random.chance(70) { limit = generator.random.pick([0, 1, 2, 5, 8, 24, 30]) }
     if generator.random.chance(50) { offset = generator.random.pick([0, 1, 3, 7, 23, 24, 99]) }
-    // Rows that are equal by all terms have no order; the id settles it, as an index or a scan might not.
+    // The id orders rows that are equal in all other terms. SQLite may return them in any order.
     order.append(Key(term: .column(0), isDescending: generator.random.chance(50), nullsComeFirst: nil))
   }
 

@@ -2,10 +2,10 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Pages that begin after a row.
+/// Pages that start after a row.
 @Suite struct PageTests {
-  /// Random rows with NULLs, read page by page in random orders, are all rows in their order, none of them twice.
-  @Test func pagesAreTheWholeListInAnyOrder() throws {
+  /// The pages together contain every row once and in order, for random rows with NULLs and random orders.
+  @Test func pagesTogetherAreTheWholeListInAnyOrder() throws {
     let seed = SeededGenerator.seed
     var random = SeededGenerator(seed: seed)
     try withDatabase { db in
@@ -38,14 +38,16 @@ import Testing
       let models = try page.run(db)
       #expect(try page.evaluate(over: rows) == models, note)
       let decoded = try JSONDecoder().decode(Statement<Model, [Model]>.self, from: JSONEncoder().encode(page))
-      #expect(decoded.sql == page.sql && decoded.bindings == page.bindings, note)
+      #expect(decoded.sql == page.sql, note)
+      #expect(decoded.bindings == page.bindings, note)
       found += models
       last = models.count == limit ? models.last : nil
     } while last != nil
-    // The whole list: the first page of any length.
+    // A first page that is long enough is the whole list.
     let whole = try read.page(limit: 1_000).run(db)
-    #expect(found == whole && whole.count == rows.count, note)
-    // A page after a row that is gone.
+    #expect(found == whole, note)
+    #expect(whole.count == rows.count, note)
+    // A page may start after a row that was deleted.
     guard let middle = whole.dropLast().randomElement(), let place = whole.firstIndex(of: middle) else { return }
     let rest = Array(whole[(place + 1)...])
     #expect(try read.page(after: middle, limit: 1_000).run(db) == rest, note)
@@ -56,12 +58,17 @@ import Testing
     }
   }
 
-  /// The same with the values of the last row.
+  /// Checks pages that start after the values of the last row.
   private func checkSelect(
     _ order: [PageOrder], _ limit: Int, _ rows: [PageEntry], _ db: SqliteDatabase, _ note: Comment
   ) throws {
     let query = PageEntry.select(
-      PageEntry.id, PageEntry.number, PageEntry.real, PageEntry.name, PageEntry.isOpen, PageEntry.date
+      PageEntry.id,
+      PageEntry.number,
+      PageEntry.real,
+      PageEntry.name,
+      PageEntry.isOpen,
+      PageEntry.date
     )
     .ordered(by: order).orderBy(PageEntry.id.desc)
     let whole = try query.run(db).map(\.0)
@@ -75,7 +82,7 @@ import Testing
     #expect(found == whole, note)
   }
 
-  @Test func theSQLLetsAnIndexFindThePage() throws {
+  @Test func thePageConditionUsesAnIndex() throws {
     try withDatabase { db in
       try db.createTables(Person.self, Bicycle.self)
       try Bicycle.insert((1...200).map { Bicycle(id: $0, name: "\($0)", color: $0 % 3 == 0 ? "red" : "blue") }).run(db)
@@ -89,9 +96,9 @@ import Testing
       #expect(page.bindings == [.text("blue"), .text("blue"), .integer(7), .integer(50)])
       try db.execute("CREATE INDEX of_color ON bicycle(color)")
       let plan = try page.explain(db).description
-      #expect(
-        plan.contains("SEARCH bicycle USING INDEX of_color (color<?)") && !plan.contains("TEMP B-TREE"), "\(plan)")
-      // By its key alone, in either direction, and with NULL in all its places.
+      #expect(plan.contains("SEARCH bicycle USING INDEX of_color (color<?)"), "\(plan)")
+      #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
+      // An order by the key alone, in both directions, and by a column with NULLs.
       func condition(_ read: Statement<Bicycle, [Bicycle]>, _ last: Bicycle) -> String {
         let sql = read.page(after: last, limit: 1).sql
         return String(sql.split(separator: " WHERE ", maxSplits: 1)[1].dropLast(" LIMIT ?".count))
@@ -115,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func aFilterStaysBesideThePage() throws {
+  @Test func aFilterIsKeptWithThePageCondition() throws {
     try withDatabase { db in
       try db.createTables(Person.self, Bicycle.self)
       try Bicycle.insert((1...20).map { Bicycle(id: $0, name: "\($0)", color: $0 % 2 == 0 ? "red" : "blue") }).run(db)
@@ -127,13 +134,12 @@ import Testing
           SELECT "id", "name", "color", "owner_id" FROM "bicycle" \
           WHERE ("color" = ? OR "color" = ?) AND "id" > ? ORDER BY "id" LIMIT ?
           """)
-      // In another table, and in a transaction.
       try db.createTable(Bicycle.self, named: "archive")
       #expect(try page.in("archive").run(db) == [])
     }
   }
 
-  @Test func whatHasNoPagesIsRefused() throws {
+  @Test func queriesThatCannotBePagedAreRefused() throws {
     try withDatabase { db in
       try db.createTables(Person.self, Bicycle.self)
       let row = Bicycle(id: 1, name: "", color: "")
@@ -168,7 +174,7 @@ import Testing
     }
   }
 
-  /// A document that reads a page is checked as any filter is.
+  /// A policy checks a page's condition like any filter.
   @Test func aPolicyAllowsAPageIfItsColumnsCanBeComparedAndSorted() throws {
     let page = Bicycle.read().select(Bicycle.id, Bicycle.color).orderBy(Bicycle.id).page(after: [3], limit: 2)
     let json = try page.json()
@@ -181,7 +187,7 @@ import Testing
   }
 }
 
-/// A row with NULLs, and few different values, so that many rows have the same place.
+/// A row with NULLs and few distinct values, so that many rows tie.
 private struct PageEntry: Sqlable, Equatable {
   var id: Int
   var number: Int?
@@ -210,7 +216,7 @@ private struct PageEntry: Sqlable, Equatable {
       date: random.pick([nil, Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 0.25)]))
   }
 
-  /// Up to three of the columns, one of them perhaps twice.
+  /// Returns an order by up to three columns, with possible duplicates.
   static func randomOrder(using random: inout SeededGenerator) -> [PageOrder] {
     (0..<random.pick([0, 1, 2, 3])).map { _ in
       let place = Int.random(in: 0..<5, using: &random)
@@ -266,7 +272,7 @@ extension Select {
   fileprivate func ordered(by order: [PageOrder]) -> Select { order.reduce(self) { $0.orderBy($1.ordering) } }
 }
 
-/// The same without a rowid, and with a key of two columns.
+/// A `PageEntry` in a WITHOUT ROWID table with a key of two columns.
 private struct KeyedPageEntry: Sqlable, Equatable {
   var entry: PageEntry
 

@@ -8,7 +8,7 @@ private enum Required: TableDeclaration {
   static let columns = [id, name, size]
 }
 
-/// Structs that are read in part, and whose chosen columns are written to selected rows.
+/// Partial reads of structs, and updates of selected rows from some columns of a struct.
 @Suite struct PartialStructTests {
   @Test func unreadColumnsAreTheirDefaultOrNull() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
@@ -34,7 +34,8 @@ private enum Required: TableDeclaration {
       try db.createTables(Person.self, Bicycle.self)
       try Person(id: 3, name: "Ann").insert().run(db)
       try Bicycle.insert([
-        Bicycle(name: "a", color: "red", ownerId: 3), Bicycle(name: "b", color: "red", ownerId: 3),
+        Bicycle(name: "a", color: "red", ownerId: 3),
+        Bicycle(name: "b", color: "red", ownerId: 3),
         Bicycle(name: "c", color: "red", ownerId: 3),
       ]).run(db)
       let bike = Bicycle(name: "x", color: "blue")
@@ -43,7 +44,8 @@ private enum Required: TableDeclaration {
       #expect(try update.run(db) == 2)
       #expect(
         try Bicycle.read().orderBy(Bicycle.id).run(db) == [
-          Bicycle(id: 1, name: "a", color: "red", ownerId: 3), Bicycle(id: 2, name: "b", color: "blue"),
+          Bicycle(id: 1, name: "a", color: "red", ownerId: 3),
+          Bicycle(id: 2, name: "b", color: "blue"),
           Bicycle(id: 3, name: "c", color: "blue"),
         ])
       #expect(try Bicycle.update(Bicycle.color, from: bike).limit(1).run(db) == 1)

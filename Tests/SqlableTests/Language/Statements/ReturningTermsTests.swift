@@ -2,7 +2,7 @@ import Sqlable
 import Testing
 
 @Suite(.needs(35, "RETURNING")) struct ReturningTermsTests {
-  @Test func aChangeGivesColumnsAndTermsOfItsRows() throws {
+  @Test func aChangeReturnsColumnsAndTermsOfItsRows() throws {
     try withCompany { db in
       let raise = Worker.update(Worker.salary.set(to: Worker.salary * 2)).filter(Worker.bossId == 1)
         .returning(Worker.name, Worker.salary, Worker.salary - 1)
@@ -11,7 +11,9 @@ import Testing
           UPDATE "worker" SET "salary" = "salary" * ? WHERE "boss_id" = ? RETURNING "name", "salary", "salary" - ?
           """#)
       let raised = try raise.run(db).sorted { $0.0 < $1.0 }
-      #expect(raised.map(\.0) == ["Ben", "Cleo"] && raised.map(\.1) == [10, 14] && raised.map(\.2) == [9, 13])
+      #expect(raised.map(\.0) == ["Ben", "Cleo"])
+      #expect(raised.map(\.1) == [10, 14])
+      #expect(raised.map(\.2) == [9, 13])
       let gone: [Int] = try Worker.delete(Worker.id > 2).returning(Worker.id).run(db)
       #expect(gone.sorted() == [3, 4])
       let rows = try Bicycle(name: "Brompton", color: "red").insert().returning(Bicycle.id, Bicycle.ownerId).run(db)
@@ -19,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func insertsOfManyAndUpsertsGiveThemToo() throws {
+  @Test func batchInsertsAndUpsertsReturnTerms() throws {
     try withCompany { db in
       let more = [Worker(id: 7, name: "Eve", bossId: 1, salary: 1), Worker(id: 8, name: "Fay", bossId: 1, salary: 2)]
       let ids = try Worker.insert(more).returning(Worker.id).run(db)
@@ -33,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func upToSixTermsAreKnownByTheirNumbersAndMoreByTheirNames() throws {
+  @Test func returnedTermsAreTupleElementsByPosition() throws {
     try withCompany { db in
       let (id, name, salary) = (Worker.id, Worker.name, Worker.salary)
       let same = Worker.update(name.set(to: name)).filter(id == 2)
@@ -47,26 +49,28 @@ import Testing
     }
   }
 
-  @Test func theFirstOfThemIsOneRowOrNone() throws {
+  @Test func firstReturnsOneRowOrNone() throws {
     try withCompany { db in
       let raise = Worker.update(Worker.salary.set(to: Worker.salary + 1)).filter(Worker.id == 2)
         .returning(Worker.name, Worker.salary).first()
       #expect(
         raise.sql == #"UPDATE "worker" SET "salary" = "salary" + ? WHERE "id" = ? RETURNING "name", "salary""#)
       let raised = try raise.run(db)
-      #expect(raised?.0 == "Ben" && raised?.1 == 6)
+      #expect(raised?.0 == "Ben")
+      #expect(raised?.1 == 6)
       let salary = try Worker.byId(2).run(db)?.salary
       #expect(salary == 6)
       let none = try Worker.delete(Worker.id > 9).returning(Worker.id).first().run(db)
       #expect(none == nil)
-      // All rows are changed, and one of them is returned.
+      // The statement changes all matching rows and returns one of them.
       let gone: Int? = try Worker.delete(Worker.id > 2).returning(Worker.id).first().run(db)
       let left = try Worker.count().run(db)
-      #expect(gone.map { $0 > 2 } == true && left == 2)
+      #expect(gone.map { $0 > 2 } == true)
+      #expect(left == 2)
     }
   }
 
-  @Test func theFirstOfThemIsOneWriteAndHasAFormAsData() throws {
+  @Test func firstIsOneWriteAndHasADocumentForm() throws {
     let change = Worker.update(Worker.salary.set(to: 1)).filter(Worker.id == 2).returning(Worker.id).first()
     let data = try AnyStatement(change).json()
     let same = try Returning<Worker, Int>(json: data).first()
@@ -84,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func whatNeedsSeveralRowsIsRefused() throws {
+  @Test func aggregatesAndWindowsInReturningAreRefused() throws {
     try withCompany { db in
       func message<Row>(_ change: Returning<Worker, Row>) -> String? {
         let error = expectInvalidStatement { _ = try change.run(db) }
@@ -100,24 +104,26 @@ import Testing
       #expect(message(all.returning(window)) == "RETURNING can't have a window function" + end)
       let kept = try Worker.read().run(db)
       #expect(kept == Worker.all)
-      // A subquery has rows of its own.
+      // A subquery may aggregate other rows.
       let counted = try Worker.delete(Worker.id == 4).returning(Worker.name, scalar(Person.read().count()))
         .run(db)
-      #expect(counted.map(\.0) == ["Dan"] && counted.map(\.1) == [3])
+      #expect(counted.map(\.0) == ["Dan"])
+      #expect(counted.map(\.1) == [3])
     }
   }
 
-  @Test func theRowsAreReturnedAsTheyAreBeforeTriggersChangeThem() throws {
+  @Test func returnedRowsShowTheStateBeforeTriggers() throws {
     try withCompany { db in
       try db.execute(
         "CREATE TRIGGER rename AFTER INSERT ON person BEGIN UPDATE person SET name = 'X' WHERE id = new.id; END")
       let returned = try Person(id: 4, name: "Eve").insert().returning().run(db)
       let stored = try Person.byId(4).run(db)
-      #expect(returned.map(\.name) == ["Eve"] && stored?.name == "X")
+      #expect(returned.map(\.name) == ["Eve"])
+      #expect(stored?.name == "X")
     }
   }
 
-  @Test func whatDoesNotFitChangesNothing() throws {
+  @Test func anUnreadableReturnedTermChangesNothing() throws {
     try withCompany { db in
       let text = expectDecoding("INTEGER", "TEXT") {
         try Worker.deleteAll().returning(Worker.name.expression.typed(as: Int.self)).run(db)

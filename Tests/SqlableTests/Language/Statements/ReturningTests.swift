@@ -5,7 +5,7 @@ import Testing
 @Suite(.needs(35, "RETURNING")) struct ReturningTests {
   private struct Unreadable: Error {}
 
-  /// A person whose row is never read.
+  /// A person whose row can't be read if the name is "bad".
   private struct Picky: Sqlable {
     static let tableName = "person"
     static let id = Column("id", .integer, PrimaryKey(autoincrement: true))
@@ -28,18 +28,19 @@ import Testing
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
       try Bicycle.insert([
-        Bicycle(name: "Norco", color: "red"), Bicycle(name: "Trek", color: "blue"),
+        Bicycle(name: "Norco", color: "red"),
+        Bicycle(name: "Trek", color: "blue"),
         Bicycle(name: "Giant", color: "red"),
       ]).run(db)
       try body(db)
     }
   }
 
-  @Test func changesGiveTheRowsThatTheyChanged() throws {
+  @Test func changesReturnTheChangedRows() throws {
     try withBicycles { db in
       let insert = Bicycle(name: "Kona", color: "").insert(Bicycle.name).returning()
       #expect(insert.sql == #"INSERT INTO "bicycle" ("name") VALUES (?) RETURNING "id", "name", "color", "owner_id""#)
-      // With its default.
+      // The returned row has the column's default.
       let stored = try insert.run(db)
       #expect(stored == [Bicycle(id: 4, name: "Kona", color: "black")])
       let one = try Bicycle(name: "Scott", color: "red").insert().returning().first().run(db)
@@ -49,7 +50,8 @@ import Testing
       #expect(many.map(\.id) == [6, 7])
       let painted = try Bicycle.update(Bicycle.color.set(to: "black")).filter(Bicycle.color == "red").returning().run(
         db)
-      #expect(Set(painted.map(\.name)) == ["Norco", "Giant", "Scott"] && painted.allSatisfy { $0.color == "black" })
+      #expect(Set(painted.map(\.name)) == ["Norco", "Giant", "Scott"])
+      #expect(painted.allSatisfy { $0.color == "black" })
       let gone = try Bicycle.delete(Bicycle.id > 5).returning().run(db)
       #expect(Set(gone.map(\.name)) == ["A", "B"])
       let own = try #require(one)
@@ -59,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func conflictsGiveWhatIsStored() throws {
+  @Test func conflictsReturnTheStoredRow() throws {
     try withBicycles { db in
       let known = Bicycle(name: "Norco", color: "red")
       #expect(try known.insert().ignoreOnConflict().returning().run(db).isEmpty)
@@ -78,7 +80,8 @@ import Testing
         try Picky.insert([Picky(text: "good"), Picky(text: "bad")]).returning().run(db)
       }
       let left = try Person.count().run(db)
-      #expect(left == 0 && db.transactionLevel == 0)
+      #expect(left == 0)
+      #expect(db.transactionLevel == 0)
       #expect(seen.withLock { $0 } == [])
       #expect(try Picky(text: "good").insert().returning().run(db).count == 1)
       #expect(seen.withLock { $0.count } == 1)
@@ -87,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func whatHasNoRowsToGiveIsRefused() throws {
+  @Test func unsupportedUsesOfReturningAreRefused() throws {
     try withBicycles { db in
       let count = sqlError { _ = try Bicycle.count().returning().run(db) }
       #expect(count?.message == "a count can't have RETURNING: it already returns rows or a number")
@@ -100,12 +103,13 @@ import Testing
     }
   }
 
-  @Test func itIsDataAsAnyOther() throws {
+  @Test func aReturningStatementHasADocumentForm() throws {
     try withBicycles { db in
       let statement = Bicycle.delete(Bicycle.color == "red").returning()
       let data = try JSONEncoder().encode(ReturningStatement(statement))
       let decoded = try JSONDecoder().decode(ReturningStatement<Bicycle, [Bicycle]>.self, from: data).statement
-      #expect(decoded == statement && Bicycle.delete(Bicycle.color == "red") != Bicycle.deleteAll())
+      #expect(decoded == statement)
+      #expect(Bicycle.delete(Bicycle.color == "red") != Bicycle.deleteAll())
       let other = sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, Int>.self, from: data) }
       #expect(other?.message == "a change that returns rows must be decoded as a ReturningStatement")
       #expect(try decoded.run(db).count == 2)

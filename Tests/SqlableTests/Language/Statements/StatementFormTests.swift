@@ -2,16 +2,18 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Every form of statement: its SQL, its values, what it gives and what it does to the rows.
+/// Every form of statement: its SQL, bindings, result and effect on the rows.
 @Suite struct StatementFormTests {
-  private func bikes(_ body: (SqliteDatabase) throws -> Void) throws {
+  private func withBikes(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
       try Person.insert([Person(id: 1, name: "Ann"), Person(id: 2, name: "Bob")]).run(db)
       try Bicycle.insert([
-        Bicycle(name: "Norco", color: "red", ownerId: 1), Bicycle(name: "Trek", color: "blue", ownerId: 1),
-        Bicycle(name: "Giant", color: "red"), Bicycle(name: "Cube", color: "green", ownerId: 2),
+        Bicycle(name: "Norco", color: "red", ownerId: 1),
+        Bicycle(name: "Trek", color: "blue", ownerId: 1),
+        Bicycle(name: "Giant", color: "red"),
+        Bicycle(name: "Cube", color: "green", ownerId: 2),
       ]).run(db)
       try body(db)
     }
@@ -23,14 +25,16 @@ import Testing
     }
   }
 
-  @Test func reads() throws {
-    try bikes { db throws in
+  @Test func readsHaveTheExpectedSQLAndRows() throws {
+    try withBikes { db throws in
       let all = #"SELECT "id", "name", "color", "owner_id" FROM "bicycle""#
-      #expect(Bicycle.read().sql == all && Bicycle.read().bindings == [])
+      #expect(Bicycle.read().sql == all)
+      #expect(Bicycle.read().bindings == [])
       let reds = Bicycle.read().filter(Bicycle.color == "red").orderBy(Bicycle.id, .desc)
       #expect(reds.sql == all + #" WHERE "color" = ? ORDER BY "id" DESC"#)
       #expect(try reds.run(db).map(\.name) == ["Giant", "Norco"])
-      #expect(reds.first().sql == reds.sql + " LIMIT ?" && reds.first().bindings == [.text("red"), .integer(1)])
+      #expect(reds.first().sql == reds.sql + " LIMIT ?")
+      #expect(reds.first().bindings == [.text("red"), .integer(1)])
       #expect(try reds.first().run(db)?.name == "Giant")
       #expect(try reds.limit(0).first().run(db) == nil)
       #expect(Bicycle.byId(2).sql == all + #" WHERE "id" = ? LIMIT ?"#)
@@ -48,8 +52,8 @@ import Testing
     }
   }
 
-  @Test func countsAndExistence() throws {
-    try bikes { db throws in
+  @Test func countsAndExistsHaveTheExpectedSQLAndResult() throws {
+    try withBikes { db throws in
       #expect(Bicycle.count().sql == #"SELECT count(*) FROM "bicycle""#)
       #expect(try Bicycle.count().run(db) == 4)
       let some = Bicycle.count().filter(Bicycle.ownerId.isNotNull)
@@ -67,8 +71,8 @@ import Testing
     }
   }
 
-  @Test func inserts() throws {
-    try bikes { db throws in
+  @Test func insertsReturnTheNewIds() throws {
+    try withBikes { db throws in
       let bike = Bicycle(name: "Scott", color: "white")
       #expect(bike.insert().sql == #"INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)"#)
       #expect(bike.insert().bindings == [.text("Scott"), .text("white")])
@@ -77,7 +81,8 @@ import Testing
       #expect(withId.sql == #"INSERT INTO "bicycle" ("id", "name", "color") VALUES (?, ?, ?)"#)
       #expect(try withId.run(db) == 40)
       let chosen = Bicycle(id: 50, name: "Haibike", color: "ignored").insert(Bicycle.name)
-      #expect(chosen.sql == #"INSERT INTO "bicycle" ("name") VALUES (?)"# && chosen.bindings == [.text("Haibike")])
+      #expect(chosen.sql == #"INSERT INTO "bicycle" ("name") VALUES (?)"#)
+      #expect(chosen.bindings == [.text("Haibike")])
       #expect(try chosen.run(db) == 41)
       #expect(try Bicycle.byId(41).run(db)?.color == "black")
       let batch = Bicycle.insert([Bicycle(name: "a", color: "b"), Bicycle(id: 60, name: "c", color: "d")])
@@ -87,8 +92,8 @@ import Testing
     }
   }
 
-  @Test func insertsThatConflict() throws {
-    try bikes { db throws in
+  @Test func conflictingInsertsFollowTheirPolicy() throws {
+    try withBikes { db throws in
       let again = Bicycle(name: "Norco", color: "red", ownerId: 2)
       let columns = #"("name", "color", "owner_id") VALUES (?, ?, ?)"#
       #expect(sqlError { try again.insert().run(db) }?.kind == .constraint(.unique))
@@ -111,18 +116,20 @@ import Testing
       #expect(try Bicycle.byId(1).run(db) == nil)
       #expect(try Bicycle.byId(replaced).run(db)?.ownerId == 2)
       let mixed = try Bicycle.insert([again, Bicycle(name: "new", color: "n")]).ignoreOnConflict().run(db)
-      #expect(mixed.count == 2 && mixed[0] == 0 && mixed[1] > replaced)
+      try #require(mixed.count == 2)
+      #expect(mixed[0] == 0)
+      #expect(mixed[1] > replaced)
     }
   }
 
-  @Test func saves() throws {
-    try bikes { db throws in
+  @Test func savesInsertOrUpdateByKey() throws {
+    try withBikes { db throws in
       let new = Bicycle(name: "Scott", color: "white")
       #expect(
         new.save().sql == #"INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) ON CONFLICT ("id") DO UPDATE SET "#
           + #""name" = excluded."name", "color" = excluded."color""# + SQLiteLibrary.returningId)
       #expect(try new.save().run(db) == 5)
-      // The owner is left out, and stays.
+      // The save leaves the owner out, so the stored owner stays.
       #expect(try Bicycle(id: 1, name: "Norco 2", color: "red").save().run(db) == 1)
       #expect(try Bicycle(id: 77, name: "BMC", color: "red").save().run(db) == 77)
       #expect(try rows(db).first == "1 Norco 2 red 1")
@@ -131,8 +138,8 @@ import Testing
     }
   }
 
-  @Test func updates() throws {
-    try bikes { db throws in
+  @Test func updatesChangeTheSelectedRows() throws {
+    try withBikes { db throws in
       let bike = Bicycle(id: 1, name: "Norco", color: "pink")
       #expect(bike.update().sql == #"UPDATE "bicycle" SET "name" = ?, "color" = ? WHERE "id" = ?"#)
       #expect(bike.update().bindings == [.text("Norco"), .text("pink"), .integer(1)])
@@ -164,10 +171,11 @@ import Testing
     }
   }
 
-  @Test func deletes() throws {
-    try bikes { db throws in
+  @Test func deletesRemoveTheSelectedRows() throws {
+    try withBikes { db throws in
       let bike = Bicycle(id: 2, name: "", color: "")
-      #expect(bike.delete().sql == #"DELETE FROM "bicycle" WHERE "id" = ?"# && bike.delete().bindings == [.integer(2)])
+      #expect(bike.delete().sql == #"DELETE FROM "bicycle" WHERE "id" = ?"#)
+      #expect(bike.delete().bindings == [.integer(2)])
       #expect(try bike.delete().run(db) == 1)
       #expect(try bike.delete().run(db) == 0)
       let limited = Bicycle.delete(Bicycle.color == "red").orderBy(Bicycle.name).limit(1)
@@ -176,7 +184,7 @@ import Testing
           + #"(SELECT "id" FROM "bicycle" WHERE "color" = ? ORDER BY "name" LIMIT ?)"#)
       #expect(try limited.run(db) == 1)
       #expect(try rows(db) == ["1 Norco red 1", "4 Cube green 2"])
-      // The owner's bicycles are changed by the foreign key, which is not counted.
+      // The foreign key changes the owner's bicycles, which SQLite does not count.
       #expect(try Person.delete(Person.id == 1).run(db) == 1)
       #expect(try rows(db)[0] == "1 Norco red -")
       #expect(Bicycle.deleteAll().sql == #"DELETE FROM "bicycle""#)

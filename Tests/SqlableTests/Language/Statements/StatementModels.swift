@@ -56,7 +56,7 @@ struct Mark: Sqlable, Equatable {
   func write(to row: inout RowWriter) throws { row.set(Self.id, id) }
 }
 
-/// Names that SQL would trip over, were they not quoted.
+/// A table with names that break SQL unless they are quoted.
 struct Hostile: Sqlable, Equatable {
   static let tableName = #"order "x"; DROP TABLE person; --"#
   static let id = Column("group", .integer, PrimaryKey())

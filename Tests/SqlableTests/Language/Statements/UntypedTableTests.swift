@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Statements on tables without a model are those of models: SQL, values bound, names checked.
+/// Statements on tables without a model: their SQL, bound values and checked names.
 @Suite struct UntypedTableTests {
   private let people = Table("old person", "id", "full name", "born")
 
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func readsAreThoseOfTheNamedColumns() throws {
+  @Test func readsReturnTheNamedColumns() throws {
     try withPeople { (db: SqliteDatabase) throws -> Void in
       let read = people.read(people["born"] > 5).orderBy(people["full name"], .desc).limit(3)
       #expect(
@@ -27,11 +27,15 @@ import Testing
       #expect(try read.run(db).map(\.description) == ["id: 1, full name: Ann, born: 10.5"])
       #expect(try read.run(db) == [["id": 1, "full name": "Ann", "born": 10.5]])
       let row = try people.read(people["born"].isNull).first().run(db)
-      #expect(try row?.get("id", as: Int.self) == 2 && row?.get("born", as: Double?.self) == nil)
-      #expect(row?["full name"] == .text("Bob") && row?["extra"] == nil)
+      #expect(try row?.get("id", as: Int.self) == 2)
+      #expect(try row?.get("born", as: Double?.self) == nil)
+      #expect(row?["full name"] == .text("Bob"))
+      #expect(row?["extra"] == nil)
       #expect(sqlError { _ = try row?.get("extra", as: Int.self) }?.kind == .schema(.missingColumn("extra")))
-      #expect(try people.count().run(db) == 2 && people.count(people["id"] == 2).run(db) == 1)
-      #expect(try people.exists().run(db) && !people.exists(people["full name"] == "Eve").run(db))
+      #expect(try people.count().run(db) == 2)
+      #expect(try people.count(people["id"] == 2).run(db) == 1)
+      #expect(try people.exists().run(db))
+      #expect(try !people.exists(people["full name"] == "Eve").run(db))
       #expect(try people.select(people["id"].max()).run(db).map(\.values) == [[.integer(2)]])
       #expect(try people.select(people["id"].typed(as: Int.self)).orderBy(people["id"]).run(db) == [1, 2])
       #expect(try Table("old person").count().run(db) == 2)
@@ -70,7 +74,8 @@ import Testing
         CREATE VIEW seen AS SELECT n, twice AS t FROM "A b"
         """)
       let table = try db.table("a B")
-      #expect(table.name == "A b" && table.columns == ["n", "id", "twice", "é"])
+      #expect(table.name == "A b")
+      #expect(table.columns == ["n", "id", "twice", "é"])
       let id = try table.insert(["n": "x", "é": Data([1])]).run(db)
       var row = try #require(try table.byId(id).run(db))
       #expect(row.description == "n: x, id: 1, twice: 2, é: 1 bytes")
@@ -79,7 +84,8 @@ import Testing
       #expect(try table.update(row).run(db) == 1)
       #expect(try table.read().run(db) == [["n": "y", "id": 1, "twice": 2, "é": nil]])
       row["id"] = nil
-      #expect(try table.save(row).run(db) == 2 && table.count().run(db) == 2)
+      #expect(try table.save(row).run(db) == 2)
+      #expect(try table.count().run(db) == 2)
       #expect(try table.delete(["id": 1]).run(db) == 1)
       let pair = try db.table("pair")
       try pair.save(["a": "x", "b": 1, "c": 5]).run(db)
@@ -88,7 +94,8 @@ import Testing
       #expect(try pair.delete().limit(5).run(db) == 1)
       #expect(try db.table("seen").read().run(db).map(\.values) == [[.text("y"), .integer(4)]])
       let missing = sqlError { _ = try db.table("none") }
-      #expect(missing?.kind == .schema(.missingTable("none")) && missing?.table == "none")
+      #expect(missing?.kind == .schema(.missingTable("none")))
+      #expect(missing?.table == "none")
     }
   }
 
@@ -102,16 +109,17 @@ import Testing
       let stored = try t.read().run(db).map { $0["a"] }
       #expect(try stored == values.map { try $0.databaseValue })
       for value in values { #expect(try t.count(t["a"] == value).run(db) == 1) }
-      // The column's affinity is SQLite's.
+      // SQLite applies the column's affinity.
       try t.update(t["b"].set(to: "7")).filter(t["a"] == "é").run(db)
       #expect(try t.read(t["b"] == "7").run(db).map { $0["b"] } == [.integer(7)])
       let wrong = sqlError { try t.insert(["a": Double.nan]).run(db) }
-      #expect(wrong?.column == "a" && wrong?.table == "t", "\(String(describing: wrong))")
+      #expect(wrong?.column == "a", "\(String(describing: wrong))")
+      #expect(wrong?.table == "t", "\(String(describing: wrong))")
       #expect(try t.count().run(db) == values.count)
     }
   }
 
-  @Test func whatIsNotThereSaysSo() throws {
+  @Test func missingTablesColumnsAndKeysThrow() throws {
     try withPeople { (db: SqliteDatabase) throws -> Void in
       expectError(.schema(.missingColumn("extra"))) { _ = try people.read(people["extra"] == 1).run(db) }
       expectError(.schema(.missingColumn("extra"))) { try people.insert(["extra": 1]).run(db) }
@@ -137,7 +145,8 @@ import Testing
         try table.insert([:]).run(db)
         try table.updateAll(table[name + "1"].set(to: name)).run(db)
         #expect(try table.read(table[name + "1"] == name).run(db).map(\.columns) == [[name + "1"]])
-        #expect(try db.table(name) == db.table(name) && db.table(name).columns == [name + "1"])
+        #expect(try db.table(name) == db.table(name))
+        #expect(try db.table(name).columns == [name + "1"])
       }
     }
   }
@@ -170,7 +179,7 @@ import Testing
     }
   }
 
-  @Test func observersOfAModelHearOfThem() throws {
+  @Test func untypedChangesNotifyObserversOfAModel() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTables(Person.self, Bicycle.self)
       let heard = Mutex<[Int]>([])
@@ -180,7 +189,7 @@ import Testing
     }
   }
 
-  @Test func poolsAndMigrationsRunThem() async throws {
+  @Test func poolsAndMigrationsRunUntypedStatements() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       let migrations = Migrations([
@@ -204,7 +213,7 @@ import Testing
     }
   }
 
-  @Test func aDocumentOfOneIsReadByAModel() throws {
+  @Test func aModelDecodesAnUntypedStatement() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTables(Person.self, Bicycle.self)
       let bikes = Table("bicycle", "id", "name", "color", "owner_id")
@@ -216,7 +225,7 @@ import Testing
     }
   }
 
-  @Test func aProgramCanNotMakeTablesWithoutEnd() async throws {
+  @Test func theNumberOfUntypedTablesIsLimited() async throws {
     await #expect(processExitsWith: .success) {
       let db = try SqliteDatabase.inMemory()
       try db.execute("CREATE TABLE t (a)")

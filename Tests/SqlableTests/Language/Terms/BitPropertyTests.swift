@@ -1,12 +1,12 @@
 import Sqlable
 import Testing
 
-/// Operations on bits give what Swift makes of the same numbers, of NULL too.
+/// Bit operations, compared with Swift's, including NULL.
 @Suite struct BitPropertyTests {
   private static let numbers: [Int] = [0, 1, -1, 2, 5, 0xFF, 1 << 31, 1 << 32, .max, .max - 1, .min, .min + 1]
   private static let places = [0, 1, 2, 31, 32, 62, 63, 64, 65, 1000, -1, -2, -63, -64, -65, .max, .min]
 
-  @Test func randomBitsAreThoseOfSwift() throws {
+  @Test func randomBitOperationsMatchSwift() throws {
     let seed = SeededGenerator.seed
     var random = SeededGenerator(seed: seed)
     func number() -> Int {
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func whatASmallTypeCanNotHoldIsAnError() throws {
+  @Test func aResultOutsideASmallTypesRangeThrows() throws {
     try withDatabase { db throws in
       try db.createTable(Flagged.self)
       try Flagged(flags: 0x81, wide: 1).insert().run(db)
@@ -67,11 +67,15 @@ import Testing
     }
   }
 
-  @Test func textsHaveNoBits() throws {
+  @Test func bitOperationsRefuseTexts() throws {
     try withPairs { db throws in
       let text = Pair.t.column
       let terms = [
-        text.bitAnd(1), text.bitOr(1), text.shiftedLeft(1), text.shiftedRight(1), Pair.c.column.bitAnd("x"),
+        text.bitAnd(1),
+        text.bitOr(1),
+        text.shiftedLeft(1),
+        text.shiftedRight(1),
+        Pair.c.column.bitAnd("x"),
       ]
       for (term, operation) in zip(terms, ["&", "|", "<<", ">>", "&"]) {
         let error = expectInvalidStatement { _ = try Pair.select(term).run(db) }
@@ -81,7 +85,7 @@ import Testing
   }
 }
 
-/// Integers of other sizes than SQLite's.
+/// A model with integers that are not 64 bits signed.
 private struct Flagged: Sqlable {
   static let flags = column("flags", UInt8.self)
   static let wide = column("wide", UInt64.self)

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Terms that choose between others, with every value beside every other and beside NULL, against plain Swift.
+/// Terms that choose between others, for every pair of values including NULL, compared with plain Swift.
 @Suite struct ChoicePropertyTests {
   private func values<Value: SqlValue>(_ db: SqliteDatabase, _ term: TypedExpression<Value>) throws -> [Value] {
     try Pair.select(term).orderBy(Pair.id).run(db)
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func nullIsReplacedByWhatComesNext() throws {
+  @Test func coalesceReturnsTheFirstTermThatIsNotNull() throws {
     try withPairs { db throws in
       #expect(try values(db, Pair.a.ifNull(9)) == Pair.all.map { $0.a ?? 9 })
       #expect(try values(db, Pair.a.ifNull(Pair.c)) == Pair.all.map { $0.a ?? $0.c })
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func aValueIsMadeNull() throws {
+  @Test func nullIfTurnsAnEqualValueIntoNull() throws {
     try withPairs { db throws in
       for value in [-1, 0, 2, 5] {
         #expect(try values(db, Pair.a.nullIf(value)) == Pair.all.map { $0.a == value ? nil : $0.a })
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func nullIsDifferentFromValuesAndTheSameAsNull() throws {
+  @Test func isDistinctTreatsNullAsEqualToNullOnly() throws {
     try withPairs { db throws in
       func check(_ condition: SqlExpression, _ expected: (Pair) -> Bool) throws {
         let found = try values(db, condition.typed(as: Bool.self))
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func theLeastAndTheGreatestOfTermsOneOfWhichIsNullAreNull() throws {
+  @Test func leastAndGreatestAreNullIfATermIsNull() throws {
     try withPairs { db throws in
       func all(_ values: [Int?], _ body: ([Int]) -> Int?) -> Int? {
         values.contains(nil) ? nil : body(values.compactMap(\.self))
@@ -124,7 +124,7 @@ import Testing
       #expect(texts == Pair.all.map { $0.a.map { "\($0)" } })
       let reals: [Double?] = try values(db, Pair.a.cast(to: Double.self))
       #expect(reals == Pair.all.map { $0.a.map { Double($0) } })
-      // Of a word SQLite makes 0, and of its bytes a blob.
+      // SQLite casts a word to 0, and a text to its bytes.
       let numbers: [Int?] = try values(db, Pair.s.cast(to: Int.self))
       #expect(numbers == Pair.all.map { $0.s.map { _ in 0 } })
       let bytes: [Data] = try values(db, Pair.t.cast(to: Data.self))
@@ -132,7 +132,7 @@ import Testing
       let untyped = try values(db, Pair.a.column.cast(to: String.self))
       #expect(untyped == Pair.all.map { $0.a.map { .text("\($0)") } ?? .null })
       expectInvalidStatement { _ = try Pair.select(Pair.a.column.cast(to: Date.self)).run(db) }
-      // The compiler takes a form whose type says never, and running it says that it can't be so.
+      // The compiler accepts a cast of an optional to a required type. Running the query throws.
       let never: TypedExpression<String> = Pair.a.cast(to: String.self)
       expectInvalidStatement { _ = try Pair.select(never).run(db) }
     }

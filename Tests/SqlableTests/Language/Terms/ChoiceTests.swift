@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func nullIsReplacedAndMade() throws {
+  @Test func coalesceReplacesNullAndNullIfProducesNull() throws {
     try withCompany { db in
       let boss = Worker.select(Worker.bossId.ifNull(0)).orderBy(Worker.id)
       #expect(boss.sql == #"SELECT coalesce("boss_id", ?) FROM "worker" ORDER BY "id""#)
@@ -43,12 +43,15 @@ import Testing
       let none: [Int?] = try Worker.select(Worker.id.nullIf(1)).orderBy(Worker.id).run(db)
       #expect(none == [nil, 2, 3, 4])
       let untyped = Bicycle.select(
-        Bicycle.ownerId.ifNull(0), Bicycle.ownerId.coalesce(Bicycle.id), Bicycle.color.nullIf("red"))
+        Bicycle.ownerId.ifNull(0),
+        Bicycle.ownerId.coalesce(Bicycle.id),
+        Bicycle.color.nullIf("red"))
       #expect(
         untyped.sql
           == #"SELECT coalesce("owner_id", ?), coalesce("owner_id", "id"), nullif("color", ?) FROM "bicycle""#)
       let rows = try untyped.orderBy(Bicycle.id).run(db).map(\.values)
-      #expect(rows[0] == [.integer(1), .integer(1), .null] && rows[3] == [.integer(0), .integer(4), .text("green")])
+      #expect(rows[0] == [.integer(1), .integer(1), .null])
+      #expect(rows[3] == [.integer(0), .integer(4), .text("green")])
     }
   }
 
@@ -75,7 +78,8 @@ import Testing
       let query = Worker.select(Worker.id.least(2), Worker.id.greatest(Worker.id, Worker.id + 1)).orderBy(Worker.id)
       #expect(query.sql == #"SELECT min("id", ?), max("id", "id", "id" + ?) FROM "worker" ORDER BY "id""#)
       let rows = try query.run(db)
-      #expect(rows.map(\.0) == [1, 2, 2, 2] && rows.map(\.1) == [2, 3, 4, 5])
+      #expect(rows.map(\.0) == [1, 2, 2, 2])
+      #expect(rows.map(\.1) == [2, 3, 4, 5])
       #expect(try Worker.select(Worker.bossId.greatest(2)).orderBy(Worker.id).run(db) == [nil, 2, 2, 2])
       #expect(
         try Bicycle.select(Bicycle.id.least(Bicycle.ownerId), Bicycle.id.greatest(3)).filter(Bicycle.id == 3).run(db)
@@ -83,16 +87,19 @@ import Testing
     }
   }
 
-  @Test func castsGoToTheStorageClassOfAType() throws {
+  @Test func castsUseTheStorageClassOfTheType() throws {
     try withCompany { db in
       let query = Worker.select(
-        Worker.salary.cast(to: Int.self), Worker.id.cast(to: String.self), Worker.bossId.cast(to: Double.self),
+        Worker.salary.cast(to: Int.self),
+        Worker.id.cast(to: String.self),
+        Worker.bossId.cast(to: Double.self),
         Worker.name.cast(to: Data.self)
       ).filter(Worker.id == 1)
       #expect(
-        query.sql
-          == #"SELECT CAST("salary" AS INTEGER), CAST("id" AS TEXT), CAST("boss_id" AS REAL), CAST("name" AS BLOB) FROM "worker" WHERE "id" = ?"#
-      )
+        query.sql == #"""
+          SELECT CAST("salary" AS INTEGER), CAST("id" AS TEXT), CAST("boss_id" AS REAL), CAST("name" AS BLOB) \#
+          FROM "worker" WHERE "id" = ?
+          """#)
       let row: (Int, String, Double?, Data) = try #require(try query.first(db))
       #expect(row == (10, "1", nil, Data("Ada".utf8)))
       #expect(
@@ -101,17 +108,20 @@ import Testing
     }
   }
 
-  @Test func bitsAreTakenAndMoved() throws {
+  @Test func bitOperatorsMaskAndShift() throws {
     try withStays(Stay(id: 1, at: Stay.moment, flags: 0b1100)) { db in
       let query = Stay.select(
-        Stay.flags.bitAnd(0b0100), Stay.flags.bitOr(Stay.id), Stay.flags.shiftedLeft(1), Stay.flags.shiftedRight(2),
+        Stay.flags.bitAnd(0b0100),
+        Stay.flags.bitOr(Stay.id),
+        Stay.flags.shiftedLeft(1),
+        Stay.flags.shiftedRight(2),
         Stay.flags.inverted().bitAnd(0xF))
       #expect(
         query.sql
           == #"SELECT "flags" & ?, "flags" | "id", "flags" << ?, "flags" >> ?, ~"flags" & ? FROM "stay""#)
       let row = try #require(try query.first(db))
       #expect(row == (0b0100, 0b1101, 0b11000, 0b11, 0b0011))
-      // SQLite has & | << >> on one level, above comparisons and below + and -.
+      // In SQLite, & | << >> share one precedence: above comparisons, below + and -.
       let mixed = Stay.flags.bitOr(Stay.flags.bitAnd(3)) + 1 == 13
       #expect(Stay.count().filter(mixed).sql.hasSuffix(#"WHERE ("flags" | ("flags" & ?)) + ? = ?"#))
       #expect(try Stay.count().filter(mixed).run(db) == 1)
@@ -130,7 +140,7 @@ import Testing
     #expect(statement != Worker.read().filter(Case.when(Worker.id == 1, then: 2).else(0) == 1))
   }
 
-  @Test func operatorsOnBitsGoThroughJSON() throws {
+  @Test func bitOperatorsSurviveJSON() throws {
     let statement = Stay.read().filter(Stay.flags.bitAnd(4) == 4 && Stay.note.glob("a*"))
     let data = try JSONEncoder().encode(statement)
     #expect(try JSONDecoder().decode(Statement<Stay, [Stay]>.self, from: data) == statement)

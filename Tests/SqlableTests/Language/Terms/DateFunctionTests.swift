@@ -5,15 +5,22 @@ import Testing
 @Suite struct DateFunctionTests {
   static let columns = [Stay.real, Stay.seconds, Stay.milliseconds, Stay.iso]
 
-  @Test(arguments: columns) func partsFollowTheFormOfTheColumn(_ column: TypedColumn<Stay, Date>) throws {
+  @Test(arguments: columns) func datePartsFollowTheColumnsFormat(_ column: TypedColumn<Stay, Date>) throws {
     try withStays(Stay(id: 1, at: Stay.moment), Stay(id: 2, at: Date(timeIntervalSince1970: -1))) { db in
       let parts = Stay.select(
-        column.year(), column.month(), column.day(), column.hour(), column.minute(), column.weekday()
+        column.year(),
+        column.month(),
+        column.day(),
+        column.hour(),
+        column.minute(),
+        column.weekday()
       ).orderBy(Stay.id)
       let rows: [(Int?, Int?, Int?, Int?, Int?, Int?)] = try parts.run(db)
-      #expect(rows[0] == (2024, 1, 31, 13, 45, 3) && rows[1] == (1969, 12, 31, 23, 59, 3))
+      #expect(rows[0] == (2024, 1, 31, 13, 45, 3))
+      #expect(rows[1] == (1969, 12, 31, 23, 59, 3))
       let texts = try Stay.select(column.date(), column.strftime("%Y/%m '%H")).orderBy(Stay.id).run(db)
-      #expect(texts[0] == ("2024-01-31", "2024/01 '13") && texts[1].0 == "1969-12-31")
+      #expect(texts[0] == ("2024-01-31", "2024/01 '13"))
+      #expect(texts[1].0 == "1969-12-31")
       #expect(
         try Stay.select(column.column.year(), column.column.date()).filter(Stay.id == 1).run(db).map(\.values)
           == [[.integer(2024), .text("2024-01-31")]])
@@ -30,29 +37,35 @@ import Testing
     }
   }
 
-  @Test func theSQLNamesTheForm() {
+  @Test func theSQLDependsOnTheColumnsDateFormat() {
     #expect(
-      Stay.select(Stay.real.year(), Stay.seconds.date(), Stay.milliseconds.hour(), Stay.iso.strftime("%Y")).sql
-        == #"SELECT CAST(strftime('%Y', "real", 'unixepoch') AS INTEGER), date("seconds", 'unixepoch'), CAST(strftime('%H', "milliseconds" / 1000.0, 'unixepoch') AS INTEGER), strftime('%Y', "iso") FROM "stay""#
-    )
+      Stay.select(Stay.real.year(), Stay.seconds.date(), Stay.milliseconds.hour(), Stay.iso.strftime("%Y")).sql == #"""
+        SELECT CAST(strftime('%Y', "real", 'unixepoch') AS INTEGER), date("seconds", 'unixepoch'), \#
+        CAST(strftime('%H', "milliseconds" / 1000.0, 'unixepoch') AS INTEGER), strftime('%Y', "iso") \#
+        FROM "stay"
+        """#)
     #expect(
-      Stay.count().filter(Stay.real.adding(-2, .day) < Stay.real.adding(1, .month)).sql
-        == #"SELECT count(*) FROM "stay" WHERE ("real" + ?) < round((julianday("real", 'unixepoch', ?) - 2440587.5) * 86400.0, 3)"#
-    )
+      Stay.count().filter(Stay.real.adding(-2, .day) < Stay.real.adding(1, .month)).sql == #"""
+        SELECT count(*) FROM "stay" \#
+        WHERE ("real" + ?) < round((julianday("real", 'unixepoch', ?) - 2440587.5) * 86400.0, 3)
+        """#)
   }
 
-  @Test(arguments: columns) func whatIsAddedKeepsTheForm(_ column: TypedColumn<Stay, Date>) throws {
+  @Test(arguments: columns) func addedIntervalsKeepTheColumnsFormat(_ column: TypedColumn<Stay, Date>) throws {
     try withStays(Stay(id: 1, at: Stay.moment)) { db in
       func matches(_ count: Int, _ unit: DateUnit, _ seconds: Double) throws -> Bool {
         let shifted = column.adding(count, unit)
         return try Stay.count().filter(shifted == Date(timeIntervalSince1970: 1_706_708_730 + seconds)).run(db) == 1
           && Stay.count().filter(column.column.adding(count, unit) == shifted.expression).run(db) == 1
       }
-      let isLater = try matches(30, .second, 30)
-      #expect(try isLater && matches(-5, .minute, -300) && matches(2, .hour, 7200))
-      #expect(try matches(1, .day, 86_400) && matches(-31, .day, -31 * 86_400))
-      // There is no 31st of February: 2 March.
-      #expect(try matches(1, .month, 31 * 86_400) && matches(-1, .month, -31 * 86_400))
+      #expect(try matches(30, .second, 30))
+      #expect(try matches(-5, .minute, -300))
+      #expect(try matches(2, .hour, 7200))
+      #expect(try matches(1, .day, 86_400))
+      #expect(try matches(-31, .day, -31 * 86_400))
+      // 31 February does not exist in 2024 and becomes 2 March.
+      #expect(try matches(1, .month, 31 * 86_400))
+      #expect(try matches(-1, .month, -31 * 86_400))
       #expect(try matches(1, .year, 366 * 86_400))
       #expect(try Stay.select(column.adding(1, .month).month()).run(db) == [3])
       #expect(try Stay.select(column.adding(11, .hour).adding(1, .day).date()).run(db) == ["2024-02-02"])
@@ -60,17 +73,18 @@ import Testing
     }
   }
 
-  @Test func whatIsAddedIsReadBack() throws {
+  @Test func addedIntervalsAreReadBackAsDates() throws {
     try withStays(Stay(id: 1, at: Stay.moment)) { db in
       let row = try #require(
         try Stay.select(Stay.real.adding(1, .day), Stay.seconds.adding(1, .year), Stay.real.adding(-1, .month))
           .first(db))
-      #expect(
-        row.0 == Stay.moment + 86_400 && row.1 == Stay.moment + 366 * 86_400 && row.2 == Stay.moment - 31 * 86_400)
+      #expect(row.0 == Stay.moment + 86_400)
+      #expect(row.1 == Stay.moment + 366 * 86_400)
+      #expect(row.2 == Stay.moment - 31 * 86_400)
     }
   }
 
-  @Test func fractionsOfSecondsStay() throws {
+  @Test func fractionsOfSecondsAreKept() throws {
     let moment = Date(timeIntervalSince1970: 1_706_708_730.25)
     try withDatabase { db in
       try db.createTable(Stay.self)
@@ -85,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func nullStaysNull() throws {
+  @Test func datePartsOfNullAreNull() throws {
     try withStays(Stay(id: 1, at: Stay.moment)) { db in
       let years: [Int?] = try Stay.select(Stay.left.year()).run(db)
       #expect(years == [nil])
@@ -96,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func outsideOfSQLitesYearsDatesHaveNoParts() throws {
+  @Test func datesOutsideSQLitesYearsHaveNoParts() throws {
     try withStays(Stay(id: 1, at: Stay.moment)) { db in
       for (seconds, year) in [(3e11, nil), (-3e11, nil), (-1e11, -1199), (253_402_300_799, 9999)] as [(Double, Int?)] {
         try Stay.updateAll(Stay.left.set(to: Date(timeIntervalSince1970: seconds))).run(db)
@@ -107,10 +121,13 @@ import Testing
     }
   }
 
-  @Test func whatIsNoDateColumnThrows() throws {
+  @Test func dateFunctionsOfOtherColumnsThrow() throws {
     try withCompany { db in
       for term in [
-        Bicycle.id.year(), Bicycle.name.date(), (Bicycle.id + 1).strftime("%Y"), Bicycle.name.adding(1, .day),
+        Bicycle.id.year(),
+        Bicycle.name.date(),
+        (Bicycle.id + 1).strftime("%Y"),
+        Bicycle.name.adding(1, .day),
         Bicycle.name.lowercase().hour(),
       ] {
         let error = expectInvalidStatement { _ = try Bicycle.select(term).run(db) }
@@ -124,13 +141,14 @@ import Testing
     }
   }
 
-  @Test func aDateThatATermMakesIsReadInTheFormOfItsColumn() throws {
+  @Test func aComputedDateIsReadInItsColumnsFormat() throws {
     try withStays(Stay(id: 1, at: Stay.moment, left: Stay.moment)) { db in
       let next = Stay.moment.addingTimeInterval(86_400)
       for column in [Stay.real, Stay.seconds, Stay.milliseconds, Stay.iso] {
         let dates = try Stay.select(column.adding(1, .day)).run(db)
         let date = try #require(dates.first ?? nil)
-        #expect(dates.count == 1 && abs(date.timeIntervalSince(next)) < 0.001)
+        #expect(dates.count == 1)
+        #expect(abs(date.timeIntervalSince(next)) < 0.001)
       }
       let left = try Stay.select(Case.when(Stay.id == 1, then: Stay.left).end()).run(db)
       #expect(left == [Stay.moment])

@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Random filters on random rows select what a plain-Swift evaluation with SQL's rules selects.
+/// Random filters on random rows, compared with an evaluation of SQL's rules in plain Swift.
 @Suite struct FilterPropertyTests {
-  @Test func randomFiltersSelectWhatAnIndependentEvaluationSelects() throws {
+  @Test func randomFiltersMatchAnIndependentEvaluation() throws {
     let seed = SeededGenerator.seed
     var generator = OracleGenerator(seed: seed)
     var (checked, skipped, matched, refused) = (0, 0, 0, 0)
@@ -36,13 +36,17 @@ import Testing
           #expect(try read.run(db).map(\.oracleId).sorted() == expected, note)
           #expect(try OraclePlain.count().filter(filter).run(db) == expected.count, note)
           #expect(try OraclePlain.exists().filter(filter).run(db) == !expected.isEmpty, note)
-          #expect(decoded == read && decoded.sql == read.sql && decoded.bindings == read.bindings, note)
+          #expect(decoded == read, note)
+          #expect(decoded.sql == read.sql, note)
+          #expect(decoded.bindings == read.bindings, note)
           #expect(try decoded.run(db).map(\.oracleId).sorted() == expected, note)
         }
       }
     }
-    #expect(checked > times(2500) && skipped < checked / 5, "checked \(checked), skipped \(skipped)")
-    #expect(refused > 50 && refused < checked / 2, "refused \(refused)")
+    #expect(checked > times(2500), "checked \(checked), skipped \(skipped)")
+    #expect(skipped < checked / 5, "checked \(checked), skipped \(skipped)")
+    #expect(refused > 50, "refused \(refused)")
+    #expect(refused < checked / 2, "refused \(refused)")
     #expect(matched > checked / 3, "only \(matched) filters tell rows apart")
   }
 

@@ -4,9 +4,9 @@ import Testing
 
 @testable import SqlableCore
 
-/// Every function of SQLite that the library has in its table can be written on typed and on untyped terms.
+/// The built-in functions of the library's table, and the methods of typed and untyped terms that write them.
 @Suite struct FunctionFormTests {
-  /// The lines of the files in all folders of the sources that have this name.
+  /// Returns the lines of the Swift files in every source folder of this name.
   private func lines(of folder: String) throws -> [Substring] {
     let sources = GuidesTests.root.appending(path: "Sources")
     let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
@@ -18,7 +18,7 @@ import Testing
     return lines
   }
 
-  @Test func everyMethodOfTypedTermsIsOneOfUntypedTerms() throws {
+  @Test func everyTypedTermMethodExistsOnUntypedTerms() throws {
     var methods: [Substring: Set<Substring>] = [:]
     var type: Substring?
     for line in try lines(of: "Terms") {
@@ -30,18 +30,18 @@ import Testing
     let typed = try #require(methods["TypedTerm"])
     let untyped = try #require(methods["SqlTerm"])
     #expect(typed.count > 90)
-    // A decimal times a number is a matter of types.
+    // Only typed decimals have `times`.
     #expect(typed.symmetricDifference(untyped) == ["times"])
   }
 
-  @Test func everyFunctionIsWrittenByATerm() throws {
+  @Test func everyBuiltInFunctionIsUsedByATerm() throws {
     let text = try (lines(of: "Language") + lines(of: "SqlableQueries")).joined(separator: "\n")
     let missing = SqlExpression.Call.BuiltIn.allCases.filter { !text.contains(".\($0)") }
     #expect(missing == [])
   }
 
-  /// A statement with such a function is not repeatable, which `checkIsRepeatable` has to know.
-  @Test func everyFunctionOfChanceOrOrderIsKnown() throws {
+  /// `checkIsRepeatable` must know every function whose result varies or depends on the order of rows.
+  @Test func everyFunctionWithAVaryingResultIsKnown() throws {
     let db = try SqliteDatabase.inMemory()
     var measured = 0
     for function in SqlExpression.Call.BuiltIn.allCases {
@@ -53,7 +53,7 @@ import Testing
       let sql = ["", " DESC"].map { order in
         "SELECT \(call) FROM (SELECT value FROM json_each('[1,2,3]') ORDER BY value\(order))"
       }
-      // A build of SQLite may lack it, and 1 is no path within JSON.
+      // Some SQLite builds lack the function, and 1 is not a valid JSON path.
       guard let results = try? sql.map({ try db.query(SQL(stringLiteral: $0), as: String.self) }) else { continue }
       measured += 1
       let isKnown = facts.has(isAggregate ? .takesOrder : .varies)

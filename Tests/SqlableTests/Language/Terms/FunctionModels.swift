@@ -1,7 +1,7 @@
 import Foundation
 import Sqlable
 
-/// A moment in each form that a date has, beside a text and a number that may be NULL, and JSON.
+/// A moment in every date format, with an optional text, a number and JSON.
 struct Stay: Sqlable, Equatable {
   var id: Int
   var real: Date
@@ -62,7 +62,7 @@ struct Stay: Sqlable, Equatable {
   static let moment = Date(timeIntervalSince1970: 1_706_708_730)
 }
 
-/// Calls `body` with a table of these stays.
+/// Calls `body` with a table of the stays.
 func withStays(_ stays: Stay..., body: (SqliteDatabase) throws -> Void) throws {
   try withDatabase { db in
     try db.createTable(Stay.self)
@@ -71,7 +71,7 @@ func withStays(_ stays: Stay..., body: (SqliteDatabase) throws -> Void) throws {
   }
 }
 
-/// Texts that would change a statement if they were ever a part of it.
+/// Texts that would change a statement if they became part of its SQL.
 let textsLikeSQL = [
   "'", "\"", "'; DROP TABLE stay; --", "\\", "%", "_", "\\%_", "100%", "a\"].b", "?", "?1", ":id", "]", "$.x", "[0]",
   "é\u{301}", "--", "/*", "", " ",

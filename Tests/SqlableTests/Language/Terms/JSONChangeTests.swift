@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// JSON that is changed, and made of groups.
+/// Changes of JSON, and JSON built from groups.
 @Suite struct JSONChangeTests {
   private func withDocket(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
@@ -13,14 +13,16 @@ import Testing
     }
   }
 
-  @Test func whatIsStoredAsJSONIsAPartOfJSONThatIsMadeOfIt() throws {
+  @Test func jsonColumnsAreNestedAsJSONInNewJSON() throws {
     try withDocket { db throws in
       let object = jsonObject(["id": Folder.id, "tags": Folder.tags, "bytes": Folder.bytes, "doc": Folder.doc])
       let all = Folder.select(object, jsonArray(Folder.tags, jsonArray(Folder.id))).filter(Folder.id == 1)
       #expect(
-        all.sql
-          == #"SELECT json_object(?, "id", ?, json("tags"), ?, json(CAST("bytes" AS TEXT)), ?, "doc"), json_array(json("tags"), json_array("id")) FROM "folder" WHERE "id" = ?"#
-      )
+        all.sql == #"""
+          SELECT json_object(?, "id", ?, json("tags"), ?, json(CAST("bytes" AS TEXT)), ?, "doc"), \#
+          json_array(json("tags"), json_array("id")) \#
+          FROM "folder" WHERE "id" = ?
+          """#)
       let row = try #require(try all.first(db))
       #expect(row.0 == #"{"id":1,"tags":["x","y"],"bytes":["b"],"doc":"{\"a\":1,\"pets\":[\"cat\"]}"}"#)
       #expect(row.1 == #"[["x","y"],[1]]"#)
@@ -31,7 +33,7 @@ import Testing
     }
   }
 
-  @Test(.needs(38, "->")) func valuesArePutAtPaths() throws {
+  @Test(.needs(38, "->")) func jsonFunctionsChangeValuesAtPaths() throws {
     try withDocket { db throws in
       let doc = Folder.doc
       for (term, sql, expected) in [
@@ -80,7 +82,8 @@ import Testing
         // NULL stays NULL.
         #expect(try query.run(db) == [expected, nil], "\(sql)")
         let decoded = try Select<String?>(json: try query.json(), rules: StatementRules(models: [Folder.self]))
-        #expect(decoded.sql == query.sql && decoded.bindings == query.bindings)
+        #expect(decoded.sql == query.sql)
+        #expect(decoded.bindings == query.bindings)
       }
       let untyped = Folder.select(Folder.doc.column.jsonSet("a", to: true)).filter(Folder.id == 1)
       #expect(untyped.sql == #"SELECT json_set("doc", '$.a', json(?)) FROM "folder" WHERE "id" = ?"#)
@@ -96,15 +99,17 @@ import Testing
         bytes.sql == """
           UPDATE "folder" SET "bytes" = CAST(json_insert(CAST("bytes" AS TEXT), '$[1]', ?) AS BLOB) WHERE "id" = ?
           """)
-      #expect(try tags.run(db) == 1 && bytes.run(db) == 1)
+      #expect(try tags.run(db) == 1)
+      #expect(try bytes.run(db) == 1)
       let folder = try #require(try Folder.byId(1).run(db))
-      #expect(folder.tags == ["new", "y"] && folder.bytes == ["b", "c"])
+      #expect(folder.tags == ["new", "y"])
+      #expect(folder.bytes == ["b", "c"])
       let classes = try db.query("SELECT typeof(tags) || typeof(bytes) FROM folder WHERE id = 1", as: String.self)
       #expect(classes == ["textblob"])
     }
   }
 
-  @Test func groupsBecomeObjects() throws {
+  @Test func groupsBecomeJSONObjects() throws {
     try withDocket { db throws in
       let query = Folder.select(
         Folder.id.cast(to: String.self).jsonGroupObject(Folder.tags),
@@ -115,11 +120,12 @@ import Testing
           json_group_object(CAST("id" AS TEXT), "id") FILTER (WHERE "doc" IS NULL) FROM "folder"
           """)
       let row = try #require(try query.run(db).first)
-      #expect(row.0 == #"{"1":["x","y"],"2":[]}"# && row.1 == #"{"2":2}"#)
+      #expect(row.0 == #"{"1":["x","y"],"2":[]}"#)
+      #expect(row.1 == #"{"2":2}"#)
     }
   }
 
-  @Test func whatIsNoJSONThrows() throws {
+  @Test func malformedJSONThrows() throws {
     try withDocket { db throws in
       try db.execute("UPDATE folder SET doc = 'no JSON' WHERE id = 1")
       let error = sqlError { _ = try Folder.select(Folder.doc.jsonSet("a", to: 1)).run(db) }
@@ -128,7 +134,7 @@ import Testing
     }
   }
 
-  @Test func documentsHavePathsWithTheirValues() {
+  @Test func documentsPairEveryPathWithAValue() {
     let rules = StatementRules(models: [Folder.self])
     func error(_ function: String, _ arguments: String) -> SqlError? {
       let term = #"{"arguments":\#(arguments),"function":"\#(function)"}"#

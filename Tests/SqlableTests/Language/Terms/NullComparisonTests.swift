@@ -1,10 +1,10 @@
 import Sqlable
 import Testing
 
-/// Comparisons of terms that may be NULL with terms that may not, and of typed ones with untyped ones: true or false
-/// where both have a value, and NULL, which no filter lets through, where one has none.
+/// Comparisons of optional with required terms, and of typed with untyped terms. A comparison with NULL is NULL, which
+/// no filter accepts.
 @Suite struct NullComparisonTests {
-  /// Expects a condition to be, for each row, what Swift says, as a value and as a filter.
+  /// Expects a condition to have the expected value for every row, as a value and as a filter.
   private func check(
     _ db: SqliteDatabase, _ condition: SqlExpression, _ sql: String, sourceLocation: SourceLocation = #_sourceLocation,
     _ expected: (Pair) -> Bool?
@@ -25,7 +25,7 @@ import Testing
     return body(left, right)
   }
 
-  @Test func aTermThatMayBeNullIsComparedWithOneThatMayNot() throws {
+  @Test func anOptionalTermIsComparedWithARequiredOne() throws {
     try withPairs { db throws in
       try check(db, Pair.a == Pair.c, #""a" = "c""#) { compared($0.a, $0.c, ==) }
       try check(db, Pair.a != Pair.c, #""a" <> "c""#) { compared($0.a, $0.c, !=) }
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func aTermThatMayNotBeNullIsComparedWithOneThatMay() throws {
+  @Test func aRequiredTermIsComparedWithAnOptionalOne() throws {
     try withPairs { db throws in
       try check(db, Pair.c == Pair.a, #""c" = "a""#) { compared($0.c, $0.a, ==) }
       try check(db, Pair.c != Pair.a, #""c" <> "a""#) { compared($0.c, $0.a, !=) }
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func twoTermsThatMayBeNullAreCompared() throws {
+  @Test func twoOptionalTermsAreCompared() throws {
     try withPairs { db throws in
       try check(db, Pair.a == Pair.b, #""a" = "b""#) { compared($0.a, $0.b, ==) }
       try check(db, Pair.a != Pair.b, #""a" <> "b""#) { compared($0.a, $0.b, !=) }
@@ -104,7 +104,8 @@ import Testing
           error?.message == "terms of different types are compared and are never equal",
           sourceLocation: sourceLocation)
         let sql = Pair.count().filter(condition).sql
-        #expect(error?.code == 0 && sql == "-- \(error?.message ?? "")", sourceLocation: sourceLocation)
+        #expect(error?.code == 0, sourceLocation: sourceLocation)
+        #expect(sql == "-- \(error?.message ?? "")", sourceLocation: sourceLocation)
       }
       let (s, c) = (Pair.s.column, Pair.c)
       check(s == c)
@@ -124,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func aTermIsComputedWithAsOneThatMayBeNull() throws {
+  @Test func arithmeticWithAnOptionalTermMayBeNull() throws {
     try withPairs { db throws in
       func values(_ term: TypedExpression<Int?>) throws -> [Int?] {
         try Pair.select(term).orderBy(Pair.id).run(db)
@@ -135,7 +136,7 @@ import Testing
       #expect(try values(Pair.a + Pair.c.optional) == Pair.all.map { pair in pair.a.map { $0 + pair.c } })
       #expect(
         try values(Pair.a * Pair.b) == Pair.all.map { pair in pair.a.flatMap { a in pair.b.map { a * $0 } } })
-      // Division by zero is NULL as well.
+      // Division by zero is NULL too.
       #expect(
         try values(Pair.a / Pair.b)
           == Pair.all.map { pair in pair.a.flatMap { a in pair.b.flatMap { $0 == 0 ? nil : a / $0 } } })
@@ -145,7 +146,7 @@ import Testing
     }
   }
 
-  @Test func aDivisionBy0IsNullInItsTypeOrRefused() throws {
+  @Test func divisionByZeroIsNullAndByALiteralZeroRefused() throws {
     try withPairs { db throws in
       let quotients: [Int?] = try Pair.select(Pair.c / (Pair.c - Pair.c)).run(db)
       #expect(quotients == Pair.all.map { _ in nil })
@@ -158,12 +159,13 @@ import Testing
     }
   }
 
-  @Test func valuesStandOnTheLeftToo() throws {
+  @Test func valuesMayBeTheLeftOperand() throws {
     try withPairs { db throws in
       let terms = Pair.select(10 - Pair.c, 2 * Pair.c + 1, 100 / Pair.c).orderBy(Pair.id)
       #expect(terms.sql == #"SELECT ? - "c", ? * "c" + ?, ? / "c" FROM "pair" ORDER BY "id""#)
       let rows = try terms.run(db)
-      #expect(rows.map(\.0) == Pair.all.map { 10 - $0.c } && rows.map(\.1) == Pair.all.map { 2 * $0.c + 1 })
+      #expect(rows.map(\.0) == Pair.all.map { 10 - $0.c })
+      #expect(rows.map(\.1) == Pair.all.map { 2 * $0.c + 1 })
       #expect(rows.map(\.2) == Pair.all.map { $0.c == 0 ? nil : 100 / $0.c })
       let filter = Pair.count().filter(2 < Pair.c && 4 >= Pair.c && 5 != Pair.c)
       #expect(filter.sql == #"SELECT count(*) FROM "pair" WHERE "c" > ? AND "c" <= ? AND "c" <> ?"#)

@@ -2,11 +2,11 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Aggregates that take their rows in an order, which SQLite has from 3.44 on, and distinct ones.
+/// Aggregates with ORDER BY, which SQLite supports since 3.44, and with DISTINCT.
 @Suite struct OrderedAggregateTests {
   private let concatenated = Worker.name.groupConcat("+", orderBy: Worker.salary.desc, Worker.id.asc)
 
-  @Test func theOrderStandsBehindTheArguments() {
+  @Test func orderByFollowsTheArguments() {
     let query = Worker.select(
       Worker.name.groupConcat("+", orderBy: Worker.salary.desc, Worker.id.asc, where: Worker.id < 4),
       Worker.name.groupConcat(distinct: true, orderBy: Worker.name.asc.nullsLast),
@@ -32,7 +32,7 @@ import Testing
         """#)
   }
 
-  @Test(.needs(44, "an aggregate with ORDER BY")) func theRowsAreTakenInTheirOrder() throws {
+  @Test(.needs(44, "an aggregate with ORDER BY")) func orderedAggregatesTakeRowsInOrder() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       #expect(try Worker.select(concatenated).run(db) == ["Ada+Cleo+Ben+Dan"])
       let byHand = try db.query(
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(.disabled(if: SQLiteLibrary.isAtLeast(44), "this SQLite has ORDER BY in aggregates"))
-  func anEarlierSQLiteSaysWhichItNeeds() throws {
+  func anOlderSQLiteReportsTheRequiredVersion() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let needed = "an aggregate with ORDER BY needs SQLite 3.44 or later"
       let error = expectMisuse { _ = try Worker.select(concatenated).run(db) }
@@ -52,9 +52,10 @@ import Testing
         _ = try db.query("SELECT (SELECT group_concat(name ORDER BY id) FROM worker)", as: String?.self)
       }
       #expect(raw?.message.hasPrefix(needed) == true)
-      // An ORDER that stands in a wrong place for another reason is a mistake in any version.
+      // Any other misplaced ORDER is a syntax error in every version.
       for wrong in [
-        "SELECT name FROM worker ORDER ORDER BY id", "SELECT name ORDER BY id ORDER BY id",
+        "SELECT name FROM worker ORDER ORDER BY id",
+        "SELECT name ORDER BY id ORDER BY id",
         "SELECT rank() OVER (ORDER BY id), name FROM worker ORDER BY BY id ORDER",
       ] {
         expectError(.syntax) { _ = try db.query(SQL(verbatim: wrong), as: DynamicRow.self) }
@@ -62,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func anOrderAndAWindowDoNotGoTogether() {
+  @Test func anOrderedAggregateCannotHaveAWindow() {
     let error = expectInvalidStatement { _ = try Worker.select(concatenated.over()).json() }
     #expect(error?.message == "an aggregate with an order of its rows can't be a window function")
   }
@@ -70,12 +71,14 @@ import Testing
   @Test func distinctValuesAreAggregatedOnce() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let query = Worker.select(
-        Worker.salary.total(distinct: true), Worker.salary.jsonGroupArray(distinct: true), Worker.salary.total())
+        Worker.salary.total(distinct: true),
+        Worker.salary.jsonGroupArray(distinct: true),
+        Worker.salary.total())
       #expect(
         query.sql
           == #"SELECT total(DISTINCT "salary"), json_group_array(DISTINCT "salary"), total("salary") FROM "worker""#)
       let row = try #require(try query.first(db))
-      #expect(row.0 == 22 && row.1 == "[10.0,5.0,7.0]" && row.2 == 27)
+      #expect(row == (22, "[10.0,5.0,7.0]", 27))
       let untyped = Bicycle.select(
         Bicycle.ownerId.total(distinct: true), Bicycle.ownerId.jsonGroupArray(distinct: true))
       #expect(try untyped.first(db)?.values == [.real(3), .text("[1,2,null]")])
@@ -98,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func aDocumentHasTheOrder() throws {
+  @Test func aDocumentKeepsTheOrder() throws {
     let query = Worker.select(concatenated)
     let json = try query.json()
     #expect(
@@ -121,7 +124,7 @@ import Testing
     }
   }
 
-  /// The order is one of the rows' columns, so it may show what they hold.
+  /// The order reveals values of the column that it sorts by.
   @Test func aPolicyChecksTheOrder() throws {
     let policy = StatementPolicy(
       .table(Worker.self).reading(Worker.name, Worker.salary).sorting(Worker.name), features: [.aggregates])
@@ -133,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func anOrderByAKeyMakesItRepeatable() throws {
+  @Test func anOrderByAKeyMakesAnAggregateRepeatable() throws {
     func message(_ query: Select<String?>) -> String? {
       sqlError { try AnyStatement(query).checkIsRepeatable() }?.message
     }

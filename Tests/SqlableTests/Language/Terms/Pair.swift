@@ -1,6 +1,6 @@
 import Sqlable
 
-/// Numbers and texts, of which some may be NULL and others not.
+/// A row of optional and required numbers and texts.
 struct Pair: Sqlable, Equatable {
   let id: Int
   var a: Int?
@@ -38,7 +38,7 @@ struct Pair: Sqlable, Equatable {
     row.set(Pair.t, t)
   }
 
-  /// Every number and text beside every other, and beside NULL.
+  /// Every combination of numbers and texts, including NULL.
   static let all: [Pair] = {
     var pairs: [Pair] = []
     let texts: [String?] = [nil, "", "A", "a"]
@@ -53,7 +53,7 @@ struct Pair: Sqlable, Equatable {
   }()
 }
 
-/// Calls `body` with a table of these pairs.
+/// Calls `body` with a table of the pairs.
 func withPairs(_ pairs: [Pair] = Pair.all, _ body: (SqliteDatabase) throws -> Void) throws {
   try withDatabase { db in
     try db.createTable(Pair.self)

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Row values, against the same in plain Swift.
+/// Row values, compared with plain Swift.
 @Suite struct RowValueTests {
   private static let pairs = (0..<27).map { index in
     Pair3(
@@ -21,11 +21,12 @@ import Testing
   private func ids(_ condition: SqlExpression, _ db: SqliteDatabase) throws -> [Int] {
     let read = Pair3.read().filter(condition).orderBy(Pair3.id)
     let decoded = try JSONDecoder().decode(Statement<Pair3, [Pair3]>.self, from: JSONEncoder().encode(read))
-    #expect(decoded.sql == read.sql && decoded.bindings == read.bindings)
+    #expect(decoded.sql == read.sql)
+    #expect(decoded.bindings == read.bindings)
     return try read.run(db).map(\.id)
   }
 
-  @Test func theFirstTermThatDiffersDecides() throws {
+  @Test func theFirstDifferingTermDecidesAComparison() throws {
     try withPairs { db throws in
       let row = rowValue(Pair3.first, Pair3.date)
       for (first, second) in [(0, 0.0), (1, 1), (2, 2), (1, 0), (5, 5)] {
@@ -40,9 +41,10 @@ import Testing
         #expect(try ids(row == (first, date), db) == expected(==))
         #expect(try ids(row != (first, date), db) == expected(!=))
       }
-      #expect(try ids(row == row, db) == Self.pairs.map(\.id) && ids(row != row, db) == [])
+      #expect(try ids(row == row, db) == Self.pairs.map(\.id))
+      #expect(try ids(row != row, db) == [])
       #expect(try ids(row < rowValue(Pair3.first + 1, Pair3.date), db) == Self.pairs.map(\.id))
-      // NULL decides nothing, unless a term before it does.
+      // A comparison with NULL is NULL, unless an earlier term decides.
       let withNull = rowValue(Pair3.first, Pair3.second)
       let less = Self.pairs.filter { $0.first == 0 || ($0.first == 1 && $0.second == "a") }
       #expect(try ids(withNull < (1, "b"), db) == less.map(\.id))
@@ -50,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func rowsAreLookedUpTogether() throws {
+  @Test func rowValuesAreFoundInListsAndQueries() throws {
     try withPairs { db throws in
       let row = rowValue(Pair3.first, Pair3.second)
       let found = Self.pairs.filter { ($0.first == 1 && $0.second == "a") || ($0.first == 2 && $0.second == "b") }
@@ -64,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func documentsHaveThemBesideOneAnotherOnly() throws {
+  @Test func documentsCompareRowValuesOnlyWithRowValues() throws {
     let rules = StatementRules(models: [Pair3.self])
     func message(_ condition: String) -> String? {
       let json = Data(#"{"read":{"from":"pair3","where":\#(condition)},"sqlable":1}"#.utf8)

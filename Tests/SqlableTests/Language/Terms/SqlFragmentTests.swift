@@ -9,7 +9,8 @@ import Testing
       try db.createTable(Car.self)
       try Car.insert([
         Car(name: "Zoe", price: 19_999.99, isElectric: true, soldAt: Date(timeIntervalSince1970: 1_706_708_730)),
-        Car(name: "Leaf", price: 21_000.5, isElectric: true), Car(name: "Polo", price: 19_999.99, isElectric: false),
+        Car(name: "Leaf", price: 21_000.5, isElectric: true),
+        Car(name: "Polo", price: 19_999.99, isElectric: false),
       ]).run(db)
       try body(db)
     }
@@ -19,7 +20,7 @@ import Testing
 
   // MARK: Places
 
-  @Test func itStandsWhereverATermDoes() throws {
+  @Test func sqlTextWorksWhereverATermDoes() throws {
     let cents = Self.cents
     try withCars { db in
       let read = Car.select(Car.name, cents).filter(cents == 99 && cents != 3).orderBy(cents.desc, Car.name.asc)
@@ -29,18 +30,23 @@ import Testing
           == #"SELECT "name", \#(text) FROM "car" WHERE \#(text) = ? AND \#(text) <> ? ORDER BY 2 DESC, "name""#)
       #expect(read.bindings == [.integer(100), .integer(100), .integer(99), .integer(100), .integer(3)])
       let rows = try read.run(db)
-      #expect(rows.map(\.0) == ["Polo", "Zoe"] && rows.map(\.1) == [99, 99])
+      #expect(rows.map(\.0) == ["Polo", "Zoe"])
+      #expect(rows.map(\.1) == [99, 99])
       let groups = Car.select(cents, countAll()).groupBy(cents).having(SqlExpression(sql: "count(*) > \(1)"))
       #expect(groups.sql == #"SELECT \#(text), count(*) FROM "car" GROUP BY 1 HAVING (count(*) > ?)"#)
       #expect(try groups.run(db).map { [$0.0, $0.1] } == [[99, 2]])
       let all = try Car.select(
-        cents.max(), TypedExpression<String>(sql: "group_concat(\(Car.name), \("+"))"), cents.sum()
+        cents.max(),
+        TypedExpression<String>(sql: "group_concat(\(Car.name), \("+"))"),
+        cents.sum()
       ).first(db)
-      #expect(all?.0 == 99 && all?.1 == "Zoe+Leaf+Polo" && all?.2 == 248)
+      #expect(all?.0 == 99)
+      #expect(all?.1 == "Zoe+Leaf+Polo")
+      #expect(all?.2 == 248)
     }
   }
 
-  @Test func itIsAWindow() throws {
+  @Test func sqlTextMayBeAWindowFunction() throws {
     try withCars { db in
       let second = TypedExpression<Double?>(sql: "nth_value(\(Car.price), 2) OVER (ORDER BY \(Car.price), \(Car.id))")
       let rows = try Car.select(Car.name, second).orderBy(Car.price).orderBy(Car.id).run(db)
@@ -48,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func itIsAssigned() throws {
+  @Test func sqlTextIsAssignedInUpdatesAndUpserts() throws {
     try withCars { db in
       let round = TypedExpression<Double>(sql: "CAST(\(Car.price) / \(1000) AS INTEGER) * \(1000.0)")
       let update = Car.update(Car.price.set(to: round)).filter(SqlExpression(sql: "\(Car.price) > \(20_000)"))
@@ -66,14 +72,14 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func itIsReturned() throws {
+  @Test(.needs(35, "RETURNING")) func sqlTextIsReturned() throws {
     try withCars { db in
       let names = try Car.delete(Car.id == 1).returning(TypedExpression<String>(sql: "quote(\(Car.name))")).run(db)
       #expect(names == ["'Zoe'"])
     }
   }
 
-  @Test func itIsAnIndexACheckAndAGeneratedColumn() throws {
+  @Test func sqlTextDefinesIndexesChecksAndGeneratedColumns() throws {
     try withDatabase { db in
       let created = try db.createTable(Parcel.self)
       #expect(created.isEmpty == false)
@@ -81,7 +87,7 @@ import Testing
       #expect(schema.contains(#"CHECK (("weight" = round("weight") AND "weight" < 1000.0))"#), "\(schema)")
       #expect(schema.contains(#"GENERATED ALWAYS AS ((("weight" * 1000.0) || ' [?] g'))"#), "\(schema)")
       #expect(schema.contains(#"ON "parcel" ((CAST("weight" AS INTEGER) & 3))"#), "\(schema)")
-      // Nothing is left to do.
+      // A second call finds nothing to create.
       #expect(try db.createTable(Parcel.self).isEmpty)
       try db.execute("INSERT INTO parcel (id, weight) VALUES (1, 6)")
       #expect(
@@ -96,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func itIsSQLInsideSQL() throws {
+  @Test func sqlTextIsInterpolatedIntoSQL() throws {
     try withCars { db in
       let isCheap = SqlExpression(sql: "\(Car.price) < \(20_000)")
       #expect(try db.query("SELECT count(*) FROM car WHERE \(isCheap)", as: Int.self) == [2])
@@ -109,7 +115,7 @@ import Testing
 
   // MARK: Columns
 
-  @Test func columnsAreThoseOfTheirTables() throws {
+  @Test func columnsInSQLTextBelongToTheirTables() throws {
     try withCompany { db in
       let pair = TypedExpression<String>(sql: "\(Worker.name) || ' ' || \(Person.name)")
       let join = Worker.join(Person.self, on: SqlExpression(sql: "\(Worker.id) = \(Person.id)")).select(pair)
@@ -128,8 +134,8 @@ import Testing
     }
   }
 
-  /// The text's own tables have columns of the same names.
-  @Test func aColumnOfTheQueryIsNotThatOfASubqueryInTheText() throws {
+  /// The text's subquery has a table with a column of the same name.
+  @Test func aColumnIsQualifiedInsideASubqueryInTheText() throws {
     try withCompany { db in
       try db.execute("INSERT INTO worker (id, name, salary) VALUES (9, 'ANNA', 3)")
       let isWorker = SqlExpression(
@@ -143,8 +149,9 @@ import Testing
       let error = sqlError {
         _ = try Person.read().filter(SqlExpression(sql: "(SELECT \(Worker.bossId)) = 1")).run(db)
       }
-      #expect(error?.kind == .schema(.missingColumn("boss_id")) && error?.message.contains("person") == true)
-      // A word in quotes is no subquery.
+      #expect(error?.kind == .schema(.missingColumn("boss_id")))
+      #expect(error?.message.contains("person") == true)
+      // A word in quotes is not a subquery.
       #expect(
         Person.read().filter(SqlExpression(sql: "\(Person.name) = 'select'")).sql.hasSuffix(#"("name" = 'select')"#))
     }
@@ -152,7 +159,7 @@ import Testing
 
   // MARK: Values
 
-  @Test func valuesAreBoundAndStayApart() throws {
+  @Test func valuesAreBoundAndStaySeparateFromTheText() throws {
     let (one, two) = (TypedExpression<Int>(sql: "\(1)2"), TypedExpression<Int>(sql: "-\(-1)"))
     #expect(Car.select(one, two).sql == #"SELECT (? 2), (-?) FROM "car""#)
     for (fragment, sql, bindings) in [
@@ -180,7 +187,7 @@ import Testing
     #expect(doubled.hasSuffix("WHERE (?) = (1)"))
   }
 
-  @Test func whatStandsBesideItDoesNotEnterIt() throws {
+  @Test func neighbouringOperatorsDoNotChangeTheText() throws {
     try withCars { db in
       let either = SqlExpression(sql: "\(Car.name) = \("Zoe") OR \(Car.name) = \("Leaf")")
       let dear = try Car.count().filter(either && Car.price > 20_000).run(db)
@@ -207,7 +214,7 @@ import Testing
 
   // MARK: Texts
 
-  @Test func whatWouldNotStayOneTermIsRefused() throws {
+  @Test func textThatIsNotOneTermIsRefused() throws {
     try withCars { db in
       let texts: [SqlFragment] = [
         "", "  \n", "1); DELETE FROM car; --", "1) OR (1", "(1", "1)", ")(", "';", "'", "\"", "`", "[", "1 /*", "1 --",
@@ -228,7 +235,7 @@ import Testing
     }
   }
 
-  /// Random texts: the statement around them is never another one. SQLite's own tokens tell.
+  /// SQLite must read the statement around any random text as intended.
   @Test func noTextChangesTheStatementAroundIt() throws {
     var random = SeededGenerator(seed: SeededGenerator.seed)
     let pieces = [
@@ -244,13 +251,17 @@ import Testing
         let read = Car.read().select(SqlExpression(sql: "7"), term, SqlExpression(sql: "'end'")).filter(Car.id == 1)
         guard !read.sql.hasPrefix("-- ") else { continue }
         accepted += 1
-        // SQLite refuses the rest: it is no term.
+        // SQLite refuses texts that are not a term.
         guard let rows = try? read.run(db) else { continue }
         run += 1
-        let isWhole = rows.count == 1 && rows[0].values.count == 3 && rows[0].values.last == .text("end")
-        #expect(isWhole && rows[0].values[0] == .integer(7), "\(text)")
+        #expect(rows.count == 1, "\(text)")
+        let values = try #require(rows.first, "\(text)").values
+        #expect(values.count == 3, "\(text)")
+        #expect(values.first == .integer(7), "\(text)")
+        #expect(values.last == .text("end"), "\(text)")
       }
-      #expect(accepted > 1000 && run > 100, "\(accepted) \(run)")
+      #expect(accepted > 1000, "\(accepted) \(run)")
+      #expect(run > 100, "\(accepted) \(run)")
       let count = try Car.count().run(db)
       #expect(count == 3)
     }
@@ -260,16 +271,18 @@ import Testing
     func term(_ value: Int, _ column: TypedColumn<Car, Double> = Car.price) -> SqlExpression {
       SqlExpression(sql: "\(column) > \(value)")
     }
-    #expect(term(1) == term(1) && term(1).hashValue == term(1).hashValue)
-    #expect(term(1) != term(2) && term(1) != SqlExpression(sql: "\(Car.price)  > \(1)"))
-    // Both forms of an é: equal to Swift, two texts to SQLite.
+    #expect(term(1) == term(1))
+    #expect(term(1).hashValue == term(1).hashValue)
+    #expect(term(1) != term(2))
+    #expect(term(1) != SqlExpression(sql: "\(Car.price)  > \(1)"))
+    // Swift treats both forms of é as equal. SQLite does not.
     #expect(SqlFragment("'\u{e9}'") != SqlFragment("'e\u{301}'"))
     #expect(Car.read().filter(term(1)) == Car.read().filter(term(1)))
   }
 
   // MARK: Data
 
-  @Test func itHasNoFormAsData() throws {
+  @Test func sqlTextHasNoDocumentForm() throws {
     let read = Car.read().filter(SqlExpression(sql: "\(Car.price) > \(1)"))
     expectInvalidStatement { _ = try read.json() }
     expectInvalidStatement { _ = try JSONEncoder().encode(SqlExpression(sql: "1")) }
@@ -282,8 +295,8 @@ import Testing
       sqlError { try AnyStatement(read).checkIsRepeatable() }?.message.hasPrefix("whether SQL text gives") == true)
   }
 
-  /// A policy's own condition may be SQL text. It holds before the document's.
-  @Test func aPolicyCanHaveItAsACondition() throws {
+  /// The policy's condition applies in addition to the document's filter.
+  @Test func aPolicyConditionMayBeSQLText() throws {
     try withCars { db in
       let policy = StatementPolicy(
         .table(Car.self).readingAll().filtering(Car.name, by: .equality)
@@ -291,7 +304,7 @@ import Testing
       let json = try Car.read().filter(Car.name != "Polo").json()
       let statement = try policy.statement(Select<Car>.self, json: json)
       #expect(try statement.run(db).map(\.name) == ["Zoe"])
-      // Also where SQLite checks what the policy allows: the text may call its own function.
+      // SQLite's authorizer allows the function that the policy's text calls.
       #expect(try statement.limited(by: policy).run(db).map(\.name) == ["Zoe"])
     }
   }

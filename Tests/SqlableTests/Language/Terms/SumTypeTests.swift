@@ -1,9 +1,9 @@
 import Sqlable
 import Testing
 
-/// The types of sums.
+/// The types of sums and of arithmetic.
 @Suite struct SumTypeTests {
-  @Test func aSumHoldsMoreThanItsColumn() throws {
+  @Test func aSumIsWiderThanItsColumn() throws {
     try withDatabase { db in
       try db.createTable(Crate.self)
       for weight in [0.5, 0.25] as [Float] {
@@ -29,8 +29,12 @@ import Testing
       let fitting = try #require(try Crate.select(Crate.count + 55, Crate.count - 200, Crate.stock / 2).first(db))
       #expect(fitting == (255, 0, 15_000))
       let narrow: [Select<UInt8>] = [
-        Crate.select(Crate.count * 2), Crate.select(Crate.count + Crate.count), Crate.select(Crate.count - 201),
-        Crate.select(-Crate.count), Crate.select(Crate.count.shiftedLeft(1)), Crate.select(Crate.count.inverted()),
+        Crate.select(Crate.count * 2),
+        Crate.select(Crate.count + Crate.count),
+        Crate.select(Crate.count - 201),
+        Crate.select(-Crate.count),
+        Crate.select(Crate.count.shiftedLeft(1)),
+        Crate.select(Crate.count.inverted()),
       ]
       for query in narrow {
         let error = sqlError { _ = try query.run(db) }
@@ -40,15 +44,16 @@ import Testing
       #expect(sqlError { _ = try Crate.select(Crate.stock * 2).run(db) } != nil)
       #expect(sqlError { _ = try Crate.select(Crate.spare * 2).run(db) } != nil)
       let wide = Crate.select(
-        Crate.count.column.typed(as: Int.self) * 2, Crate.spare.column.typed(as: Int?.self) - 200,
+        Crate.count.column.typed(as: Int.self) * 2,
+        Crate.spare.column.typed(as: Int?.self) - 200,
         Crate.stock.column.typed(as: Int.self) * 2
       )
       let row = try #require(try wide.first(db))
       #expect(row == (400, -300, 60_000))
-      // A condition has no type: SQLite compares 64 bits.
+      // A condition has no column type: SQLite compares 64 bits.
       #expect(try Crate.count().filter(Crate.count * 2 == 144).run(db) == 0)
       #expect(try Crate.count().filter(Crate.count.column.typed(as: Int.self) * 2 == 400).run(db) == 1)
-      // An update stores it, and the column can't be read then.
+      // An update stores a value out of range, which the column's type can't read.
       try Crate.updateAll(Crate.count.set(to: Crate.count * 2)).run(db)
       expectSqlError { _ = try Crate.select(Crate.count).run(db) }
     }

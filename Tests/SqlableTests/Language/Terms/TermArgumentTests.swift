@@ -2,10 +2,10 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Terms where SQL takes terms: truth values as conditions, patterns, places, digits and bounds.
+/// Terms as arguments: Booleans as conditions, and terms as patterns, positions, digits and bounds.
 @Suite struct TermArgumentTests {
-  /// The ids of the samples for which a condition is true, in a database; those in memory must be the same, and the
-  /// document must say the same.
+  /// Returns the ids that the read finds in a database. Expects the same ids in memory, and the same SQL from the
+  /// document.
   private func ids(
     _ read: Statement<Sample, [Sample]>, _ rows: [Sample], sourceLocation: SourceLocation = #_sourceLocation
   ) throws -> [Int] {
@@ -16,7 +16,8 @@ import Testing
     let found = try read.run(db).map(\.id)
     #expect(try read.evaluate(over: rows).map(\.id) == found, sourceLocation: sourceLocation)
     let decoded = try JSONDecoder().decode(Statement<Sample, [Sample]>.self, from: JSONEncoder().encode(read))
-    #expect(decoded.sql == read.sql && decoded.bindings == read.bindings, sourceLocation: sourceLocation)
+    #expect(decoded.sql == read.sql, sourceLocation: sourceLocation)
+    #expect(decoded.bindings == read.bindings, sourceLocation: sourceLocation)
     return found
   }
 
@@ -27,12 +28,14 @@ import Testing
   // MARK: Truth values
 
   private static let truths = [
-    Sample(id: 1, isOpen: true, isPaid: true), Sample(id: 2, isOpen: true, isPaid: false),
-    Sample(id: 3, isOpen: true, isPaid: nil), Sample(id: 4, isOpen: false, isPaid: true),
+    Sample(id: 1, isOpen: true, isPaid: true),
+    Sample(id: 2, isOpen: true, isPaid: false),
+    Sample(id: 3, isOpen: true, isPaid: nil),
+    Sample(id: 4, isOpen: false, isPaid: true),
     Sample(id: 5, isOpen: false, isPaid: nil),
   ]
 
-  @Test func aColumnOfTruthValuesIsACondition() throws {
+  @Test func aBooleanColumnIsACondition() throws {
     let (open, paid, one) = (Sample.isOpen, Sample.isPaid, Sample.id == 5)
     for (read, sql, expected) in [
       (Sample.read().filter(open.isTrue), #""is_open""#, [1, 2, 3]),
@@ -59,7 +62,7 @@ import Testing
     #expect(Sample.count().filter(open.isTrue).sql == #"SELECT count(*) FROM "sample" WHERE "is_open""#)
   }
 
-  @Test func aPolicyTakesATruthValueForAComparisonForEquality() throws {
+  @Test func aPolicyTreatsABooleanConditionAsEquality() throws {
     let json = try Sample.select(Sample.id).filter(Sample.isOpen.isTrue).json()
     let other = StatementPolicy(.table(Sample.self).reading(Sample.id).filtering(Sample.isPaid, by: .equality))
     #expect(throws: SqlError.self) { _ = try other.statement(json: json) }
@@ -95,7 +98,7 @@ import Testing
     }
     #expect(try ids(Sample.read().filter(text.contains(part)), rows) == containing)
     #expect(try ids(Sample.read().filter(text.column.contains(part.column)), rows) == containing)
-    // NULL is neither: its opposite is not true, either.
+    // NOT NULL is NULL, so a row without a text matches neither the condition nor its negation.
     let opposite = try ids(Sample.read().filter(!text.hasSuffix(part)), rows)
     #expect(opposite.count + suffixed.count == rows.filter { $0.text != nil }.count)
     #expect(condition(Sample.read().filter(text.hasPrefix(part))) == #"instr(lower("text"), lower("part")) = ?"#)
@@ -107,7 +110,7 @@ import Testing
         """)
   }
 
-  @Test func patternsPlacesDigitsAndBoundsAreTerms() throws {
+  @Test func patternsPositionsDigitsAndBoundsMayBeTerms() throws {
     let rows = [
       Sample(id: 1, text: "Norco", part: "N%", number: 2, real: 2.345),
       Sample(id: 2, text: "norco", part: "N*", number: 3, real: 1.005),
@@ -149,7 +152,7 @@ import Testing
       #expect(condition(read) == sql)
       #expect(try ids(read, rows) == expected, "\(sql)")
     }
-    // What is compared must have one type, here as there.
+    // The bounds must have the type of the compared term.
     let mixed = Sample.read().filter(number.column.between(Sample.part.column, and: Sample.id.column))
     let db = try SqliteDatabase.inMemory()
     try db.createTable(Sample.self)
@@ -158,7 +161,7 @@ import Testing
 
   // MARK: Mathematics
 
-  @Test(.needs(35, "mathematics")) func mathematicsGivesWhatTheSystemsLibraryGives() throws {
+  @Test(.needs(35, "mathematics")) func mathFunctionsMatchTheSystemLibrary() throws {
     let numbers = [-2.5, -1, -0.5, 0, 0.25, 0.5, 1, 2, 10]
     let rows = numbers.enumerated().map { Sample(id: $0 + 1, number: Int($1), real: $1) }
     let db = try SqliteDatabase.inMemory()
@@ -166,16 +169,23 @@ import Testing
     try Sample.insert(rows).run(db)
     let real = Sample.real
     let functions: [(String, TypedExpression<Double?>, SqlExpression, (Double) -> Double)] = [
-      ("sqrt", real.sqrt(), real.column.sqrt(), { $0.squareRoot() }), ("exp", real.exp(), real.column.exp(), exp),
+      ("sqrt", real.sqrt(), real.column.sqrt(), { $0.squareRoot() }),
+      ("exp", real.exp(), real.column.exp(), exp),
       ("ln", real.ln(), real.column.ln(), { $0 > 0 ? log($0) : .nan }),
       ("log10", real.log10(), real.column.log10(), { $0 > 0 ? log10($0) : .nan }),
       ("log2", real.log2(), real.column.log2(), { $0 > 0 ? log2($0) : .nan }),
-      ("sin", real.sin(), real.column.sin(), sin), ("cos", real.cos(), real.column.cos(), cos),
-      ("tan", real.tan(), real.column.tan(), tan), ("asin", real.asin(), real.column.asin(), asin),
-      ("acos", real.acos(), real.column.acos(), acos), ("atan", real.atan(), real.column.atan(), atan),
-      ("sinh", real.sinh(), real.column.sinh(), sinh), ("cosh", real.cosh(), real.column.cosh(), cosh),
-      ("tanh", real.tanh(), real.column.tanh(), tanh), ("asinh", real.asinh(), real.column.asinh(), asinh),
-      ("acosh", real.acosh(), real.column.acosh(), acosh), ("atanh", real.atanh(), real.column.atanh(), atanh),
+      ("sin", real.sin(), real.column.sin(), sin),
+      ("cos", real.cos(), real.column.cos(), cos),
+      ("tan", real.tan(), real.column.tan(), tan),
+      ("asin", real.asin(), real.column.asin(), asin),
+      ("acos", real.acos(), real.column.acos(), acos),
+      ("atan", real.atan(), real.column.atan(), atan),
+      ("sinh", real.sinh(), real.column.sinh(), sinh),
+      ("cosh", real.cosh(), real.column.cosh(), cosh),
+      ("tanh", real.tanh(), real.column.tanh(), tanh),
+      ("asinh", real.asinh(), real.column.asinh(), asinh),
+      ("acosh", real.acosh(), real.column.acosh(), acosh),
+      ("atanh", real.atanh(), real.column.atanh(), atanh),
       ("degrees", real.degrees(), real.column.degrees(), { $0 * 180 / .pi }),
       ("radians", real.radians(), real.column.radians(), { $0 * .pi / 180 }),
     ]
@@ -186,13 +196,14 @@ import Testing
       let found = try query.run(db)
       for (number, result) in zip(numbers, found) {
         let expected = function(number)
-        // Infinity is what SQLite has, too; NULL stands for what is no number.
+        // SQLite returns infinity as Swift does, and NULL for NaN.
         let isSame = result.map { $0 == expected || abs($0 - expected) <= abs(expected) * 1e-14 } ?? expected.isNaN
         #expect(isSame, "\(name)(\(number)): \(String(describing: result)), not \(expected)")
       }
     }
     let whole = try Sample.select(real.ceil(), real.floor(), real.trunc(), real.sign()).orderBy(Sample.id).run(db)
-    #expect(whole.map(\.0) == numbers.map { $0.rounded(.up) } && whole.map(\.1) == numbers.map { $0.rounded(.down) })
+    #expect(whole.map(\.0) == numbers.map { $0.rounded(.up) })
+    #expect(whole.map(\.1) == numbers.map { $0.rounded(.down) })
     #expect(whole.map(\.2) == numbers.map { $0.rounded(.towardZero) })
     #expect(whole.map(\.3) == numbers.map { $0 > 0 ? 1 : $0 < 0 ? -1 : 0 })
     let integers = try Sample.select(Sample.number.floor(), Sample.number.sign()).orderBy(Sample.id).run(db)
@@ -205,16 +216,16 @@ import Testing
         FROM "sample" WHERE "id" = ?
         """)
     let row = try #require(try two.run(db).first)
-    #expect(row.0 == 4 && row.1 == 4 && row.2 == 0 && row.3 == 0 && row.4 == 1 && row.5 == .pi)
+    #expect(row == (4, 4, 0, 0, 1, Double.pi))
     #expect(try Sample.select(real.atan2(Sample.number)).filter(Sample.id == 7).run(db) == [atan2(1, 1)])
-    // Text is no number, and would be NULL.
+    // SQLite would return NULL for a text.
     expectInvalidStatement { _ = try Sample.select(Sample.part.column.sqrt()).run(db) }
     expectInvalidStatement { _ = try Sample.select(Sample.number.column.power(Sample.part.column)).run(db) }
   }
 
   // MARK: Formats
 
-  @Test func aFormatIsWrittenAsSQLiteDoes() throws {
+  @Test func formatMatchesSQLitesPrintf() throws {
     let db = try SqliteDatabase.inMemory()
     try db.createTable(Sample.self)
     try Sample.insert([Sample(id: 1, text: "it's", number: 42, real: 2.345), Sample(id: 2, text: nil)]).run(db)
@@ -228,7 +239,7 @@ import Testing
     let json = try query.json()
     let decoded = try Select<String>(json: json, rules: StatementRules(models: [Sample.self]))
     #expect(decoded.sql == query.sql)
-    // A policy allows it by its name only: its width can make a text as large as SQLite has.
+    // A policy must allow format() explicitly: a width can produce a text of SQLite's maximum size.
     let policy = StatementPolicy(.table(Sample.self).reading(Sample.id, Sample.text, Sample.real, Sample.number))
     #expect(throws: SqlError.self) { _ = try policy.statement(json: json) }
   }

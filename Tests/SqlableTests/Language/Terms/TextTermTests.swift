@@ -2,13 +2,13 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Functions of texts whose arguments are terms, against the same in plain Swift.
+/// Text functions with terms as arguments, compared with plain Swift.
 @Suite struct TextTermTests {
   private static let texts = [
     "", "a", "aa", "aaa", "ab", "ba", "A", "é", "e\u{301}", "日本", "本", "😀", "%", "_", "'", "\"", "a\0b", "\0", "b",
   ]
 
-  /// Three texts of a row; the first may be NULL.
+  /// Calls `body` with random rows of three texts, the first of which may be NULL.
   private func withTexts(_ body: (SqliteDatabase, [Texts]) throws -> Void) throws {
     var random = SeededGenerator(seed: SeededGenerator.seed)
     let rows = (0..<times(400)).map { (id: Int) in
@@ -39,14 +39,14 @@ import Testing
         let fixed = Texts.select(Texts.text.replace(row.part, with: row.other)).orderBy(Texts.id)
         #expect(try fixed.run(db) == rows.map { $0.text.map { replacing($0, row.part, row.other) } })
       }
-      // A term made of a text is one as well.
+      // A computed text is a valid argument too.
       let lower = Texts.select(Texts.part.replace(Texts.part.lowercase(), with: Texts.other.concatenated("!")))
       let lowered = rows.map { replacing($0.part, ascii($0.part), $0.other + "!") }
       #expect(try lower.orderBy(Texts.id).run(db) == lowered)
     }
   }
 
-  @Test func anotherTextIsFoundByItsPlace() throws {
+  @Test func instrFindsThePositionOfAnotherText() throws {
     try withTexts { db, rows throws in
       let query = Texts.select(Texts.text.instr(Texts.part), Texts.part.instr(Texts.other)).orderBy(Texts.id)
       #expect(query.sql == #"SELECT instr("text", "part"), instr("part", "other") FROM "texts" ORDER BY "id""#)
@@ -64,17 +64,21 @@ import Testing
     }
   }
 
-  @Test(.needs(40, "group_concat of texts with NUL bytes")) func differentTextsOfAGroupAreOneText() throws {
+  @Test(.needs(40, "group_concat of texts with NUL bytes")) func groupConcatJoinsDistinctTexts() throws {
     try withTexts { db, rows throws in
       let query = Texts.select(
-        Texts.part, Texts.text.groupConcat(distinct: true),
+        Texts.part,
+        Texts.text.groupConcat(distinct: true),
         Texts.other.groupConcat(distinct: true, where: Texts.id < 50),
-        Texts.text.groupConcat(distinct: false), Texts.id.groupConcat(distinct: true)
+        Texts.text.groupConcat(distinct: false),
+        Texts.id.groupConcat(distinct: true)
       ).groupBy(Texts.part).orderBy(Texts.part)
       #expect(
-        query.sql
-          == #"SELECT "part", group_concat(DISTINCT "text"), group_concat(DISTINCT "other") FILTER (WHERE "id" < ?), group_concat("text"), group_concat(DISTINCT "id") FROM "texts" GROUP BY "part" ORDER BY "part""#
-      )
+        query.sql == #"""
+          SELECT "part", group_concat(DISTINCT "text"), group_concat(DISTINCT "other") FILTER (WHERE "id" < ?), \#
+          group_concat("text"), group_concat(DISTINCT "id") \#
+          FROM "texts" GROUP BY "part" ORDER BY "part"
+          """#)
       let groups = Dictionary(grouping: rows, by: { Array($0.part.utf8) })
       let found = try query.run(db)
       #expect(found.count == groups.count)
@@ -92,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func aWindowTakesNoDifferentValues() throws {
+  @Test func aWindowRefusesDistinctAggregates() throws {
     try withTexts { db, _ throws in
       let error = sqlError { _ = try Texts.select(Texts.text.groupConcat(distinct: true).over()).run(db) }
       let says = "DISTINCT is not supported for window functions"
@@ -103,7 +107,7 @@ import Testing
   // MARK: In plain Swift, byte by byte: for Swift "é" is the same in both of its forms
 
   private func replacing(_ text: String, _ part: String, _ other: String) -> String {
-    // SQLite takes a text that begins with a NUL for an empty one here.
+    // SQLite's replace() takes a text that starts with a NUL for an empty one.
     guard let first = part.utf8.first, first != 0 else { return text }
     var (rest, result) = (Array(text.utf8)[...], [UInt8]())
     while !rest.isEmpty {
@@ -136,7 +140,7 @@ import Testing
     all(texts).map { Set($0).sorted(by: precedes) }
   }
 
-  /// No text has a comma.
+  /// Splits a text at commas, which no test text contains.
   private func parts(_ text: String?) -> [[UInt8]]? {
     text.map { $0.utf8.split(separator: 0x2C, omittingEmptySubsequences: false).map(Array.init).sorted(by: precedes) }
   }

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// A term of a truth value is a condition by itself. NULL is not true.
+/// Boolean terms as conditions. NULL is not true.
 @Suite struct TruthValueTests {
   private struct Task: Sqlable, Equatable {
     static let id = column("id", Int.self, PrimaryKey())
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func itFiltersStatementsQueriesAndAssociations() throws {
+  @Test func aBooleanTermFiltersStatementsQueriesAndAssociations() throws {
     try withTasks { (db: SqliteDatabase) throws -> Void in
       #expect(Task.read(Task.isUrgent).sql.hasSuffix(#" WHERE "is_urgent""#))
       #expect(try Task.read(Task.isUrgent).run(db).map(\.id) == [2, 4])
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func itIsAConditionOfGroupsAndChoices() throws {
+  @Test func aBooleanTermIsAConditionOfGroupsAndCases() throws {
     try withTasks { (db: SqliteDatabase) throws -> Void in
       let groups = Task.select(Task.parent, countAll()).groupBy(Task.parent).having(Task.isDone.min()).orderBy(
         Task.parent)
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func itSelectsWhatIsChanged() throws {
+  @Test func aBooleanTermSelectsTheRowsToChange() throws {
     try withTasks { (db: SqliteDatabase) throws -> Void in
       #expect(try Task.update(Task.isDone.set(to: true)).filter(Task.isUrgent).run(db) == 2)
       #expect(try Task.delete(Task.isUrgent).run(db) == 2)
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func itIsAConditionOfJoinsAggregatesAndDeclarations() throws {
+  @Test func aBooleanTermIsAConditionOfJoinsAndAggregates() throws {
     try withTasks { (db: SqliteDatabase) throws -> Void in
       let part = Alias(Task.self, "part")
       let joined = Task.join(part, on: part[Task.isDone]).filter(Task.id == 1)
@@ -87,7 +87,8 @@ import Testing
           SELECT count(*) FILTER (WHERE "is_urgent"), sum("id") FILTER (WHERE "is_done") FROM "task"
           """#)
       let row = try counts.run(db)
-      #expect(row.map(\.0) == [2] && row.map(\.1) == [8])
+      #expect(row.map(\.0) == [2])
+      #expect(row.map(\.1) == [8])
       let hasParts = Task.parts.aggregate(Task.isDone.max())
       #expect(try Task.read().filter(hasParts).run(db).map(\.id) == [1])
     }

@@ -1,11 +1,11 @@
 import Sqlable
 
-/// What a window function makes of rows, in plain Swift.
+/// An evaluator of window functions in plain Swift.
 struct WindowEvaluation {
   let window: WindowCase
   let rows: [Reading]
 
-  /// The value of every row, by its id.
+  /// Returns the value of every row, by id.
   func values() -> [Int: DatabaseValue] {
     var values: [Int: DatabaseValue] = [:]
     let partitions = Dictionary(grouping: rows) { row in window.partition.map { row.storage($0) } }
@@ -30,7 +30,7 @@ struct WindowEvaluation {
     case .percentRank: return .real(rows.count == 1 ? 0 : Double(first) / Double(rows.count - 1))
     case .cumulativeDistribution: return .real(Double(last + 1) / Double(rows.count))
     case .ntile(let count):
-      // The first parts have one row more when it does not come out even.
+      // If the rows don't divide evenly, the first parts have one row more.
       let (size, rest) = (rows.count / count, rows.count % count)
       let large = rest * (size + 1)
       return .integer(Int64(index < large ? index / (size + 1) + 1 : rest + (index - large) / max(size, 1) + 1))
@@ -70,7 +70,7 @@ struct WindowEvaluation {
 /// The rows of one partition in their order.
 private struct Partition {
   let rows: [Reading]
-  /// The number of the group of equal rows that each row is in, from 0.
+  /// The number of each row's group of peers, from 0.
   let groups: [Int]
   private let order: [WindowCase.Order]
 
@@ -93,7 +93,7 @@ private struct Partition {
     (self.rows, self.groups) = (sorted, groups)
   }
 
-  /// Below, equal to, or above zero; texts are compared by their bytes.
+  /// Returns a number below, equal to or above zero. Texts are compared by bytes.
   private static func order(_ left: DatabaseValue, _ right: DatabaseValue) -> Int {
     switch (left, right) {
     case (.integer(let a), .integer(let b)): a < b ? -1 : a > b ? 1 : 0
@@ -104,9 +104,9 @@ private struct Partition {
     }
   }
 
-  /// The positions of the rows in the frame of a row.
+  /// Returns the positions of the rows in a row's frame.
   func frame(of index: Int, _ frame: WindowCase.Frame?) -> [Int] {
-    // Without a frame: everything up to the rows that are equal.
+    // The default frame ends with the current row's peers.
     let frame = frame ?? .init(unit: .range, start: .unboundedPreceding, end: .currentRow)
     let places = rows.indices.map { place($0, frame) }
     let current = places[index]
@@ -122,12 +122,12 @@ private struct Partition {
     }
   }
 
-  /// Where a row lies, as the frame counts.
+  /// Returns a row's position in the frame's unit.
   private func place(_ index: Int, _ frame: WindowCase.Frame) -> Double {
     switch frame.unit {
     case .rows: return Double(index)
     case .range where frame.measures:
-      // NULL is as far away as can be, on the side where it is sorted to, and equal to itself.
+      // NULL is infinitely far away, on the side to which it is sorted, and equal to NULL.
       let direction: Double = order[0].isDescending ? -1 : 1
       switch rows[index].storage(order[0].term) {
       case .integer(let integer): return direction * Double(integer)

@@ -1,24 +1,31 @@
 import Sqlable
 import Testing
 
-/// What the frames of windows are as SQL, and what is said of those that make no sense.
+/// The SQL of window frames, and the errors of invalid ones.
 @Suite struct WindowFrameTests {
-  @Test func aFrameIsWrittenAsItIsMeant() throws {
+  @Test func theSQLHasTheFramesUnitAndBounds() throws {
     let bounds: [(WindowFrame.Bound, String)] = [
-      (.unboundedPreceding, "UNBOUNDED PRECEDING"), (.preceding(2), "2 PRECEDING"), (.currentRow, "CURRENT ROW"),
-      (.following(0), "0 FOLLOWING"), (.unboundedFollowing, "UNBOUNDED FOLLOWING"),
+      (.unboundedPreceding, "UNBOUNDED PRECEDING"),
+      (.preceding(2), "2 PRECEDING"),
+      (.currentRow, "CURRENT ROW"),
+      (.following(0), "0 FOLLOWING"),
+      (.unboundedFollowing, "UNBOUNDED FOLLOWING"),
     ]
     for (index, (start, first)) in bounds.enumerated() where start != .unboundedFollowing {
-      // The bounds are in the order in which a frame can have them.
+      // The bounds are listed from the earliest to the latest.
       for (end, last) in bounds[index...] where end != .unboundedPreceding {
         for (frame, unit) in [
-          (WindowFrame.rows(start, end), "ROWS"), (.range(start, end), "RANGE"), (.groups(start, end), "GROUPS"),
+          (WindowFrame.rows(start, end), "ROWS"),
+          (.range(start, end), "RANGE"),
+          (.groups(start, end), "GROUPS"),
         ] {
           let sum = Worker.salary.sum().over(partitionBy: Worker.bossId, orderBy: Worker.id.desc, frame: frame)
           #expect(
-            Worker.select(sum).sql
-              == #"SELECT sum("salary") OVER (PARTITION BY "boss_id" ORDER BY "id" DESC \#(unit) BETWEEN \#(first) AND \#(last)) FROM "worker""#
-          )
+            Worker.select(sum).sql == #"""
+              SELECT sum("salary") OVER (PARTITION BY "boss_id" \#
+              ORDER BY "id" DESC \#(unit) BETWEEN \#(first) AND \#(last)) \#
+              FROM "worker"
+              """#)
         }
       }
     }
@@ -29,7 +36,7 @@ import Testing
       func sums(_ frame: WindowFrame) throws -> [Double?] {
         try Worker.select(Worker.salary.sum().over(orderBy: Worker.id.asc, frame: frame)).orderBy(Worker.id).run(db)
       }
-      // One after the other on one handle, which keeps its statements.
+      // One handle caches the statements, so the second round runs cached ones.
       for _ in 1...2 {
         #expect(try sums(.rows(.preceding(1), .currentRow)) == [10, 15, 12, 12])
         #expect(try sums(.rows(.preceding(2), .currentRow)) == [10, 15, 22, 17])
@@ -45,23 +52,26 @@ import Testing
     }
   }
 
-  /// SQLite by itself passes over the filter of such a frame and gives the least of all its rows.
-  @Test func theLeastAndTheGreatestOfAFrameKeepTheirFilter() throws {
+  /// Without EXCLUDE NO OTHERS, SQLite ignores the filter of min() and max() over such a frame.
+  @Test func minAndMaxOverAFrameKeepTheirFilter() throws {
     try withCompany { db throws in
       let frame = WindowFrame.rows(.preceding(1), .currentRow)
       let least = Worker.salary.min(where: Worker.salary > 6).over(orderBy: Worker.id.asc, frame: frame)
       let greatest = Worker.salary.max(where: Worker.salary < 6).over(orderBy: Worker.id.asc, frame: frame)
       let query = Worker.select(least, greatest).orderBy(Worker.id)
       #expect(
-        Worker.select(least).sql
-          == #"SELECT min("salary") FILTER (WHERE "salary" > ?) OVER (ORDER BY "id" ROWS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE NO OTHERS) FROM "worker""#
-      )
+        Worker.select(least).sql == #"""
+          SELECT min("salary") FILTER (WHERE "salary" > ?) OVER \#
+          (ORDER BY "id" ROWS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE NO OTHERS) \#
+          FROM "worker"
+          """#)
       let rows = try query.run(db)
-      #expect(rows.map(\.0) == [10, 10, 7, 7] && rows.map(\.1) == [nil, 5, 5, 5])
+      #expect(rows.map(\.0) == [10, 10, 7, 7])
+      #expect(rows.map(\.1) == [nil, 5, 5, 5])
     }
   }
 
-  @Test func aFrameThatMakesNoSenseSaysSo() throws {
+  @Test func anInvalidFrameThrows() throws {
     try withCompany { db throws in
       func check(
         _ frame: WindowFrame, _ says: String, sourceLocation: SourceLocation = #_sourceLocation
@@ -84,19 +94,21 @@ import Testing
       let distance = "a window frame with a distance between values must be ordered by one term"
       check(.range(.preceding(1), .currentRow), distance)
       check(.range(.unboundedPreceding, .following(0)), distance)
-      // SQLite accepts these, whatever they cover.
+      // SQLite accepts these frames, even if they are empty.
       for frame in [
-        WindowFrame.rows(.preceding(1), .preceding(3)), .groups(.following(3), .following(1)),
-        .range(.currentRow, .currentRow), .rows(.following(1), .unboundedFollowing),
+        WindowFrame.rows(.preceding(1), .preceding(3)),
+        .groups(.following(3), .following(1)),
+        .range(.currentRow, .currentRow),
+        .rows(.following(1), .unboundedFollowing),
       ] { #expect(try Worker.select(countAll().over(orderBy: Worker.id.asc, frame: frame)).run(db).count == 4) }
-      // A huge one is no more than all rows.
+      // A huge distance covers all rows.
       let all = try Worker.select(countAll().over(orderBy: Worker.id.asc, frame: .rows(.preceding(.max), .currentRow)))
         .run(db)
       #expect(all.sorted() == [1, 2, 3, 4])
     }
   }
 
-  @Test func whatTakesNoWindowOrNoSuchNumberSaysSo() throws {
+  @Test func invalidWindowFunctionCallsThrow() throws {
     try withCompany { db throws in
       for count in [0, -1, .min] {
         let error = sqlError { _ = try Worker.select(ntile(count).over(orderBy: Worker.id.asc)).run(db) }
@@ -120,18 +132,21 @@ import Testing
       #expect(
         sum?.message.hasSuffix("sum(); filter groups with having(_:), or name the query with named(_:) and query that")
           == true)
-      // Beyond all rows there is nothing, before them neither.
+      // lag() and lead() beyond the rows are NULL.
       for count in [4, 100, .max] {
         let rows = try Worker.select(
           Worker.id.lag(count).over(orderBy: Worker.id.asc), Worker.id.lead(count).over(orderBy: Worker.id.asc)
         ).run(db)
-        #expect(rows.allSatisfy { $0.0 == nil && $0.1 == nil } && rows.count == 4)
+        #expect(rows.allSatisfy { $0.0 == nil })
+        #expect(rows.allSatisfy { $0.1 == nil })
+        #expect(rows.count == 4)
       }
-      // A negative number counts in the other direction.
+      // A negative distance counts in the other direction.
       let back = try Worker.select(
         Worker.id.lag(-1).over(orderBy: Worker.id.asc), Worker.id.lead(-1).over(orderBy: Worker.id.asc)
       ).orderBy(Worker.id).run(db)
-      #expect(back.map(\.0) == [2, 3, 4, nil] && back.map(\.1) == [nil, 1, 2, 3])
+      #expect(back.map(\.0) == [2, 3, 4, nil])
+      #expect(back.map(\.1) == [nil, 1, 2, 3])
       let alone = try Worker.select(Worker.id.lag(-1).over(orderBy: Worker.id.asc)).orderBy(Worker.id).run(db)
       #expect(alone == [2, 3, 4, nil])
     }
@@ -144,7 +159,8 @@ import Testing
         Worker.name.firstValue().over(orderBy: Worker.id.asc, frame: after),
         Worker.bossId.lastValue().over(orderBy: Worker.id.asc, frame: after)
       ).orderBy(Worker.id).run(db)
-      #expect(values.map(\.0) == ["Ben", "Cleo", "Dan", nil] && values.map(\.1) == [1, 1, 2, nil])
+      #expect(values.map(\.0) == ["Ben", "Cleo", "Dan", nil])
+      #expect(values.map(\.1) == [1, 1, 2, nil])
     }
   }
 }

@@ -1,6 +1,6 @@
 import Sqlable
 
-/// Rows for windows: few different values, so that many are equal, and NULLs in all of them but the id.
+/// A row for window functions. Few distinct values make many ties, and every column but the id may be NULL.
 struct Reading: Sqlable, Equatable {
   let id: Int
   var part: Int?
@@ -18,7 +18,7 @@ struct Reading: Sqlable, Equatable {
     self.id = id
     part = random.pick([nil, 0, 1])
     key = random.pick([nil, -1.5, 0, 0.5, 1, 2, 2, 4.25])
-    // No empty text: SQLite makes NULL of several that are put together in a window and come to nothing.
+    // No empty text: in a window, SQLite concatenates empty texts to NULL.
     other = random.pick([nil, " ", "a", "b", "é", "日本"])
     amount = random.pick([nil, nil, -3, 0, 1, 2, 7])
   }
@@ -39,7 +39,7 @@ struct Reading: Sqlable, Equatable {
     row.set(Reading.amount, amount)
   }
 
-  /// What is stored in a column that windows order or partition by.
+  /// Returns the stored value of a column that windows order or partition by.
   func storage(_ term: WindowCase.Term) -> DatabaseValue {
     switch term {
     case .id: .integer(Int64(id))
@@ -50,14 +50,14 @@ struct Reading: Sqlable, Equatable {
   }
 }
 
-/// A window and what is made of it, chosen at random.
+/// A random window function with its window.
 struct WindowCase {
   enum Term: CaseIterable { case id, part, key, other }
 
   struct Order {
     let term: Term
     let isDescending: Bool
-    /// Whether NULL comes first, where that is said: it does so upwards only otherwise.
+    /// The explicit position of NULL, or nil. By default NULL comes first only in ascending order.
     let saysNullFirst: Bool?
 
     init(_ term: Term, isDescending: Bool, random: inout SeededGenerator) {
@@ -77,7 +77,7 @@ struct WindowCase {
     case firstValue, lastValue
     case countAll, count, sum, total, average, min, max, concatenated
 
-    /// Whether the value is the same however equal rows lie.
+    /// True if the order of peers does not change the value.
     var takesTies: Bool {
       switch self {
       case .rank, .denseRank, .percentRank, .cumulativeDistribution: true
@@ -114,7 +114,7 @@ struct WindowCase {
   var partition: [Term] = []
   var order: [Order] = []
   var frame: Frame?
-  /// An aggregate takes rows of an amount above this only.
+  /// The bound of an aggregate's filter: only larger amounts count.
   var least: Int?
 
   init(random: inout SeededGenerator) {
@@ -133,7 +133,7 @@ struct WindowCase {
       for term in random.pick([[], [.key], [.other], [.part, .key], [.other, .part]]) as [Term] {
         order.append(Order(term, isDescending: random.chance(50), random: &random))
       }
-      // Rows that are equal by all terms lie in no order.
+      // The id orders rows that are equal in all terms.
       if !function.takesTies || frame?.unit == .rows {
         order.append(Order(.id, isDescending: direction, random: &random))
       }
@@ -147,7 +147,8 @@ struct WindowCase {
       .unboundedPreceding, .preceding(random.pick(numbers)), .currentRow, .following(random.pick(numbers)),
     ]
     let place = random.pick([0, 0, 1, 1, 2, 3])
-    // A frame that ends before it begins may do so by its numbers only.
+    // SQLite refuses a frame whose end has an earlier kind of bound than its start. Only the distances may be
+    // inverted.
     let ends: [WindowFrame.Bound] = [
       .preceding(random.pick(numbers)), .currentRow, .following(random.pick(numbers)), .unboundedFollowing,
     ]
@@ -157,12 +158,12 @@ struct WindowCase {
 }
 
 extension WindowCase.Frame {
-  /// Whether an end is so far away by the value that orders the rows: SQLite wants one such value then.
+  /// True for a RANGE frame with a distance. SQLite then requires exactly one ordering term.
   var measures: Bool { unit == .range && (start.distance != nil || end.distance != nil) }
 }
 
 extension WindowFrame.Bound {
-  /// How far a bound lies from the current row, below zero before it.
+  /// The distance from the current row, negative before it.
   var distance: Int? {
     switch self {
     case .preceding(let count): -count

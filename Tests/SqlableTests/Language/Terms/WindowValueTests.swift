@@ -1,9 +1,9 @@
 import Sqlable
 import Testing
 
-/// The values of other rows of a window, the rows that a frame leaves out, and windows made of others.
+/// Values of other rows in a window, frame exclusions, and windows that refine others.
 @Suite struct WindowValueTests {
-  @Test func aDefaultStandsForARowThatIsNotThere() throws {
+  @Test func aDefaultReplacesAMissingRow() throws {
     try withCompany { db in
       let query = Worker.select(
         Worker.salary.lag(2, default: 1.5).over(orderBy: Worker.id.asc),
@@ -16,12 +16,13 @@ import Testing
           """#)
       #expect(query.bindings == [.integer(2), .real(1.5), .integer(1), .integer(1), .integer(99)])
       let rows: [(Double, String, Int?)] = try query.orderBy(Worker.id).run(db)
-      #expect(rows.map(\.0) == [1.5, 1.5, 10, 5] && rows.map(\.1) == ["Ben", "Cleo", "Dan", "Dan"])
+      #expect(rows.map(\.0) == [1.5, 1.5, 10, 5])
+      #expect(rows.map(\.1) == ["Ben", "Cleo", "Dan", "Dan"])
       #expect(rows.map(\.2) == [99, nil, 1, 1])
     }
   }
 
-  @Test func theRowsOfAFrameAreNumbered() throws {
+  @Test func nthValueCountsTheRowsOfAFrame() throws {
     try withCompany { db in
       let query = Worker.select(
         Worker.name.nthValue(2).over(orderBy: Worker.id.asc), Worker.bossId.nthValue(3).over())
@@ -29,19 +30,22 @@ import Testing
         query.sql == #"SELECT nth_value("name", ?) OVER (ORDER BY "id"), nth_value("boss_id", ?) OVER () FROM "worker""#
       )
       let rows: [(String?, Int?)] = try query.orderBy(Worker.id).run(db)
-      #expect(rows.map(\.0) == [nil, "Ben", "Ben", "Ben"] && rows.allSatisfy { $0.1 == 1 })
+      #expect(rows.map(\.0) == [nil, "Ben", "Ben", "Ben"])
+      #expect(rows.allSatisfy { $0.1 == 1 })
       let error = expectInvalidStatement { _ = try Worker.select(Worker.name.nthValue(0).over()).run(db) }
       #expect(error?.message == "the rows of a window's frame are numbered from 1")
       expectSqlError { _ = try Worker.select(Worker.name.nthValue(1)).run(db) }
     }
   }
 
-  @Test func untypedTermsHaveThemToo() throws {
+  @Test func untypedTermsHaveTheWindowValueFunctions() throws {
     try withCompany { db in
       let id = Bicycle.id.asc
       let query = Bicycle.select(
-        Bicycle.name.lag(1, default: "none").over(orderBy: id), Bicycle.name.lead(1, default: "none").over(orderBy: id),
-        Bicycle.name.firstValue().over(orderBy: id), Bicycle.name.lastValue().over(orderBy: id),
+        Bicycle.name.lag(1, default: "none").over(orderBy: id),
+        Bicycle.name.lead(1, default: "none").over(orderBy: id),
+        Bicycle.name.firstValue().over(orderBy: id),
+        Bicycle.name.lastValue().over(orderBy: id),
         Bicycle.name.nthValue(2).over(orderBy: id))
       let rows = try query.orderBy(Bicycle.id).run(db).map(\.values)
       #expect(rows[0] == [.text("none"), .text("Trek"), .text("Norco"), .text("Norco"), .null])
@@ -49,8 +53,8 @@ import Testing
     }
   }
 
-  /// Every unit with every exclusion, compared with the same SQL by hand.
-  @Test func aFrameLeavesOutRows() throws {
+  /// Every frame unit with every exclusion, compared with handwritten SQL.
+  @Test func aFrameExcludesRows() throws {
     try withCompany { db in
       var frames: [(WindowFrame, String)] = []
       let exclusions: [(WindowFrame.Exclusion, String)] = [
@@ -79,7 +83,7 @@ import Testing
         try Worker.select(Worker.id.sum().over(orderBy: Worker.salary.asc, frame: frame)).orderBy(Worker.id).run(db)
       }
       #expect(Set(sums).count > 6)
-      // A filter of min and max is not lost with an exclusion either.
+      // min() and max() keep their filter in a frame with an exclusion.
       let greatest = Worker.salary.max(where: Worker.id < 3)
         .over(orderBy: Worker.id.asc, frame: .rows(.preceding(1), .following(1), excluding: .currentRow))
       #expect(try Worker.select(greatest).orderBy(Worker.id).run(db) == [5, 10, 5, nil])
@@ -92,7 +96,9 @@ import Testing
       let dearest = perBoss.orderBy(Worker.salary.desc)
       let near = dearest.orderBy(Worker.id.asc).frame(.rows(.preceding(1), .currentRow))
       let query = Worker.select(
-        countAll().over(perBoss), rank().over(dearest), Worker.salary.sum().over(near),
+        countAll().over(perBoss),
+        rank().over(dearest),
+        Worker.salary.sum().over(near),
         countAll().over(near.frame(nil).partitionBy(Worker.salary)))
       #expect(
         query.sql == #"""
@@ -103,8 +109,10 @@ import Testing
           count(*) OVER (PARTITION BY "boss_id", "salary" ORDER BY "salary" DESC, "id") FROM "worker"
           """#)
       let rows = try query.orderBy(Worker.id).run(db)
-      #expect(rows.map(\.0) == [1, 2, 2, 1] && rows.map(\.1) == [1, 2, 1, 1])
-      #expect(rows.map(\.2) == [10, 12, 7, 5] && rows.map(\.3) == [1, 1, 1, 1])
+      #expect(rows.map(\.0) == [1, 2, 2, 1])
+      #expect(rows.map(\.1) == [1, 2, 1, 1])
+      #expect(rows.map(\.2) == [10, 12, 7, 5])
+      #expect(rows.map(\.3) == [1, 1, 1, 1])
       #expect(perBoss == Window(partitionBy: Worker.bossId))
     }
   }

@@ -1,13 +1,13 @@
 import Sqlable
 
-/// Makes queries of the library of random ones.
+/// A builder that turns random queries into queries of the library.
 struct QueryBuilder {
   let world: QueryWorld
-  /// The values that are given as parameters, each of its own name, when there are to be any.
+  /// The values that are bound as named parameters, if `takesParameters` is set.
   var parameters: [RandomValue] = []
   var takesParameters = false
 
-  /// The columns of the sources in reach.
+  /// The columns of the visible sources, by source number.
   typealias Names = [Int: [SqlExpression]]
 
   mutating func select(_ query: RandomQuery, _ outer: Names = [:]) -> Select<DynamicRow> {
@@ -21,7 +21,7 @@ struct QueryBuilder {
     return select
   }
 
-  /// The query of two numbers, typed.
+  /// Returns a typed query of two numbers.
   private mutating func pair(_ query: RandomQuery, _ outer: Names) -> Select<(Int?, Int?)> {
     var names = outer
     var select = typed(core(query, &names), query, names)
@@ -110,7 +110,7 @@ struct QueryBuilder {
     return alias.read().select(alias[Model.columns[0]])
   }
 
-  /// A query under a name that has a model, or rows of values.
+  /// Returns an alias of a query with a model, or of rows of values.
   private mutating func pairs(_ source: RandomQuery.Source, _ names: Names) -> Alias<QueryPair> {
     let name = world.aliases(source.id)
     switch source.kind {
@@ -193,7 +193,7 @@ struct QueryBuilder {
     }
   }
 
-  /// The same as an operand: a value beside a term, where it is one.
+  /// Returns the value of a term that is a plain value, to be passed to an operator.
   private func operand(_ term: RandomTerm) -> (any SqlValue)? {
     guard !takesParameters, case .value(let value) = term, value != .null else { return nil }
     return world.value(value)

@@ -1,14 +1,14 @@
 import Sqlable
 
-/// Evaluates random queries in plain Swift, with SQL's rules: over arrays, the slow and simple way.
+/// An evaluator of random queries in plain Swift: SQL's rules over arrays, slow and simple.
 struct QueryEvaluation {
   let world: QueryWorld
   let tables: [[[RandomValue]]]
 
-  /// What it leaves to the comparison with SQL text.
+  /// An error for terms that only the comparison with SQL text covers.
   struct Unsupported: Error {}
 
-  /// The row of each source in reach.
+  /// The current row of each visible source.
   typealias Rows = [Int: [DatabaseValue]]
 
   func rows(_ query: RandomQuery, _ outer: Rows = [:]) throws -> [[DatabaseValue]] {
@@ -126,7 +126,7 @@ struct QueryEvaluation {
 
   private func condition(_ truth: Bool?) -> DatabaseValue { truth.map { .integer($0 ? 1 : 0) } ?? .null }
 
-  /// The value of a term for a row, or for a group of rows.
+  /// Returns the value of a term for a row or a group of rows.
   func value(_ term: RandomTerm, _ group: [Rows], _ outer: Rows = [:]) throws -> DatabaseValue {
     let row = group.first ?? outer
     func value(_ term: RandomTerm) throws -> DatabaseValue { try self.value(term, group, outer) }
@@ -239,7 +239,7 @@ struct QueryEvaluation {
 }
 
 extension RandomTerm {
-  /// Whether it makes one row of many.
+  /// True for a term that turns many rows into one.
   var isAggregate: Bool {
     switch self {
     case .countAll, .aggregate: true

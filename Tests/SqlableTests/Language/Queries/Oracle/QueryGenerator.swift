@@ -1,17 +1,17 @@
 import Sqlable
 
-/// Random queries over two tables, and random rows for these.
+/// A generator of random queries over two tables, and of random rows for them.
 struct QueryGenerator {
   var random: SeededGenerator
-  /// All sources made so far, by their number.
+  /// All sources created so far, by number.
   private(set) var sources: [Int: RandomQuery.Source] = [:]
-  /// The tables that go by their own names in the queries around.
+  /// The tables that the enclosing queries use without an alias.
   private var bare: Set<Int> = []
   private static let textCount = 5
 
   init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-  /// A column in reach: of which source, where in it, whether of texts.
+  /// A visible column: its source, its position and its type.
   private struct Place {
     let id: Int
     let position: Int
@@ -46,7 +46,7 @@ struct QueryGenerator {
     return query(types: (0..<width).map { _ in random.chance(30) }, depth: 2, around: [])
   }
 
-  /// What a table's rows are changed by: a condition and a number of them, and a query of two numbers.
+  /// Returns the parts of a change: a condition and a number over the table's columns, and a query of two numbers.
   mutating func change(of table: Int) -> (condition: RandomTerm, number: RandomTerm, pairs: RandomQuery) {
     (sources, bare) = ([:], [table])
     let source = RandomQuery.Source(id: 0, kind: .table(table), isBare: true)
@@ -57,7 +57,7 @@ struct QueryGenerator {
     return (change.0, change.1, query(types: [false, false], depth: 1, around: []))
   }
 
-  /// Two tables with all their columns.
+  /// Returns a join of the two tables with all their columns.
   mutating func join() -> RandomQuery {
     (sources, bare) = ([:], [0])
     var query = RandomQuery(sources: [.init(id: 0, kind: .table(0), isBare: true), .init(id: 1, kind: .table(1))])
@@ -72,11 +72,11 @@ struct QueryGenerator {
     return query
   }
 
-  /// A query whose columns are texts or numbers.
+  /// Returns a query whose columns have the given types: true for text, false for numbers.
   private mutating func query(types: [Bool], depth: Int, around: Reach, isOrdered: Bool? = nil) -> RandomQuery {
     let outer = bare
     defer { bare = outer }
-    // SQLite orders by no columns of the queries around.
+    // SQLite can't order by columns of enclosing queries.
     let isOrdered = isOrdered ?? random.chance(50)
     let results = isOrdered ? [] : around
     var query = core(types, depth, around, results)
@@ -86,10 +86,10 @@ struct QueryGenerator {
         query.compounds.append((random.pick(RandomQuery.Operation.allCases), core(types, depth, around, results)))
       }
       query.order = []
-      // A term that is there twice goes by its first place, and the others of the result may differ there.
+      // SQLite orders a duplicate term by its first position, where the other parts may have another term.
       guard Set(query.results.map { "\($0)" }).count == types.count else { return query }
     }
-    // A limit without an order would take any rows.
+    // A limit without an order selects arbitrary rows.
     if isOrdered {
       for index in types.indices.shuffled(using: &random) {
         query.order.append(.init(key: .result(index), isDescending: random.chance(40)))
@@ -167,7 +167,7 @@ struct QueryGenerator {
 
   private mutating func source(_ index: Int, _ depth: Int, _ own: Reach, _ around: Reach) -> RandomQuery.Source {
     let id = sources.count
-    // Its number is taken before what is in it is made.
+    // Reserve the number first, because the nested queries take numbers too.
     sources[id] = RandomQuery.Source(id: id, kind: .table(0))
     let join: RandomQuery.Source.Join = index == 0 ? .inner : random.pick([.inner, .inner, .left, .left, .cross])
     let arrays = own.filter { $0.isText && $0.position == 4 }
@@ -254,7 +254,7 @@ struct QueryGenerator {
       return .query(.isIn(term(isText, 1, reach)), query(types: [isText], depth: 0, around: reach))
     case 10 where subqueries:
       var query = query(types: [isText], depth: 0, around: reach)
-      // SQLite forgets that the rows of an EXISTS are to be distinct, and so takes an offset of more of them.
+      // SQLite drops DISTINCT inside EXISTS, so an offset counts duplicate rows.
       if query.isDistinct { query.offset = nil }
       return .query(.exists, query)
     case 11 where subqueries:
@@ -268,7 +268,7 @@ struct QueryGenerator {
       random.pick(RandomTerm.Comparison.allCases), term(isText, depth, reach), term(isText, depth, reach))
   }
 
-  /// A query for a value: of one row, whichever way it is read.
+  /// Returns a scalar query: one row, always the same.
   private mutating func single(_ around: Reach) -> RandomQuery {
     var query = query(types: [false], depth: 0, around: around, isOrdered: true)
     query.order = [.init(key: .result(0), isDescending: random.chance(40))]
@@ -278,7 +278,7 @@ struct QueryGenerator {
 
   // MARK: Aggregates and windows
 
-  /// Of columns of its own query: one of nothing but columns around it would belong there.
+  /// Returns an aggregate of the query's own columns. SQLite assigns one of outer columns to the outer query.
   private mutating func aggregate(_ isText: Bool, _ own: Reach) -> RandomTerm {
     let condition = random.chance(25) ? local(own) : nil
     guard !isText else {
@@ -306,7 +306,7 @@ struct QueryGenerator {
     let partition = random.chance(50) ? [term(random.chance(30), 1, own)] : []
     if random.chance(50) {
       let order = (0..<random.pick([1, 2])).map { _ in (number(1, own), isDescending: random.chance(40)) }
-      // Equal rows are numbered as they come.
+      // row_number() is excluded: SQLite numbers ties in any order.
       return .ranking(random.pick([.rank, .denseRank]), partition: partition, order: order)
     }
     return .running(

@@ -1,7 +1,7 @@
 import Sqlable
 
-/// Writes random queries as SQL text by itself: every value a literal, every term in parentheses, every table under an
-/// alias, every query with a name where it is used.
+/// A writer of random queries as SQL text, independent of the library. Values are literals, terms have parentheses,
+/// tables have aliases, and named queries are written in place.
 struct QueryText {
   let world: QueryWorld
 
@@ -46,7 +46,7 @@ struct QueryText {
     }
   }
 
-  /// Which names the columns of a source have here is known by its number: the tables' come first.
+  /// Returns the name of a source's column.
   func column(_ source: RandomQuery.Source, _ position: Int) -> String {
     switch source.kind {
     case .table(let index): quoted(world.tables[index].columns[position].name)
@@ -64,7 +64,7 @@ struct QueryText {
   private func literal(_ value: RandomValue) -> String {
     switch world.storage(value) {
     case .null: "NULL"
-    // A bare number would be the position of a column after ORDER BY.
+    // After ORDER BY, SQLite takes a bare number for a column's position.
     case .integer(let number): "CAST(\(number) AS INTEGER)"
     case .text(let text):
       "CAST(x'\(text.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())' AS TEXT)"
@@ -89,7 +89,7 @@ struct QueryText {
     case .isNull(let term): "(\(text(term)) ISNULL)"
     case .between(let term, let low, let high): "(\(text(term)) BETWEEN \(text(low)) AND \(text(high)))"
     case .isIn(let term, let values):
-      // SQLite makes 0 of `x IN ()`, and of that the position of a column.
+      // SQLite turns `x IN ()` into 0, and after ORDER BY that into a column's position.
       values.isEmpty
         ? "(\(text(term)) IN (SELECT 1 WHERE 0))"
         : "(\(text(term)) IN (\(values.map(literal).joined(separator: ", "))))"

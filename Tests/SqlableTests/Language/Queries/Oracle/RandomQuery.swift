@@ -1,7 +1,7 @@
 import Sqlable
 
-/// A query of the property tests, known by nothing but its meaning: the library's query, SQL text and an evaluation in
-/// plain Swift are made of it, each without the others.
+/// An abstract query of the property tests. The library's query, SQL text and the evaluation in plain Swift are
+/// derived from it independently.
 struct RandomQuery {
   var sources: [Source]
   var results: [RandomTerm] = []
@@ -21,7 +21,7 @@ struct RandomQuery {
     case except = "EXCEPT"
   }
 
-  /// By a column of the result, or by any term of the tables.
+  /// An order by a column of the result or by any term.
   struct Ordering {
     enum Key {
       case result(Int)
@@ -32,11 +32,11 @@ struct RandomQuery {
     let isDescending: Bool
   }
 
-  /// What rows come from; it goes by a number, which every world of names makes a name of.
+  /// A source of rows. Each `QueryWorld` turns its number into a name.
   struct Source {
     enum Kind {
       case table(Int)
-      /// A query under a name without a model, one with a model, and rows of values.
+      /// A named query without a model, one with a model, and rows of values.
       case named(RandomQuery)
       case alias(RandomQuery)
       case values([[RandomValue]])
@@ -52,14 +52,14 @@ struct RandomQuery {
 
     let id: Int
     let kind: Kind
-    /// A table under its own name.
+    /// True for a table without an alias.
     var isBare = false
     var join = Join.inner
     var condition: RandomTerm?
   }
 }
 
-/// A value; texts by their number, so that one query can be asked with harmless and with hostile ones.
+/// A value. Texts have numbers, so that a query runs with harmless and with hostile texts.
 enum RandomValue: Hashable {
   case null
   case number(Int)
@@ -118,7 +118,7 @@ indirect enum RandomTerm {
   case query(Subquery, RandomQuery)
 }
 
-/// Names and texts for random queries: what is called what does not change what is asked.
+/// Names and texts for random queries, which must not change a query's meaning.
 struct QueryWorld: Sendable {
   let tables: [any QueryModel.Type]
   let texts: [String]
@@ -213,7 +213,7 @@ private func queryColumns(_ id: String, _ a: String, _ b: String, _ t: String, _
   ]
 }
 
-/// The model of queries under a name: two numbers.
+/// The model of aliased queries: two numbers.
 struct QueryPair: Sqlable {
   static let first = Column("first", .nullable(.integer))
   static let second = Column("second", .nullable(.integer))

@@ -1,7 +1,8 @@
 import Foundation
 import Sqlable
 
-/// Random values, rows and expressions of the columns id, i (INTEGER), r (REAL), t (TEXT), n (TEXT NOCASE), b (any).
+/// A generator of random values, rows and expressions. The columns are id, i (INTEGER), r (REAL), t (TEXT), n (TEXT
+/// NOCASE) and b (any).
 struct OracleGenerator {
   var random: SeededGenerator
 
@@ -49,7 +50,7 @@ struct OracleGenerator {
     }
   }
 
-  /// A value that the library takes for the column: others are refused before SQLite sees them.
+  /// Returns a value that the library accepts in a comparison with the term.
   mutating func value(comparedWith term: OracleTerm) -> OracleValue {
     if random.chance(6) { return .null }
     var term = term
@@ -113,7 +114,7 @@ struct OracleGenerator {
     case 3, 4, 5:
       let count = random.pick([0, 1, 2, 3, 5, 8, 9, 32, 33, 40, 45])
       let list = (0..<count).map { _ in value(comparedWith: term) }
-      // NULL in a long list would otherwise be in nearly all of them.
+      // Otherwise nearly every long list would contain NULL.
       return .isIn(term, random.chance(60) ? list.filter { !$0.isNull } : list, negated: random.chance(40))
     case 6: return .same(term, value(comparedWith: term), negated: random.chance(50))
     default:

@@ -1,10 +1,10 @@
 import Foundation
 import Sqlable
 
-/// A table of the property tests; its columns stand in the order of `OracleGenerator.columns`.
+/// A table of the property tests, with the columns in the order of `OracleGenerator.columns`.
 protocol OracleModel: Sqlable {
   static var oracleColumns: [Column] { get }
-  /// What tells a row from the others.
+  /// The id of the row.
   var oracleId: Int { get }
   init(oracleId: Int)
 }
@@ -81,7 +81,7 @@ extension OracleModel {
     for column in Self.tableLayout.dropFirst() { row.skip(column) }
   }
 
-  /// Creates the table with these rows.
+  /// Creates the table and inserts the rows.
   static func fill(_ rows: [[OracleValue]], in db: SqliteDatabase) throws {
     try db.createTable(Self.self)
     try insert(rows, in: db)

@@ -1,6 +1,6 @@
 import Sqlable
 
-/// An expression of the property tests: it can be evaluated in Swift, and built with the library's operators.
+/// An expression of the property tests, which can be evaluated in Swift and built with the library's operators.
 indirect enum OracleTerm {
   enum Operand {
     case value(OracleValue)
@@ -69,7 +69,7 @@ extension OracleTerm.Operand {
 
   fileprivate var isNullValue: Bool { if case .value(.null) = self { true } else { false } }
 
-  /// As of a term; nil for NULL.
+  /// True for a number, false for a text, nil if unknown or NULL.
   fileprivate var isNumber: Bool? {
     switch self {
     case .term(let term): term.isNumber
@@ -83,7 +83,7 @@ extension OracleTerm.Operand {
 // MARK: - What the library refuses
 
 extension OracleTerm {
-  /// Whether a part of it computes with texts, or compares texts with numbers.
+  /// True if a part of the term computes with texts or compares texts with numbers.
   var isRefused: Bool {
     switch self {
     case .compare(_, let left, let right):
@@ -102,7 +102,7 @@ extension OracleTerm {
     if let own = isNumber, let other = other.isNumber { own != other } else { false }
   }
 
-  /// Whether it is known to give numbers, or known to give texts.
+  /// True for a number, false for a text, nil if unknown.
   fileprivate var isNumber: Bool? {
     switch self {
     case .column(0...2), .arithmetic, .negative, .constant: true
@@ -122,7 +122,7 @@ extension OracleTerm {
     case .column(let index): return row[index]
     case .constant(let constant): return .truth(constant)
     case .compare(let comparison, let left, let right):
-      // nil on the right means IS NULL, as the operators' documentation says.
+      // The library's == and != with nil mean IS NULL and IS NOT NULL.
       if comparison == .equal, right.isNullValue { return .truth(try left.value(row, columns).isNull) }
       if comparison == .notEqual, right.isNullValue { return .truth(try !left.value(row, columns).isNull) }
       let (a, b) = (try left.value(row, columns), try right.value(row, columns))
@@ -212,7 +212,7 @@ extension OracleTerm {
     explicitCollation ?? columnCollation(columns) ?? .binary
   }
 
-  /// COLLATE holds for all that is made of its term; the leftmost one counts.
+  /// The leftmost COLLATE of the term's parts. SQLite passes it on to every enclosing term.
   private var explicitCollation: OracleCollation? {
     if case .collate(_, let collation) = self { return collation }
     for part in parts { if let collation = part.explicitCollation { return collation } }
@@ -239,7 +239,7 @@ extension OracleTerm {
 // MARK: - The library's expression
 
 extension OracleTerm {
-  /// The same, spelled with the library's operators.
+  /// Builds the term with the library's operators.
   func expression(_ columns: [Column]) -> SqlExpression {
     func built(_ term: OracleTerm) -> SqlExpression { term.expression(columns) }
     func list(_ values: [OracleValue]) -> [OracleListValue] { values.map(OracleListValue.init) }
@@ -314,7 +314,7 @@ extension OracleTerm {
   }
 }
 
-/// A value of a list whose elements differ in class.
+/// An element of a list with mixed storage classes.
 struct OracleListValue: SqlValue {
   let value: OracleValue
 

@@ -1,10 +1,11 @@
 import Foundation
 import Sqlable
 
-/// What the oracle can't tell, such as how SQLite would spell a number with fifteen digits: the expression is skipped.
+/// An error for results that the oracle can't predict, such as SQLite's text of a number with fifteen digits. The test
+/// skips the expression.
 struct Unsure: Error {}
 
-/// A value as SQLite has it, with SQLite's rules written down a second time: comparison, affinity, arithmetic, text.
+/// A value of SQLite, with an independent implementation of its rules for comparison, affinity, arithmetic and text.
 enum OracleValue {
   case null
   case integer(Int64)
@@ -30,7 +31,7 @@ enum OracleValue {
     }
   }
 
-  /// What is bound for it.
+  /// The value to bind.
   var sqlValue: any SqlValue {
     switch self {
     case .null: Null()
@@ -42,7 +43,7 @@ enum OracleValue {
   }
 }
 
-/// How the bytes of two texts are compared.
+/// A collation: the order of two texts by their bytes.
 enum OracleCollation: CaseIterable {
   case binary, nocase, rtrim
 
@@ -74,9 +75,9 @@ enum OracleCollation: CaseIterable {
   }
 }
 
-/// The class that a column prefers; what is compared with it follows.
+/// The storage class that a column prefers, which a compared value takes on.
 enum OracleAffinity {
-  /// Of an expression that is no column.
+  /// The affinity of an expression that is not a column.
   case none
   case blob, text, numeric
 
@@ -89,7 +90,7 @@ enum OracleAffinity {
 extension OracleValue {
   // MARK: Comparison
 
-  /// Below, equal to, or above zero. NULLs are equal and before everything.
+  /// Returns a number below, equal to or above zero. NULLs are equal and come first.
   static func order(_ left: OracleValue, _ right: OracleValue, _ collation: OracleCollation) -> Int {
     switch (left, right) {
     case (.integer(let a), .integer(let b)): a < b ? -1 : a > b ? 1 : 0
@@ -132,7 +133,7 @@ extension OracleValue {
 
   // MARK: Numbers
 
-  /// The number at the start of a text, as arithmetic takes it.
+  /// The number at the start of a text, which arithmetic uses.
   var number: (value: OracleValue, real: Double, isWhole: Bool) {
     switch self {
     case .null: return (.null, 0, true)
@@ -175,7 +176,7 @@ extension OracleValue {
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-  /// The integer that a remainder is made of: text up to its first non-digit, a number cut off and held in range.
+  /// The operand of a remainder: the leading digits of a text, or a number truncated and clamped to 64 bits.
   private var integerPart: Int64 {
     switch self {
     case .integer(let integer): return integer
@@ -212,7 +213,7 @@ extension OracleValue {
       if b.real == 0 { return .null }
       result = a.real / b.real
     default:
-      // A text such as "1e2" counts as 100 in a sum and as 1 in a remainder: not worth a rule here.
+      // SQLite takes the text "1e2" for 100 in a sum and for 1 in a remainder. The oracle skips such texts.
       for side in [left, right] { if case .text = side, case .real = side.number.value { throw Unsure() } }
       let (x, y) = (left.integerPart, right.integerPart)
       if y == 0 { return .null }
@@ -235,13 +236,13 @@ extension OracleValue {
 
   // MARK: Texts
 
-  /// The bytes of the text that the value is turned into.
+  /// Returns the bytes of the value's text.
   func textBytes() throws -> [UInt8] {
     switch self {
     case .text(let bytes): return bytes
     case .integer(let integer): return Array(String(integer).utf8)
     case .real(let real):
-      // Few digits only, where every way to print a number agrees.
+      // Swift and SQLite print numbers with few digits alike.
       guard Swift.abs(real) < 1e8, real * 64 == (real * 64).rounded(), real.sign == .plus || real != 0 else {
         throw Unsure()
       }
@@ -271,7 +272,7 @@ extension OracleValue {
     }
   }
 
-  /// The scalars up to the first NUL, where SQLite's C functions stop.
+  /// Returns the scalars up to the first NUL, where SQLite's C functions stop.
   private static func scalars(_ bytes: [UInt8]) -> [UnicodeScalar] {
     Array(String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self).unicodeScalars)
   }
