@@ -83,8 +83,8 @@ struct StatementFuzz {
       item.insert(), Item(name: "n").insert().ignoreOnConflict(), item.insert().replaceOnConflict(), upsert, setting,
       item.insert(Item.name, Item.price), item.save(), item.update(), item.update(Item.price, Item.amount),
       item.delete(), Item.delete(filter).orderBy(Item.id).limit(2), Item.deleteAll().in("archive"),
-      update.filter(second), update.in("archive").orderBy(Item.amount).limit(1, offset: 1), Item.delete(Item.id ∈ [1, 2, 3]),
-      update.onConflict(.replace),
+      update.filter(second), update.in("archive").orderBy(Item.amount).limit(1, offset: 1),
+      Item.delete(Item.id ∈ [1, 2, 3]), update.onConflict(.replace),
     ] { add(statement, .number) }
     add(Item.insert([Item(name: "a"), Item(name: "b", price: 2), item]), .ids)
     add(Item.insert(), .ids)
