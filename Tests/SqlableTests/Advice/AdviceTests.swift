@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func adviceWorksBesideViewsFunctionsAndVirtualTables() throws {
+  @Test func viewsFunctionsAndVirtualTablesDoNotPreventAdvice() throws {
     try withCompany { db in
       try db.register(ScalarFunction("twice") { (number: Int) in number * 2 })
       try db.execute(

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Hostile documents: each is refused with an error that names the place, and nothing runs.
+/// Hostile documents: each is refused with an error that names the place.
 @Suite struct HostileDocumentTests {
   private func refusal(_ text: String) -> SqlError? { refusal(Data(text.utf8)) }
 

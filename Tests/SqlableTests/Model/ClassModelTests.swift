@@ -60,6 +60,7 @@ private final class Screw: Part, Sqlable, @unchecked Sendable {
   }
 }
 
+/// A model class that is not final, so it needs a required initializer.
 private class Animal: Sqlable, @unchecked Sendable {
   class var tableName: String { "animal" }
   static let name = Column("name", .text, PrimaryKey())

@@ -307,7 +307,7 @@ import Testing
         #expect(sqlError { let _: [Int] = try endless.limited(by: limits).run(pool) }?.kind == .timeout)
       }
       #expect(try await Account.count().limited(by: limits).run(pool) == 300)
-      // The pool's own deadline still holds.
+      // The pool's deadline still applies.
       let long = policy { ($0.time, $0.steps) = (.seconds(60), nil) }
       let error = sqlError {
         let _: [Int] = try withDeadline(.milliseconds(30)) { try endless.limited(by: long).run(pool) }

@@ -60,7 +60,7 @@ import Testing
     #expect(statement.sql.contains(#""owner_id" = ? AND EXISTS (SELECT"#))
   }
 
-  @Test func useThatAPolicyDocumentOmitsIsRefused() throws {
+  @Test func permissionsThatAPolicyOmitsAreDenied() throws {
     let policy = try policy(#"{"policy":{"tables":{"bicycle":{"read":["id"]}}},"sqlable":1}"#)
     #expect(policy.kinds == StatementKind.reads)
     #expect(policy.features == [])

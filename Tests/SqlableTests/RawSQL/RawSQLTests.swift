@@ -326,7 +326,8 @@ import Testing
       let rows = try db.query("SELECT id, name AS who, NULL, x'0102' AS data FROM person LIMIT 2", as: DynamicRow.self)
       #expect(
         rows.map(\.description) == [
-          "id: 1, who: Ann, NULL: NULL, data: 2 bytes", "id: 2, who: Bob, NULL: NULL, data: 2 bytes",
+          "id: 1, who: Ann, NULL: NULL, data: 2 bytes",
+          "id: 2, who: Bob, NULL: NULL, data: 2 bytes",
         ])
       #expect(try rows[1].get("who", as: String.self) == "Bob")
       #expect(try rows[1].get("id") == 2)

@@ -38,7 +38,7 @@ private actor Counting: SqlTransport {
     await #expect(throws: SqlError.self) {
       try await transport.query("DELETE FROM person RETURNING *", as: DynamicRow.self, Int?.self)
     }
-    // Nothing was sent.
+    // The check must precede the request.
     #expect(await transport.calls == 0)
     #expect(try onHandle(db) == 2)
   }

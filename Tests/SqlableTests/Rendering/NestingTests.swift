@@ -78,7 +78,8 @@ extension NestingTests {
   @Test func comparingDeepTermsTakesLinearTime() throws {
     // If each level compared or hashed its term twice, 60 levels would never finish.
     func calls(_ depth: Int) -> SqlExpression {
-      (0..<depth).reduce(Worker.name.expression) { term, index in term.coalesce(TypedExpression("\(index)").expression)
+      (0..<depth).reduce(Worker.name.expression) { term, index in
+        term.coalesce(TypedExpression("\(index)").expression)
       }
     }
     func queries(_ depth: Int) -> SqlExpression {

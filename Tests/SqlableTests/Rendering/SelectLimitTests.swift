@@ -74,7 +74,7 @@ import Testing
     #expect(text.contains("deep"), "\(text.prefix(200))")
   }
 
-  @Test func rowsOfValuesAndLimitsAreChecked() throws {
+  @Test func emptyValuesAndNegativeLimitsAreRefused() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       #expect(try values(1...30_000).run(db).count == 30_000)
       expectInvalidStatement { _ = try values([Int]()).run(db) }

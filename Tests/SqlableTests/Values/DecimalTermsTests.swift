@@ -101,8 +101,9 @@ import Testing
       let terms: [SqlExpression] = [
         price * price, price / 2, price / amount, price % fee, price + fee, price - fee, price + amount,
         amount + price, price * decimal("1.5"), price * 1.5, price + 1, price.average(), price.total(),
-        price.groupConcat(), price.concatenated("€"), price.like("1%"), price.coalesce(fee), price.ifNull(fee), price.ifNull(amount),
-        amount.ifNull(price), price.least(fee), price.cast(to: Int.self), price.cast(to: String.self),
+        price.groupConcat(), price.concatenated("€"), price.like("1%"), price.coalesce(fee), price.ifNull(fee),
+        price.ifNull(amount), amount.ifNull(price), price.least(fee), price.cast(to: Int.self),
+        price.cast(to: String.self),
         price.jsonGroupArray(), Ware.price.hex().expression,
         Case.when(Ware.id > 0, then: price).else(fee), Case.when(Ware.id > 0, then: amount).else(price),
         amount.units, TypedExpression(decimal("1.5")).expression + price,

@@ -266,7 +266,9 @@ extension Drawing: Sqlable {
       #expect(try Drawing.read().orderBy(Drawing.id).run(db) == drawings)
       #expect(
         try db.query("SELECT paint || ' ' || shape FROM drawing ORDER BY id", as: String.self) == [
-          #"black {"circle":{"radius":1.5}}"#, ##"#0a0b0c {"polygon":{"_0":[1,2]}}"##, #"red {"none":{}}"#,
+          #"black {"circle":{"radius":1.5}}"#,
+          ##"#0a0b0c {"polygon":{"_0":[1,2]}}"##,
+          #"red {"none":{}}"#,
         ])
       #expect(try Drawing.read(Drawing.paint == .custom("#0a0b0c")).run(db).map(\.id) == [2])
       #expect(try Drawing.read(Drawing.shape.in([.none, .circle(radius: 1.5)])).run(db).map(\.id) == [1, 3])

@@ -45,7 +45,7 @@ struct Stored<Value: SqlValue, Form: ColumnForm>: Sqlable {
   }
 }
 
-/// Expects that a table returns every value unchanged, also as an optional and as nil, and that a filter finds the value.
+/// Expects that a table returns every value unchanged, also as an optional and as nil, and that filters find it.
 func expectRoundTrip<Value: SqlValue & Equatable>(
   _ values: [Value], sourceLocation: SourceLocation = #_sourceLocation
 ) throws {

@@ -34,7 +34,9 @@ import Testing
       try Boat.insert([Boat(name: "Gjøa", ownerID: 7), Boat(id: 9, name: "")]).run(db)
       #expect(
         try Boat.read().orderBy(Boat.id).run(db) == [
-          boat, Boat(id: 2, name: "Gjøa", ownerID: 7), Boat(id: 9, name: ""),
+          boat,
+          Boat(id: 2, name: "Gjøa", ownerID: 7),
+          Boat(id: 9, name: ""),
         ])
       #expect(try Boat.byId(2).run(db)?.name == "Gjøa")
     }
@@ -366,7 +368,10 @@ import Testing
       try TextKeyed(["first_number": 1, "second": 2]).insert().run(db)
       try TextKeyed(["first_number": 3]).insert().run(db)
       #expect(
-        try TextKeyed.read().run(db) == [TextKeyed(["first_number": 1, "second": 2]), TextKeyed(["first_number": 3])])
+        try TextKeyed.read().run(db) == [
+          TextKeyed(["first_number": 1, "second": 2]),
+          TextKeyed(["first_number": 3]),
+        ])
       let error = expectMisuse { try TextKeyed(["first_number": 1, "third": 1]).insert().run(db) }
       #expect(error?.table == "text_keyed")
       #expect(error?.column == "third")
