@@ -2,14 +2,14 @@ import Foundation
 import Sqlable
 import Testing
 
-/// A read with associated rows is a document: the program says which associations it has, the document which rows.
+/// Documents of reads with associated rows: the program declares the associations, the document selects the rows.
 @Suite struct AssociationCodingTests {
   private func text(_ json: Data) -> String { String(decoding: json, as: UTF8.self) }
 
   private func data(_ body: String) -> Data { Data(#"{"read":\#(body),"sqlable":1}"#.utf8) }
 
-  /// A document, which the schema allows.
-  private func text<Root, each Part>(_ read: AssociatedQuery<Root, repeat each Part>) throws -> String {
+  /// Returns the read's document and checks it against the schema.
+  private func text<Root, each Part>(_ read: Including<Root, repeat each Part>) throws -> String {
     let json = try read.json()
     #expect(try StatementSchemaTests.schema().allows(JSONSerialization.jsonObject(with: json)))
     return text(json)
@@ -21,7 +21,7 @@ import Testing
     sqlError { _ = try AssociatedQuery(json: data(body), like: people) }
   }
 
-  @Test func everyAssociationHasADocumentThatGivesItBack() throws {
+  @Test func everyAssociationSurvivesJSON() throws {
     let bikes = Person.bikes.filter(Bicycle.color == "red").orderBy(Bicycle.name, .desc).limit(3, offset: 1)
     let many = Person.read().filter(Person.name > "A").orderBy(Person.id).limit(5).including(bikes)
     #expect(
@@ -45,8 +45,9 @@ import Testing
     #expect(
       try text(linked) == """
         {"read":{"from":"person","including":[{"from":"course","orderBy":[{"asc":{"column":"title","of":"course"}}],\
-        "through":{"from":"person_id","table":"enrolment","to":"course_id"},"where":{"and":[{">":[{"column":"course_id",\
-        "of":"enrolment"},1]},{"<>":[{"column":"title","of":"course"},""]}]}}]},"sqlable":1}
+        "through":{"from":"person_id","table":"enrolment","to":"course_id"},\
+        "where":{"and":[{">":[{"column":"course_id","of":"enrolment"},1]},\
+        {"<>":[{"column":"title","of":"course"},""]}]}}]},"sqlable":1}
         """)
     #expect(try AssociatedQuery(json: linked.json(), like: Person.read().including(Person.courses)) == linked)
 
@@ -91,7 +92,7 @@ import Testing
     }
   }
 
-  /// A key that follows from the foreign keys need not be named, and may be.
+  /// The name of a key is optional if the foreign keys determine it.
   @Test func theKeyCanBeNamed() throws {
     let named = #"[{"from":"bicycle","referringBy":"owner_id","key":"id"}]"#
     #expect(try AssociatedQuery(json: data(#"{"from":"person","including":\#(named)}"#), like: people) == people)
@@ -115,7 +116,7 @@ import Testing
     people.map { person in person.1.map { bike in bike.1.map(\.cost) } }
   }
 
-  @Test func whatIsDecodedReadsTheSameRows() throws {
+  @Test func aDecodedReadReturnsTheSameRows() throws {
     try withSchool { db in
       let like = Person.read().including(Person.bikes.including(Bicycle.repairs, Bicycle.owner))
         .including(Person.courses.count())
@@ -124,10 +125,12 @@ import Testing
           Person.bikes.orderBy(Bicycle.name).limit(1).including(
             Bicycle.repairs.filter(Repair.cost > 20).orderBy(Repair.cost), Bicycle.owner)
         ).including(Person.courses.filter(Course.title != "Accounts").count())
-      let read = try AssociatedQuery(json: sent.json(), like: like)
-      #expect(read == sent && read != like)
+      let read = try Including(json: sent.json(), like: like)
+      #expect(read == sent)
+      #expect(read != like)
       let (own, other) = (try sent.run(db), try read.run(db))
-      #expect(own.count == 3 && own.map(\.0.name) == other.map(\.0.name))
+      #expect(own.count == 3)
+      #expect(own.map(\.0.name) == other.map(\.0.name))
       #expect(other.map { $0.1.map(\.0.name) } == [["Giant"], ["Trek"], []])
       #expect(costs(other) == costs(own))
       #expect(other.map { $0.1.map { $0.2?.name } } == [["Anna"], ["Bo"], []])
@@ -135,13 +138,13 @@ import Testing
     }
   }
 
-  /// Its own filters, orders and limits say what the program reads by itself.
-  @Test func whatTheProgramExpectsAddsNothingToADocument() throws {
+  /// The filters, orders and limits of the expected read apply only to the program's reads.
+  @Test func filtersOfTheExpectedReadAreIgnored() throws {
     let like = Person.read().filter(Person.id == 1).including(Person.bikes.filter(Bicycle.id == 1).limit(1))
     #expect(try AssociatedQuery(json: people.json(), like: like) == people)
   }
 
-  @Test func otherAssociationsThanTheExpectedAreRefused() throws {
+  @Test func unexpectedAssociationsAreRefused() throws {
     let message = "the associations are not those that the program expects"
     for (including, place) in [
       ("[]", "read.including"),
@@ -165,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNoAssociationIsRefusedAtItsPlace() throws {
+  @Test func invalidAssociationsAreRefusedWithTheirPath() throws {
     for (including, place) in [
       ("1", "read.including"), ("[1]", "read.including[0]"),
       (#"[{"from":"bicycle","referringBy":"owner_id","select":[]}]"#, "read.including[0].select"),
@@ -178,7 +181,8 @@ import Testing
       (#"[{"from":"bicycle","referringBy":"owner_id","count":false}]"#, "read.including[0].count"),
     ] {
       let error = refusal(#"{"from":"person","including":\#(including)}"#)
-      #expect(error != nil && error?.documentPath == place, "\(including): \(String(describing: error))")
+      #expect(error != nil, "\(including): \(String(describing: error))")
+      #expect(error?.documentPath == place, "\(including): \(String(describing: error))")
     }
     #expect(refusal(#"{"from":"person"}"#)?.message == "it must be a read that has the key including")
     let limited = #"{"from":"bicycle","including":[{"from":"person","referredBy":"owner_id","limit":1}]}"#
@@ -189,7 +193,7 @@ import Testing
     expectInvalidStatement { _ = try AssociatedQuery(json: data(counted), like: counts) }
   }
 
-  @Test func aReadWithAssociatedRowsIsNoOtherStatement() throws {
+  @Test func aReadWithAssociatedRowsDecodesAsIncludingOnly() throws {
     let json = try people.json()
     let rules = StatementRules(models: [Person.self, Bicycle.self])
     for error in [
@@ -204,13 +208,13 @@ import Testing
     expectMisuse { _ = try AnyStatement(people) }
   }
 
-  @Test func whatCantRunHasNoDocument() throws {
+  @Test func invalidAssociationsAreNotEncoded() throws {
     expectInvalidStatement { _ = try Person.read().including(Person.bikes.limit(-1)).json() }
     expectMisuse { _ = try Person.read().including(Person.toMany(Repair.self, by: Repair.bicycleId)).json() }
     expectInvalidStatement { _ = try Person.read().including(Person.bikes.in(database: "archive")).json() }
   }
 
-  @Test func itIsPartOfOtherTypes() throws {
+  @Test func aReadCanBeAPropertyOfACodableType() throws {
     let report = Report(title: "owners", people: Person.read().including(Person.bikes.limit(2)))
     let data = try JSONEncoder().encode(report)
     #expect(try JSONDecoder().decode(Report.self, from: data) == report)

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Any statement of the tests' models, decoded as the type that its document calls for.
+/// A statement of the tests' models, decoded as the type that its document requires.
 struct CorpusStatement {
   /// The document, encoded again.
   let json: Data
@@ -28,15 +28,15 @@ struct CorpusStatement {
       (json, sql, bindings) = (try query.json(), query.sql, query.bindings)
       return
     }
-    // The table is a name, or an object with the name of the model, in a list for queries. That of an update comes
-    // before the other tables that it reads.
+    // The table is a name or an object that names the model. A query has a list of tables. An update's own table
+    // precedes the other tables that the update reads.
     let table = body["table"] ?? (body["from"] as? [Any])?.first ?? body["from"] ?? body["into"]
     let name = table as? String ?? (table as? [String: Any])?["model"] as? String
     let model = try #require(StatementCorpus.models.first { $0.tableName == name })
     self = try CorpusStatement.read(data, rules, operation, body, as: model)
   }
 
-  /// What is read with associated rows is known: that of the guide, of bicycles or of workers.
+  /// Decodes one of the three known reads with associated rows: of persons, of bicycles or of workers.
   private static func including(
     _ data: Data, _ rules: StatementRules, from table: String?
   ) throws -> (json: Data, sql: String) {

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Documents that are valid, and were once refused or read as something else.
+/// Valid documents that an earlier version refused or misread.
 @Suite struct DecodedQueryTests {
   private func withAccounts(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
@@ -25,7 +25,7 @@ import Testing
 
   private func data(_ body: String) -> Data { Data(#"{"sqlable":1,\#(body)}"#.utf8) }
 
-  @Test func aNamedQueryCanHaveAnotherNameWhereItIsUsedWithinLimits() throws {
+  @Test func aLimitedNamedQueryCanHaveAnAlias() throws {
     try withAccounts { db in
       let query =
         #"{"query":{"from":"account","select":[{"column":"id"}]},"name":"ids","as":"i","columns":["integer"]}"#
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func aLimitedSubqueryCanSelectDistinctColumnsOfTheEnclosingQuery() throws {
+  @Test func aLimitedDistinctSubqueryCanSelectOuterColumns() throws {
     try withAccounts { db in
       let policy = tenantPolicy(features: [.subqueries, .distinct])
       let body =
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func aSubqueryIsOrderedByATermOfTheEnclosingQueryOnlyIfItSelectsIt() throws {
+  @Test func aSubqueryOrdersByAnOuterColumnOnlyIfItSelectsIt() throws {
     func body(_ selected: String) -> String {
       #""read":{"from":"account","select":[{"query":{"from":[{"table":"payment","as":"p"}],"select":[\#(selected)],"#
         + #""orderBy":[{"desc":{"column":"id","of":"account"}}],"limit":1}}]}"#
@@ -61,7 +61,8 @@ import Testing
       guard case .rows(let found) = rows else { throw CancellationError() }
       #expect(found.map { $0.values } == [[.integer(1)], [.integer(2)]])
       let error = sqlError { _ = try statement(body(#"{"column":"id","of":"p"}"#)).run(db) }
-      #expect(error?.message.contains("by a column of the enclosing query") == true && error?.column == "id")
+      #expect(error?.message.contains("by a column of the enclosing query") == true)
+      #expect(error?.column == "id")
     }
   }
 

@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Values in decoded statements are held against the model's columns, as those are that a program writes.
+/// Checks of a decoded statement's values against the model's columns.
 @Suite struct DecodedValueTests {
-  /// The statement with one text in its JSON exchanged for another.
+  /// Replaces one text in the statement's JSON by another and decodes the result.
   private func damaged<Output>(
     _ statement: Statement<Bicycle, Output>, _ text: String, _ other: String
   ) throws -> Statement<Bicycle, Output> {
@@ -19,12 +19,13 @@ import Testing
       Issue.record("\(String(describing: error))")
       return
     }
-    #expect(error?.table == "bicycle" && error?.column == column)
-    // The value is nobody's business.
+    #expect(error?.table == "bicycle")
+    #expect(error?.column == column)
+    // A message must not leak the value.
     #expect(error.map { "\($0)".contains("secret") } == false)
   }
 
-  @Test func whatAColumnDoesNotStoreIsNotAssigned() throws {
+  @Test func assigningAValueOfAnotherTypeIsRefused() throws {
     let (seven, secret) = ("7", #""secret""#)
     let set = Bicycle.updateAll(Bicycle.ownerId.set(to: 7))
     expectRefusal("owner_id") { _ = try damaged(set, seven, secret) }
@@ -36,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func whatAColumnIsNeverEqualToIsNotCompared() throws {
+  @Test func comparingWithAValueOfAnotherTypeIsRefused() throws {
     let (seven, secret) = ("7", #""secret""#)
     let filters = [
       Bicycle.ownerId == 7, Bicycle.ownerId.in([7, 8]), Bicycle.ownerId.between(7, and: 9), !(Bicycle.ownerId > 7),

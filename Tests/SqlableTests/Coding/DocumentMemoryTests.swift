@@ -2,15 +2,15 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What reading a document allocates at its peak, as the kernel counts it, for each byte of the document. Measured in
-/// processes of their own: what the tests freed before would hide it.
+/// The peak memory of reading a document, in bytes for each byte of the document. A separate process measures each
+/// document, because memory that other tests freed would hide the peak.
 @Suite(.enabled(if: TestProgram.isAvailable && !isSanitized, "the tests are no program of their own here"))
 struct DocumentMemoryTests {
-  /// What `JSONReader` and `AnyStatement` state.
+  /// The limits that `JSONReader` and `AnyStatement` document.
   private static let (most, mostOfStatements) = (40, 100)
 
   @Test(arguments: DenseDocument.allCases)
-  func memoryIsAMultipleOfTheDocument(_ document: DenseDocument) throws {
+  func peakMemoryIsAtMostAMultipleOfTheDocument(_ document: DenseDocument) throws {
     let process = try TestProgram.start(
       "DocumentMemoryProcess", environment: [DenseDocument.variable: document.rawValue])
     let output = String(decoding: process.output.readDataToEndOfFile(), as: UTF8.self)
@@ -20,21 +20,21 @@ struct DocumentMemoryTests {
     let limit = document.isStatement ? DocumentMemoryTests.mostOfStatements : DocumentMemoryTests.most
     print("\(document): \(Double(bytes) / Double(document.data.count)) bytes for each")
     #expect(bytes <= limit * document.data.count, "\(bytes) for \(document.data.count)")
-    // A figure of next to nothing would be no measurement.
+    // A very small figure means that the measurement failed.
     #expect(bytes >= document.data.count / 2, "\(bytes) for \(document.data.count)")
   }
 }
 
-/// The document's reading, in the process that is measured.
+/// The measured process, which reads one document.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment[DenseDocument.variable] != nil, "a process of its own"))
 struct DocumentMemoryProcess {
-  @Test func reading() throws {
+  @Test func readingPrintsThePeakMemory() throws {
     let document = try #require(ProcessInfo.processInfo.environment[DenseDocument.variable].flatMap(DenseDocument.init))
     let data = document.data
     func read(_ data: Data) -> SqlError? {
       sqlError { _ = try AnyStatement(json: data, rules: StatementRules(models: documentModels)) }
     }
-    // What is made once is no part of it.
+    // The first read fills caches, which are not part of the measurement.
     _ = read(Data(#"{"read":{"from":"person","where":{"in":[{"column":"name"},["x"]]}},"sqlable":1}"#.utf8))
     try Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
     let before = try peak()
@@ -44,7 +44,7 @@ struct DocumentMemoryProcess {
     print("\n\(DenseDocument.mark)\(after - before)")
   }
 
-  /// The most that was resident since `clear_refs` was written.
+  /// Returns the peak of resident memory, in bytes, since the write to `clear_refs`.
   private func peak() throws -> Int {
     let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
@@ -52,7 +52,7 @@ struct DocumentMemoryProcess {
   }
 }
 
-/// Documents of which each byte takes much memory.
+/// Documents that need much memory for each byte.
 enum DenseDocument: String, CaseIterable {
   case numbers, lists, objects, keys, texts, escapes
   case values, shortLists, conditions, results, rows
@@ -67,7 +67,7 @@ enum DenseDocument: String, CaseIterable {
     func read(_ query: String) -> String { #"{"read":{\#(query)},"sqlable":1}"# }
     let text =
       switch self {
-      // Two bytes for each value.
+      // Each value takes two bytes of the document.
       case .numbers: "[\(list("0", 2_500_000))]"
       case .lists: "[\(list("[0]", 1_000_000))]"
       case .objects: "[\(list(#"{"":0}"#, 600_000))]"

@@ -5,13 +5,14 @@ import Testing
 @testable import SqlableCore
 @testable import SqlableDocuments
 
-/// The functions in `Docs/StatementFormat.schema.json` and `Docs/StatementFormat.md` are those of `BuiltIn.facts`.
+/// The lists of functions in `Docs/StatementFormat.schema.json` and `Docs/StatementFormat.md`, which must match
+/// `BuiltIn.facts`.
 ///
-/// `SQLABLE_GOLDEN=write swift test --filter FunctionListTests` writes them into both files.
+/// `SQLABLE_GOLDEN=write swift test --filter FunctionListTests` writes the lists into both files.
 @Suite struct FunctionListTests {
   private typealias Facts = SqlExpression.Call.BuiltIn.Facts
 
-  /// The functions of the format, by what they have in common, in the order of their declaration.
+  /// Groups the format's functions by a key, in the order of their declaration.
   private func groups<Key: Equatable>(_ key: (Facts) -> Key) -> [(key: Key, names: [String])] {
     let countRows = Facts(.scalar, 0...0, .integer, .never)
     var groups: [(key: Key, names: [String])] = [(key(countRows), ["countRows"])]
@@ -26,7 +27,7 @@ import Testing
     return groups
   }
 
-  /// Replaces the lines from one that is `start` to the one before `end`, or compares them.
+  /// Compares the file's lines from `start` up to `end` with `lines`, or replaces them.
   private func check(_ name: String, _ lines: [String], from start: String, to end: String) throws {
     let file = GuidesTests.root.appending(path: "Docs/\(name)")
     var text = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
@@ -58,7 +59,7 @@ import Testing
     try check("StatementFormat.schema.json", lines, from: #"    "function": {"#, to: #"    "compared": {"#)
   }
 
-  /// The schema of a call with these facts.
+  /// Returns the schema of a call with these facts.
   private func rule(_ facts: Facts) -> String {
     guard facts.arguments != 0...0 else { return #"{"properties": {"arguments": false}}"# }
     let least = facts.arguments.lowerBound

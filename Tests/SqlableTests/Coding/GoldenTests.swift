@@ -2,10 +2,10 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Documents that were written once and must be read for ever: `NAME.json`, and in `NAME.sql` its SQL and its values.
+/// Documents that every later version must read: `NAME.json`, with the SQL and its values in `NAME.sql`.
 ///
-/// `SQLABLE_GOLDEN=write swift test --filter GoldenTests` writes those of the corpus that are missing. A file that
-/// exists is never changed: a document that is no longer read, or is read as another statement, is a new version.
+/// `SQLABLE_GOLDEN=write swift test --filter GoldenTests` writes the missing files of the corpus. An existing file
+/// never changes: a change in the meaning of a document requires a new version of the format.
 @Suite struct GoldenTests {
   static let directory = GuidesTests.root.appending(path: "Tests/SqlableTests/Coding/Golden/v1")
 
@@ -16,7 +16,7 @@ import Testing
 
   private func file(_ name: String) -> URL { GoldenTests.directory.appending(path: name) }
 
-  /// The SQL, and a line for each value.
+  /// Returns the SQL, then one line for each value.
   private func text(_ sql: String, _ bindings: [DatabaseValue]) -> String {
     ([sql] + bindings.map { "-- \($0.goldenText)" }).joined(separator: "\n") + "\n"
   }
@@ -30,8 +30,8 @@ import Testing
     }
   }
 
-  // The SQL of an upsert is another one in older versions.
-  @Test(.needs(35, "RETURNING")) func everyFileIsReadAsItAlwaysWas() throws {
+  // Older SQLite versions get other SQL for an upsert.
+  @Test(.needs(35, "RETURNING")) func everyGoldenFileDecodesUnchanged() throws {
     if ProcessInfo.processInfo.environment["SQLABLE_GOLDEN"] == "write" { try writeMissing() }
     let names = try GoldenTests.names()
     #expect(names.count >= 100)
@@ -44,8 +44,8 @@ import Testing
     }
   }
 
-  /// What the corpus writes is what the files of the same names have: the writer's form does not change either.
-  @Test func theCorpusIsWrittenAsItAlwaysWas() throws {
+  /// The encoder writes the same bytes as the golden file of the same name.
+  @Test func theCorpusEncodesUnchanged() throws {
     for document in try StatementCorpus.all() {
       let data = try? Data(contentsOf: file(document.name + ".json"))
       #expect(data == document.json, "\(document.name): \(String(decoding: document.json, as: UTF8.self))")

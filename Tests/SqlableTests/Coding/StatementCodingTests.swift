@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Statements as data: compared, sent, stored as JSON, and never trusted when they come back.
+/// Statements as data: comparison, JSON and other coders, and refusal of tampered documents.
 @Suite struct StatementCodingTests {
   private let bike = Bicycle(id: 3, name: "Nörco \0 \"x\"", color: "red", ownerId: nil)
 
@@ -13,22 +13,25 @@ import Testing
   private func checkRoundTrip<Model, Output>(_ statement: Statement<Model, Output>) throws {
     let rules = StatementRules(models: documentModels)
     let decoded = try Statement<Model, Output>(json: statement.json(), rules: rules)
-    #expect(decoded == statement && decoded.hashValue == statement.hashValue, "\(statement.sql)")
-    #expect(decoded.sql == statement.sql && decoded.bindings == statement.bindings)
+    #expect(decoded == statement, "\(statement.sql)")
+    #expect(decoded.hashValue == statement.hashValue, "\(statement.sql)")
+    #expect(decoded.sql == statement.sql)
+    #expect(decoded.bindings == statement.bindings)
     #expect(!statement.sql.hasPrefix("-- ") || statement.sql == "-- there are no rows to insert")
     #expect(try json(decoded) == json(statement))
     #expect(Set([statement, decoded]).count == 1)
-    // Through other coders.
     let decoder = JSONDecoder()
     decoder.userInfo[.statementRules] = rules
     let same = try decoder.decode(Statement<Model, Output>.self, from: JSONEncoder().encode(statement))
-    #expect(same == statement && same.sql == statement.sql, "\(statement.sql)")
+    #expect(same == statement, "\(statement.sql)")
+    #expect(same.sql == statement.sql, "\(statement.sql)")
     let list = PropertyListDecoder()
     list.userInfo[.statementRules] = rules
     let encoder = PropertyListEncoder()
     encoder.outputFormat = .binary
     let again = try list.decode(Statement<Model, Output>.self, from: encoder.encode(statement))
-    #expect(again == statement && again.bindings == statement.bindings, "\(statement.sql)")
+    #expect(again == statement, "\(statement.sql)")
+    #expect(again.bindings == statement.bindings, "\(statement.sql)")
   }
 
   @Test func everyFormSurvivesJSON() throws {
@@ -95,7 +98,7 @@ import Testing
     ] { try checkRoundTrip(Car.read().filter(term)) }
   }
 
-  @Test func whatCannotRunIsNotEncoded() throws {
+  @Test func invalidStatementsAreNotEncoded() throws {
     func check<Output>(_ statement: Statement<Bicycle, Output>) {
       expectInvalidStatement("\(statement.sql)") { _ = try JSONEncoder().encode(statement) }
       expectInvalidStatement("\(statement.sql)") { _ = try statement.json() }
@@ -109,7 +112,8 @@ import Testing
     check(Bicycle.read().onConflict(.ignore))
     check(bike.insert().filter(Bicycle.id == 1))
     let unfit = expectSqlError { _ = try Bicycle.read().filter(Bicycle.id == "x").json() }
-    #expect(unfit?.column == "id" && unfit?.table == "bicycle")
+    #expect(unfit?.column == "id")
+    #expect(unfit?.table == "bicycle")
     expectSqlError { _ = try Car.read().filter(Car.price == .nan).json() }
     expectMisuse { _ = try Bicycle(name: "x", color: "y").update().json() }
     expectMisuse { _ = try Bicycle.byId(1, 2).json() }
@@ -122,10 +126,10 @@ import Testing
       while true {
         let next = try wrapping.wrap(term, around: OraclePlain.oracleColumns)
         guard !OraclePlain.read().orderBy(next).sql.hasPrefix("-- ") else { break }
-        // A flat chain has no end.
+        // A flat chain has no limit of depth.
         let read = OraclePlain.read().orderBy(next)
         guard read.sql.utf8.count < 3000 else { break }
-        // Of terms that take much stack a document has fewer levels.
+        // A document allows fewer levels of terms that use much stack.
         guard (try? Statement<OraclePlain, [OraclePlain]>(json: read.json())) != nil else { break }
         term = next
       }
@@ -133,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func decodedAndSentStatementsDoTheSame() throws {
+  @Test func decodedStatementsRunAsTheirOriginals() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
@@ -150,7 +154,8 @@ import Testing
         let child = try db.createChild()
         return try onThread { try statement.run(child) }
       }
-      #expect(results[0].map(\.id) == [50, 48] && results[1] == results[0])
+      #expect(results[0].map(\.id) == [50, 48])
+      #expect(results[1] == results[0])
     }
   }
 
@@ -167,17 +172,20 @@ import Testing
     #expect(refusal(Statement<Bicycle, Int>.self, read)?.message == kind)
     #expect(refusal(Statement<Bicycle, [Int]>.self, read)?.message == kind)
     let column = refusal(Statement<Bicycle, [Bicycle]>.self, read.replacing(#""name""#, with: #""na\" me""#))
-    #expect(column?.kind == .schema(.missingColumn("na\" me")) && column?.documentPath == "read.where.=[0].column")
+    #expect(column?.kind == .schema(.missingColumn("na\" me")))
+    #expect(column?.documentPath == "read.where.=[0].column")
     let batch = try json(Bicycle.insert([bike, Bicycle(name: "b", color: "zzz")]))
     let strange = refusal(
       Statement<Bicycle, [Int]>.self, batch.replacing(#""color":"zzz""#, with: #""colour":"zzz""#))
-    #expect(strange?.kind == .schema(.missingColumn("colour")) && strange?.documentPath == "insert.rows[1]")
+    #expect(strange?.kind == .schema(.missingColumn("colour")))
+    #expect(strange?.documentPath == "insert.rows[1]")
     let wrong = refusal(Statement<Bicycle, [Int]>.self, batch.replacing(#""zzz""#, with: "1"))
-    #expect(wrong?.column == "color" && wrong?.documentPath == "insert.rows[1].color")
+    #expect(wrong?.column == "color")
+    #expect(wrong?.documentPath == "insert.rows[1].color")
   }
 
-  /// A DELETE whose filter is misspelt, or lost, has none.
-  @Test func aKeyTooManyOrTooFewIsRefused() throws {
+  /// If the key of its filter is misspelt or missing, a DELETE must not delete all rows.
+  @Test func unknownAndMissingKeysAreRefused() throws {
     let delete = try json(Person.delete(Person.id > 1).orderBy(Person.id).limit(2))
     let upsert = try json(Person(id: 1, name: "x").insert().onConflict(Person.id, update: Person.name))
     let like = try json(Person.count().filter(Person.name.like("a!%", escape: "!")))
@@ -194,12 +202,12 @@ import Testing
         #expect(error != nil, "\(edited)")
       }
     }
-    // Without its filter and its limit it would delete all.
+    // Without a filter and a limit, this statement would delete all rows.
     let all = #"{"delete":{"from":"person"},"sqlable":1}"#
     expectMisuse { _ = try Statement<Person, Int>(json: Data(all.utf8)) }
   }
 
-  @Test func nestingWithoutEndIsRefused() throws {
+  @Test func excessiveNestingIsRefused() throws {
     for depth in [150, 250, 100_000, 3_000_000] {
       let column = #"{"column":"id"}"#
       let nested = String(repeating: #"{"not":"#, count: depth) + column + String(repeating: "}", count: depth)
@@ -211,7 +219,7 @@ import Testing
     }
   }
 
-  /// Mutations of valid JSON never crash, and what decodes has the model's identifiers only.
+  /// Mutations of valid JSON never crash, and a statement that decodes has the model's identifiers only.
   @Test func tamperedJSONIsRefusedOrHarmless() throws {
     let seed = SeededGenerator.seed
     var random = SeededGenerator(seed: seed)
@@ -226,10 +234,8 @@ import Testing
     ]
     let pieces = [
       "0", "-1", "9223372036854775807", "1e999", "null", "\"\"", "\"x\"", "{}", "[]", "\"id\"", "\"name\"",
-      "\"person\"",
-      "\"and\"", "\"not\"", "\"any\"", "\"OR 1=1\"", "\"\\\"; DROP TABLE person; --\"", "\"count\"", "\"delete\"",
-      "\"save\"",
-      "\"IS NOT\"", "\"lower\"", "{\"column\":\"name\"}", "true",
+      "\"person\"", "\"and\"", "\"not\"", "\"any\"", "\"OR 1=1\"", "\"\\\"; DROP TABLE person; --\"", "\"count\"",
+      "\"delete\"", "\"save\"", "\"IS NOT\"", "\"lower\"", "{\"column\":\"name\"}", "true",
     ]
     var decoded = 0
     try withDatabase { db in
@@ -242,14 +248,15 @@ import Testing
         }
         decoded += 1
         let sql = statement.sql
-        #expect(!sql.hasPrefix("-- ") && !sql.contains(";"), "\(text)")
-        // In a string of their own, then nothing else is quoted: only the model's names are.
+        #expect(!sql.hasPrefix("-- "), "\(text)")
+        #expect(!sql.contains(";"), "\(text)")
+        // Every second part is quoted; only the model's names may be quoted.
         let names = sql.split(separator: "\"", omittingEmptySubsequences: false).enumerated().filter {
           $0.offset % 2 == 1
         }
         #expect(names.allSatisfy { ["person", "id", "name"].contains($0.element) }, "\(sql)")
         let error = sqlError { _ = try statement.explain(db) }
-        // Only the database knows which columns are unique.
+        // The database alone knows the unique columns.
         let isKnown = error?.message.hasPrefix("ON CONFLICT clause does not match") == true
         #expect(error == nil || isKnown, "seed \(seed): \(sql) \(error?.message ?? "")")
       }
@@ -281,7 +288,7 @@ import Testing
     return tokens.joined()
   }
 
-  /// In the API a batch has no chosen columns; in JSON it may have. Its rows are then bound as the first one is.
+  /// Only JSON can choose the columns of a batch. Every row then binds the same columns as the first row.
   @Test func aDecodedBatchWritesTheColumnsThatItNames() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
@@ -292,7 +299,8 @@ import Testing
       #expect(chosen != text)
       try Statement<Bicycle, [Int]>(json: Data(chosen.utf8)).run(db)
       let stored = try Bicycle.read().orderBy(Bicycle.id).run(db)
-      #expect(stored.map(\.name) == rows.map(\.name) && stored.map(\.color) == rows.map(\.color))
+      #expect(stored.map(\.name) == rows.map(\.name))
+      #expect(stored.map(\.color) == rows.map(\.color))
     }
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Statements that are kept in a column: saved searches.
+/// Statements stored in a column, such as saved searches.
 @Suite struct StatementColumnTests {
   private struct Search: Sqlable, Equatable {
     static let id = column("id", Int.self, PrimaryKey(autoincrement: true))
@@ -38,7 +38,8 @@ import Testing
       let reds = Bicycle.read().filter(Bicycle.color == "red").orderBy(Bicycle.id)
       let id = try Search(reds, last: Bicycle.delete(Bicycle.id == 1)).insert().run(db)
       let search = try #require(try Search.byId(id).run(db))
-      #expect(search.query == reds && search.id == id)
+      #expect(search.query == reds)
+      #expect(search.id == id)
       #expect(try search.query.run(db).map(\.id) == [1, 3])
       #expect(try search.last?.run(db) == 1)
       #expect(try search.query.run(db).map(\.id) == [3])
@@ -46,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func aTextThatDoesNotFitTheModelIsNoStatement() throws {
+  @Test func textThatIsNoStatementFailsToDecode() throws {
     try withDatabase { db in
       try db.createTable(Search.self)
       for text in ["", "{}", "null", #"{"read":{"from":"person"},"sqlable":1}"#] {
@@ -54,7 +55,8 @@ import Testing
       }
       for id in 1...4 {
         let error = sqlError { _ = try Search.byId(id).run(db) }
-        #expect(error?.isDecoding == true && error?.column == "query", "\(id): \(String(reflecting: error))")
+        #expect(error?.isDecoding == true, "\(id): \(String(reflecting: error))")
+        #expect(error?.column == "query", "\(id): \(String(reflecting: error))")
       }
     }
   }

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Statements and queries of every form, as documents. The golden files have their names.
+/// Statements and queries of every form, as documents. A golden file has the name of its document.
 struct StatementCorpus {
   private(set) var documents: [NamedDocument] = []
 
@@ -10,7 +10,7 @@ struct StatementCorpus {
     let name: String
     let json: Data
     let sql: String
-    /// Nothing for a change that returns terms.
+    /// The values of the SQL; empty for a change that returns terms.
     let bindings: [DatabaseValue]
     let erased: AnyStatement
   }
@@ -56,7 +56,7 @@ struct StatementCorpus {
         name: name, json: try query.json(), sql: query.sql, bindings: query.bindings, erased: try AnyStatement(query)))
   }
 
-  /// A term, as the condition of a read.
+  /// Adds a term as the condition of a read.
   private mutating func add(_ name: String, _ condition: SqlExpression) throws {
     try add(name, Bicycle.read().filter(condition))
   }

@@ -28,15 +28,15 @@ import Testing
     #expect(try Bicycle.read().evaluate(over: []).isEmpty)
   }
 
-  /// The same database serves all evaluations of a table.
-  @Test func noRowsOfAnotherEvaluationAreSeen() throws {
+  /// All evaluations of a table share a database.
+  @Test func anEvaluationSeesNoRowsOfAnother() throws {
     for bike in Self.bikes { #expect(try Bicycle.read().evaluate(over: [bike]) == [bike]) }
     let overflow = Bicycle.read().filter((Bicycle.id - Bicycle.id + Int64.min).abs() == 1)
     expectError(.other) { _ = try overflow.evaluate(over: Self.bikes) }
     #expect(try Bicycle.count().evaluate(over: Self.bikes) == 4)
   }
 
-  @Test func threadsEvaluateBesideEachOther() throws {
+  @Test func threadsEvaluateConcurrently() throws {
     let counts = Mutex([Int]())
     DispatchQueue.concurrentPerform(iterations: 64) { number in
       let bikes = (0..<number).map { Bicycle(id: $0, name: "", color: "red") }
@@ -46,8 +46,8 @@ import Testing
     #expect(counts.withLock { $0.sorted() } == Array(0..<64))
   }
 
-  /// Beside the ids, which do not ascend, no order tells the rows apart.
-  @Test func rowsThatNoOrderDistinguishesKeepTheirs() throws {
+  /// Only the ids distinguish the rows, and the ids do not ascend.
+  @Test func rowsThatCompareEqualKeepTheirOrder() throws {
     var random = SeededGenerator(seed: SeededGenerator.seed)
     for _ in 0..<100 {
       let ids = Array(1...40).shuffled(using: &random)
@@ -57,7 +57,7 @@ import Testing
       let ordered = colors.flatMap { color in bikes.filter { $0.color == color } }
       #expect(try Bicycle.read().orderBy(Bicycle.color).evaluate(over: bikes) == ordered)
       #expect(try Bicycle.read().orderBy(Bicycle.color).limit(7).evaluate(over: bikes) == Array(ordered.prefix(7)))
-      // A column that is not grouped is that of the group's first row.
+      // A column that is not grouped has the value of the group's first row.
       let tables = try MemoryTables(bikes, Self.persons)
       let groups = try Bicycle.select(Bicycle.color, Bicycle.name).groupBy(Bicycle.color).evaluate(over: tables)
       #expect(
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func structsAreStoredAsAnInsertStoresThem() throws {
+  @Test func structsAreStoredAsByAnInsert() throws {
     let bikes = [Bicycle(id: nil, name: "a", color: "red"), Bicycle(id: 7, name: "b", color: "red")]
     let more = bikes + [Bicycle(id: nil, name: "c", color: "red")]
     #expect(try Bicycle.read().evaluate(over: more).map(\.id) == [1, 7, 8])
@@ -84,7 +84,7 @@ import Testing
     expectError(.full) { _ = try Bicycle.read().evaluate(over: last) }
   }
 
-  @Test func aMissingValueOfAColumnThatIsNotNullThrows() throws {
+  @Test func aMissingValueOfANotNullColumnThrows() throws {
     struct Strict: Sqlable {
       static let id = Column("id", .integer, PrimaryKey())
       static let name = Column("name", .text)
@@ -106,11 +106,12 @@ import Testing
     }
     #expect(try Strict.read().evaluate(over: [Strict(name: "a")]).map(\.kind) == ["plain"])
     let error = expectError(.constraint(.notNull)) { _ = try Strict.read().evaluate(over: [Strict(name: nil)]) }
-    #expect(error?.message == "NOT NULL constraint failed: strict.name" && error?.column == "name")
+    #expect(error?.message == "NOT NULL constraint failed: strict.name")
+    #expect(error?.column == "name")
   }
 
   @Test func otherConstraintsAreNotChecked() throws {
-    // Two of the same key, and an owner who is missing.
+    // Both bikes have the same key, and their owner does not exist.
     let bike = Bicycle(id: 1, name: "Norco", color: "red", ownerId: 99)
     #expect(try Bicycle.read().evaluate(over: [bike, bike]) == [bike, bike])
   }
@@ -131,10 +132,11 @@ import Testing
 
   // MARK: Queries of tables
 
-  @Test func joinsGiveModels() throws {
+  @Test func joinsReturnModels() throws {
     let owned = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).orderBy(Bicycle.id)
     let pairs = try owned.evaluate(over: tables)
-    #expect(pairs.map(\.0) == Array(Self.bikes[..<3]) && pairs.map(\.1.name) == ["Anna", "Bo", "Anna"])
+    #expect(pairs.map(\.0) == Array(Self.bikes[..<3]))
+    #expect(pairs.map(\.1.name) == ["Anna", "Bo", "Anna"])
     let all = Bicycle.leftJoin(Person.self, on: Bicycle.ownerId == Person.id)
     #expect(try all.evaluate(over: tables).map(\.1?.name) == ["Anna", "Bo", "Anna", nil])
     let boss = Alias(Worker.self, "boss")
@@ -142,7 +144,7 @@ import Testing
     #expect(try bosses.evaluate(over: tables).map(\.1?.name) == [nil, "Ada", "Ada", "Ben"])
   }
 
-  @Test func groupsSubqueriesAndCombinedQueries() throws {
+  @Test func groupsSubqueriesAndCombinedQueriesAreEvaluated() throws {
     let several = Bicycle.select(Bicycle.color).groupBy(Bicycle.color).having(countAll().expression > 1)
     #expect(try several.evaluate(over: tables).map(\.values) == [[.text("red")]])
     let owners = Person.read().filter(exists(Bicycle.read().filter(Bicycle.ownerId == Person.id)))
@@ -157,7 +159,7 @@ import Testing
     #expect(try team.read().evaluate(over: tables).map(\.0) == [1, 2, 3, 4])
   }
 
-  @Test func windowsFullTextAndJSON() throws {
+  @Test func windowsFullTextAndJSONAreEvaluated() throws {
     let ranks = Bicycle.select(rowNumber().over(orderBy: Bicycle.name.asc))
     #expect(try ranks.evaluate(over: tables) == [3, 4, 1, 2])
     let stories = [Story(1, "Swift"), Story(2, "Slow", "not swift"), Story(3, "Other")]
@@ -171,7 +173,7 @@ import Testing
     #expect(try tags.evaluate(over: try MemoryTables([stay])) == ["x", "y"])
   }
 
-  @Test func theFunctionsOfAHandleAreLent() throws {
+  @Test func evaluationCanUseTheFunctionsOfAHandle() throws {
     let shout = ScalarFunction("shout") { (text: String) in text + "!" }
     let loud = Person.select(shout(Person.name))
     expectSqlError { _ = try loud.evaluate(over: self.tables) }
@@ -188,7 +190,7 @@ import Testing
 
   // MARK: Refusals
 
-  @Test func aTableMustBeThere() throws {
+  @Test func aMissingTableThrows() throws {
     let bikes = try MemoryTables(Self.bikes)
     let join = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
     _ = try join.evaluate(over: tables)
@@ -200,7 +202,7 @@ import Testing
     #expect(try join.evaluate(over: others).count == 2)
   }
 
-  @Test func changesAndWhatRunningRefusesThrow() throws {
+  @Test func changesAndInvalidReadsThrow() throws {
     let change = Person.update(Person.name.set(to: "x")).filter(Person.id == 1)
     let error = expectInvalidStatement { _ = try change.evaluate(over: Self.persons) }
     #expect(error?.message == "a change can't be evaluated in memory; run it on SqliteDatabase.inMemory()")

@@ -3,7 +3,7 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// A class as a model: its instances are shared, so that it guards what changes.
+/// A class as a model. Its instances are shared, so a lock guards the mutable property.
 private final class Wheel: Sqlable {
   static let id = column("id", Int?.self, PrimaryKey(autoincrement: true))
   static let name = column("name", String.self)
@@ -31,7 +31,7 @@ private final class Wheel: Sqlable {
   }
 }
 
-/// A class that is not final needs a required initializer, and each subclass is read as what the table declares.
+/// A superclass that is no model.
 private class Part: @unchecked Sendable {
   let name: String
   init(name: String) { self.name = name }
@@ -60,6 +60,7 @@ private final class Screw: Part, Sqlable, @unchecked Sendable {
   }
 }
 
+/// A model class that is not final, so it needs a required initializer.
 private class Animal: Sqlable, @unchecked Sendable {
   class var tableName: String { "animal" }
   static let name = Column("name", .text, PrimaryKey())
@@ -81,7 +82,9 @@ private class Animal: Sqlable, @unchecked Sendable {
       let id = try wheel.insert().run(db)
       try Wheel.insert([Wheel(name: "rear", size: 27), Wheel(name: "spare", size: 20)]).run(db)
       let read = try #require(try Wheel.byId(id).run(db))
-      #expect(read !== wheel && read.name == "front" && read.size.withLock { $0 } == 28)
+      #expect(read !== wheel)
+      #expect(read.name == "front")
+      #expect(read.size.withLock { $0 } == 28)
       read.size.withLock { $0 = 29 }
       try read.update().run(db)
       try read.save().run(db)
@@ -94,7 +97,7 @@ private class Animal: Sqlable, @unchecked Sendable {
     }
   }
 
-  @Test func anObserverSeesItsRows() throws {
+  @Test func anObserverSeesTheRowsOfAClass() throws {
     try withDatabase { db in
       try db.createTable(Wheel.self)
       let seen = Mutex(0)
@@ -106,7 +109,7 @@ private class Animal: Sqlable, @unchecked Sendable {
     }
   }
 
-  @Test func aSubclassIsAModelOfItsOwn() throws {
+  @Test func aSubclassOfAnotherClassIsAModel() throws {
     try withDatabase { db in
       try db.createTable(Screw.self)
       try Screw(name: "M4", length: 12).insert().run(db)
@@ -114,7 +117,7 @@ private class Animal: Sqlable, @unchecked Sendable {
     }
   }
 
-  @Test func aClassThatIsNotFinalNeedsARequiredInitializer() throws {
+  @Test func aClassThatIsNotFinalIsAModel() throws {
     try withDatabase { db in
       try db.createTable(Animal.self)
       try Animal(name: "Rex").insert().run(db)

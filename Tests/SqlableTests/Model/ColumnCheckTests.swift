@@ -2,10 +2,10 @@ import Foundation
 import Sqlable
 import Testing
 
-// Release builds check nothing.
+// Release builds skip the check.
 #if DEBUG
 
-/// A model that forgets a column of its layout says so at its first use.
+/// The check at a model's first use for columns that the model neither uses nor skips.
 @Suite struct ColumnCheckTests {
   @TaskLocal private static var isComplete = false
 
@@ -32,14 +32,15 @@ import Testing
     }
   }
 
-  @Test func aColumnThatIsNotWrittenAndOneThatIsNotReadAreNamed() throws {
+  @Test func columnsThatAModelDoesNotWriteOrReadAreReported() throws {
     try withDatabase { db in
       try db.createTable(Memo.self)
       let statements = [Memo(name: "x").insert(), Memo(name: "x").save()]
       for statement in statements {
         let written = expectMisuse { try statement.run(db) }
         #expect(written?.message.hasPrefix("write(to:) of the model of table memo does not set note, ") == true)
-        #expect(written?.table == "memo" && written?.column == "note")
+        #expect(written?.table == "memo")
+        #expect(written?.column == "note")
       }
       let none = try Memo.count().run(db)
       #expect(none == 0)
@@ -58,7 +59,7 @@ import Testing
       expectMisuse { try Memo.read().forEach(db) { _ in } }
       let note = try ColumnCheckTests.$isComplete.withValue(true) { try Memo.byId(1).run(db)?.note }
       #expect(note == "kept")
-      // The first row that uses all columns passes the model.
+      // After the first row that uses all columns, the model is not checked again.
       #expect(try Memo.read().run(db).count == 1)
     }
   }
@@ -76,7 +77,7 @@ import Testing
     init(row: ReadRow) throws {
       row.skip(Sketch.photo)
       row.skip(Sketch.stars)
-      // By position, as well.
+      // Access by position or name counts as a use too.
       id = try row.get(at: 0)
       name = try row.get("name")
     }
@@ -88,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func aSkippedColumnKeepsWhatIsStored() throws {
+  @Test func aSkippedColumnKeepsItsStoredValue() throws {
     try withDatabase { db in
       try db.createTable(Sketch.self)
       let sketch = Sketch(id: 1, name: "old")
@@ -99,7 +100,8 @@ import Testing
       try Sketch(id: 1, name: "newer").save().run(db)
       #expect(try Sketch.read().run(db).map(\.name) == ["newer"])
       let stored = try db.query("SELECT stars, photo FROM sketch", as: Int.self, Data.self)
-      #expect(stored.map(\.0) == [3] && stored.map(\.1) == [Data([1])])
+      #expect(stored.map(\.0) == [3])
+      #expect(stored.map(\.1) == [Data([1])])
     }
   }
 
@@ -118,8 +120,8 @@ import Testing
     func write(to row: inout RowWriter) throws {}
   }
 
-  /// Handwritten SQL may leave out what the struct does without.
-  @Test func columnsThatAQueryLacksAreNotMissed() throws {
+  /// Raw SQL may leave out columns that the struct can do without.
+  @Test func optionalColumnsThatARawQueryLacksAreNotReported() throws {
     try withDatabase { db in
       try db.createTable(Photo.self)
       try db.execute("INSERT INTO photo VALUES (1, 'x', x'00')")
@@ -142,7 +144,6 @@ import Testing
     }
   }
 
-  /// Each model of a joined row is checked for its own columns.
   @Test func modelsOfJoinedRowsAreChecked() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
@@ -165,7 +166,7 @@ import Testing
     func valueForColumn(_ column: Column) -> SqlValue? { nil }
   }
 
-  /// `nil` leaves a column out there, forgotten or not: an update keeps its value.
+  /// `valueForColumn` returns nil to leave a column out, so a forgotten column can't be detected.
   @Test func valueForColumnIsNotChecked() throws {
     try withDatabase { db in
       try db.createTable(Asked.self)

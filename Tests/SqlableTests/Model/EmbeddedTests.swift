@@ -17,18 +17,26 @@ import Testing
     }
   }
 
-  @Test func aStructIsSpreadOverColumns() throws {
+  @Test func anEmbeddedStructIsStoredInSeveralColumns() throws {
     try withHouseholds { db in
       let columns = try db.query(
-        #"SELECT name || ' ' || type || CASE WHEN "notnull" THEN ' NOT NULL' ELSE '' END FROM pragma_table_info('household')"#,
-        as: String.self)
+        """
+        SELECT name || ' ' || type || CASE WHEN "notnull" THEN ' NOT NULL' ELSE '' END \
+        FROM pragma_table_info('household')
+        """, as: String.self)
       #expect(
         columns == [
-          "id INTEGER", "home_street TEXT NOT NULL", "home_city TEXT", "home_since TEXT NOT NULL", "work_street TEXT",
-          "work_city TEXT", "work_since TEXT",
+          "id INTEGER",
+          "home_street TEXT NOT NULL",
+          "home_city TEXT",
+          "home_since TEXT NOT NULL",
+          "work_street TEXT",
+          "work_city TEXT",
+          "work_since TEXT",
         ])
       let all = try Household.read().orderBy(Household.id).run(db)
-      #expect(all.map(\.home) == [oslo, nowhere, oslo] && all.map(\.work) == [nil, oslo, nowhere])
+      #expect(all.map(\.home) == [oslo, nowhere, oslo])
+      #expect(all.map(\.work) == [nil, oslo, nowhere])
     }
   }
 
@@ -38,7 +46,7 @@ import Testing
       #expect(inOslo.sql == #"SELECT count(*) FROM "household" WHERE "home_city" = ?"#)
       #expect(try inOslo.run(db) == 2)
       #expect(try Household.count().filter(Household.work[Domicile.street] == nil).run(db) == 1)
-      // In the form of the field.
+      // The filter uses the field's date format.
       let old = Household.count().filter(Household.home[Domicile.since] < Date(timeIntervalSince1970: 1))
       #expect(try old.run(db) == 1)
       try Household.update(Household.work[Domicile.city].set(to: nil)).filter(Household.id == 2).run(db)
@@ -95,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func aSkippedFieldKeepsWhatIsStored() throws {
+  @Test func aSkippedFieldKeepsItsStoredValue() throws {
     try withDatabase { db in
       try db.createTable(Stop.self)
       try Stop(city: "Oslo").insert().run(db)
@@ -106,11 +114,12 @@ import Testing
     }
   }
 
-  @Test func whatDoesNotFitNamesTheColumnOfTheTable() throws {
+  @Test func anErrorInAFieldNamesTheColumnOfTheTable() throws {
     try withHouseholds { db in
       try db.execute("UPDATE household SET work_street = NULL WHERE id = 3")
       let missing = sqlError { _ = try Household.byId(3).run(db) }
-      #expect(missing?.column == "work_street" && missing?.rowId == 3)
+      #expect(missing?.column == "work_street")
+      #expect(missing?.rowId == 3)
       try db.execute("UPDATE household SET home_since = 'yesterday' WHERE id = 1")
       #expect(sqlError { _ = try Household.byId(1).run(db) }?.column == "home_since")
       let unlisted = Household(id: 9, home: oslo, work: nil, usesUnlistedField: true)

@@ -2,12 +2,12 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Carries what is valid during a call only out of it: a test of what happens to those who do.
+/// A box that carries a cell or writer out of the call in which it is valid.
 private final class Kept<Value>: @unchecked Sendable {
   var value: Value?
 }
 
-/// A value that is read when it is asked for, which is too late.
+/// A value that keeps its cell to read it later, which is too late.
 private struct LateValue: SqlValue, @unchecked Sendable {
   let cell: ReadCell?
   static let columnType = ColumnType.text
@@ -31,7 +31,7 @@ private struct LateRow: Sqlable {
   }
 }
 
-/// A row whose `write(to:)` does something else in between.
+/// A row whose `write(to:)` runs a closure before it returns.
 private struct Interrupted: Sqlable {
   let id: Int
   let name: String
@@ -56,7 +56,7 @@ private struct Interrupted: Sqlable {
   }
 }
 
-/// A text that is set in the middle of another statement.
+/// A text that is set while another statement runs.
 private struct NestedText: SqlValue {
   let db: SqliteDatabase?
   let keeper = Kept<WriteCell>()
@@ -94,12 +94,13 @@ private struct NestedText: SqlValue {
       { _ = try [Int]?.read(from: cell) },
     ]
     for read in reads { expectMisuse(sourceLocation: sourceLocation, read) }
-    #expect(!cell.isNull && cell.storageClass == .null, sourceLocation: sourceLocation)
+    #expect(!cell.isNull, sourceLocation: sourceLocation)
+    #expect(cell.storageClass == .null, sourceLocation: sourceLocation)
   }
 
   // MARK: Reading
 
-  @Test func aCellThatWasKeptThrowsInsteadOfReadingAnotherRowOrFreedMemory() throws {
+  @Test func aKeptCellThrowsInsteadOfReadingAnotherRow() throws {
     var kept: [ReadCell?] = []
     try withPeople { db in
       try LateRow.read().forEach(db) { row in
@@ -124,7 +125,7 @@ private struct NestedText: SqlValue {
 
   // MARK: Writing
 
-  @Test func aWriterThatWasKeptChangesNoOtherRow() throws {
+  @Test func aKeptWriterChangesNoOtherRow() throws {
     try withPeople { db in
       let kept = Kept<RowWriter>()
       func rows(_ second: @escaping @Sendable (inout RowWriter) throws -> Void) -> [Interrupted] {
@@ -141,7 +142,7 @@ private struct NestedText: SqlValue {
         #expect(error?.table == "person")
         #expect(try Person.count().run(db) == 3)
       }
-      // Nothing is being written: nothing happens.
+      // While no row is written, a kept writer has no effect.
       try Interrupted.insert(rows { _ in }).run(db)
       kept.value?.set(Interrupted.nameColumn, "kept")
       try Interrupted(id: 13, name: "three").insert().run(db)
@@ -149,8 +150,8 @@ private struct NestedText: SqlValue {
     }
   }
 
-  /// What a statement adds to the values that wait is gone when it is done.
-  @Test func aRowIsNotWrittenFromInsideAnotherStatement() throws {
+  /// When the inner statement ends, the values that it added to the pending ones are gone.
+  @Test func settingAValueInsideAnotherStatementIsMisuse() throws {
     try withPeople { db in
       let long = String(repeating: "n", count: 100)
       let row = Interrupted(id: 7, name: "seven") { row in
@@ -171,9 +172,9 @@ private struct NestedText: SqlValue {
     }
   }
 
-  /// Whether the other statement is compiled for it, found, or known by its text only.
+  /// The capacities make the cache compile the inner statement again, find it, or know only its text.
   @Test(arguments: [0, 10_000, 1 << 20])
-  func aRowIsNotWrittenFromInsideTheLoopOfAnotherStatement(capacity: Int) throws {
+  func settingAValueInsideALoopOfAnotherStatementIsMisuse(capacity: Int) throws {
     try withDatabase(.init(statementCacheBytes: capacity)) { db in
       try db.createTable(Person.self)
       try Person.insert((1...3).map { (id: Int) in Person(id: id, name: "x") }).run(db)
@@ -193,7 +194,7 @@ private struct NestedText: SqlValue {
     }
   }
 
-  @Test func aTextThatBeginsWithANulIsRefusedBeforeItIsLookedUp() throws {
+  @Test func aTextThatBeginsWithNULIsRefusedBeforeItsLookup() throws {
     try withDatabase { db in
       for text in ["\0", "\0SELECT 1", "\0\u{1}"] {
         let error = sqlError { _ = try db.query(SQL(verbatim: text), as: Int.self) }
@@ -204,7 +205,7 @@ private struct NestedText: SqlValue {
     }
   }
 
-  @Test func aCellIsNotSetFromInsideAnotherStatementNorLater() throws {
+  @Test func settingACellInsideAnotherStatementOrLaterIsRefused() throws {
     try withPeople { db in
       let text = NestedText(db: db)
       let row = Interrupted(id: 9, name: "nine") { $0.set(Interrupted.nameColumn, text) }

@@ -11,7 +11,7 @@ private struct HTTPServer: Unwritten {
   init(row: ReadRow) throws {}
 }
 
-/// A model whose declaration is what its parameter says.
+/// A model that takes its declaration from its parameter.
 private struct Declared<Declaration: Declaring>: Unwritten {
   static var tableName: String { Declaration.name }
   static var tableLayout: [Column] { Declaration.columns }
@@ -82,7 +82,7 @@ private struct Declared<Declaration: Declaring>: Unwritten {
     }
   }
 
-  @Test func contradictionsAreThrownByEveryUse() throws {
+  @Test func everyUseOfAContradictoryModelThrows() throws {
     try expectContradiction(NoColumns.self, "has no columns")
     try expectContradiction(TwoOfOneName.self, "has two columns with the same name")
     try expectContradiction(NamesOfOneCase.self, "has two columns with the same name")
@@ -117,14 +117,14 @@ private struct Declared<Declaration: Declaring>: Unwritten {
     try expectContradiction(OnlyGenerated.self, "has only generated columns")
   }
 
-  @Test func contradictionsNameTheModelAndTheColumn() {
+  @Test func anErrorForAContradictionNamesTheModelAndTheColumn() {
     let error = expectMisuse { _ = try Declared<TwoOfOneName>.read().run(.inMemory()) }
     #expect(
       error?.message == "the model Declared<TwoOfOneName> of table declared has two columns with the same name, a")
     #expect(error?.column == "a")
   }
 
-  @Test func foreignKeysThatCanNotWorkAreThrownByEveryUse() throws {
+  @Test func everyUseOfAModelWithAnInvalidForeignKeyThrows() throws {
     try expectContradiction(ToNothingUnique.self, "has a foreign key on id to chairs.note, which is neither")
     try expectContradiction(ToHalfAKey.self, "has a foreign key on id to chairs.row, which is neither")
     try expectContradiction(
@@ -136,15 +136,15 @@ private struct Declared<Declaration: Declaring>: Unwritten {
     try expectContradiction(ToTwoThatAreNotUnique.self, "to (row, note) of table chairs, which is neither")
   }
 
-  @Test func foreignKeysToKeysUniqueColumnsAndUniqueIndexesAreSound() throws {
+  @Test func foreignKeysMayReferToKeysAndUniqueColumns() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTables(Declared<Chairs>.self, Declared<Sound>.self)
       #expect(try Declared<Sound>.count().run(db) == 0)
     }
   }
 
-  /// Each thread is the first to use one of a ring of models that refer to one another.
-  @Test func modelsThatReferToOneAnotherAreCheckedByManyThreadsAtOnce() throws {
+  /// Models refer to one another in a ring, and several threads use them for the first time.
+  @Test func threadsCheckModelsThatReferToOneAnother() throws {
     struct Ring<Number>: Unwritten {
       static var tableName: String { "ring" }
       static var tableLayout: [Column] {
@@ -176,13 +176,15 @@ private struct Declared<Declaration: Declaring>: Unwritten {
           try db.createTables(Right.self, Left.self)
         }
         try db.createTable(Ring<Int>.self)
-        #expect(try Left.count().run(db) == 0 && Right.count().run(db) == 0 && Ring<Int>.count().run(db) == 0)
+        #expect(try Left.count().run(db) == 0)
+        #expect(try Right.count().run(db) == 0)
+        #expect(try Ring<Int>.count().run(db) == 0)
       }
       #expect(error == nil, "\(String(describing: error))")
     }
   }
 
-  @Test func genericModelsWithComputedColumnsWorkThroughout() throws {
+  @Test func genericModelsWithComputedColumnsWork() throws {
     try withDatabase { db in
       typealias Row = Stored<[String: Int], TextForm>
       try db.createTable(Row.self)

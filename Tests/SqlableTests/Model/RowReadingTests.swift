@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Keeps the rows that it is read from, which it must not.
+/// A model that keeps the row that it is read from, which is misuse.
 private struct Keeper: Sqlable {
   let row: KeptRow
   static let id = Column("id", .integer, PrimaryKey())
@@ -15,7 +15,7 @@ private struct Keeper: Sqlable {
   }
 }
 
-/// A row has no business outside its call; this is a test of what happens to those who carry it away.
+/// A box that carries a row out of the call in which the row is valid.
 private final class KeptRow: @unchecked Sendable {
   let row: ReadRow
   init(_ row: ReadRow) { self.row = row }
@@ -31,7 +31,7 @@ private final class KeptRow: @unchecked Sendable {
     for read in reads { expectMisuse(sourceLocation: sourceLocation, read) }
   }
 
-  @Test func aRowThatWasKeptThrowsInsteadOfReadingAnother() throws {
+  @Test func aKeptRowThrowsInsteadOfReadingAnother() throws {
     var kept: [ReadRow] = []
     try withDatabase { db in
       try db.createTable(Person.self)
@@ -40,7 +40,7 @@ private final class KeptRow: @unchecked Sendable {
       try Keeper.read().forEach(db) { keeper in
         for row in kept { expectStale(row) }
         let current: Int = try keeper.row.row.get(Keeper.id)
-        // Another run of the same statement meanwhile leaves this row alone.
+        // Another run of the same statement must not affect this row.
         let others = try Keeper.read().run(db)
         expectStale(others[0].row.row)
         #expect(try keeper.row.row.get(Keeper.id) == current)
@@ -54,7 +54,7 @@ private final class KeptRow: @unchecked Sendable {
       try db.close()
     }
     for row in kept { expectStale(row) }
-    // The memory of their statements is in use again.
+    // A new database reuses the memory of the kept rows' statements.
     try withDatabase { db in
       try db.createTable(Person.self)
       try Person(id: nil, name: "x").insert().run(db)
@@ -77,7 +77,7 @@ private final class KeptRow: @unchecked Sendable {
     }
   }
 
-  @Test func rawQueriesFindTheColumnsOfAModelInAnyOrder() throws {
+  @Test func rawQueriesMayListTheColumnsOfAModelInAnyOrder() throws {
     try withDatabase { db in
       let people = try db.query("SELECT 'x' AS name, 5 AS extra, 3 AS id", as: Person.self)
       #expect(people == [Person(id: 3, name: "x")])

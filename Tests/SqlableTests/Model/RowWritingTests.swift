@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// One table written in three ways: by `valueForColumn`, by `write(to:)`, and by `write(to:)` with typed columns.
+/// A model of one table, written by `valueForColumn`, by `write(to:)`, or by `write(to:)` with typed columns.
 private protocol Jotting: Sqlable, Equatable {
   init(id: Int?, title: String, body: String?, stars: Int?)
 }
@@ -33,7 +33,7 @@ private struct AskedNote: Jotting {
 
 extension AskedNote {
   init(row: ReadRow) throws {
-    // Against the order of the layout.
+    // The reads don't follow the order of the layout.
     stars = try row.get(AskedNote.stars)
     body = try row.get(AskedNote.body)
     title = try row.get(AskedNote.title)
@@ -122,15 +122,15 @@ extension TypedNote {
     }
   }
 
-  /// The three ways differ in `nil` alone.
-  @Test func nilIsNullInWriteToAndLeftOutByValueForColumn() throws {
+  /// The three ways differ only in `nil`.
+  @Test func writeToStoresNilAsNullAndValueForColumnLeavesItOut() throws {
     #expect(try rows(AskedNote.self, body: "empty") == ["1|f|b|NULL", "7|c|empty|NULL", "8|e||NULL"])
     let cleared = ["1|f|NULL|NULL", "7|c|NULL|NULL", "8|e|NULL|NULL"]
     #expect(try rows(WrittenNote.self, body: nil) == cleared)
     #expect(try rows(TypedNote.self, body: nil) == cleared)
   }
 
-  @Test func theSQLOfNil() throws {
+  @Test func nilIsWrittenAsNullOrLeftOutOfTheSQL() throws {
     let note = AskedNote(id: nil, title: "x", body: nil, stars: nil)
     #expect(note.insert().sql == #"INSERT INTO "note" ("title", "stars") VALUES (?, ?)"#)
     #expect(note.insert().bindings == [.text("x"), .null])
@@ -141,15 +141,15 @@ extension TypedNote {
       typed.save().sql.hasPrefix(
         #"INSERT INTO "note" ("id", "title", "body", "stars") VALUES (?, ?, ?, ?) ON CONFLICT ("id") DO UPDATE SET "#
           + #""title" = excluded."title", "body" = excluded."body", "stars" = excluded."stars""#))
-    // A key that is nil is left out: SQLite gives the next one.
+    // An insert leaves out a key that is nil, so SQLite assigns the next one.
     let new = TypedNote(id: nil, title: "x", body: nil, stars: nil)
     #expect(new.insert().sql == #"INSERT INTO "note" ("title", "body", "stars") VALUES (?, ?, ?)"#)
-    // Chosen columns are all written, nil as NULL.
+    // An update writes every chosen column, nil as NULL.
     #expect(typed.update(TypedNote.body).sql == #"UPDATE "note" SET "body" = ? WHERE "id" = ?"#)
     #expect(typed.update(TypedNote.body).bindings == [.null, .integer(3)])
   }
 
-  @Test func aModelThatWritesNothingSaysSo() throws {
+  @Test func aModelThatWritesNothingIsMisuse() throws {
     struct Silent: Sqlable {
       static let id = Column("id", .nullable(.integer), PrimaryKey())
       static let name = Column("name", .nullable(.text))
@@ -169,7 +169,7 @@ extension TypedNote {
     }
   }
 
-  @Test func theWrongTypeForAColumnIsRefusedWhereItIsGiven() throws {
+  @Test func aValueOfTheWrongTypeIsRefusedByInserts() throws {
     struct Wrong: Sqlable {
       var value: any SqlValue
       static let id = Column("id", .integer, PrimaryKey())
@@ -193,7 +193,7 @@ extension TypedNote {
         #expect(error?.table == "wrong")
         #expect(error?.column == "amount")
       }
-      // One in the middle of a batch: none is stored.
+      // One wrong value in a batch: no row is stored.
       let batch = (0..<1000).map { $0 == 500 ? Wrong("seven") : Wrong($0) }
       let error = sqlError { try Wrong.insert(batch).run(db) }
       #expect(error?.message == "wrong.amount takes INTEGER, but was given TEXT")
@@ -203,7 +203,7 @@ extension TypedNote {
     }
   }
 
-  @Test func aColumnOfAnotherModelIsNotWrittenNorRead() throws {
+  @Test func aColumnOfAnotherModelIsNeitherWrittenNorRead() throws {
     struct Stray: Sqlable {
       var reads = false
       static let id = Column("id", .integer, PrimaryKey())

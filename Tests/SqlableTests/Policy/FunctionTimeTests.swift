@@ -5,18 +5,18 @@ import Testing
 @testable import SqlableCore
 @testable import SqlableDocuments
 
-/// One call of a function is a single step, which no limit of a run ends. So no function that a policy can allow takes
-/// long over the longest texts that the policy's limits let through.
+/// Processor time of functions and operators on long texts. One call of a function is a single step, and no limit stops
+/// a step. So no function that a policy can allow may take long on the longest texts within the policy's limits.
 @Suite(.enabled(if: !isSanitized, "a sanitizer makes every step ten times as slow"))
 struct FunctionTimeTests {
-  /// In seconds of the processor, some ten times as long as the slowest takes on the machine of the tests.
+  /// The limit, in seconds of processor time: some ten times the slowest call on the tests' machine.
   private static let most = 8.0
   private static let (length, shortLength) = (1 << 20, 1 << 17)
 
-  /// From the list of the library, so that a new function is measured too.
+  /// All functions of the library, so that the tests measure a new function too.
   private static let functions = SqlExpression.Call.BuiltIn.allCases.map(\.rawValue)
 
-  /// Texts of a length for which a function may do much: equal letters, and JSON that is wide, deep or escaped.
+  /// Texts that need much work: equal letters, and JSON that is wide, deep or escaped.
   private static let contents: [@Sendable (Int) -> String] = [
     { String(repeating: "a", count: $0) },
     { String(repeating: "é", count: $0 / 2) },
@@ -38,7 +38,7 @@ struct FunctionTimeTests {
     return policy
   }
 
-  /// Seconds that a document takes to run; nil if the policy refuses it.
+  /// Returns the seconds that a document runs, or nil if the policy refuses the document.
   private func time(_ document: String, _ policy: StatementPolicy, _ db: SqliteDatabase) -> Double? {
     guard let statement = try? policy.statement(json: Data(document.utf8)) else { return nil }
     let work = statement.limited(by: policy)
@@ -50,7 +50,7 @@ struct FunctionTimeTests {
     guard let time = time(document, policy, long) else { return false }
     #expect(time < FunctionTimeTests.most, "\(time) s: \(document.prefix(300))")
     if time > 0.2 {
-      // Eight times as long: 8 times the time if it is linear, 64 times if it is quadratic.
+      // The long text is eight times the short one: linear time grows 8 times, quadratic time 64 times.
       let growth = time / max(self.time(document, policy, short) ?? 0, 0.000_1)
       #expect(growth < 30, "\(growth) times for \(document.prefix(300))")
     }
@@ -96,7 +96,7 @@ struct FunctionTimeTests {
       try long.close()
       try short.close()
     }
-    // Arithmetic with a text is refused.
+    // The library refuses arithmetic with a text, so some terms are not measured.
     #expect(measured >= 15 * FunctionTimeTests.contents.count)
   }
 
@@ -125,7 +125,7 @@ struct FunctionTimeTests {
     #expect(measured == 8)
   }
 
-  /// Each takes the square of the matches: it needs a feature of its own.
+  /// The time of an excerpt grows with the square of the matches, so excerpts need a separate feature.
   @Test(.needsFullText) func excerptsAndLongSearchesAreRefused() throws {
     let policy = FunctionTimeTests.policy
     func error(_ term: String, _ query: String, _ policy: StatementPolicy) -> String? {
@@ -152,7 +152,7 @@ struct FunctionTimeTests {
     #expect(error(rank, String(repeating: "a", count: 65), open) == nil)
   }
 
-  /// `%.1000000000c` is a loop of a thousand million rounds, whatever its result.
+  /// SQLite loops a thousand million times for `%.1000000000c`, whatever the result.
   @Test func longConversionsOfAFormatAreRefused() throws {
     let policy = FunctionTimeTests.policy
     func message(_ format: String) -> String? {
@@ -175,12 +175,17 @@ struct FunctionTimeTests {
     return db
   }
 
-  /// Calls with few and with many arguments, of which the first is a long text.
+  /// Returns calls with few and with many arguments; the first argument is a long text.
   private func documents(_ function: SqlExpression.Call.BuiltIn) -> [String] {
     let column = #"{"column":"\#(function.facts.has(.takesNumbers) ? "owed" : "note")"}"#
     if function.facts.kind == .table {
+      let name = function.rawValue == "json_each" ? "jsonEach" : "jsonTree"
       return [
-        #"{"sqlable":1,"read":{"from":["account",{"\#(function.rawValue == "json_each" ? "jsonEach" : "jsonTree")":{"column":"note","of":"account"},"as":"j","join":"cross"}],"select":[{"column":"key","of":"j"}],"limit":1}}"#
+        #"""
+        {"sqlable":1,"read":{"from":["account",\#
+        {"\#(name)":{"column":"note","of":"account"},"as":"j","join":"cross"}],\#
+        "select":[{"column":"key","of":"j"}],"limit":1}}
+        """#
       ]
     }
     let match = String(repeating: "a", count: 127)
@@ -196,7 +201,7 @@ struct FunctionTimeTests {
         continue
       }
       for start in first {
-        // All further arguments alike, and each different from the next.
+        // With step 0 all further arguments are equal; with step 1 each differs from the next.
         for offset in values.indices {
           for step in 0...1 {
             calls.append([start] + (1..<max(count, 1)).map { values[(offset + $0 * step) % values.count] })
@@ -210,8 +215,11 @@ struct FunctionTimeTests {
       ([.paths, .pathsOfValues].contains(function.facts.constants) ? paths : [""]).map { path in
         let call = SqlExpression.Call(function: .builtIn(function), arguments: [])
         let written = arguments.enumerated().map { call.takesPath($0) ? path : $1 }
-        return
-          #"{"sqlable":1,"read":{"from":"account","select":[{"isNull":{"function":"\#(function.rawValue)","arguments":[\#(written.joined(separator: ","))]\#(over)}}]}}"#
+        let list = written.joined(separator: ",")
+        return #"""
+          {"sqlable":1,"read":{"from":"account","select":[\#
+          {"isNull":{"function":"\#(function.rawValue)","arguments":[\#(list)]\#(over)}}]}}
+          """#
       }
     }
   }

@@ -2,12 +2,12 @@ import Foundation
 import Sqlable
 import Testing
 
-/// A policy holds for every row that comes with another one.
+/// Policies on reads with associated rows.
 @Suite struct PolicyAssociationTests {
   private static let payments = Account.toMany(Payment.self, by: Payment.account, of: Account.id)
   private static let account = Payment.toOne(Account.self, by: Payment.account, of: Account.id)
 
-  /// Accounts and payments of a tenant, of which every column is read.
+  /// A policy that reads all columns of a tenant's accounts and payments.
   private func policy(
     _ tenant: Int = 1, features: Set<StatementPolicy.Feature> = [], _ others: TablePolicy...
   ) -> StatementPolicy {
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func theConditionAndTheLimitHoldForEachRow() throws {
+  @Test func theConditionAndTheLimitApplyToAssociatedRows() throws {
     let like = Account.read().including(PolicyAssociationTests.payments)
     try withAccounts { (db: SqliteDatabase) throws -> Void in
       let all = try policy().statement(like: like, json: like.json())
@@ -45,17 +45,19 @@ import Testing
       let sent = Account.read().orderBy(Account.name, .desc).including(
         PolicyAssociationTests.payments.filter(Payment.amount > 3).orderBy(Payment.amount, .desc))
       let rows = try policy().statement(like: like, json: sent.json()).run(db)
-      #expect(rows.map(\.0.name) == ["Bo", "Anna"] && rows.map { $0.1.map(\.amount) } == [[], [7, 5]])
-      // A payment of another tenant's account comes without it.
+      #expect(rows.map(\.0.name) == ["Bo", "Anna"])
+      #expect(rows.map { $0.1.map(\.amount) } == [[], [7, 5]])
+      // If the account belongs to another tenant, the payment comes without it.
       let owners = Payment.read().including(PolicyAssociationTests.account)
       try Payment(id: 6, account: 3, tenant: 1, amount: 1).insert().run(db)
       let few = Payment.read().filter(Payment.amount < 4).including(PolicyAssociationTests.account)
       let found = try policy().statement(like: owners, json: few.json()).run(db)
-      #expect(found.map(\.0.id) == [4, 6] && found.map { $0.1?.id } == [1, nil])
+      #expect(found.map(\.0.id) == [4, 6])
+      #expect(found.map { $0.1?.id } == [1, nil])
     }
   }
 
-  @Test func whatAPolicyDoesNotAllowIsRefusedAtItsPlace() throws {
+  @Test func forbiddenAssociationsAreRefusedWithTheirPath() throws {
     let like = Account.read().including(PolicyAssociationTests.payments)
     for (payments, place) in [
       (PolicyAssociationTests.payments.filter(Payment.id == 1), "read.including[0].where"),
@@ -67,7 +69,7 @@ import Testing
       let error = sqlError { _ = try policy().statement(like: like, json: json) }
       #expect(error?.documentPath == place, "\(String(describing: error))")
     }
-    // Without a rule for the table, or for one column of the whole rows.
+    // No rule for the table, then a rule that lacks columns of a whole row.
     for policy in [
       StatementPolicy(.table(Account.self).readingAll()),
       StatementPolicy(.table(Account.self).readingAll(), .table(Payment.self).reading(Payment.id)),
@@ -78,7 +80,7 @@ import Testing
     expectInvalidStatement { _ = try counts.statement(like: like, json: like.json()) }
   }
 
-  @Test func anAggregateIsOneOfTheRowsThatThePolicyShows() throws {
+  @Test func anAggregateCoversOnlyTheRowsThatThePolicyShows() throws {
     let payments = PolicyAssociationTests.payments
     let like = Account.read().including(payments.aggregate(Payment.amount.sum()))
     func policy(_ features: Set<StatementPolicy.Feature>, _ payments: TablePolicy) -> StatementPolicy {
@@ -93,7 +95,7 @@ import Testing
     ] {
       expectInvalidStatement { _ = try policy.statement(like: like, json: like.json()) }
     }
-    // Its functions are those that a document may call.
+    // An aggregate may call only the functions that the policy allows.
     let owed = Account.read().including(payments.aggregate(Payment.amount.sum().ifNull(0)))
     let error = sqlError {
       _ = try policy([.aggregates], refers.reading(Payment.amount)).statement(like: owed, json: owed.json())
@@ -123,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func theTableBetweenMustBeThePolicys() throws {
+  @Test func theJunctionTableNeedsARule() throws {
     let like = Person.read().including(Person.courses)
     let (people, courses) = (TablePolicy(Person.self).readingAll(), TablePolicy(Course.self).readingAll())
     let links = TablePolicy(Enrolment.self).filtering(Enrolment.personId, Enrolment.courseId, by: .equality)
@@ -152,15 +154,15 @@ import Testing
       #expect(error?.message == "the policy does not allow a scan of so many rows")
       try db.run(SQL("CREATE INDEX payments ON payment(account_id)"))
       #expect(try read.limited(by: policy).run(db).map { $0.1.map(\.id) } == [[1, 4], []])
-      // The wall knows the tables of the policy only.
+      // The authorizer refuses tables that the policy does not name.
       let other = Account.read().including(Account.toMany(Worker.self, by: Worker.bossId, of: Account.id))
       try db.createTable(Worker.self)
       expectInvalidStatement { _ = try other.limited(by: policy).run(db) }
     }
   }
 
-  /// More rows than the values that a statement binds one by one: they are bound as a list, which is a table.
-  @Test func aLimitedRunReadsWhatBelongsToManyRows() throws {
+  /// With many parent rows, the read binds their keys as one list, which SQLite reads as a table.
+  @Test func aLimitedRunReadsTheRowsOfManyParents() throws {
     let like = Account.read().including(PolicyAssociationTests.payments)
     try withAccounts { (db: SqliteDatabase) throws -> Void in
       try Account.insert((10..<60).map { Account(id: $0, tenant: 1, name: "\($0)", owed: 0) }).run(db)
@@ -176,7 +178,7 @@ import Testing
     }
   }
 
-  @Test func aLimitHoldsForWhatCollectsOrBindsThem() throws {
+  @Test func limitsApplyToCollectedAndBoundReads() throws {
     let like = Account.read().including(PolicyAssociationTests.payments)
     try withAccounts { (db: SqliteDatabase) throws -> Void in
       var policy = policy()
@@ -192,8 +194,8 @@ import Testing
     }
   }
 
-  /// Which of two rows with one name a payment of that name gets, must not depend on an index over a hidden column.
-  @Test func aRowThatIsOneOfSeveralIsTheOneWithTheLeastKey() throws {
+  /// An index over a hidden column must not determine the parent if several rows match.
+  @Test func theMatchingParentWithTheSmallestKeyIsRead() throws {
     let like = Payment.read().including(Payment.toOne(Account.self, by: Payment.amount, of: Account.tenant))
     let policy = StatementPolicy(.table(Account.self).readingAll(), .table(Payment.self).readingAll())
     try withDatabase { db in
@@ -209,7 +211,7 @@ import Testing
     }
   }
 
-  @Test func whatIsHiddenAndWhatDoesNotExistAreRefusedAlike() throws {
+  @Test func hiddenAndMissingNamesAreRefusedAlike() throws {
     let like = Person.read().including(Person.courses)
     let policy = StatementPolicy(.table(Person.self).readingAll(), .table(Course.self).readingAll())
     let through = #""through":{"table":"enrolment","from":"person_id","to":"course_id"}"#
@@ -224,7 +226,7 @@ import Testing
       let error = sqlError { _ = try policy.statement(like: like, json: json) }
       #expect(error?.message == "the policy does not allow this", "\(association)")
     }
-    // An aggregate among the conditions or orders of rows would fail when it runs.
+    // SQLite would refuse an aggregate in the condition or the order of rows, so the policy does.
     let counts = StatementPolicy(
       .table(Account.self).readingAll(), .table(Payment.self).readingAll(), features: [.aggregates, .windows])
     for clause in [#""where":{"function":"countRows"}"#, #""orderBy":[{"asc":{"function":"countRows"}}]"#] {

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// No error and no name of a document shows the rows that a policy hides.
+/// Errors and names in documents, which must not reveal the rows that a policy hides.
 @Suite struct PolicyGuardTests {
   private func data(_ body: String) -> Data { Data(#"{"sqlable":1,\#(body)}"#.utf8) }
 
@@ -12,7 +12,7 @@ import Testing
     {"case":[[{"=":[{"column":"name","of":"a"},"Cid"]},-9223372036854775808]],"else":1}]},0]}}
     """
 
-  @Test func anErrorDoesNotShowAHiddenRowOfAJoin() throws {
+  @Test func aHiddenRowOfAJoinCausesNoError() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Account.self)
       try db.createTable(Payment.self)
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func aRefusedSubqueryIsReportedWhereverItStands() throws {
+  @Test func aRefusedSubqueryIsReportedInEveryTerm() throws {
     let policy = tenantPolicy(features: [.joins, .subqueries, .aggregates, .windows, .arithmetic])
     for join in ["right", "full"] {
       let hidden =
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func theThirdTableOfAJoinCanHaveAPattern() throws {
+  @Test func theThirdTableOfAJoinCanBeFilteredByAPattern() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Account.self)
       try db.createTable(Payment.self)
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func aNameOfAConditionIsRefused() {
+  @Test func anAliasThatHidesATableOfTheConditionIsRefused() {
     let condition = SqlExpression(sql: "id IN (SELECT account_id FROM \"Payment\" WHERE tenant = 1)")
     let policy = StatementPolicy(
       .table(Account.self).reading(Account.id).rows(where: condition), features: [.joins, .namedQueries])

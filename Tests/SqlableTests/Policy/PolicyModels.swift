@@ -1,7 +1,7 @@
 import Foundation
 import Sqlable
 
-/// An account of a tenant; what it owes, its note and its token are hidden from documents.
+/// An account of a tenant. Documents may not use the tenant, the debt and the note.
 struct Account: Sqlable, Equatable {
   static let id = column("id", Int.self, PrimaryKey())
   static let tenant = column("tenant", Int.self)
@@ -68,7 +68,7 @@ extension Payment {
   }
 }
 
-/// What a tenant's documents may do.
+/// Returns the policy for the documents of a tenant.
 func tenantPolicy(
   _ tenant: Int = 1, features: Set<StatementPolicy.Feature> = [], rows: ((Column) -> SqlExpression)? = nil
 ) -> StatementPolicy {

@@ -2,22 +2,21 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What a document is answered does not depend on what its policy hides: the rows of others, and the columns that it
-/// may not use.
+/// Answers to random documents, which must not depend on the rows and columns that the policy hides.
 @Suite struct PolicyPropertyTests {
-  /// Each has 150 documents.
+  /// The number of rounds. Each round tries 150 documents.
   private static var rounds: Int {
     let documents = ProcessInfo.processInfo.environment["SQLABLE_POLICY_DOCUMENTS"].flatMap(Int.init)
     return documents.map { ($0 + 149) / 150 } ?? times(20)
   }
 
-  /// The first tenant's rows, in forms of which SQLite takes a constant or does not.
+  /// Conditions for the first tenant's rows; SQLite sees a constant in some of them.
   private let tenantConditions: [@Sendable (Column) -> SqlExpression] = [
     { $0 == 1 }, { contains($0, [1]) }, { contains($0, [1, 3]) }, { $0 == 1 || $0 == 3 },
     { _ in SqlExpression(sql: "tenant = 1") },
   ]
 
-  @Test func noAcceptedDocumentReadsOrInfersWhatIsHidden() throws {
+  @Test func noAcceptedDocumentReadsOrInfersHiddenData() throws {
     let seed = SeededGenerator.seed
     var documents = PolicyDocuments(random: SeededGenerator(seed: seed))
     var (accepted, refused, rows) = (0, 0, 0)
@@ -39,19 +38,19 @@ import Testing
             let limited = statement.limited(by: policy)
             let (answer, other) = (answer(limited, first), answer(limited, second))
             #expect(answer == other, "seed \(seed): \(document)\n\(statement.sql)")
-            // What the check of the document allows, the wall around its run allows too.
+            // The authorizer must allow every document that the policy's check allows.
             #expect(answer != ["the policy does not allow this"], "seed \(seed): \(document)\n\(statement.sql)")
             rows += answer.count
           }
         }
       }
     }
-    #expect(
-      accepted > PolicyPropertyTests.rounds * 15 && rows > accepted, "\(accepted) accepted, \(refused) refused, \(rows)"
-    )
+    let counts = "\(accepted) accepted, \(refused) refused, \(rows)"
+    #expect(accepted > PolicyPropertyTests.rounds * 15, "\(counts)")
+    #expect(rows > accepted, "\(counts)")
   }
 
-  /// What a document's author is told: the rows, a number, or the error.
+  /// Returns the answer that a document's author sees: the rows, a number, or the error.
   private func answer(_ statement: Limited<AnyStatement>, _ db: SqliteDatabase) -> [String] {
     do {
       switch try statement.run(db) {
@@ -63,7 +62,7 @@ import Testing
     } catch { return ["\((error as? SqlError)?.message ?? "")"] }
   }
 
-  /// Two databases that differ in what the first tenant may not see only.
+  /// Fills two databases that differ only in data hidden from the first tenant.
   private func fill(_ first: SqliteDatabase, _ second: SqliteDatabase, _ random: inout SeededGenerator) throws {
     for db in [first, second] {
       try db.createTable(Account.self)
@@ -90,7 +89,7 @@ import Testing
         ).insert().run(db)
       }
     }
-    // Rows that only one of them has, indexes without the tenant, and what SQLite knows of their sizes.
+    // Rows in one database only, indexes that lack the tenant, and statistics.
     try second.execute("DELETE FROM account WHERE tenant = 2 AND id % 3 = 0")
     let (hasIndexes, hasStatistics) = (random.chance(50), random.chance(50))
     for db in [first, second] {
@@ -102,7 +101,7 @@ import Testing
   }
 }
 
-/// Makes random documents over two tables, many of which use what no policy allows.
+/// A generator of random documents over two tables. Many documents use features that no policy allows.
 struct PolicyDocuments {
   var random: SeededGenerator
 
@@ -160,7 +159,7 @@ struct PolicyDocuments {
     return #"{"function":"\#(function)","arguments":[\#(column(tables))]}"#
   }
 
-  /// Throws an integer overflow for the rows with a text.
+  /// Returns a term that overflows for the rows that match a condition.
   private mutating func throwing(_ tables: [(String, String?)]) -> String {
     let found = condition(0, tables)
     return #"{"function":"abs","arguments":[{"case":[[\#(found),-9223372036854775808]],"else":1}]}"#

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// A client runs what the program has approved, with its own values, and nothing else.
+/// Manifests of approved statements, which a client runs with its values.
 @Suite struct StatementManifestTests {
   private func manifest() throws -> StatementManifest {
     var manifest = StatementManifest(rules: StatementRules(models: [Account.self, Payment.self]))
@@ -38,20 +38,22 @@ import Testing
       #expect(rows.map(\.values) == [[.integer(2), .text("Bo")]])
       #expect(try manifest.statement(json: data(#""run":"count""#)).run(db) == .number(3))
       let paint = try manifest.statement(json: data(#""run":"paint","with":{"id":3,"color":{"null":true}}"#))
-      #expect(try paint.run(db) == .number(1) && paint.kind == .update)
+      #expect(try paint.run(db) == .number(1))
+      #expect(paint.kind == .update)
     }
   }
 
-  @Test func aRequestNamesAStatementByTheHashOfItsDocument() throws {
+  @Test func aRequestCanNameAStatementByTheHashOfItsDocument() throws {
     let manifest = try manifest()
     // echo -n '{"count":{"from":"account"},"sqlable":1}' | sha256sum
     let hash = "66c9c2e336627d2bb04a6a3e24b5da11951bad8722d35dd9bad0af87d15f6764"
-    #expect(manifest.sha256(of: "count") == hash && manifest.sha256(of: "none") == nil)
+    #expect(manifest.sha256(of: "count") == hash)
+    #expect(manifest.sha256(of: "none") == nil)
     #expect(try manifest.statement(json: data(#""run":{"sha256":"\#(hash)"}"#)).kind == .count)
     #expect(error(#""run":{"sha256":"\#(hash.dropLast())0"}"#)?.message == "no such statement is approved")
   }
 
-  @Test func oneDocumentHasItsHashUnderEachOfItsNames() throws {
+  @Test func aDocumentHasTheSameHashUnderEveryName() throws {
     var manifest = try manifest()
     try manifest.approve(Account.count(), as: "number")
     let hash = try #require(manifest.sha256(of: "number"))
@@ -59,7 +61,7 @@ import Testing
     #expect(try manifest.statement(json: data(#""run":{"sha256":"\#(hash)"}"#)).kind == .count)
   }
 
-  @Test func whatIsNotApprovedIsNotRun() {
+  @Test func unapprovedRequestsAreRefused() {
     for (body, message, path) in [
       (#""run":"none""#, "no such statement is approved", nil),
       (#""run":"cou\u0000nt""#, "no such statement is approved", nil),
@@ -75,10 +77,11 @@ import Testing
       ),
     ] as [(String, String, String?)] {
       let found = error(body)
-      #expect(found?.message == message && found?.documentPath == path, "\(body): \(found?.documentPath ?? "")")
+      #expect(found?.message == message, "\(body): \(found?.documentPath ?? "")")
+      #expect(found?.documentPath == path, "\(body): \(found?.documentPath ?? "")")
     }
     #expect(error(#""run":"paint","with":{"id":"1","color":"red"}"#)?.documentPath == "with")
-    // The program's own values can't be given by a request.
+    // A request can't give the values that the program gives.
     let own = ["tenant": DatabaseValue.integer(1)]
     #expect(error(#""run":"names","with":{"from":"a","tenant":2}"#, with: own)?.documentPath == "with.tenant")
     #expect(error(#""run":"names","with":{"from":"a"}"#)?.documentPath == "with.tenant")

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Documents that are not trusted do what the policy allows, to the rows that it lets them see, and nothing else.
+/// Untrusted documents under a policy: allowed uses, visible rows, changes and sizes.
 @Suite struct StatementPolicyTests {
   private func withAccounts(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
@@ -32,9 +32,17 @@ import Testing
     let restricted = try tenantPolicy().statement(Select<(Int, String)>.self, json: query.json())
     #expect(
       restricted.sql
-        == #"SELECT "id", "name" FROM "account" WHERE "tenant" = ? AND ("color" = ? OR "name" > ?) ORDER BY "id" LIMIT ?"#
-    )
-    #expect(restricted.bindings == [.integer(1), .text("red"), .text("B"), .integer(100)])
+        == """
+        SELECT "id", "name" FROM "account" WHERE "tenant" = ? AND ("color" = ? OR "name" > ?) \
+        ORDER BY "id" LIMIT ?
+        """)
+    #expect(
+      restricted.bindings == [
+        .integer(1),
+        .text("red"),
+        .text("B"),
+        .integer(100),
+      ])
     try withAccounts { (db: SqliteDatabase) throws -> Void in
       let rows = try restricted.run(db)
       #expect(rows.map(\.0) == [1, 2])
@@ -43,18 +51,18 @@ import Testing
     }
   }
 
-  @Test func aLimitIsLowered() throws {
+  @Test func aLimitAboveThePolicysIsRefused() throws {
     let few = Account.select(Account.id).limit(7)
     #expect(try tenantPolicy().statement(Select<Int>.self, json: few.json()).bindings.last == .integer(7))
     for many in [Account.select(Account.id).limit(101), Account.select(Account.id).limit(10, offset: 10_001)] {
       expectInvalidStatement { _ = try tenantPolicy().statement(Select<Int>.self, json: many.json()) }
     }
-    // SQLite takes a negative limit for none.
+    // SQLite reads a negative limit as no limit.
     let none = #""read":{"from":"account","select":[{"column":"id"}],"limit":-1}"#
     expectInvalidStatement { _ = try tenantPolicy().statement(Select<Int>.self, json: data(none)) }
   }
 
-  @Test func whatIsHiddenAndWhatDoesNotExistAreRefusedAlike() throws {
+  @Test func hiddenAndMissingNamesAreRefusedAlike() throws {
     for (hidden, missing) in [
       (
         #""read":{"from":"account","select":[{"column":"owed"}]}"#,
@@ -75,8 +83,11 @@ import Testing
       ),
     ] {
       let (first, second) = (refusal(tenantPolicy(), hidden), refusal(tenantPolicy(), missing))
-      #expect(first != nil && first == second, "\(String(describing: first)) \(String(describing: second))")
-      #expect(first?.message == "the policy does not allow this" && first?.table == nil && first?.column == nil)
+      #expect(first != nil, "\(String(describing: first)) \(String(describing: second))")
+      #expect(first == second, "\(String(describing: first)) \(String(describing: second))")
+      #expect(first?.message == "the policy does not allow this")
+      #expect(first?.table == nil)
+      #expect(first?.column == nil)
     }
   }
 
@@ -101,8 +112,8 @@ import Testing
     }
   }
 
-  /// Of what the policy knows of a column, each use is allowed by itself.
-  @Test func everyUseOfAColumnIsAllowedByItself() throws {
+  /// Reading, filtering and sorting by a column each need a separate permission.
+  @Test func everyUseOfAColumnNeedsItsPermission() throws {
     let policy = StatementPolicy(
       .table(Account.self).reading(Account.id).filtering(Account.color, by: .equality).sorting(Account.name))
     func from(_ rest: String) -> String { #""read":{"from":"account","select":[{"column":"id"}]\#(rest)}"# }
@@ -122,9 +133,15 @@ import Testing
       from(#","groupBy":[{"column":"id"}]"#), from(#","distinct":true"#), from(#","where":{"=":[{"+":[1,1]},2]}"#),
       from(#","where":{"exists":{"from":"account"}}"#), from(#","where":{"=":[{"parameter":"p"},1]}"#),
       from(#","compounds":[{"union":{"from":"account","select":[{"column":"id"}]}}]"#),
-      #""read":{"from":["account",{"table":"account","as":"other","join":"cross"}],"select":[{"column":"id","of":"other"}]}"#,
+      #"""
+      "read":{"from":["account",{"table":"account","as":"other","join":"cross"}],\#
+      "select":[{"column":"id","of":"other"}]}
+      """#,
       #""read":{"values":[[1]]}"#, #""read":{"from":"account","select":[{"function":"countRows"}]}"#,
-      #""read":{"from":[{"query":{"from":"account","select":[{"column":"id"}]},"as":"q","columns":["integer"]}],"select":[{"column":"c1","of":"q"}]}"#,
+      #"""
+      "read":{"from":[{"query":{"from":"account","select":[{"column":"id"}]},"as":"q","columns":["integer"]}],\#
+      "select":[{"column":"c1","of":"q"}]}
+      """#,
       #""read":{"from":"account","select":[{"case":[[{"=":[{"column":"color"},"red"]},1]]}]}"#,
       #""read":{"from":"account","select":[{"registered":"f","arguments":[]}]}"#,
       #""delete":{"from":"account","all":true}"#, #""delete":{"from":"account","where":1}"#,
@@ -140,7 +157,7 @@ import Testing
     }
   }
 
-  @Test func theTenantsConditionIsAddedWhereverTheTableIsRead() throws {
+  @Test func theTenantsConditionIsAddedToEveryReadOfTheTable() throws {
     let other = Alias(Account.self, "other")
     let policy = tenantPolicy(features: [.joins, .subqueries, .aggregates, .compounds, .namedQueries, .distinct])
     try withAccounts { (db: SqliteDatabase) throws -> Void in
@@ -154,7 +171,7 @@ import Testing
       try check(other.read().select(other[Account.id]), [1, 2])
       try check(Account.select(Account.id).unionAll(other.read().select(other[Account.id])), [1, 1, 2, 2])
       try check(Account.join(Payment.self, on: Payment.account == Account.id).select(Payment.id), [1])
-      // The payment of another tenant is not found, and leaves the account.
+      // The join does not find the other tenant's payment and returns the account without one.
       try check(
         Account.leftJoin(Payment.self, on: Payment.account == Account.id).select(
           Payment.id.typed(as: Int?.self)), [1, nil])
@@ -167,8 +184,8 @@ import Testing
     }
   }
 
-  /// A right or full join would show that a row is there which the policy hides, as one without a match.
-  @Test func aRightOrFullJoinOfATableWithATenantsConditionIsRefused() throws {
+  /// A right or full join would reveal a hidden row as a row without a match.
+  @Test func rightAndFullJoinsOfARestrictedTableAreRefused() throws {
     let policy = tenantPolicy(features: [.joins, .aggregates])
     let condition = Payment.account == Account.id
     for query in [
@@ -187,8 +204,8 @@ import Testing
     #expect(allowed.sql.contains(#"FROM "account" RIGHT JOIN "payment" ON "payment"."account_id" = "account"."id""#))
   }
 
-  /// A row that the policy hides does not even show by an error.
-  @Test func theRowsOfOthersCauseNoErrors() throws {
+  /// An error must not reveal a row that the policy hides.
+  @Test func hiddenRowsCauseNoErrors() throws {
     let policy = StatementPolicy(
       .table(Account.self).reading(Account.id, Account.note).filtering(Account.note, by: .equality)
         .rows(where: Account.tenant == 1), features: [.json, .joins])
@@ -204,7 +221,7 @@ import Testing
       let rows = try policy.statement(Select<(Int, Int)>.self, json: joined.json()).run(db)
       #expect(rows.count == 4)
     }
-    // A text that becomes too large throws too.
+    // Concatenation may throw too: the text may become too large.
     let long = Account.select(Account.id).filter(Account.name.concatenated("x").length() == 3)
     let concatenating = StatementPolicy(
       .table(Account.self).reading(Account.id).filtering(Account.name, by: .equality).rows(where: Account.tenant == 1),
@@ -214,8 +231,8 @@ import Testing
     #expect(sql.contains(#"WHERE "tenant" = (VALUES (?)) AND \#(guarded)"#))
   }
 
-  /// An index over a column that is hidden decides in which order SQLite finds rows, and so which rows a limit leaves.
-  @Test func whichRowsALimitSelectsDoesNotDependOnHiddenColumns() throws {
+  /// An index over a hidden column could change the order in which SQLite finds rows, and so the rows within a limit.
+  @Test func rowsWithinALimitDoNotDependOnHiddenColumns() throws {
     let policy = StatementPolicy(
       .table(Account.self).reading(Account.id, Account.color).filtering(Account.color, Account.id, by: .equality)
         .sorting(Account.id),
@@ -247,7 +264,7 @@ import Testing
     }
   }
 
-  @Test func aRecursionWithoutEndIsReadUpToItsLimit() throws {
+  @Test func anEndlessRecursionIsReadUpToItsLimit() throws {
     let policy = tenantPolicy(features: [.namedQueries, .compounds, .literalRows, .arithmetic])
     let next =
       #"{"from":[{"as":"n","columns":["integer"],"recursive":true}],"#
@@ -264,7 +281,7 @@ import Testing
 
   // MARK: Changes
 
-  @Test func changesAreThoseOfAllowedKindsAndColumns() throws {
+  @Test func changesNeedAnAllowedKindAndAllowedColumns() throws {
     var policy = tenantPolicy()
     policy.kinds = [.update, .delete, .insert, .updateAll]
     policy = StatementPolicy(
@@ -298,13 +315,13 @@ import Testing
         #""delete":{"from":"payment","where":{"=":[{"column":"id"},1]},"returning":true}"#,
       ] { #expect(sqlError { _ = try run(refused) } != nil, "\(refused)") }
       #expect(try Account.byId(3).run(db)?.name == "Cid")
-      // A struct's row is updated only where it is the tenant's.
+      // An update of a struct changes only a row of the tenant.
       #expect(try run(#""update":{"table":"account","row":{"id":3,"name":"y"}}"#) == .number(0))
       #expect(try run(#""update":{"table":"account","row":{"id":2,"name":"y"}}"#) == .number(1))
     }
   }
 
-  /// The subqueries of what a change returns, and of its order, read other rows than those that it changes.
+  /// A subquery in a change's returning or order reads rows other than the changed ones.
   @Test func aChangesSubqueriesReadTheTenantsRowsOnly() throws {
     let policy = StatementPolicy(
       .table(Account.self).reading(Account.id, Account.name).filtering(Account.id, by: .equality)
@@ -350,7 +367,7 @@ import Testing
     #expect(refusal(policy, long)?.message == "the document is larger than 65536 bytes")
   }
 
-  /// The layout of a named query's columns is never freed, so none is made for a document that is refused anyway.
+  /// The library never frees the layout of a named query, so a refused document must not create one.
   @Test func aNamedQueryIsRefusedBeforeItsColumnsAreRead() {
     let query = #""read":{"from":[{"as":"q","columns":["no type"],"query":{"from":"account"}}]}"#
     #expect(refusal(tenantPolicy(), query)?.message == "the policy does not allow this")
@@ -360,24 +377,27 @@ import Testing
   @Test func aPolicyWithAnotherModelsColumnThrows() throws {
     let policy = StatementPolicy(.table(Account.self).reading(Payment.amount))
     let error = expectMisuse { _ = try policy.statement(AnyStatement.self, json: data(#""count":{"from":"account"}"#)) }
-    #expect(error?.column == "amount" && error?.table == "account")
+    #expect(error?.column == "amount")
+    #expect(error?.table == "account")
   }
 
-  /// Not of the document, whose author must not read the names in it.
-  @Test func aConditionThatTheTableCannotHaveIsMisuseWithoutAPlace() throws {
+  /// The author of the document must not learn the names in the condition.
+  @Test func anInvalidConditionOfThePolicyIsMisuseWithoutAPath() throws {
     for condition in [Payment.tenant == 1, Account.color.column == 1] as [SqlExpression] {
       let policy = StatementPolicy(.table(Account.self).reading(Account.id).rows(where: condition))
       let error = expectMisuse { _ = try policy.statement(json: data(#""count":{"from":"account"}"#)) }
-      #expect(error?.documentPath == nil && error?.table == "account")
+      #expect(error?.documentPath == nil)
+      #expect(error?.table == "account")
       #expect(error?.message.hasPrefix("the policy's condition on the rows of table account can't be used: ") == true)
     }
   }
 
-  @Test func aTableThatIsTwiceInAPolicyIsMisuse() throws {
-    // The columns of the second would be allowed in the rows of the first: all.
+  @Test func aPolicyThatNamesATableTwiceIsMisuse() throws {
+    // The second rule's columns would apply to the first rule's rows, which are all rows.
     let policy = StatementPolicy(
       .table(Account.self), .table(Account.self).readingAll().rows(where: Account.tenant == 1))
     let error = expectMisuse { _ = try policy.statement(json: data(#""count":{"from":"account"}"#)) }
-    #expect(error?.message == "the policy has table account twice" && error?.documentPath == nil)
+    #expect(error?.message == "the policy has table account twice")
+    #expect(error?.documentPath == nil)
   }
 }

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Text with values that SQLite can't store. The compiler warns of each: none is pasted.
+/// SQL text with values that SQLite can't store. The compiler warns of each.
 private protocol TextWithOtherValues { func execute(_ db: SqliteDatabase) throws }
 private struct TextWithPartOfText: TextWithOtherValues {
   @available(*, deprecated)
@@ -18,15 +18,16 @@ private struct TextWithSQL: TextWithOtherValues {
   }
 }
 
-/// Statements, queries and terms inside SQL that is written by hand.
+/// Statements, queries and terms inside raw SQL.
 @Suite struct RawSQLEmbeddingTests {
-  @Test func aValueThatIsNoneOfSQLitesIsNotPasted() throws {
+  @Test func aValueThatSQLiteCannotStoreIsRefused() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try Person.insert([Person(id: nil, name: "Anna"), Person(id: nil, name: "Bo")]).run(db)
       for text in [TextWithPartOfText(), TextWithSQL()] as [any TextWithOtherValues] {
         let error = sqlError { try text.execute(db) }
-        #expect(error?.message.contains("can't store") == true && error?.message.contains("1 OR 1") == false)
+        #expect(error?.message.contains("can't store") == true)
+        #expect(error?.message.contains("1 OR 1") == false)
         #expect(try Person.count().run(db) == 2)
       }
     }
@@ -38,8 +39,9 @@ private struct TextWithSQL: TextWithOtherValues {
       let sql: SQL = "SELECT count(*) FROM (\(reds)) WHERE id < \(9)"
       #expect(
         sql.text == """
-          SELECT count(*) FROM (SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ? AND "id" > ?) \
-          WHERE id < ?
+          SELECT count(*) FROM (\
+          SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ? AND "id" > ?\
+          ) WHERE id < ?
           """)
       #expect(sql.bindings == [.text("red"), .integer(1), .integer(9)])
       #expect(try db.query(sql, as: Int.self) == [1])
@@ -63,23 +65,24 @@ private struct TextWithSQL: TextWithOtherValues {
     }
   }
 
-  @Test func aLongListInsideIsBoundAsOne() throws {
+  @Test func aTermWithALongListBindsTheListOnce() throws {
     try withCompany { db in
       let many = Bicycle.id ∈ Array(2...5_000)
       let sql: SQL = "SELECT count(*) FROM bicycle WHERE \(many) AND color = \("red")"
       #expect(sql.bindings == [.text("red")])
       #expect(try db.query(sql, as: Int.self) == [1])
       try db.execute("DELETE FROM bicycle WHERE \(many); DELETE FROM worker WHERE name = \("Ada")")
-      #expect(try Bicycle.count().run(db) == 1 && Worker.count().run(db) == 3)
+      #expect(try Bicycle.count().run(db) == 1)
+      #expect(try Worker.count().run(db) == 3)
     }
   }
 
-  @Test func whatCanNotBeASQLTextSaysWhyWhenItIsRun() throws {
+  @Test func statementsThatCannotBeEmbeddedThrowWhenTheyRun() throws {
     try withCompany { db in
       expectInvalidStatement { try db.execute("\(Bicycle(name: "a", color: "b").insert())") }
       expectInvalidStatement { _ = try db.query("SELECT '\(Bicycle.read())'", as: Int.self) }
       expectInvalidStatement { _ = try db.query("SELECT * FROM (\(Bicycle.read().limit(-1)))", as: Bicycle.self) }
-      // What the subquery has of that name would be taken for the column of the SQL around it.
+      // SQLite would resolve `id` to the subquery's column instead of the enclosing SQL's.
       let hidden = exists(Bicycle.read().filter(Bicycle.ownerId == Worker.id.expression))
       let error = expectInvalidStatement { _ = try db.query("SELECT 1 FROM worker WHERE \(hidden)", as: Int.self) }
       #expect(error?.message == "a subquery hides column id of the enclosing SQL")
@@ -93,7 +96,9 @@ private struct TextWithSQL: TextWithOtherValues {
         """
         SELECT b.name, p.*, b.id FROM bicycle b LEFT JOIN person p ON p.id = b.owner_id WHERE b.id > \(2) ORDER BY b.id
         """, as: String.self, Person?.self, Int.self)
-      #expect(rows.map(\.0) == ["Giant", "Kona"] && rows.map(\.1?.name) == ["Anna", nil] && rows.map(\.2) == [3, 4])
+      #expect(rows.map(\.0) == ["Giant", "Kona"])
+      #expect(rows.map(\.1?.name) == ["Anna", nil])
+      #expect(rows.map(\.2) == [3, 4])
       expectMisuse { _ = try db.query("SELECT 1, 2", as: Int.self, Int.self, Int.self) }
       let error = sqlError { _ = try db.query("SELECT 1, NULL", as: Int.self, Int.self) }
       #expect(error?.kind == .decoding(.init(expected: "INTEGER", found: "NULL")))
@@ -103,15 +108,17 @@ private struct TextWithSQL: TextWithOtherValues {
     }
   }
 
-  @Test(.needs(38, "the place of an error")) func aTypoIsAnErrorWithItsPlace() throws {
+  @Test(.needs(38, "the place of an error")) func aTypoIsReportedWithItsPlace() throws {
     try withCompany { db in
       let missing = sqlError {
         _ = try db.query("SELECT name,\n  colour FROM bicycle WHERE id = \(1)", as: String.self)
       }
-      #expect(missing?.kind == .schema(.missingColumn("colour")) && missing?.offset == 15)
+      #expect(missing?.kind == .schema(.missingColumn("colour")))
+      #expect(missing?.offset == 15)
       #expect(missing?.description.contains("at line 2, column 3 in: SELECT name,") == true)
       let typo = sqlError { try db.execute("UPDATE bicycle SETT color = \("red")") }
-      #expect(typo?.kind == .syntax && typo?.offset == 15)
+      #expect(typo?.kind == .syntax)
+      #expect(typo?.offset == 15)
       #expect(sqlError { try db.execute("DELETE FROM nosuch") }?.offset == nil)
     }
   }

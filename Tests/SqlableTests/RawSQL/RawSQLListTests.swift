@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What arrays, sets and other sequences become in SQL text.
+/// Arrays, sets and other sequences in SQL text.
 @Suite struct RawSQLListTests {
   private enum Rank: Int, SqlValue {
     case first = 1
@@ -28,7 +28,7 @@ import Testing
     try db.query(condition, as: Int.self)
   }
 
-  @Test func aSequenceOfValuesIsAListWithAParameterForEach() throws {
+  @Test func aSequenceBecomesAListWithAParameterForEachValue() throws {
     try withPeople { db in
       let sql: SQL = "SELECT id FROM person WHERE id IN (\([2, 4, 9])) AND name <> \("x")"
       #expect(sql.text == "SELECT id FROM person WHERE id IN (?, ?, ?) AND name <> ?")
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func anEmptyListIsEmpty() throws {
+  @Test func anEmptySequenceBecomesAnEmptyList() throws {
     try withPeople { db in
       let none: [Int] = []
       let sql: SQL = "SELECT id FROM person WHERE id NOT IN (\(none))"
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func whatSaysItselfHowItIsStoredIsOneValue() throws {
+  @Test func sequencesWithAStoredFormBindAsOneValue() throws {
     try withDatabase { db in
       let bytes = Data([1, 2])
       #expect(("\(bytes)" as SQL).bindings == [.blob(bytes)])
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func jsonIsOneText() throws {
+  @Test func jsonBindsAsOneText() throws {
     try withDatabase { db in
       let (none, tags): ([Tag]?, Set) = (nil, [Tag(name: "x")])
       let sql: SQL = "SELECT \(json: [1, 2]), \(json: tags), \(json: none), \(json: 3), \(json: ["a": true])"
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func anArrayOfWhichItIsNotKnownWhatItMeansIsRefused() throws {
+  @Test func anOptionalBoxedOrEndlessSequenceIsRefused() throws {
     try withPeople { db in
       let (some, none): ([Int]?, [Int]?) = ([1], nil)
       let boxed: any SqlValue = [1]
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func aListLongerThanSQLiteTakesIsRefusedAndSaysWhatToDo() throws {
+  @Test func anErrorForATooLongListNamesTheLimitAndJSONEach() throws {
     try withPeople { db in
       let options = try db.query("SELECT compile_options FROM pragma_compile_options", as: String.self)
       let limit = options.first { $0.hasPrefix("MAX_VARIABLE_NUMBER=") }.flatMap { Int($0.dropFirst(20)) } ?? 32_766
@@ -113,7 +113,8 @@ import Testing
         expectInvalidStatement { _ = try db.query(tooMany, as: Int.self) },
         expectInvalidStatement { try db.transaction { db in try db.execute(tooMany) } },
       ] {
-        #expect(error?.message.contains("\(limit)") == true && error?.message.contains("json_each") == true)
+        #expect(error?.message.contains("\(limit)") == true)
+        #expect(error?.message.contains("json_each") == true)
       }
       let values = Array(0...limit)
       try db.execute("DELETE FROM person WHERE id IN (SELECT value FROM json_each(\(json: values)))")

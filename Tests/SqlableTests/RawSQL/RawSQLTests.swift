@@ -14,7 +14,7 @@ import Testing
 
   // MARK: Reading
 
-  @Test func columnsAreFoundByTheirNamesInWhateverCapitals() throws {
+  @Test func columnsAreFoundByNameIgnoringCase() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE person (NAME TEXT, Id INTEGER PRIMARY KEY)")
       try db.createTable(Person.self)
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func rowsComeAsModelsValuesOrWhatAClosureMakes() throws {
+  @Test func rowsAreReadAsModelsValuesOrByAClosure() throws {
     try withDatabase { db in
       try people(db)
       let models = try db.query("SELECT name, id, 7 AS extra FROM person WHERE id >= \(2) ORDER BY id", as: Person.self)
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func valuesThatDoNotFitAreTold() throws {
+  @Test func mismatchedValuesAreReported() throws {
     try withDatabase { db in
       try people(db)
       for text: SQL in ["SELECT NULL", "SELECT 'x'", "SELECT 1.5", "SELECT x'00'"] {
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func aRowThatIsKeptIsMisuse() throws {
+  @Test func useOfARowAfterItsQueryIsMisuse() throws {
     try withDatabase { db in
       try people(db)
       let rows = try db.query("SELECT name FROM person") { $0 }
@@ -71,7 +71,7 @@ import Testing
   ]
 
   @Test(arguments: hostile.indices)
-  func interpolatedTextIsBoundAsItIs(index: Int) throws {
+  func interpolatedTextIsBoundUnchanged(index: Int) throws {
     let text = RawSQLTests.hostile[index]
     try withDatabase { db in
       try people(db)
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func everyClassOfValueIsBound() throws {
+  @Test func everyStorageClassIsBound() throws {
     try withDatabase { db in
       try people(db)
       let (number, none): (Int, Int?) = (.min, nil)
@@ -110,8 +110,8 @@ import Testing
     }
   }
 
-  /// In quotes a value is no parameter: `'?'` is a text of one character.
-  @Test func aValueInQuotesOrInACommentIsRefusedBeforeItsStatementRuns() throws {
+  /// In quotes, SQLite sees no parameter: `'?'` is a text of one character.
+  @Test func aValueInQuotesOrACommentIsRefused() throws {
     try withDatabase { db in
       try people(db)
       let name = "Eve"
@@ -151,7 +151,7 @@ import Testing
   }
 
   /// `?` and `1` would be the parameter `?1`, and `"a"` and `"b"` one name.
-  @Test func whatStandsBesideAnInterpolationDoesNotBecomePartOfIt() throws {
+  @Test func textNextToAnInterpolationDoesNotMergeWithIt() throws {
     try withDatabase { db in
       try people(db)
       let (none, table): ([Int], String) = ([], "person")
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  @Test func theValuesOfManyStatementsGoToTheirOwn() throws {
+  @Test func eachStatementOfATextBindsItsValues() throws {
     try withDatabase { db in
       try people(db)
       try db.execute(
@@ -188,7 +188,7 @@ import Testing
 
   // MARK: Texts
 
-  @Test func textsWithoutAStatement() throws {
+  @Test func textsWithoutAStatementCanBeExecutedButNotQueried() throws {
     try withDatabase { db in
       for text in ["", " ", ";", " ;; ", "-- nothing", "/* nothing */", "/* open", "\n\t"] {
         try db.execute(text)
@@ -206,7 +206,7 @@ import Testing
     }
   }
 
-  /// SQLite would take it for the end, and drop what follows without a word.
+  /// SQLite would take NUL for the end of the text and ignore the rest silently.
   @Test func aNULInTheTextIsRefused() throws {
     try withDatabase { db in
       try people(db)
@@ -243,7 +243,7 @@ import Testing
     }
   }
 
-  @Test func anErrorInTheMiddleKeepsWhatWasBeforeAndRunsNothingAfter() throws {
+  @Test func anErrorKeepsEarlierChangesAndSkipsLaterStatements() throws {
     try withDatabase { db in
       try people(db)
       let text: SQL = "DELETE FROM person WHERE id = 1; DELETE FROM nosuch; DELETE FROM person"
@@ -258,16 +258,16 @@ import Testing
     }
   }
 
-  // MARK: Statements of all sorts
+  // MARK: Other statements
 
-  @Test(.needs(35, "RETURNING")) func returningGivesRowsAndDoesAllTheWork() throws {
+  @Test(.needs(35, "RETURNING")) func returningReadsRowsAndCompletesTheChange() throws {
     try withDatabase { db in
       try people(db)
       #expect(
         try db.query("INSERT INTO person(name) VALUES (\("Dan")), (\("Eve")) RETURNING id", as: Int.self) == [4, 5])
       #expect(
         try db.query("DELETE FROM person WHERE id > 3 RETURNING *", as: Person.self).map(\.name) == ["Dan", "Eve"])
-      // A closure that throws in the middle undoes the statement.
+      // An error thrown in the closure rolls the statement back.
       expectError(.timeout) {
         try db.query("DELETE FROM person RETURNING id") { _ in throw SqlError(.timeout, message: "enough") }
       }
@@ -282,9 +282,8 @@ import Testing
     }
   }
 
-  /// A column that nothing reads is a mistake in most cases.
-  /// SQLite counts the EXPLAIN of a write as a write until it is reset.
-  @Test func theExplanationOfAWriteIsReadInATransaction() throws {
+  /// SQLite counts the EXPLAIN of a write as a write until the statement is reset.
+  @Test func explainOfAWriteCanBeReadInATransaction() throws {
     try withDatabase { db in
       try people(db)
       let opcodes = try db.transaction { db in
@@ -301,17 +300,19 @@ import Testing
     }
   }
 
+  /// A column that nothing reads is a mistake in most cases.
   @Test func columnsThatAreNotReadAreRefused() throws {
     try withDatabase { db in
       try people(db)
       let one = expectMisuse { _ = try db.query("SELECT name, id FROM person", as: String.self) }
-      #expect(one?.message == "the result has 2 columns, but 1 is read" && one?.sql == "SELECT name, id FROM person")
+      #expect(one?.message == "the result has 2 columns, but 1 is read")
+      #expect(one?.sql == "SELECT name, id FROM person")
       let two = expectMisuse { _ = try db.query("SELECT name, id, 1 FROM person", as: String.self, Int.self) }
       #expect(two?.message == "the result has 3 columns, but 2 are read")
       expectMisuse { _ = try SQL("SELECT name, id FROM person").rows(as: String.self).run(db) }
       expectMisuse { _ = try db.prepare("SELECT name, id FROM person", as: String.self) }
       expectMisuse { _ = try db.prepare("SELECT name, id, 1 FROM person", as: String.self, Int.self) }
-      // All that are left belong to the row.
+      // A dynamic row takes all remaining columns.
       let rest = try db.query("SELECT name, id, 1 FROM person WHERE id = 1", as: String.self, DynamicRow.self)
       #expect(rest.map(\.1.columns) == [["id", "1"]])
       #expect(try db.query("SELECT name FROM person WHERE 0", as: String.self) == [])
@@ -325,15 +326,18 @@ import Testing
       let rows = try db.query("SELECT id, name AS who, NULL, x'0102' AS data FROM person LIMIT 2", as: DynamicRow.self)
       #expect(
         rows.map(\.description) == [
-          "id: 1, who: Ann, NULL: NULL, data: 2 bytes", "id: 2, who: Bob, NULL: NULL, data: 2 bytes",
+          "id: 1, who: Ann, NULL: NULL, data: 2 bytes",
+          "id: 2, who: Bob, NULL: NULL, data: 2 bytes",
         ])
-      #expect(try rows[1].get("who", as: String.self) == "Bob" && rows[1].get("id") == 2)
+      #expect(try rows[1].get("who", as: String.self) == "Bob")
+      #expect(try rows[1].get("id") == 2)
       expectError(.schema(.missingColumn("name"))) { _ = try rows[0].get("name", as: String.self) }
       let renamed = try db.query("SELECT id AS a, name, NULL, x'0102' FROM person WHERE id = 1", as: DynamicRow.self)
-      #expect(renamed == [rows[0]] && renamed[0].columns != rows[0].columns)
+      #expect(renamed == [rows[0]])
+      #expect(renamed[0].columns != rows[0].columns)
       let selected = try Person.select(Person.name, Person.id.count()).groupBy(Person.name).orderBy(Person.name).run(db)
       #expect(selected.first?.columns == ["name", #"count("id")"#])
-      // The names are those of the run: another handle has renamed the column meanwhile.
+      // The names must follow a column that another handle renames between two runs.
       let all: SQL = "SELECT * FROM person WHERE id = 1"
       #expect(try db.query(all, as: DynamicRow.self)[0].columns == ["id", "name"])
       let child = try db.createChild()
@@ -364,8 +368,8 @@ import Testing
     }
   }
 
-  /// SQLite carries out some pragmas as soon as it compiles them.
-  @Test func aSecondStatementThatIsRefusedHasNotActed() throws {
+  /// SQLite executes some pragmas when it compiles them.
+  @Test func aRefusedSecondStatementHasNoEffect() throws {
     try withDatabase { db in
       let before = try db.query("PRAGMA foreign_keys", as: Int.self)
       #expect(before == [1])

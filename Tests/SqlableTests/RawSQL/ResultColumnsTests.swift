@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Transports without a database of their own: what is sent runs on a handle, which is counted.
+/// A transport that runs requests on a handle and counts the calls.
 private actor Counting: SqlTransport {
   let db: SqliteDatabase
   private(set) var calls = 0
@@ -15,7 +15,7 @@ private actor Counting: SqlTransport {
   }
 }
 
-/// The columns of a result, and the types as which its rows are read.
+/// Columns of a result, checked against the types that the rows are read as.
 @Suite struct ResultColumnsTests {
   private func people(_ db: SqliteDatabase) throws {
     try db.createTable(Person.self)
@@ -24,7 +24,7 @@ private actor Counting: SqlTransport {
 
   // MARK: Dynamic rows
 
-  @Test func aDynamicRowComesLast() async throws {
+  @Test func aDynamicRowMustComeLast() async throws {
     let db = try SqliteDatabase.inMemory()
     try people(db)
     let says = "a DynamicRow takes all columns that are left, and must come last"
@@ -38,14 +38,14 @@ private actor Counting: SqlTransport {
     await #expect(throws: SqlError.self) {
       try await transport.query("DELETE FROM person RETURNING *", as: DynamicRow.self, Int?.self)
     }
-    // Nothing was sent.
+    // The check must precede the request.
     #expect(await transport.calls == 0)
     #expect(try onHandle(db) == 2)
   }
 
   private func onHandle(_ db: SqliteDatabase) throws -> Int { try Person.count().run(db) }
 
-  @Test func aDynamicRowTakesTheRest() async throws {
+  @Test func aDynamicRowTakesTheRemainingColumns() async throws {
     let db = try SqliteDatabase.inMemory()
     try people(db)
     let text: SQL = "SELECT id, name, 42 AS more, NULL FROM person ORDER BY id"
@@ -70,7 +70,7 @@ private actor Counting: SqlTransport {
 
   // MARK: Numbers of columns
 
-  @Test func columnsAreCheckedWithoutRows() async throws {
+  @Test func columnsAreCheckedEvenWithoutRows() async throws {
     let db = try SqliteDatabase.inMemory()
     try people(db)
     let none: SQL = "SELECT id, name FROM person WHERE 0"
@@ -82,7 +82,8 @@ private actor Counting: SqlTransport {
     let received = try await Counting(db).query(none, as: Int.self, String.self)
     #expect(received.isEmpty)
     let empty = try db.answer(to: SqlRequest(sql: none.text, values: [], isReadOnly: true))
-    #expect(empty.columns == ["id", "name"] && empty.rows == [])
+    #expect(empty.columns == ["id", "name"])
+    #expect(empty.rows == [])
   }
 
   @Test func aChangeThatReturnsOtherColumnsChangesNothing() throws {
@@ -101,7 +102,7 @@ private actor Counting: SqlTransport {
       try expectNothing("DELETE FROM person")
       expectMisuse { _ = try db.query("UPDATE person SET name = 'x'", as: Person.self) }
       if SQLiteLibrary.isAtLeast(35) { try expectNothing("UPDATE person SET name = 'x' RETURNING id, name, 1") }
-      // Its rows are of any columns, and so of none.
+      // A DynamicRow may have any number of columns, including none.
       #expect(try db.query("UPDATE person SET name = 'y'", as: DynamicRow.self).isEmpty)
     }
   }

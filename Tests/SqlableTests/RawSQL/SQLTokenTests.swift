@@ -4,12 +4,12 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// The tokens and statements of SQL text, against what SQLite itself reads in it.
+/// Tokens and statements of SQL text, compared with SQLite's parser.
 @Suite struct SQLTokenTests {
-  /// How many texts each test generates.
+  /// The number of texts that each test generates.
   private static let count = ProcessInfo.processInfo.environment["SQLABLE_TOKENS"].flatMap(Int.init) ?? 50_000
 
-  @Test func tokensAreThoseOfSQLite() throws {
+  @Test func tokensMatchSQLite() throws {
     let sqlite = try SQLiteParser()
     var generator = SeededGenerator(seed: SeededGenerator.seed)
     for number in 0..<SQLTokenTests.count {
@@ -24,7 +24,7 @@ import Testing
           return
         }
         position = own.range.upperBound
-        // SQLite reads nothing after it.
+        // SQLite stops at an illegal token.
         if own.isIllegal { break }
       }
       let isWhole = (0..<tokens.count).allSatisfy { !tokens.isIllegal($0) }
@@ -44,7 +44,7 @@ import Testing
     ("/*", ["/", "*"]), ("x'12''34'", ["x'12'", "'34'"]), ("1.5e+3e", ["1.5e+3e"]), (".5.5", [".5", ".5"]),
     ("?1a", ["?1", "a"]), (":a::b", [":a::b"]), ("[a]]", ["[a]", "]"]), ("\"a\"\"b\"", ["\"a\"\"b\""]),
   ])
-  func oddTextHasTheTokensOfSQLite(_ text: String, _ expected: [String]) {
+  func oddTextHasTheExpectedTokens(_ text: String, _ expected: [String]) {
     let tokens = SQLTokenList(text)
     #expect((0..<tokens.count).map(tokens.text) == expected)
   }
@@ -76,8 +76,8 @@ import Testing
     }
   }
 
-  /// What a cluster's client sends must be one statement, and none that changes the connection or the transaction.
-  @Test func textThatAClusterIsSentDoesWhatItsTokensSay() throws {
+  /// A cluster's client must send one statement, which must not change the connection or the transaction.
+  @Test func textSentToAClusterHasOnlyTheEffectsOfItsTokens() throws {
     let sqlite = try SQLiteParser()
     var generator = SeededGenerator(seed: SeededGenerator.seed)
     var sent = 0
@@ -99,17 +99,17 @@ import Testing
 
   @Test(arguments: [
     "\u{FEFF}COMMIT", ";\u{FEFF}\u{FEFF}PRAGMA journal_mode = DELETE", "/**/\u{FEFF}ATTACH 'a' AS b",
-    "\u{FEFF}SAVEPOINT a",
-    "CREATE TABLE t (trigger); COMMIT", "CREATE TABLE trigger (a); COMMIT", "CREATE INDEX trigger ON t (a); ROLLBACK",
+    "\u{FEFF}SAVEPOINT a", "CREATE TABLE t (trigger); COMMIT", "CREATE TABLE trigger (a); COMMIT",
+    "CREATE INDEX trigger ON t (a); ROLLBACK",
     "CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END; COMMIT", "CREATE TABLE 'temp'.t (a)",
     "EXPLAIN \u{FEFF}PRAGMA page_size = 512", "SELECT $a(;COMMIT",
   ])
-  func textThatIsNotHarmlessIsNotSentToACluster(_ text: String) {
+  func harmfulTextIsNotSentToACluster(_ text: String) {
     let isBroken = text.hasPrefix("SELECT $")
     #expect((ClusterStatement(of: text).refusal == nil) == isBroken)
   }
 
-  @Test func aTriggerAndWhatNamesOneAreSentToACluster() {
+  @Test func triggersAndTablesNamedTriggerAreSentToACluster() {
     for text in [
       "CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; DELETE FROM t; END;", "CREATE TABLE trigger (a)",
       "EXPLAIN QUERY PLAN CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END",
@@ -127,7 +127,7 @@ import Testing
     #expect(ClusterStatement(of: "ALTER TABLE main.\"add\" ADD a DATE").sentSql?.hasSuffix("ADD a NUMERIC") == true)
   }
 
-  @Test func theVerbAfterWithIsThatOfTheStatement() {
+  @Test func theKindOfAStatementFollowsTheVerbAfterWith() {
     #expect(ClusterStatement(of: "WITH replace AS (SELECT 1) SELECT * FROM replace").isQuery)
     #expect(ClusterStatement(of: "WITH a(b) AS NOT MATERIALIZED (SELECT 1), c AS (SELECT 2) VALUES (1)").isQuery)
     #expect(!ClusterStatement(of: "WITH [select] AS (SELECT 1) DELETE FROM t").isQuery)

@@ -29,7 +29,7 @@ import Testing
     try withDatabase { db in
       try db.execute("CREATE TABLE t (a); BEGIN; INSERT INTO t VALUES (1)")
       let savepoint = SQL(verbatim: script)
-      // SQLite compiles it, though there is none of the name.
+      // SQLite compiles the statement although no such savepoint exists.
       #expect(sqlError { try db.execute(savepoint) }?.message.contains("savepoints") == true)
       try db.execute("\u{FEFF}COMMIT")
       #expect(try db.query("SELECT count(*) FROM t", as: Int.self) == [1])

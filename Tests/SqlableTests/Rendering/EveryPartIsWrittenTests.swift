@@ -3,8 +3,8 @@ import Testing
 
 @testable import SqlableCore
 
-/// Whoever adds a part to a statement has to write it: what is in the tree and not in the SQL would be passed over in
-/// silence. The parts are read off the types themselves, so that one without a change here fails.
+/// Parts of a statement's tree, all of which the SQL must contain: SQLite would never see a part that the renderer
+/// forgets. The tests read the parts from the types by reflection, so a new part without a change here fails.
 @Suite struct EveryPartIsWrittenTests {
   private typealias Clauses = SelectQuery.Clauses
   private typealias Source = SelectQuery.Source
@@ -25,7 +25,7 @@ import Testing
     return try query.withValues().sql
   }
 
-  /// Expects another SQL, or another error, of each change, and a change for each part of the type.
+  /// Expects that every change yields other SQL or another error, and that every part of the type has a change.
   private func expectAllWritten<Value>(
     _ value: Value, but unwritten: Set<String> = [], _ changes: [String: (inout Value) -> Void],
     sql: (Value) throws -> String, sourceLocation: SourceLocation = #_sourceLocation
@@ -40,13 +40,13 @@ import Testing
     }
   }
 
-  @Test func ofAQuery() throws {
+  @Test func everyPartOfAQueryIsWritten() throws {
     let (table, id, isFirst, byName) = (table, id, isFirst, byName)
-    // With a group, since HAVING needs one.
+    // HAVING needs a group.
     var clauses = Clauses(sources: [Source(table: table)], results: [.term(id)])
     clauses.groups = [id]
     try expectAllWritten(
-      // The required results are a part of the row's type.
+      // The required results belong to the type of the row.
       clauses, but: ["requiredResults"],
       [
         "sources": { $0.sources.append(Source(table: TableInfo.unchecked(Person.self))) },
@@ -66,14 +66,14 @@ import Testing
       ], sql: sql)
   }
 
-  @Test func ofATable() throws {
+  @Test func everyPartOfATableIsWritten() throws {
     let isFirst = isFirst
     let definition = SelectQuery(Source(table: table), results: [.model(0)])
     func sql(_ source: Source) throws -> String {
       try self.sql(Clauses(sources: [Source(table: TableInfo.unchecked(Person.self)), source], results: [.model(0)]))
     }
     try expectAllWritten(
-      // A table is searched by its full-text index, which this one has not.
+      // `isSearched` needs a full-text index, which this table lacks.
       Source(table: table), but: ["definitionSize", "isSearched"],
       [
         "table": { $0.table = $0.table.named("archive") },
@@ -97,7 +97,7 @@ import Testing
       ], sql: sql)
   }
 
-  @Test func ofACall() throws {
+  @Test func everyPartOfACallIsWritten() throws {
     let (id, isFirst, byName) = (id, isFirst, byName)
     let table = table
     func sql(_ call: SqlExpression.Call) throws -> String {
@@ -115,7 +115,7 @@ import Testing
       ], sql: sql)
   }
 
-  @Test func ofAnUpdateADeleteAndAnInsert() throws {
+  @Test func everyPartOfAnUpdateAndADeleteIsWritten() throws {
     let (table, isFirst, byName) = (table, isFirst, byName)
     func sql(_ tree: StatementTree) throws -> String {
       try Statement<Worker, Int>(tree).withValues(row: 0).sql

@@ -5,7 +5,7 @@ import Testing
 @Suite struct LimitTermTests {
   private let ids = Worker.select(Worker.id).orderBy(Worker.id)
 
-  @Test func aLimitIsAParameter() throws {
+  @Test func aLimitCanBeAParameter() throws {
     try withCompany { db in
       let query = ids.limit(Parameter("count"), offset: Parameter("skipped"))
       #expect(query.sql == #"SELECT "id" FROM "worker" ORDER BY "id" LIMIT max(?, 0) OFFSET max(?, 0)"#)
@@ -19,34 +19,41 @@ import Testing
     }
   }
 
-  @Test func aLimitIsATerm() throws {
+  @Test func aLimitCanBeATerm() throws {
     try withCompany { db in
       let number = scalar(Person.read().count()).ifNull(0)
       let some = ids.limit(number)
       #expect(
-        some.sql
-          == #"SELECT "id" FROM "worker" ORDER BY "id" LIMIT max(coalesce((SELECT count(*) FROM "person"), ?), 0)"#)
+        some.sql == """
+          SELECT "id" FROM "worker" ORDER BY "id" \
+          LIMIT max(coalesce((SELECT count(*) FROM "person"), ?), 0)
+          """)
       let found = try some.run(db)
       #expect(found == [1, 2, 3])
       let rest = ids.offset(number - 1)
       #expect(rest.sql.hasSuffix("LIMIT ? OFFSET max(coalesce((SELECT count(*) FROM \"person\"), ?) - ?, 0)"))
       #expect(try rest.run(db) == [3, 4])
-      // A number is a number.
-      #expect(ids.limit(TypedExpression(3)) == ids.limit(3) && ids.offset(1).limit(2) == ids.limit(2, offset: 1))
-      #expect(try ids.offset(3).run(db) == [4] && ids.offset(1).limit(1).run(db) == [2])
+      // A constant term is the same limit as its number.
+      #expect(ids.limit(TypedExpression(3)) == ids.limit(3))
+      #expect(ids.offset(1).limit(2) == ids.limit(2, offset: 1))
+      #expect(try ids.offset(3).run(db) == [4])
+      #expect(try ids.offset(1).limit(1).run(db) == [2])
       #expect(Worker.read().offset(TypedExpression(2)) == Worker.read().offset(2))
-      // A limit of a read is replaced by a later one.
+      // A later limit replaces an earlier one.
       #expect(Worker.read().limit(Parameter("count")).limit(3).sql.hasSuffix("LIMIT ?"))
     }
   }
 
-  @Test func countsAndFirstRowsObeyIt() throws {
+  @Test func countsFirstRowsAndSubqueriesObeyALimitTerm() throws {
     try withCompany { db in
       let two = ids.limit(TypedExpression(1) + 1)
       let count = try two.count(db)
-      #expect(try count == 2 && two.count().run(db) == [2] && two.first(db) == 1)
+      #expect(count == 2)
+      #expect(try two.count().run(db) == [2])
+      #expect(try two.first(db) == 1)
       let none = ids.limit(TypedExpression(1) - 1)
-      #expect(try none.first(db) == nil && none.exists().run(db) == [false])
+      #expect(try none.first(db) == nil)
+      #expect(try none.exists().run(db) == [false])
       #expect(try Worker.read().limit(TypedExpression(1) - 1).first().run(db) == nil)
       let names = Worker.select(Worker.name).filter(Worker.id.in(two))
       #expect(try names.run(db).sorted() == ["Ada", "Ben"])
@@ -54,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func whatCannotBeALimitIsRefused() throws {
+  @Test func invalidLimitsAreRefused() throws {
     try withCompany { db in
       let column = expectInvalidStatement { _ = try ids.limit(Worker.id).run(db) }
       #expect(column?.message == "a limit or offset can't depend on a column")
@@ -72,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func theLimitOfAChangeIsAParameterOrATerm() throws {
+  @Test func theLimitOfAChangeCanBeAParameterOrATerm() throws {
     try withCompany { db in
       let delete = Worker.delete(Worker.id > 1).orderBy(Worker.id)
       let some = delete.limit(Parameter("count"), offset: Parameter("kept"))
@@ -83,7 +90,9 @@ import Testing
           """#)
       let prepared = try db.prepare(some)
       #expect(prepared.parameterNames == ["count", "kept"])
-      #expect(try prepared.run(0, 0) == 0 && prepared.run(-1, 0) == 0 && prepared.run(["count": 1, "kept": 1]) == 1)
+      #expect(try prepared.run(0, 0) == 0)
+      #expect(try prepared.run(-1, 0) == 0)
+      #expect(try prepared.run(["count": 1, "kept": 1]) == 1)
       #expect(try Worker.select(Worker.id).orderBy(Worker.id).run(db) == [1, 2, 4])
       let update = Worker.update(Worker.salary.set(to: 1)).orderBy(Worker.id.desc)
         .limit(scalar(Person.read().count()).ifNull(0) - 1)
@@ -104,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func aPolicyKeepsItsOwnLimitInChanges() throws {
+  @Test func aPolicyAddsItsLimitToChanges() throws {
     var limits = StatementPolicy.Limits()
     limits.rows = 2
     let policy = StatementPolicy(
@@ -123,7 +132,7 @@ import Testing
     expectSqlError { _ = try restricted(delete.offset(Parameter("from"))) }
   }
 
-  @Test func aPolicyKeepsItsOwnLimit() throws {
+  @Test func aPolicyAddsItsLimitToReads() throws {
     let policy = tenantPolicy(features: [.parameters])
     func restricted(_ query: Select<Int>) throws -> Select<Int> {
       try policy.statement(Select<Int>.self, json: query.json())

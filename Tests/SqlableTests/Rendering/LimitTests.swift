@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Long chains, long lists and deep trees.
+/// Long chains, long lists and deep trees of terms.
 @Suite struct LimitTests {
   @Test func fiveThousandTermsWork() throws {
     try withDatabase { db in
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func aHundredThousandValuesInAList() throws {
+  @Test func aListOfAHundredThousandValuesWorks() throws {
     try withDatabase { db in
       try db.createTable(Everything.self)
       let uuids = (0..<200).map { _ in UUID() }
@@ -41,13 +41,13 @@ import Testing
       #expect(try Everything.count().filter(Everything.uuid.in(others + uuids[..<50])).run(db) == 50)
       #expect(try Everything.count().filter(Everything.uuid.notIn(others + uuids[..<50])).run(db) == 150)
       #expect(try Everything.delete(Everything.id.in(0..<count)).limit(30).run(db) == 30)
-      // NULL in the list: what is not found is unknown, not outside.
+      // With NULL in the list, NOT IN is NULL for a value that is not found.
       #expect(try Everything.count().filter(Everything.id.notIn((0..<count).map(Int?.some) + [nil])).run(db) == 0)
       #expect(try Everything.count().filter(Everything.id.notIn(0..<count)).run(db) == 100)
     }
   }
 
-  @Test func listsOfLikeLengthsShareASQLText() {
+  @Test func listsOfSimilarLengthsShareASQLText() {
     let texts = Set((0...40).map { Person.count().filter(Person.id.in(0..<$0)).sql })
     #expect(texts.count == 8)
   }
@@ -81,25 +81,24 @@ import Testing
       }
     }
     #expect(works)
-    // Calls, which are another kind of term.
+    // Calls are another kind of term.
     let alike = try onThread(stackSize: smallStack) {
       func calls(_ depth: Int) -> Statement<Person, Int> {
         Person.count().filter((0..<depth).reduce(Person.name.expression) { term, _ in term.lowercase() } == "x")
       }
       let (deep, same) = (calls(98), calls(98))
       guard deep == same, deep.hashValue == same.hashValue, deep != calls(97) else { return false }
-      // SQLite's parser follows fewer.
+      // SQLite's parser allows fewer nested calls.
       let statement = calls(10)
       let decoded = try JSONDecoder().decode(Statement<Person, Int>.self, from: JSONEncoder().encode(statement))
       return decoded == statement && decoded.hashValue == statement.hashValue
     }
     #expect(alike)
-    // Of every form: as SQL, or refused where SQLite's own parser could not follow.
+    // Every form either runs or is refused because SQLite's parser can't nest so deeply.
     let forms: [@Sendable (SqlExpression) -> SqlExpression] = [
       { !$0 }, { -$0 }, { Person.id - $0 }, { $0.lowercase() }, { $0 && Person.id > 1 || Person.id < 0 },
-      { $0.in([1, 2]) },
-      { $0.isNull }, { $0.like("x") }, { $0.collate(.nocase) }, { $0.between(1, and: 2) }, { $0.ifNull(1) },
-      { $0.cast(to: Int.self) },
+      { $0.in([1, 2]) }, { $0.isNull }, { $0.like("x") }, { $0.collate(.nocase) }, { $0.between(1, and: 2) },
+      { $0.ifNull(1) }, { $0.cast(to: Int.self) },
     ]
     let written = try onThread(stackSize: smallStack) {
       try withDatabase { db in
@@ -119,7 +118,7 @@ import Testing
   }
 }
 
-/// A column of every class.
+/// A model with a column of every storage class.
 private struct Everything: Sqlable {
   static let id = Column("id", .integer, PrimaryKey())
   static let text = Column("text", .text)

@@ -2,8 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
-/// However an expression nests, it works or is refused before SQLite sees it: never SQLite's "parser stack overflow" or
-/// "Expression tree is too large", and never a crash.
+/// Nested expressions: the library runs or refuses each one, so that SQLite never reports "parser stack overflow" or
+/// "Expression tree is too large".
 @Suite struct NestingTests {
   @Test func randomShapesWorkOrAreRefusedBeforeSQLiteSeesThem() throws {
     let seed = SeededGenerator.seed
@@ -36,11 +36,12 @@ import Testing
           }
         }
       }
-      #expect(worked > times(100) && refused > times(30), "\(worked) worked, \(refused) were refused")
+      #expect(worked > times(100), "\(worked) worked, \(refused) were refused")
+      #expect(refused > times(30), "\(worked) worked, \(refused) were refused")
     }
   }
 
-  /// What comes of the expression in three of the places where it can stand.
+  /// Returns the outcomes of the expression in three random places of statements.
   private func outcomes(
     _ plain: SqlExpression, _ keyed: SqlExpression, _ db: SqliteDatabase, _ random: inout SeededGenerator
   ) throws -> [SqlError?] {
@@ -62,7 +63,7 @@ import Testing
   }
 
   @Test(arguments: Wrapping.allCases)
-  func everyWrappingWorksTenTimesOver(_ wrapping: Wrapping) throws {
+  func everyWrappingNestsAtLeastThreeTimes(_ wrapping: Wrapping) throws {
     try withDatabase { db in
       try OraclePlain.fill([], in: db)
       let columns = OraclePlain.oracleColumns
@@ -74,10 +75,11 @@ import Testing
 }
 
 extension NestingTests {
-  @Test func equalTermsAreFoundEqualHoweverDeepCallsAndSubqueriesNest() throws {
-    // Compared, or hashed, twice at every level it would never come to an end.
+  @Test func comparingDeepTermsTakesLinearTime() throws {
+    // If each level compared or hashed its term twice, 60 levels would never finish.
     func calls(_ depth: Int) -> SqlExpression {
-      (0..<depth).reduce(Worker.name.expression) { term, index in term.coalesce(TypedExpression("\(index)").expression)
+      (0..<depth).reduce(Worker.name.expression) { term, index in
+        term.coalesce(TypedExpression("\(index)").expression)
       }
     }
     func queries(_ depth: Int) -> SqlExpression {
@@ -87,13 +89,15 @@ extension NestingTests {
       (0..<depth).reduce(Worker.id.expression) { term, _ in term.in(Worker.select(Worker.id.expression)) }
     }
     for deep in [calls, queries, lists] {
-      #expect(deep(60) == deep(60) && deep(60).hashValue == deep(60).hashValue && deep(60) != deep(59))
+      #expect(deep(60) == deep(60))
+      #expect(deep(60).hashValue == deep(60).hashValue)
+      #expect(deep(60) != deep(59))
     }
     #expect(Worker.read().filter(queries(60)).hashValue == Worker.read().filter(queries(60)).hashValue)
   }
 }
 
-/// A way to put a term into another.
+/// Ways to nest a term in another term.
 enum Wrapping: CaseIterable {
   case not, negative, lower, collate, isNull, isNotNull, like, short, long, between, andFirst, andLast, orFirst, orLast
   case sumLeft, sumRight, productLeft, productRight, concatenatedLeft, concatenatedRight
@@ -138,7 +142,7 @@ enum Wrapping: CaseIterable {
 
   private static let i = #"{"column":"i"}"#
 
-  /// Forms that operators do not make, but a decoded statement may have. What is too deep for JSON is left as it is.
+  /// Wraps a term in a form that only a decoded statement can have. Returns a term that is too deep for JSON unchanged.
   private static func decoded(_ json: String, _ term: SqlExpression) throws -> SqlExpression {
     guard let inner = try? JSONEncoder().encode(term) else { return term }
     let text = json.replacingOccurrences(of: "%", with: String(decoding: inner, as: UTF8.self))

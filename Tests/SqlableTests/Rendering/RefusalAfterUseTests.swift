@@ -1,9 +1,9 @@
 import Sqlable
 import Testing
 
-/// What a statement about one struct does not take is refused also when the plain statement has been compiled before.
+/// Refusal of invalid modifiers after the statement without them has run.
 struct RefusalAfterUseTests {
-  @Test func aLimitOrOrderIsRefusedThoughThePlainStatementIsKnown() throws {
+  @Test func aLimitOrOrderIsRefusedAfterThePlainStatementRan() throws {
     let db = try SqliteDatabase.inMemory()
     try db.createTable(Person.self)
     func person(_ id: Int) -> Person { Person(id: id, name: "Anna") }
@@ -18,7 +18,8 @@ struct RefusalAfterUseTests {
     ]
     for (message, run) in refused {
       let error = expectInvalidStatement { try run() }
-      #expect(error?.message == message && error?.code == 0)
+      #expect(error?.message == message)
+      #expect(error?.code == 0)
     }
     #expect(try Person.read().run(db).map(\.id) == [1])
   }

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Queries larger than SQLite takes are refused with an error, and never end the process.
+/// Queries beyond SQLite's limits, which must throw an error and never end the process.
 @Suite struct SelectLimitTests {
   @Test func manyCombinedQueriesWorkUpToTheLimitOfSQLite() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func queriesThatAreMadeOfNamedOnesMayBeMadeOfNamedOnes() throws {
+  @Test func namedQueriesNestUpToALimit() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       for count in [1, 2, 3, 5, 8] {
         #expect(try chain(count).run(db).sorted() == [1, 2, 3, 4].map { $0 + count }, "\(count)")
@@ -42,29 +42,31 @@ import Testing
     }
   }
 
-  @Test func combinedQueriesThatNestAreRefusedHoweverDeep() throws {
+  @Test func deeplyNestedCombinedQueriesAreRefused() throws {
     let text = try onThread(stackSize: smallStack) {
       let query = (0..<20_000).reduce(Worker.select(Worker.id)) { query, _ in Worker.select(Worker.id).except(query) }
-      #expect(query == query && query.hashValue == query.hashValue)
+      #expect(query == query)
+      #expect(query.hashValue == query.hashValue)
       return query.sql
     }
     #expect(text.contains("nested too deeply for SQLite's parser"), "\(text.prefix(200))")
   }
 
-  /// SQLite's parser takes no more than a few.
-  @Test func combinedQueriesThatNestAsDeepAsTheyMayAreWrittenOnASmallStack() throws {
+  /// SQLite's parser allows only a few levels.
+  @Test func theDeepestCombinedQueryIsWrittenOnASmallStack() throws {
     let (text, isSame) = try onThread(stackSize: smallStack) {
       let query = (0..<8).reduce(Worker.select(Worker.id)) { query, _ in Worker.select(Worker.id).except(query) }
       let document = try Select<Int>(json: query.json(), rules: StatementRules(models: [Worker.self]))
       return (query.sql, document == query)
     }
-    #expect(text.hasPrefix("SELECT") && isSame, "\(text.prefix(200))")
+    #expect(text.hasPrefix("SELECT"), "\(text.prefix(200))")
+    #expect(isSame, "\(text.prefix(200))")
     try withCompany { (db: SqliteDatabase) throws -> Void in
       _ = try db.query(SQL(verbatim: text), as: Int.self)
     }
   }
 
-  @Test func subqueriesThatNestAreRefusedHoweverDeep() throws {
+  @Test func deeplyNestedSubqueriesAreRefused() throws {
     let text = try onThread(stackSize: smallStack) {
       let query = (0..<20_000).reduce(Worker.read()) { query, _ in Worker.read().filter(exists(query)) }
       return query.sql
@@ -72,7 +74,7 @@ import Testing
     #expect(text.contains("deep"), "\(text.prefix(200))")
   }
 
-  @Test func moreValuesThanSQLiteBindsAreAnError() throws {
+  @Test func emptyValuesAndNegativeLimitsAreRefused() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       #expect(try values(1...30_000).run(db).count == 30_000)
       expectInvalidStatement { _ = try values([Int]()).run(db) }
@@ -86,7 +88,7 @@ import Testing
   }
 }
 
-/// Every query made of the one before, by its name.
+/// Returns a query over `count` named queries, each of which reads the previous one.
 private func chain(_ count: Int) -> Select<Int> {
   (0..<count).reduce(Worker.select(Worker.id)) { query, index in
     let named = query.named("step_\(index)")

@@ -2,10 +2,10 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Compiled statements are found by their shape: two that differ in anything but values are never taken for one
-/// another.
+/// Shapes of statements, by which the cache finds compiled statements. Statements that differ in more than values must
+/// not mix.
 @Suite struct ShapeTests {
-  /// Conditions that differ from their neighbours in one thing: operator, column, nesting, list length, escape, values.
+  /// Conditions, each of which differs from its neighbours in one detail, such as the operator, the column or nesting.
   private static func conditions(_ x: Int, _ text: String) -> [SqlExpression] {
     let (id, name, color, owner) = (Bicycle.id, Bicycle.name, Bicycle.color, Bicycle.ownerId)
     let (a, b, c) = (id > x, name == text, owner.isNull)
@@ -37,9 +37,9 @@ import Testing
     ).run(db)
   }
 
-  @Test func statementsThatDifferInOneThingDoNotMix() throws {
+  @Test func statementsThatDifferInOneDetailDoNotMix() throws {
     try withDirectory { directory in
-      // The one compiles every statement anew, the other keeps all.
+      // One handle compiles every statement again, the other caches all.
       let cold = try SqliteDatabase(
         filepath: directory + "/bikes.sqlite", configuration: Configuration(statementCacheBytes: 0))
       try fill(cold)
@@ -72,8 +72,8 @@ import Testing
     }
   }
 
-  /// What is said of conflicts, chosen columns and returned terms is in the key too.
-  @Test func changesOfAStructThatDifferInOneThingDoNotMix() throws {
+  /// The cache's key includes the conflict policy, the chosen columns and the returned terms.
+  @Test func changesOfAStructThatDifferInOneDetailDoNotMix() throws {
     typealias Change = (sql: String, run: (SqliteDatabase) throws -> String)
     func change(_ statement: Statement<Bicycle, Int>) -> [Change] {
       [
@@ -81,15 +81,11 @@ import Testing
         (statement.returning().sql, { "\(try statement.returning().run($0))" }),
         (
           statement.returning(Bicycle.name, Bicycle.id).sql,
-          {
-            "\(try statement.returning(Bicycle.name, Bicycle.id).run($0).map(\.values))"
-          }
+          { "\(try statement.returning(Bicycle.name, Bicycle.id).run($0).map(\.values))" }
         ),
         (
           statement.returning(Bicycle.id, Bicycle.name).sql,
-          {
-            "\(try statement.returning(Bicycle.id, Bicycle.name).run($0).map(\.values))"
-          }
+          { "\(try statement.returning(Bicycle.id, Bicycle.name).run($0).map(\.values))" }
         ),
       ]
     }
@@ -131,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func changesThatDifferInOneThingDoNotMix() throws {
+  @Test func changesThatDifferInOneDetailDoNotMix() throws {
     try withDirectory { directory in
       let handles = try ["cold", "warm"].map { name in
         try SqliteDatabase(
@@ -157,7 +153,7 @@ import Testing
             let results = try handles.map { db in
               var result: [String] = []
               try db.transaction { _ in
-                // Some meet the unique names and colors: then both have to.
+                // If one handle violates the unique names and colors, the other must too.
                 do { result.append("\(try statement.run(db))") } catch let error as SqlError {
                   result.append("\(error.kind)")
                 }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct MappedTermTests {
   private struct Refused: Error {}
 
-  /// Throws at the term or query with this number.
+  /// A counter that throws at the term or query with the given number.
   private final class Countdown {
     var rest: Int
     init(_ rest: Int) { self.rest = rest }
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func throwingAtAnyTermOfAnyStatementLeavesTheWalk() throws {
+  @Test func anErrorAtAnyTermEndsTheWalk() throws {
     var walks = 0
     for document in try StatementCorpus.all() {
       let tree = document.erased.decoded.tree

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Dates are stored in several forms, and never taken for one another.
+/// Dates in columns of different formats, which must never mix.
 @Suite struct MixedDatesTests {
   private let day = Date(timeIntervalSince1970: 1_700_000_000)
 
@@ -33,14 +33,15 @@ import Testing
         (Stamp.c.set(to: Stamp.b.least(Stamp.b)), "column c takes \(seconds), but was given \(milliseconds)"),
       ] {
         let error = sqlError { try Stamp.updateAll(assignment).run(db) }
-        #expect(error?.message == message && error?.table == "stamp")
+        #expect(error?.message == message)
+        #expect(error?.table == "stamp")
       }
       let stamps = try Stamp.read().run(db)
       #expect(stamps.allSatisfy { [$0.a, $0.b, $0.c, $0.d] == [day, day, day, day] })
     }
   }
 
-  @Test func whatIsInOneFormIsComparedAndStored() throws {
+  @Test func datesInTheSameFormAreComparedAndStored() throws {
     try withStamps { db in
       let other = Alias(Stamp.self, "other")
       let right: [SqlExpression] = [
@@ -57,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func theErrorNamesTheTableOfTheColumn() throws {
+  @Test func anErrorNamesTheTableOfTheColumn() throws {
     try withStamps { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
@@ -67,41 +68,50 @@ import Testing
         (Stamp.id.expression.year() == 1, "id"),
       ] {
         let error = sqlError { _ = try joined.filter(condition).run(db) }
-        #expect(error?.table == "stamp" && error?.column == column, "\(String(describing: error))")
-        // In a subquery, and of the query around it.
+        #expect(error?.table == "stamp", "\(String(describing: error))")
+        #expect(error?.column == column, "\(String(describing: error))")
+        // The column belongs to a subquery, then to the query around one.
         let inner = sqlError { _ = try Person.read().filter(exists(Stamp.read().filter(condition))).run(db) }
-        #expect(inner?.table == "stamp" && inner?.column == column)
+        #expect(inner?.table == "stamp")
+        #expect(inner?.column == column)
         let around = sqlError { _ = try Stamp.count().filter(exists(Person.read().filter(condition))).run(db) }
-        #expect(around?.table == "stamp" && around?.column == column)
+        #expect(around?.table == "stamp")
+        #expect(around?.column == column)
         let other = Alias(Stamp.self, "other")
         let aliased = sqlError { _ = try Person.join(other, on: condition).run(db) }
-        #expect(aliased?.table == "stamp" && aliased?.column == column)
+        #expect(aliased?.table == "stamp")
+        #expect(aliased?.column == column)
       }
       let named = Stamp.select(Stamp.a, Stamp.b).named("both")
       let error = sqlError { _ = try Person.read().joining(named, on: named.columns.0 == named.columns.1).run(db) }
-      #expect(error?.table == "both" && error?.column == "c2")
+      #expect(error?.table == "both")
+      #expect(error?.column == "c2")
     }
   }
 
-  @Test func aDateThatStandsForItselfHasADay() throws {
+  @Test func dateFunctionsWorkOnADateConstant() throws {
     try withStamps { db in
       let term = TypedExpression(day)
       let query = Stamp.select(term.date(), term.year(), term.strftime("%H"), term.adding(1, .day))
       for _ in 1...2 {
         let row = try query.first(db)
-        #expect(row?.0 == "2023-11-14" && row?.1 == 2023 && row?.2 == "22" && row?.3 == day + 86_400)
+        #expect(row?.0 == "2023-11-14")
+        #expect(row?.1 == 2023)
+        #expect(row?.2 == "22")
+        #expect(row?.3 == day + 86_400)
       }
       let null = TypedExpression(nil as Date?)
       #expect(try Stamp.select(null.date()).run(db) == [nil])
       #expect(try Stamp.count().filter(term.date() == Stamp.b.date() && term.month() == 11).run(db) == 1)
-      // Not what is no date, though its statement is alike.
+      // A text or a number has no date, although its statement has the same shape.
       for _ in 1...2 {
         expectInvalidStatement { _ = try Stamp.select(TypedExpression("2023-11-14").expression.date()).run(db) }
         expectInvalidStatement { _ = try Stamp.select(TypedExpression(5).expression.date()).run(db) }
       }
-      // It is in seconds, and meets no milliseconds.
+      // A constant date is in seconds and can't be compared with milliseconds.
       let error = expectInvalidStatement { _ = try Stamp.count().filter(term == Stamp.b).run(db) }
-      #expect(error?.column == "b" && error?.table == "stamp")
+      #expect(error?.column == "b")
+      #expect(error?.table == "stamp")
       #expect(try Stamp.count().filter(term == Stamp.a && term == Stamp.c && Stamp.b == day).run(db) == 1)
     }
   }
@@ -121,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func aggregatesOfWhatMayBeNULLHaveOneOptional() throws {
+  @Test func aggregatesOfNullableColumnsAreNotDoublyOptional() throws {
     try withCompany { db in
       let rows = try Worker.select(Worker.bossId.max(), Worker.bossId.sum(), Worker.bossId.lag().over()).run(db)
       for (highest, sum, before) in rows { print(highest ?? 0, sum ?? 0, before ?? 0) }
@@ -129,7 +139,7 @@ import Testing
     }
   }
 
-  @Test func aTextThatLIKEDoesNotTakeIsLookedForAllTheSame() throws {
+  @Test func textSearchesAcceptTextsThatLIKERefuses() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let long = String(repeating: "x", count: 60_000)
@@ -138,14 +148,20 @@ import Testing
       func ids(_ condition: SqlExpression) throws -> [Int?] {
         try Person.read().filter(condition).orderBy(Person.id).run(db).map(\.id)
       }
-      #expect(try ids(Person.name.contains("a\0")) == [1, 2] && ids(Person.name.hasPrefix("a\0")) == [1])
-      #expect(try ids(Person.name.contains(long)) == [4] && ids(Person.name.hasPrefix(long)) == [4])
-      #expect(try ids(Person.name.contains(long + "z")) == [] && ids(Person.name.hasSuffix(long)) == [])
-      // As with LIKE, A to Z and a to z are the same.
+      #expect(try ids(Person.name.contains("a\0")) == [1, 2])
+      #expect(try ids(Person.name.hasPrefix("a\0")) == [1])
+      #expect(try ids(Person.name.contains(long)) == [4])
+      #expect(try ids(Person.name.hasPrefix(long)) == [4])
+      #expect(try ids(Person.name.contains(long + "z")) == [])
+      #expect(try ids(Person.name.hasSuffix(long)) == [])
+      // Like LIKE, the search ignores the case of ASCII letters.
       let upper = long.uppercased()
-      #expect(try ids(Person.name.contains("\0B")) == [1] && ids(Person.name.hasPrefix(upper)) == [4])
-      #expect(try ids(Person.name.hasSuffix("\0B")) == [1] && ids(Person.name.hasSuffix("A\0")) == [2])
-      #expect(try ids(Person.name.hasSuffix(upper + "Y")) == [4] && ids(Person.name.hasSuffix("é\0ba\0")) == [])
+      #expect(try ids(Person.name.contains("\0B")) == [1])
+      #expect(try ids(Person.name.hasPrefix(upper)) == [4])
+      #expect(try ids(Person.name.hasSuffix("\0B")) == [1])
+      #expect(try ids(Person.name.hasSuffix("A\0")) == [2])
+      #expect(try ids(Person.name.hasSuffix(upper + "Y")) == [4])
+      #expect(try ids(Person.name.hasSuffix("é\0ba\0")) == [])
     }
   }
 }

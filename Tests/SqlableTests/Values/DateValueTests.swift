@@ -25,15 +25,15 @@ import Testing
     try expectRoundTrip(dates, in: ISO8601.self)
   }
 
-  @Test func millisecondsKeepTheirMomentWhereTheyHaveAPlace() throws {
+  @Test func millisecondsSurviveInFormatsThatHoldThem() throws {
     let dates = Self.dates(fractions: 1000)
     try expectRoundTrip(dates)
     try expectRoundTrip(dates, in: UnixMilliseconds.self)
     try expectRoundTrip(dates, in: ISO8601.self)
   }
 
-  /// A `Date` counts from 2001, so its last bit may be finer than that of seconds since 1970.
-  @Test func realSecondsAreAsFineAsADouble() throws {
+  /// A `Date` counts from 2001, so its last bit may be finer than the last bit of the seconds since 1970.
+  @Test func realSecondsHaveThePrecisionOfADouble() throws {
     try withDatabase { db in
       typealias Row = Stored<Date, OwnForm<Date>>
       try db.createTable(Row.self)
@@ -43,14 +43,14 @@ import Testing
       for (date, row) in zip(dates, read) {
         #expect(abs(date.timeIntervalSince(row.value)) <= date.timeIntervalSince1970.ulp / 2)
         #expect(row.value.timeIntervalSince1970 == date.timeIntervalSince1970)
-        // Both name the same row, in both directions.
+        // The original date and the stored date find the same row.
         #expect(try Row.read().filter(Row.value == date).run(db).map(\.id) == [row.id])
         #expect(try Row.read().filter(Row.value == row.value).run(db).map(\.id) == [row.id])
       }
     }
   }
 
-  @Test func farPastFarFutureAndInfinity() throws {
+  @Test func farPastFarFutureAndInfinityAreStored() throws {
     let far = [Date.distantPast, Date.distantFuture] + [1e15, -1e15].map { Date(timeIntervalSince1970: $0) }
     try expectRoundTrip(far + [Date(timeIntervalSince1970: .infinity), Date(timeIntervalSince1970: -.infinity)])
     try expectRoundTrip(far, in: UnixSeconds.self)
@@ -58,7 +58,7 @@ import Testing
     try expectRoundTrip([Date.distantPast, Date.distantFuture], in: ISO8601.self)
   }
 
-  @Test func whatAFormatCanNotHoldIsRefused() throws {
+  @Test func datesThatAFormatCannotHoldAreRefused() throws {
     func refused<Form: ColumnForm>(_ seconds: Double, _ form: Form.Type) throws -> Bool {
       let error = try errorStoring(Date(timeIntervalSince1970: seconds), in: form)
       guard case .encoding = error?.kind, error?.column == "value" else { return false }
@@ -75,22 +75,26 @@ import Testing
     #expect(try refused(-62_167_219_200.5, ISO8601.self))
   }
 
-  @Test func millisecondsAreRoundedNotCutOff() throws {
+  @Test func millisecondsAreRoundedNotTruncated() throws {
     try withDatabase { db in
       try db.createTable(Stored<Date, ISO8601>.self)
       let moments = [1_700_000_000.123, 1_700_000_000.9996, -0.001, -1.5, 0.0006, 253_402_300_799.999, -0.0001]
       try Stored<Date, ISO8601>.insert(moments.map { Stored(Date(timeIntervalSince1970: $0)) }).run(db)
       #expect(
         try db.query("SELECT value FROM stored ORDER BY id", as: String.self) == [
-          "2023-11-14T22:13:20.123Z", "2023-11-14T22:13:21.000Z", "1969-12-31T23:59:59.999Z",
-          "1969-12-31T23:59:58.500Z", "1970-01-01T00:00:00.001Z", "9999-12-31T23:59:59.999Z",
+          "2023-11-14T22:13:20.123Z",
+          "2023-11-14T22:13:21.000Z",
+          "1969-12-31T23:59:59.999Z",
+          "1969-12-31T23:59:58.500Z",
+          "1970-01-01T00:00:00.001Z",
+          "9999-12-31T23:59:59.999Z",
           "1970-01-01T00:00:00.000Z",
         ])
     }
   }
 
-  /// The oracle is SQLite's own calendar.
-  @Test func textsAreWhatSQLiteTakesForTheSameMoment() throws {
+  /// The test compares with SQLite's calendar.
+  @Test func textsMatchSQLitesFormOfTheSameMoment() throws {
     try withDatabase { db in
       typealias Row = Stored<Date, ISO8601>
       try db.createTable(Row.self)
@@ -131,7 +135,7 @@ import Testing
     "99999-01-01T00:00:00Z", "-001-01-01T00:00:00Z", "2013-01-01T06:00:00+1:00",
     "2013-01-01t06:00:00z", "٢٠١٣-01-01T06:00:00Z",
   ])
-  func otherTextIsRefused(text: String) throws {
+  func textInOtherFormatsIsRefused(text: String) throws {
     let error = try errorReading("'\(text)'", as: Date.self, in: ISO8601.self)
     #expect(error?.kind == .decoding(.init(expected: "a date in ISO 8601", found: "TEXT in another format")))
     #expect(error?.rowId == 7)
@@ -153,7 +157,7 @@ import Testing
       #expect(try ids(Row.value.between(dates[1], and: dates[3])) == [2, 3, 4])
       #expect(try ids(Row.value.in([dates[0], dates[4]])) == [1, 5])
       #expect(try ids(Row.value.in((0..<100).map { dates[2].addingTimeInterval(Double($0)) })) == [3, 4])
-      // Between two seconds: after one and before the other.
+      // A date between two seconds sorts between them and equals neither.
       let between = dates[2].addingTimeInterval(0.5)
       #expect(try ids(Row.value > between) == [4, 5])
       #expect(try ids(Row.value < between) == [1, 2, 3])
@@ -172,7 +176,7 @@ import Testing
     try expectFiltersToFollow(ISO8601.self)
   }
 
-  @Test func theStorageClassIsThatOfTheFormat() throws {
+  @Test func theFormatDeterminesTheStorageClass() throws {
     func stored<Form: ColumnForm>(_ form: Form.Type) throws -> [String] {
       try withDatabase { db in
         try db.createTable(Stored<Date, Form>.self)
@@ -186,8 +190,8 @@ import Testing
     #expect(try stored(ISO8601.self) == ["text 2013-01-01T06:00:00.000Z"])
   }
 
-  /// What Docs/Values.md says of the one loss that is not refused.
-  @Test func datesAreRoundedToWhatTheirColumnHolds() throws {
+  /// Docs/Values.md documents this loss, the only one that is not refused.
+  @Test func datesAreRoundedToThePrecisionOfTheirColumn() throws {
     try withDatabase { db in
       func back<Form: ColumnForm>(_ seconds: Double, _ form: Form.Type) throws -> Double {
         try db.createTable(Stored<Date, Form>.self)
@@ -197,14 +201,16 @@ import Testing
       }
       for (seconds, rounded) in [(0.0004, 0), (0.0006, 0.001), (-0.0006, -0.001), (1.2345678, 1.235)] {
         let read = (try back(seconds, UnixMilliseconds.self), try back(seconds, ISO8601.self))
-        #expect(abs(read.0 - rounded) < 1e-6 && abs(read.1 - rounded) < 1e-6)
+        #expect(abs(read.0 - rounded) < 1e-6)
+        #expect(abs(read.1 - rounded) < 1e-6)
       }
-      // A Date counts from 2001 and so may be finer than the seconds since 1970 that are stored.
+      // A Date counts from 2001, so it may be finer than the stored seconds since 1970.
       let fine = Date(timeIntervalSinceReferenceDate: 1e-9)
       try db.createTable(Stored<Date, OwnForm<Date>>.self)
       try Stored<Date, OwnForm<Date>>(fine).insert().run(db)
       let read = try Stored<Date, OwnForm<Date>>.read().run(db)[0].value
-      #expect(read != fine && abs(read.timeIntervalSince(fine)) < 1e-6)
+      #expect(read != fine)
+      #expect(abs(read.timeIntervalSince(fine)) < 1e-6)
       #expect(try errorStoring(Date(timeIntervalSince1970: 0.5), in: UnixSeconds.self)?.isEncoding == true)
     }
   }

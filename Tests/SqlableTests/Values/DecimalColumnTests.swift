@@ -44,7 +44,7 @@ extension Ware: Sqlable {
 
 func decimal(_ text: String) -> Decimal { Decimal(string: text)! }
 
-/// Decimals in a column of a scale are numbers of units, and exact.
+/// Decimals in columns with a scale, stored exactly as numbers of units.
 @Suite struct DecimalColumnTests {
   private func withWares(_ articles: [Ware], _ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
@@ -66,8 +66,11 @@ func decimal(_ text: String) -> Decimal { Decimal(string: text)! }
       }
       #expect(
         rows == [
-          "1234 integer 125 -50", "-1 integer 125 NULL", "0 integer 125 NULL",
-          "9223372036854775807 integer 125 NULL", "-9223372036854775808 integer 1 NULL",
+          "1234 integer 125 -50",
+          "-1 integer 125 NULL",
+          "0 integer 125 NULL",
+          "9223372036854775807 integer 125 NULL",
+          "-9223372036854775808 integer 1 NULL",
         ])
       #expect(try Ware.read().orderBy(Ware.id).run(db) == articles)
       let sql = try #require(try db.schema().tables.first { $0.name == "ware" })
@@ -78,7 +81,7 @@ func decimal(_ text: String) -> Decimal { Decimal(string: text)! }
     }
   }
 
-  @Test func whatTheColumnDoesNotHoldIsRefused() throws {
+  @Test func decimalsThatTheColumnCannotHoldAreRefused() throws {
     let type = "a Decimal with 2 digits after the point"
     try withWares([Ware(1, "1")]) { db in
       for (value, found) in [
@@ -88,7 +91,9 @@ func decimal(_ text: String) -> Decimal { Decimal(string: text)! }
       ] {
         let message = "ware.price takes \(type), but was given \(found)"
         let error = sqlError { try Ware(2, value).insert().run(db) }
-        #expect(error?.message == message && error?.table == "ware" && error?.column == "price")
+        #expect(error?.message == message)
+        #expect(error?.table == "ware")
+        #expect(error?.column == "price")
         let update = sqlError { try Ware.updateAll(Ware.price.set(to: decimal(value))).run(db) }
         #expect(update?.kind == .encoding(.init(expected: type, found: found)))
         let sum = sqlError { _ = try Ware.read(Ware.price + decimal(value) > 0).run(db) }
@@ -100,7 +105,7 @@ func decimal(_ text: String) -> Decimal { Decimal(string: text)! }
     }
   }
 
-  @Test func anotherTypeThanDecimalIsRefused() throws {
+  @Test func typesOtherThanDecimalAreRefused() throws {
     try withWares([Ware(1, "1")]) { db in
       let price = Ware.price.column
       for value: any SqlValue in [100, 100.0, "100", true, Date(timeIntervalSince1970: 100), Data([1])] {
@@ -117,7 +122,7 @@ func decimal(_ text: String) -> Decimal { Decimal(string: text)! }
     }
   }
 
-  @Test func aScaleOutOfRangeIsAMistakeOfTheModel() throws {
+  @Test func aScaleOutOfRangeIsMisuse() throws {
     try withDatabase { db in
       let error = expectMisuse { try db.createTable(Overscaled.self) }
       #expect(error?.message.contains("whose scale is 19 instead of 0 to 18") == true, "\(error?.message ?? "")")
@@ -125,7 +130,7 @@ func decimal(_ text: String) -> Decimal { Decimal(string: text)! }
     }
   }
 
-  @Test func comparingTakesAnyDecimal() throws {
+  @Test func comparisonsAcceptAnyDecimal() throws {
     let prices = ["-92233720368547758.08", "-12.35", "-12.34", "0", "12.33", "12.34", "12.35", "92233720368547758.07"]
     let articles = prices.enumerated().map { Ware($0 + 1, $1) }
     try withWares(articles) { db in

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Values come back as they went in, bit for bit, or something throws.
+/// Exactness of values: a value comes back bit for bit, or an error is thrown.
 @Suite struct ExactValuesTests {
   private static func doubles(_ count: Int, seed: UInt64 = 0, magnitude: ClosedRange<Int> = -1074...1023) -> [Double] {
     var random = SeededGenerator(seed: SeededGenerator.seed &+ seed)
@@ -25,7 +25,7 @@ import Testing
       + values.enumerated().map { Column("c\($0.offset)", .real, Default($0.element)) }
   }
 
-  @Test func aDefaultIsExactlyTheNumber() throws {
+  @Test func aDefaultIsStoredExactly() throws {
     try withDatabase { db throws in
       try db.createTable(Entry<Reals>.self)
       try db.execute("INSERT INTO t (id) VALUES (1)")
@@ -45,7 +45,7 @@ import Testing
       + values.enumerated().map { Column("c\($0.offset)", .real, Default($0.element)) }
   }
 
-  @Test func aDefaultOfAnAddedColumnIsExactlyTheNumber() throws {
+  @Test func aDefaultOfAnAddedColumnIsStoredExactly() throws {
     try withDatabase { db throws in
       try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1)")
       try db.createTable(Entry<Added>.self)
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func simpleDefaultsAreSpelledSimply() throws {
+  @Test func simpleDefaultsHaveAShortSpelling() throws {
     enum Simple: TableDeclaration {
       static let columns = [
         Column("a", .real, Default(0.1)), Column("b", .real, Default(-19.99)), Column("c", .real, Default(100)),
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  // MARK: What would be another value
+  // MARK: Values that would change
 
   @Test func aRealInAColumnOfMillisecondsIsRefused() throws {
     for sql in ["1357020000123.5", "1357020000.5"] {
@@ -79,7 +79,7 @@ import Testing
       #expect(
         error?.kind == .decoding(.init(expected: "INTEGER (date as unixMilliseconds)", found: "REAL")), "\(sql)")
     }
-    // Seconds are seconds, with a fraction or without one.
+    // A column of seconds may hold a fraction.
     let seconds = try errorReading("1357020000.5", as: Date.self, in: UnixSeconds.self)
     #expect(seconds == nil)
   }
@@ -100,7 +100,7 @@ import Testing
     var more: [String: Int]?
   }
 
-  @Test func aKeyThatStandsTwiceInJSONIsRefused() throws {
+  @Test func duplicateKeysInJSONAreRefused() throws {
     func error(_ text: String, _ type: (some SqlValue).Type) throws -> SqlError? {
       try errorReading("'\(text)'", as: type, in: TextForm.self)
     }
@@ -127,7 +127,7 @@ import Testing
     #expect(try error(#"{"name":"a\":1,\"name","more":{"name":1,"age":2}}"#, Pet.self) == nil)
   }
 
-  // MARK: Everything
+  // MARK: All types
 
   private static func texts(_ count: Int) -> [String] {
     var random = SeededGenerator(seed: SeededGenerator.seed &+ 7)
@@ -142,7 +142,7 @@ import Testing
     return [""] + texts
   }
 
-  /// A value through the storage class, a bound parameter, a row, and JSON.
+  /// Expects that each value survives its storage class, a row and a bound parameter.
   private func expectExact<Value: SqlValue & Equatable>(
     _ values: [Value], in type: ColumnType = Value.columnType, _ isSame: (Value, Value) -> Bool = { $0 == $1 }
   ) throws {
@@ -159,7 +159,7 @@ import Testing
       }
       for value in values.prefix(200) {
         let bound = try db.query("SELECT \(value)", as: Value.self)
-        #expect(bound.count == 1 && isSame(bound[0], value), "\(value)")
+        #expect(bound.map { isSame($0, value) } == [true], "\(value)")
       }
     }
   }
@@ -169,13 +169,13 @@ import Testing
   ) throws {
     for value in values {
       let again = try [Value](databaseValue: [value].databaseValue)
-      #expect(again.count == 1 && isSame(again[0], value), "\(value)")
+      #expect(again.map { isSame($0, value) } == [true], "\(value)")
       let object = try [String: Value](databaseValue: ["k": value].databaseValue)
       #expect(object["k"].map { isSame($0, value) } == true, "\(value)")
     }
   }
 
-  @Test func everyValueComesBack() throws {
+  @Test func everyValueComesBackExactly() throws {
     var random = SeededGenerator(seed: SeededGenerator.seed &+ 3)
     let bytes = (0..<300).map { _ in
       Data((0..<Int.random(in: 0...20, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) })
@@ -198,7 +198,7 @@ import Testing
     try expectExact(integers.map { UInt8(truncatingIfNeeded: $0) })
     try expectExact(integers.map { UInt64(truncatingIfNeeded: $0) >> 1 })
     try expectExact([true, false])
-    // −0 is the one that a table has not.
+    // A table can't store −0.
     try expectExact(doubles) { $0.bitPattern == $1.bitPattern || ($0 == 0 && $1 == 0) }
     try expectExact(floats) { $0.bitPattern == $1.bitPattern || ($0 == 0 && $1 == 0) }
     try expectExact(texts) { $0.utf8.elementsEqual($1.utf8) }
@@ -220,7 +220,7 @@ import Testing
     try expectExactJSON(decimals)
   }
 
-  /// Texts as words of a full-text table, and as constants of a function.
+  /// The texts are rows of a full-text table, and constants in the SQL of a function.
   @Test func textsComeBackFromFullTextAndFromLiterals() throws {
     try withDatabase { db throws in
       try db.createTable(Memo.self)

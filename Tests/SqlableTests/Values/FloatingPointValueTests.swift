@@ -23,7 +23,7 @@ import Testing
       ])
   }
 
-  /// SQLite keeps whole numbers of a REAL column as integers, which know no negative zero.
+  /// SQLite stores whole numbers of a REAL column as integers, which have no negative zero.
   @Test func negativeZeroComesBackAsZero() throws {
     try expectRoundTrip([-0.0])
     try withDatabase { db in

@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Values of another class than their column's type, as files of other programs hold them.
+/// Values whose storage class differs from the column's type, as other programs write them.
 @Suite struct HeldValueTests {
-  @Test func aRowIsWrittenBackAsItWasRead() throws {
+  @Test func aRowIsWrittenBackUnchanged() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE foreign_row (id INTEGER PRIMARY KEY, number INTEGER, note TEXT, price REAL)")
       try db.execute(
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func aValueThatReplacesTheBytesOfATextIsWritten() throws {
+  @Test func aValueThatReplacesInvalidTextIsWritten() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE foreign_row (id INTEGER PRIMARY KEY, number INTEGER, note TEXT, price REAL)")
       try db.execute("INSERT INTO foreign_row VALUES (1, 1, CAST(x'ff41' AS TEXT), 1)")

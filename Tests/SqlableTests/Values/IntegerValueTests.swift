@@ -24,7 +24,7 @@ import Testing
     try expectAllToFit(UInt64.self, upTo: UInt64(Int64.max))
   }
 
-  @Test func whatIsLargerThanInt64IsRefused() throws {
+  @Test func valuesAboveInt64AreRefused() throws {
     for value in [UInt64(Int64.max) + 1, .max - 1, .max] {
       let error = try errorStoring(value, in: IntegerForm.self)
       #expect(error?.mismatch?.expected == "a 64-bit signed integer")
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func whatIsOutOfRangeIsNotCutOff() throws {
+  @Test func valuesOutOfRangeAreRefusedNotTruncated() throws {
     try expectOutOfRange(Int8.self, "128", "-129")
     try expectOutOfRange(UInt8.self, "256", "-1")
     try expectOutOfRange(Int16.self, "32768", "-32769")
@@ -79,7 +79,7 @@ import Testing
     try expectOutOfRange(UInt.self, "-9223372036854775807")
   }
 
-  @Test func trueAndFalseAreOneAndZero() throws {
+  @Test func trueAndFalseAreStoredAsOneAndZero() throws {
     try expectRoundTrip([true, false])
     try withDatabase { db in
       try db.createTable(Stored<Bool, BooleanForm>.self)
@@ -90,19 +90,19 @@ import Testing
   }
 
   @Test(arguments: ["2", "-1", "9223372036854775807"])
-  func anyOtherIntegerIsNoBool(sql: String) throws {
+  func integersOtherThanZeroAndOneAreNoBool(sql: String) throws {
     let error = try errorReading(sql, as: Bool.self, in: BooleanForm.self)
     #expect(error?.kind == .decoding(.init(expected: "INTEGER 0 or 1", found: "another INTEGER")))
     #expect(error?.rowId == 7)
   }
 
-  @Test func aBooleanColumnTakesNoOtherInteger() throws {
+  @Test func aBooleanColumnRefusesOtherIntegers() throws {
     let error = try errorStoring(2, in: BooleanForm.self)
     #expect(error?.mismatch?.expected == "INTEGER 0 or 1")
     #expect(error?.column == "value")
   }
 
-  @Test func aRealColumnTakesAnIntegerOnlyWithoutLoss() throws {
+  @Test func aRealColumnAcceptsAnIntegerOnlyWithoutLoss() throws {
     try withDatabase { db in
       typealias Row = Stored<Int, RealForm>
       try db.createTable(Row.self)

@@ -45,7 +45,7 @@ extension Docket: Sqlable {
   }
 }
 
-/// JSON of unknown shape, and JSON in columns of bytes.
+/// JSON of unknown shape, and JSON in BLOB columns.
 @Suite struct JSONValueTests {
   private func withNotes(_ notes: [Docket], _ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
@@ -58,23 +58,30 @@ extension Docket: Sqlable {
   @Test func equalValuesHaveEqualText() throws {
     let value: JSON = ["b": [1, 2.5, true, nil, "é\"\n"], "a": ["z": [:], "y": []], "max": 9_223_372_036_854_775_807]
     let same: JSON = ["max": .integer(.max), "a": ["y": [], "z": [:]], "b": [1.0, 2.5, true, nil, "é\"\n"]]
-    #expect(value == same && value.hashValue == same.hashValue)
+    #expect(value == same)
+    #expect(value.hashValue == same.hashValue)
     let text = #"{"a":{"y":[],"z":{}},"b":[1,2.5,true,null,"é\"\n"],"max":9223372036854775807}"#
-    #expect(try value.text == text && same.text == text)
+    #expect(try value.text == text)
+    #expect(try same.text == text)
     try withNotes([Docket(1, value)]) { (db: SqliteDatabase) throws in
       #expect(try db.query("SELECT body FROM docket", as: String.self) == [text])
       #expect(try Docket.read(Docket.body == same).run(db) == [Docket(1, same)])
       #expect(try Docket.select(Docket.body.jsonValue("b", 1, as: Double.self)).run(db) == [2.5])
     }
-    #expect(value["b"]?[1]?.number == 2.5 && value["b"]?[9] == nil && value["c"] == nil && value[0] == nil)
-    #expect(value["max"]?.integer == .max && value["b"]?[2]?.bool == true && value["b"]?[3]?.isNull == true)
+    #expect(value["b"]?[1]?.number == 2.5)
+    #expect(value["b"]?[9] == nil)
+    #expect(value["c"] == nil)
+    #expect(value[0] == nil)
+    #expect(value["max"]?.integer == .max)
+    #expect(value["b"]?[2]?.bool == true)
+    #expect(value["b"]?[3]?.isNull == true)
     var changed = value
     changed["b"] = "new"
     changed["a"] = nil
     #expect(changed == ["b": "new", "max": .integer(.max)])
   }
 
-  @Test func nullOfJSONIsNotNULL() throws {
+  @Test func jsonNullDiffersFromSQLNull() throws {
     try withNotes([Docket(1, nil, other: JSON.null), Docket(2, 1, other: nil)]) { (db: SqliteDatabase) throws in
       #expect(try db.query("SELECT typeof(other) FROM docket ORDER BY id", as: String.self) == ["blob", "null"])
       #expect(try Docket.read().orderBy(Docket.id).run(db).map(\.other) == [.some(.null), nil])
@@ -94,7 +101,9 @@ extension Docket: Sqlable {
           Issue.record("\(text.prefix(20)): \(String(describing: error))")
           continue
         }
-        #expect(error?.table == "docket" && error?.column == "body" && error?.rowId == 1)
+        #expect(error?.table == "docket")
+        #expect(error?.column == "body")
+        #expect(error?.rowId == 1)
         #expect(!"\(error!)".contains("[[["))
       }
       try db.execute("UPDATE docket SET body = x'ff'")
@@ -107,7 +116,8 @@ extension Docket: Sqlable {
     try onThread(stackSize: smallStack) {
       let value = try JSON(text: text)
       let (found, copy) = (try value.text, try JSON(databaseValue: .text(text)))
-      #expect(found == text && copy == value)
+      #expect(found == text)
+      #expect(copy == value)
       var deep = value
       for _ in 0..<10 { deep = [deep] }
       let error = sqlError { _ = try deep.databaseValue }
@@ -145,13 +155,14 @@ extension Docket: Sqlable {
       #expect(try Docket.read().orderBy(Docket.id).run(db) == notes)
       for note in notes.prefix(50) {
         let found = try Docket.read(Docket.body == note.body).run(db)
-        #expect(found.contains(note) && found.allSatisfy { $0.body == note.body })
+        #expect(found.contains(note))
+        #expect(found.allSatisfy { $0.body == note.body })
         #expect(try JSONDecoder().decode(JSON.self, from: JSONEncoder().encode(["a": note.body]))["a"] == note.body)
       }
     }
   }
 
-  @Test func jsonIsStoredAsBytes() throws {
+  @Test func jsonCanBeStoredAsBytes() throws {
     let note = Docket(1, [:], tags: ["red", "é"], other: ["a": [1, 2]])
     try withNotes([note, Docket(2, [:])]) { (db: SqliteDatabase) throws in
       let rows = try db.query("SELECT typeof(tags) || typeof(point) || CAST(tags AS TEXT) FROM docket", as: String.self)
@@ -161,7 +172,7 @@ extension Docket: Sqlable {
       #expect(try Docket.read(Docket.tags.in([["red", "é"], ["x"]])).evaluate(over: [note]) == [note])
       try db.execute("INSERT INTO docket (id, body, point) VALUES (3, '1', CAST('{\"name\":\"q\",\"x\":7}' AS BLOB))")
       #expect(try Docket.read(Docket.id == 3).run(db).map { "\($0.point.x)\($0.tags)" } == ["7[]"])
-      // Text of another program is read too.
+      // Another program may have stored text.
       try db.execute(#"UPDATE docket SET point = '{"name":"t","x":8}' WHERE id = 3"#)
       #expect(try Docket.read(Docket.id == 3).run(db).map(\.point.x) == [8])
       try db.execute("UPDATE docket SET point = x'ff' WHERE id = 3")
@@ -242,7 +253,7 @@ extension Drawing: Sqlable {
   init(_ id: Int, _ paint: Paint, _ shape: Shape) { (self.id, self.paint, self.shape) = (id, paint, shape) }
 }
 
-/// Enums whose cases have values.
+/// Enums with associated values.
 @Suite struct PayloadEnumTests {
   private let drawings = [
     Drawing(1, .black, .circle(radius: 1.5)), Drawing(2, .custom("#0a0b0c"), .polygon([1, 2])), Drawing(3, .red, .none),
@@ -255,11 +266,13 @@ extension Drawing: Sqlable {
       #expect(try Drawing.read().orderBy(Drawing.id).run(db) == drawings)
       #expect(
         try db.query("SELECT paint || ' ' || shape FROM drawing ORDER BY id", as: String.self) == [
-          #"black {"circle":{"radius":1.5}}"#, ##"#0a0b0c {"polygon":{"_0":[1,2]}}"##, #"red {"none":{}}"#,
+          #"black {"circle":{"radius":1.5}}"#,
+          ##"#0a0b0c {"polygon":{"_0":[1,2]}}"##,
+          #"red {"none":{}}"#,
         ])
       #expect(try Drawing.read(Drawing.paint == .custom("#0a0b0c")).run(db).map(\.id) == [2])
       #expect(try Drawing.read(Drawing.shape.in([.none, .circle(radius: 1.5)])).run(db).map(\.id) == [1, 3])
-      // A case of its own and a custom value of that name have one text, and are read as the case.
+      // The case `red` and `custom("red")` have the same text, which is read as the case.
       #expect(try Drawing.read(Drawing.paint == .custom("red")).run(db).map(\.paint) == [.red])
       try db.execute("UPDATE drawing SET paint = '' WHERE id = 1")
       expectDecoding("a raw value of Paint", "an unknown raw value") { _ = try Drawing.read().run(db) }
@@ -270,8 +283,8 @@ extension Drawing: Sqlable {
 }
 
 extension JSONValueTests {
-  /// SQLite's own functions read it as infinity.
-  @Test func aNumberThatNoDoubleHoldsIsRefusedWithItsReason() throws {
+  /// SQLite's functions read such a number as infinity.
+  @Test func aNumberTooLargeForADoubleIsRefusedWithItsReason() throws {
     for text in ["1e400", "-1e400", #"{"a":[1e309]}"#] {
       let error = sqlError { _ = try JSON(text: text) }
       #expect(error?.message.contains("has a number that is too large") == true, "\(String(describing: error))")

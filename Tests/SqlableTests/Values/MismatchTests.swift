@@ -2,11 +2,11 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What does not fit, in both directions: every error names its place and both types, none quotes the value.
+/// Mismatched values on reads and writes: every error names its place and both types, and no error quotes the value.
 @Suite struct MismatchTests {
   private static let marker = "m4rk3r"
 
-  /// SQL of each storage class, all of which hold the marker.
+  /// SQL values of several storage classes, each of which contains the marker.
   private static let texts = [
     "'\(marker)'", "'{\"\(marker)\":\"\(marker)\"}'", "'[\"\(marker)\"]'", "'[{\"name\":\"\(marker)\"'",
     "CAST('\(marker)' || x'ff' AS TEXT)", "CAST('\(marker)' AS BLOB)", "'2013-01-01T06:00:00Z\(marker)'",
@@ -19,7 +19,9 @@ import Testing
     for sql in Self.texts {
       guard let error = try errorReading(sql, as: type, in: OwnForm<Value>.self) else { continue }
       #expect(error.isDecoding, sourceLocation: sourceLocation)
-      #expect(error.table == "stored" && error.column == "value" && error.rowId == 7, sourceLocation: sourceLocation)
+      #expect(error.table == "stored", sourceLocation: sourceLocation)
+      #expect(error.column == "value", sourceLocation: sourceLocation)
+      #expect(error.rowId == 7, sourceLocation: sourceLocation)
       #expect(error.mismatch?.expected.isEmpty == false, sourceLocation: sourceLocation)
       #expect(error.mismatch?.found.isEmpty == false, sourceLocation: sourceLocation)
       for text in ["\(error)", String(reflecting: error), error.localizedDescription, error.message] {
@@ -28,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func noErrorQuotesWhatWasRead() throws {
+  @Test func readErrorsDoNotQuoteTheValue() throws {
     try expectNoValue(Int.self)
     try expectNoValue(UInt8.self)
     try expectNoValue(Bool.self)
@@ -52,7 +54,7 @@ import Testing
     try expectNoValue([UUID: URL].self)
   }
 
-  @Test func noErrorQuotesWhatWasWritten() throws {
+  @Test func writeErrorsDoNotQuoteTheValue() throws {
     try withDatabase { db in
       try db.createTable(Bicycle.self)
       try db.createTable(Person.self)
@@ -93,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func nothingIsReadFromAnotherStorageClass() throws {
+  @Test func valuesOfAnotherStorageClassAreNotRead() throws {
     let (integer, real, text, blob, null) =
       (("3", "INTEGER"), ("1.5", "REAL"), ("'3'", "TEXT"), ("x'33'", "BLOB"), ("NULL", "NULL"))
     func classes(_ pairs: (String, String)...) -> [String: String] { .init(uniqueKeysWithValues: pairs) }
@@ -114,7 +116,7 @@ import Testing
     try expect(UUID.self, "a UUID as BLOB or TEXT", refuses: classes(integer, real, null))
   }
 
-  @Test func nothingIsWrittenToAColumnOfAnotherClass() throws {
+  @Test func valuesOfAnotherStorageClassAreNotWritten() throws {
     func found<Value: SqlValue, Form: ColumnForm>(_ value: Value, _ form: Form.Type) throws -> String? {
       let error = try errorStoring(value, in: form)
       guard error?.isEncoding == true, error?.table == "stored", error?.column == "value" else { return nil }
@@ -131,7 +133,7 @@ import Testing
     #expect(try found(1, ISO8601.self) == "stored.value takes TEXT (date as iso8601), but was given INTEGER")
   }
 
-  @Test func nullInANonOptionalColumnIsTheConstraintsMatter() throws {
+  @Test func nullInANotNullColumnViolatesTheConstraint() throws {
     let error = try errorStoring(Null(), in: TextForm.self)
     #expect(error?.kind == .constraint(.notNull))
     #expect(error?.table == "stored")

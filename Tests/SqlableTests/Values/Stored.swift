@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// The type of a column, as a type: what a generic model is told about its column.
+/// The type of a column as a Swift type, a parameter of a generic model.
 protocol ColumnForm: Sendable { static var type: ColumnType { get } }
 
 enum IntegerForm: ColumnForm { static let type = ColumnType.integer }
@@ -16,7 +16,7 @@ enum ISO8601: ColumnForm { static let type = ColumnType.date(.iso8601) }
 enum OwnForm<Value: SqlValue>: ColumnForm { static var type: ColumnType { Value.columnType } }
 enum OrNull<Form: ColumnForm>: ColumnForm { static var type: ColumnType { .nullable(Form.type) } }
 
-/// A row of a key and one value of any type, in a column of any form; each access to its columns makes them anew.
+/// A row with a key and one value of any type, in a column of any form. Each access creates new columns.
 struct Stored<Value: SqlValue, Form: ColumnForm>: Sqlable {
   var id: Int?
   var value: Value
@@ -45,7 +45,7 @@ struct Stored<Value: SqlValue, Form: ColumnForm>: Sqlable {
   }
 }
 
-/// Expects every value to come out of a table as it went in, alone, as an optional and as nil, and a filter to find it.
+/// Expects that a table returns every value unchanged, also as an optional and as nil, and that filters find it.
 func expectRoundTrip<Value: SqlValue & Equatable>(
   _ values: [Value], sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
@@ -71,14 +71,14 @@ func expectRoundTrip<Value: SqlValue & Equatable, Form: ColumnForm>(
     typealias Row = Stored<Value?, OrNull<Form>>
     try db.createTable(Row.self)
     let optionals = values.map(Optional.some) + [nil]
-    // nil would be left out: that is NULL too, without a default.
+    // An insert leaves nil out; a column without a default is then NULL.
     try Row.insert(optionals.map { Row($0) }).run(db)
     #expect(try Row.read().orderBy(Row.id).run(db).map(\.value) == optionals, sourceLocation: sourceLocation)
     #expect(try Row.count().filter(Row.value.isNull).run(db) == 1, sourceLocation: sourceLocation)
   }
 }
 
-/// The error that storing a value throws; nothing may be stored then.
+/// Returns the error that storing a value throws, and checks that nothing is stored.
 func errorStoring<Value: SqlValue, Form: ColumnForm>(
   _ value: Value, in form: Form.Type, sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> SqlError? {
@@ -91,7 +91,7 @@ func errorStoring<Value: SqlValue, Form: ColumnForm>(
   }
 }
 
-/// The error that reading a value throws which raw SQL has stored as row 7.
+/// Stores a value by raw SQL as row 7 and returns the error that reading the value throws.
 func errorReading<Value: SqlValue, Form: ColumnForm>(
   _ sql: String, as type: Value.Type, in form: Form.Type
 ) throws -> SqlError? {
@@ -106,7 +106,7 @@ extension SqlError {
   var isEncoding: Bool { if case .encoding = kind { true } else { false } }
   var isDecoding: Bool { if case .decoding = kind { true } else { false } }
 
-  /// What was found where something else was expected, if that is what it tells.
+  /// The expected and the found type, if the error is a mismatch.
   var mismatch: Mismatch? {
     switch kind {
     case .decoding(let mismatch), .encoding(let mismatch): mismatch

@@ -5,16 +5,14 @@ import Testing
 @Suite struct TextAndBytesValueTests {
   @Test func textsKeepEveryByte() throws {
     try expectRoundTrip([
-      "", " ",
-      "a", "a\0b", "\0", "\0\0\0", "👩‍👩‍👧‍👦🏳️‍🌈", "e\u{301}", "\u{e9}", "ﷺ", "'; DROP TABLE stored; --",
-      "\"", "\\", "%_",
-      "line\r\nbreak", "\u{FEFF}bom", "\u{10FFFF}", String(repeating: "x", count: 1 << 20),
+      "", " ", "a", "a\0b", "\0", "\0\0\0", "👩‍👩‍👧‍👦🏳️‍🌈", "e\u{301}", "\u{e9}", "ﷺ", "'; DROP TABLE stored; --",
+      "\"", "\\", "%_", "line\r\nbreak", "\u{FEFF}bom", "\u{10FFFF}", String(repeating: "x", count: 1 << 20),
       String(repeating: "é", count: 1 << 19) + "\0",
     ])
   }
 
-  /// Swift compares by canonical equivalence, SQLite by bytes; what is stored are the bytes.
-  @Test func composedAndDecomposedLettersStayWhatTheyAre() throws {
+  /// Swift compares by canonical equivalence, SQLite by bytes. The table stores the bytes.
+  @Test func composedAndDecomposedLettersAreNotNormalized() throws {
     try withDatabase { db in
       typealias Row = Stored<String, TextForm>
       try db.createTable(Row.self)
@@ -34,7 +32,7 @@ import Testing
     try expectRoundTrip([Data(), Data([0]), Data([0, 0]), all, Data(repeating: 0xab, count: 1 << 20), all[10..<20]])
   }
 
-  @Test func emptyBytesAreNoNull() throws {
+  @Test func emptyBytesAreNotNull() throws {
     try withDatabase { db in
       try db.createTable(Stored<Data, BlobForm>.self)
       try Stored<Data, BlobForm>(Data()).insert().run(db)
@@ -44,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func uuidsAreBytesOrText() throws {
+  @Test func uuidsAreStoredAsBytesOrText() throws {
     let uuids = [UUID(), UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)), UUID()]
     try expectRoundTrip(uuids)
     try expectRoundTrip(uuids, in: TextForm.self)
@@ -54,7 +52,7 @@ import Testing
       try Row(uuids[0]).insert().run(db)
       #expect(try db.query("SELECT value FROM stored", as: String.self) == [uuids[0].uuidString])
       #expect(try Row.count().filter(Row.value.in(uuids)).run(db) == 1)
-      // Either form is read, whatever the column says.
+      // Reading accepts both forms, whatever the column's type.
       try db.execute("UPDATE stored SET value = \(uuids[1])")
       #expect(try Row.read().run(db).map(\.value) == [uuids[1]])
     }
@@ -74,7 +72,7 @@ import Testing
     #expect(number?.kind == .decoding(.init(expected: "a UUID as BLOB or TEXT", found: "INTEGER")))
   }
 
-  @Test func urlsAreText() throws {
+  @Test func urlsAreStoredAsText() throws {
     let urls = try [
       "https://example.com/a?b=c#d", "file:///tmp/a%20b", "mailto:a@example.com", "relative/path", "http://[::1]:80/",
     ].map { try #require(URL(string: $0)) }
@@ -93,7 +91,7 @@ import Testing
     #expect(try errorStoring(Decimal.nan, in: TextForm.self)?.isEncoding == true)
   }
 
-  @Test func decimalsAreReadFromOtherSpellingsOfTheSameNumber() throws {
+  @Test func decimalsAreReadFromOtherSpellings() throws {
     try withDatabase { db in
       let sql: SQL = "SELECT * FROM (VALUES ('1.50'), ('007'), ('+3'), ('-0'), ('.5'), ('5.'), (-9223372036854775807))"
       let expected = ["1.5", "7", "3", "0", "0.5", "5", "-9223372036854775807"].compactMap { Decimal(string: $0) }
@@ -102,8 +100,8 @@ import Testing
     }
   }
 
-  /// As many as a text may have: Decimal(string:) alone takes the square of their number.
-  @Test func idleZerosOfADecimalMayBeMany() throws {
+  /// The time of `Decimal(string:)` grows with the square of the zeros, so the library skips them first.
+  @Test func aDecimalMayHaveAMillionInsignificantZeros() throws {
     let zeros = String(repeating: "0", count: 1_000_000)
     for (text, expected) in [(zeros + "1.5" + zeros, "1.5"), ("-" + zeros + "." + zeros, "0"), ("1." + zeros, "1")] {
       #expect(try Decimal(databaseValue: .text(text)) == Decimal(string: expected))
@@ -121,13 +119,13 @@ import Testing
     "", ".", "-", "+", "x", "1x", "1e5", "1,5", "1.2.3", " 1", "1 ", "NaN", "0x10", "٣", "--1", "+-1",
     "123456789012345678901234567890123456789012",
   ])
-  func anythingElseIsNoDecimal(text: String) throws {
+  func textThatIsNoDecimalIsRefused(text: String) throws {
     let error = try errorReading("'\(text)'", as: Decimal.self, in: TextForm.self)
     #expect(error?.mismatch?.expected == "a decimal number")
     #expect(error?.column == "value")
   }
 
-  /// Each is no UTF-8: alone, cut off, overlong, a surrogate, beyond the last scalar.
+  /// Invalid UTF-8: lone, truncated, overlong, a surrogate, or above the last scalar.
   @Test(arguments: ["80", "ff", "61c3", "c080", "eda080", "f4908080", "61ff62", "e282", "00ff"])
   func invalidUTF8IsRefused(bytes: String) throws {
     let error = try errorReading("CAST(x'\(bytes)' AS TEXT)", as: String.self, in: TextForm.self)

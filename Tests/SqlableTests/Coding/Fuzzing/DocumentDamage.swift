@@ -1,19 +1,19 @@
-/// Damages documents: puts parts of one in the places of others, and takes, adds, swaps and nests them.
+/// Damages documents: replaces, removes, adds, swaps and nests their parts.
 struct DocumentDamage {
   var random: SeededGenerator
-  /// Every part of every document, to be put elsewhere.
+  /// Every part of every document, as material for replacements.
   private let parts: [FuzzJSON]
-  /// Those of them that are terms, and those that are values.
+  /// The parts that are terms, and the parts that are values.
   private let terms: [FuzzJSON]
   private let values: [FuzzJSON]
-  /// What stands under each key somewhere.
+  /// The values that any document has for each key.
   private let standing: [String: [FuzzJSON]]
   private let keys: [String]
-  /// Scalars that may stand anywhere, and those that may stand where another does.
+  /// Scalars for any place, and for each scalar its possible replacements.
   private let scalars: [String]
   private let alike: [String: [String]]
 
-  /// Takes documents for their parts; further scalars and keys; and scalars that may replace each other.
+  /// Collects the parts of documents. `groups` has scalars that may replace one another.
   init(
     _ documents: [FuzzJSON], scalars: [String] = [], keys: [String] = [], alike groups: [[String]] = [],
     random: SeededGenerator
@@ -41,13 +41,13 @@ struct DocumentDamage {
     self.alike = alike
   }
 
-  /// The document with a change at one place, any of its parts being as likely.
+  /// Returns the document with a change at one random part.
   mutating func changed(_ json: FuzzJSON) -> FuzzJSON {
     let place = Int.random(in: 0..<json.count, using: &random)
     return json.replacing(place) { damaged($0) }
   }
 
-  /// A document with a part of another one at some place.
+  /// Returns the document with a part of another document at a random place.
   mutating func spliced(_ json: FuzzJSON, with other: FuzzJSON) -> FuzzJSON {
     var parts: [FuzzJSON] = []
     other.collect(into: &parts)
@@ -59,7 +59,7 @@ struct DocumentDamage {
   }
 
   private mutating func damaged(_ json: FuzzJSON) -> FuzzJSON {
-    // Half of the changes leave a document that may well decode: a term or a value in the place of another.
+    // Half of the changes replace a term by a term or a value by a value, so the document may still decode.
     if random.chance(50) {
       if json.isTerm { return random.chance(70) ? random.pick(terms) : nested(json) }
       if json.isValue { return random.pick(values) }
@@ -102,7 +102,7 @@ struct DocumentDamage {
     }
   }
 
-  /// A term inside others, a few or many times.
+  /// Wraps a term in other terms, a few or many times.
   private mutating func nested(_ json: FuzzJSON) -> FuzzJSON {
     let name = random.pick(["not", "negative", "isNull", "and", "or", "function", "collate", "=", "||", "GLOB", "in"])
     var (json, count) = (json, json.count)
@@ -123,7 +123,7 @@ struct DocumentDamage {
     return json
   }
 
-  // MARK: What it is made of
+  // MARK: Scalars and keys
 
   private static let scalars = [
     "null", "true", "false", "0", "1", "-1", "2", "0.5", "-0.0", "1e999", "9223372036854775807", "-9223372036854775808",
@@ -143,8 +143,8 @@ struct DocumentDamage {
   private static let keys = [
     "read", "first", "count", "exists", "insert", "save", "update", "delete", "sqlable", "from", "select", "distinct",
     "where", "groupBy", "having", "compounds", "orderBy", "limit", "offset", "values", "indexedBy", "notIndexed",
-    "table", "model", "query",
-    "into", "row", "rows", "columns", "onConflict", "upsert", "returning", "set", "all", "target", "column", "to", "of",
+    "table", "model", "query", "into", "row", "rows", "columns", "onConflict", "upsert", "returning", "set", "all",
+    "target", "column", "to", "of",
     "and", "or", "not", "negative", "isNull", "between", "in", "like", "escape", "collate", "as", "function",
     "registered", "arguments", "filter", "over", "case", "else", "cast", "exists", "=", "<", "IS", "+", "||", "GLOB",
     "->", "->>", "asc", "desc", "integer", "real", "null", "blob", "colour", "",

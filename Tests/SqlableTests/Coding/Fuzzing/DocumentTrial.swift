@@ -1,18 +1,18 @@
 import Foundation
 import Sqlable
 
-/// Does with a document what a program does with one from outside, and says what is wrong with that: reads it, plainly
-/// and by policies, writes it again, renders it, prepares it and runs it.
+/// A trial of documents from outside: reads a document with and without policies, writes, renders, prepares and runs
+/// it, and reports a problem.
 ///
-/// It runs in two databases, which differ in what the policies hide only. A database also has a table `secret`, which
-/// nothing allows.
+/// Every document runs in two databases that differ only in rows and columns that the policies hide. Each database also
+/// has a table `secret`, which no rule allows.
 final class DocumentTrial {
   static let models: [any Sqlable.Type] = [
     Person.self, Bicycle.self, Car.self, Seat.self, Worker.self, Story.self, Memo.self, Account.self, Payment.self,
     Hostile.self,
   ]
   static let rules = StatementRules(models: models, tables: ["archive"])
-  /// A runaway query is no failure: a server stops it, and so is it here.
+  /// The limits that stop a runaway query, as a server would. A stopped query is no failure.
   private static let limits = {
     var limits = StatementPolicy.Limits()
     (limits.steps, limits.time, limits.valueBytes, limits.scannedRows) = (300_000, .seconds(5), 1_000_000, nil)
@@ -21,10 +21,10 @@ final class DocumentTrial {
 
   private let databases: [SqliteDatabase]
   private let policies: [Policy]
-  /// The tables that the rules allow, as SQLite numbers them.
+  /// The root pages of the tables that the rules allow.
   private let allowed: Set<Int>
   private let decoder = JSONDecoder()
-  /// How many documents were read without a policy, how many by one, and how many runs ended early.
+  /// The number of documents read without a policy, of documents read under a policy, and of runs that were stopped.
   private(set) var (accepted, permitted, stopped) = (0, 0, 0)
 
   private struct Policy {
@@ -32,11 +32,11 @@ final class DocumentTrial {
     let allowed: Set<Int>
   }
 
-  /// With a limit for what SQLite allocates in this process, in bytes.
+  /// Creates the databases. `heapLimit` is SQLite's heap limit in this process, in bytes.
   init(heapLimit: Int? = nil) throws {
     databases = try [1, 2].map { try DocumentTrial.database(hidden: $0) }
     let roots = try DocumentTrial.roots(databases[0])
-    // The keys of AUTOINCREMENT are in a table of SQLite's.
+    // SQLite stores the counters of AUTOINCREMENT in sqlite_sequence.
     func tables(_ names: [String]) -> Set<Int> { Set((names + ["sqlite_sequence"]).flatMap { roots[$0] ?? [] }) }
     allowed = tables(DocumentTrial.models.map { $0.tableName } + ["archive"])
     policies = DocumentTrial.policies.map { Policy(policy: $0, allowed: tables($1)) }
@@ -51,12 +51,12 @@ final class DocumentTrial {
     Result { try AnyStatement(json: bytes, rules: DocumentTrial.rules) }
   }
 
-  /// What is wrong with what a document does; nil for nothing.
+  /// Returns the problem that a document causes, or nil.
   func problem(_ bytes: UnsafeRawBufferPointer, _ decoded: Result<AnyStatement, any Error>) -> String? {
     switch decoded {
     case .failure(let error):
       if let problem = problem(refusal: error) { return problem }
-      // A policy allows no more. What takes long is done for some of the documents.
+      // A policy must refuse the document too. This slow check runs for some of the documents.
       guard bytes.count.isMultiple(of: 8) else { return nil }
     case .success(let statement):
       accepted += 1
@@ -83,13 +83,13 @@ final class DocumentTrial {
 
   private func problem(refusal error: any Error) -> String? {
     switch (error as? SqlError)?.kind {
-    // The last: a struct without a key is no row to update.
+    // misuse: an update of a struct without a key.
     case .invalidStatement, .schema, .encoding, .misuse: nil
     default: "reading it threw \(error)"
     }
   }
 
-  /// It is written, and what was written is read as the same statement.
+  /// Checks that the statement's document decodes as the same statement.
   private func problem(writing statement: AnyStatement) -> String? {
     do {
       let json = try statement.json()
@@ -101,7 +101,7 @@ final class DocumentTrial {
     } catch { return "writing it threw \(error)" }
   }
 
-  /// Foundation's coders make the same statement of it.
+  /// Checks that Foundation's coders decode the same statement.
   private func problem(coding statement: AnyStatement) -> String? {
     do {
       let again = try decoder.decode(AnyStatement.self, from: JSONEncoder().encode(statement))
@@ -109,7 +109,7 @@ final class DocumentTrial {
     } catch { return "Foundation's coders threw \(error)" }
   }
 
-  /// A type that takes it makes the same of it.
+  /// Checks that every type that accepts the document renders the same SQL.
   private func problem(typed statement: AnyStatement, _ bytes: UnsafeRawBufferPointer) -> String? {
     let rules = DocumentTrial.rules
     func check<Work: Runnable>(_ read: () throws -> Work) -> String? {
@@ -139,14 +139,14 @@ final class DocumentTrial {
   private enum Answer: Equatable {
     case output(AnyStatement.Output)
     case error(String)
-    /// It took too long, or too much memory.
+    /// The run took too long or used too much memory.
     case stopped
     case problem(String)
   }
 
   private struct Undone: Error {}
 
-  /// What running a statement within limits answers. Nothing of it stays.
+  /// Runs a statement within limits, returns the answer and rolls the changes back.
   private func run(
     _ statement: AnyStatement, _ limited: Limited<AnyStatement>, _ db: SqliteDatabase, _ allowed: Set<Int>,
     hidden: String? = nil
@@ -175,7 +175,7 @@ final class DocumentTrial {
       case .timeout, .outOfMemory, .tooBig:
         stopped += 1
         return .stopped
-      // The text of a full-text search is a language of its own.
+      // A full-text search has a separate query language.
       case .syntax where error.message.hasPrefix("fts5: "): return .error(error.message)
       case .misuse where error.message.hasPrefix("the statement has a parameter"): return .error(error.message)
       case .invalidStatement, .readOnly, .syntax, .misuse, .corrupt, .io, .full, .busy, .handleLost, .notADatabase:
@@ -193,18 +193,18 @@ final class DocumentTrial {
       let limited = statement.limited(by: policy.policy)
       let answers = databases.map { run(statement, limited, $0, policy.allowed, hidden: hidden) }
       for case .problem(let problem) in answers { return problem }
-      // An update may conflict with a row that is hidden.
+      // An update's answer may differ: it may conflict with a hidden row.
       guard isReadOnly, !answers.contains(.stopped), answers[0] != answers[1] else { return nil }
       return "its answer depends on what is hidden: \(answers)"
     }
-    // What depends on the time may differ once.
+    // An answer that depends on the time may differ once, so the check repeats.
     guard let problem = differs() else { return nil }
     return differs().flatMap { _ in differs() }.map { _ in problem }
   }
 
-  /// The tables and indexes that the program of a statement opens, by their first pages.
+  /// Returns the root pages of the tables and indexes that a statement opens.
   private func tables(of statement: AnyStatement, _ db: SqliteDatabase) throws -> Set<Int> {
-    // An insert of no rows.
+    // An insert of no rows has only a comment as its SQL.
     if statement.sql.hasPrefix("-- ") { return [] }
     var text = SQL.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
     text.appendLiteral("EXPLAIN ")

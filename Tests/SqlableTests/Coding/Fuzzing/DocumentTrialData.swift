@@ -4,25 +4,25 @@ import Sqlable
 // The databases of a trial, and its policies.
 
 extension DocumentTrial {
-  /// The first pages of each table and its indexes.
+  /// Returns the root pages of each table and its indexes.
   static func roots(_ db: SqliteDatabase) throws -> [String: [Int]] {
     let pages = try db.query("SELECT tbl_name, rootpage FROM sqlite_schema", as: String.self, Int.self)
     return Dictionary(grouping: pages, by: \.0).mapValues { $0.map(\.1) }
   }
 
-  /// What the policy that allows changes hides, as text.
+  /// A query for the rows that the policy of changes hides, as one text.
   static let hidden = """
     SELECT (SELECT group_concat(quote(id) || quote(name) || quote(color) || quote(owner_id)) FROM bicycle
       WHERE id IN (2, 4)) || (SELECT group_concat(quote(id) || quote(name)) FROM person WHERE id <> 1)
     """
 
-  /// A database whose rows differ from those of another number in what the policies hide only.
+  /// Creates a database. Databases with different numbers differ only in rows that the policies hide.
   static func database(hidden number: Int) throws -> SqliteDatabase {
     let db = try SqliteDatabase.inMemory()
     try db.register(ScalarFunction("twice", isDeterministic: true) { (number: Int) -> Int in number &* 2 })
     try db.register(Collation("own") { $0.lowercased().compare($1.lowercased()) })
     for model in models { try db.createTable(model) }
-    // Without the foreign key, by which a change of a person would use it.
+    // No foreign key: with one, a change of a person would read this table.
     try db.execute(
       """
       CREATE TABLE archive (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
@@ -70,7 +70,7 @@ extension DocumentTrial {
     }
   }
 
-  /// Policies, and the tables that each allows.
+  /// Policies, each with the tables that it allows.
   static var policies: [(StatementPolicy, [String])] {
     let all = Set(StatementPolicy.Feature.allCases)
     let functions: Set = [

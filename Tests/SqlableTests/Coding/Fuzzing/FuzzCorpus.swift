@@ -1,7 +1,7 @@
 import Foundation
 
-/// Documents of the fuzzer: files in a directory, or lines in one file, in which a byte outside ASCII's printable
-/// characters is `\x` and two digits, and a backslash is two of them.
+/// Documents of the fuzzer: files in a directory, or lines in one file. In a line, a byte outside printable ASCII is
+/// `\x` and two digits, and a backslash is doubled.
 struct FuzzCorpus {
   let documents: [[UInt8]]
 

@@ -1,18 +1,18 @@
-/// JSON with what a tree of Foundation can't hold: keys that are there twice, and scalars that are none. Keys and
-/// scalars are as they are spelled.
+/// JSON that allows duplicate keys and invalid scalars, which Foundation's tree can't hold. Keys and scalars keep their
+/// spelling.
 indirect enum FuzzJSON {
   case object([(key: String, value: FuzzJSON)])
   case array([FuzzJSON])
   case scalar(String)
 
-  /// Reads what has the structure of JSON; a scalar may be any text. Nil for other bytes, and for deep nesting.
+  /// Reads bytes with the structure of JSON; a scalar may be any text. Returns nil for other bytes and deep nesting.
   init?(_ bytes: some Sequence<UInt8>) {
     var reader = FuzzJSONReader(bytes: Array(bytes))
     guard let json = reader.value(), reader.isAtEnd else { return nil }
     self = json
   }
 
-  /// How many parts it has, itself included.
+  /// The number of parts, including the document itself.
   var count: Int {
     var count = 1
     switch self {
@@ -23,7 +23,7 @@ indirect enum FuzzJSON {
     return count
   }
 
-  /// Whether it has the look of a term.
+  /// True for an object that looks like a term.
   var isTerm: Bool {
     guard case .object(let members) = self, !isValue, members.count < 4 else { return false }
     return !members.contains { FuzzJSON.otherKeys.contains($0.key) }
@@ -34,7 +34,7 @@ indirect enum FuzzJSON {
     "from", "table", "into", "target", "to", "sqlable", "asc", "desc", "ascNullsLast", "descNullsFirst", "id", "name",
   ]
 
-  /// Whether it has the look of a value.
+  /// True for JSON that looks like a value.
   var isValue: Bool {
     switch self {
     case .scalar(let text): !["true", "false", "null"].contains(text)
@@ -53,13 +53,13 @@ indirect enum FuzzJSON {
     }
   }
 
-  /// The document with another part at a place, counted as they are written.
+  /// Returns the document with the part at `place` replaced. Places count the parts in the order of the text.
   func replacing(_ place: Int, _ replacement: (FuzzJSON) -> FuzzJSON) -> FuzzJSON {
     var place = place
     return replacing(&place, replacement)
   }
 
-  /// Counts down the parts before the place; below zero it has been passed.
+  /// Counts the parts down to `place`, which is negative after the replacement.
   private func replacing(_ place: inout Int, _ replacement: (FuzzJSON) -> FuzzJSON) -> FuzzJSON {
     place -= 1
     if place < 0 { return replacement(self) }
@@ -104,7 +104,7 @@ indirect enum FuzzJSON {
   }
 }
 
-/// Reads the structure of JSON, and little more.
+/// A reader of JSON's structure that does not check scalars.
 private struct FuzzJSONReader {
   let bytes: [UInt8]
   private var position = 0

@@ -1,7 +1,7 @@
 import Foundation
 import Sqlable
 
-/// Makes damaged documents of statements.
+/// A generator of damaged statement documents.
 struct StatementFuzz {
   private let documents: [(json: FuzzJSON, type: FuzzType)]
   private var damage: DocumentDamage
@@ -18,13 +18,13 @@ struct StatementFuzz {
     set { damage.random = newValue }
   }
 
-  /// A document, and the type that the one it was made of had.
+  /// Returns a document, and the type of the valid document that it derives from.
   mutating func next() -> (String, FuzzType) {
     var (json, type) = random.pick(documents)
     for _ in 0..<random.pick([0, 1, 1, 1, 2, 2, 3, 5]) { json = damage.changed(json) }
     var text = ""
     json.write(to: &text)
-    // Now and then damage below the level of the structure.
+    // Now and then, damage a single byte.
     if random.chance(2), !text.isEmpty {
       var bytes = Array(text.utf8)
       bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
@@ -33,9 +33,9 @@ struct StatementFuzz {
     return (text, type)
   }
 
-  // MARK: What it is made of
+  // MARK: Scalars and statements
 
-  /// Scalars that may stand where others of the same group do.
+  /// Groups of scalars that may replace one another.
   private static let alike =
     [
       ["id", "name", "price", "amount"], ["ignore", "replace", "abort"], ["lower", "upper", "length", "abs", "trim"],
@@ -43,7 +43,7 @@ struct StatementFuzz {
       ["inner", "left", "right", "full", "cross"], ["integer", "real", "text", "blob", "integer?"],
     ].map { $0.map { "\"\($0)\"" } } + [["true", "false"], ["null", "0", "1", "2"]]
 
-  /// Scalars that are names here.
+  /// Scalars that name tables and columns of these tests.
   private static let scalars = [
     #""id""#, #""ID""#, #""name""#, #""nom""#, #""price""#, #""amount""#, #""fuzz_item""#, #""FUZZ_ITEM""#,
     #""archive""#, #""Archive""#, #""secret""#, #""temp.fuzz_item""#, #""main.secret""#, #"{"column":"name"}"#,
@@ -51,7 +51,7 @@ struct StatementFuzz {
     #"{"from":"fuzz_item","limit":1}"#, #"[{"column":"id"},{"from":"fuzz_item"}]"#,
   ]
 
-  /// Statements of every form that has one as data.
+  /// Returns a valid document of every form.
   private static func valid() -> [(json: FuzzJSON, type: FuzzType)] {
     typealias Item = FuzzItem
     let filter =
@@ -82,10 +82,9 @@ struct StatementFuzz {
     for statement in [
       item.insert(), Item(name: "n").insert().ignoreOnConflict(), item.insert().replaceOnConflict(), upsert, setting,
       item.insert(Item.name, Item.price), item.save(), item.update(), item.update(Item.price, Item.amount),
-      item.delete(),
-      Item.delete(filter).orderBy(Item.id).limit(2), Item.deleteAll().in("archive"), update.filter(second),
-      update.in("archive").orderBy(Item.amount).limit(1, offset: 1), Item.delete(Item.id ∈ [1, 2, 3]),
-      update.onConflict(.replace),
+      item.delete(), Item.delete(filter).orderBy(Item.id).limit(2), Item.deleteAll().in("archive"),
+      update.filter(second), update.in("archive").orderBy(Item.amount).limit(1, offset: 1),
+      Item.delete(Item.id ∈ [1, 2, 3]), update.onConflict(.replace),
     ] { add(statement, .number) }
     add(Item.insert([Item(name: "a"), Item(name: "b", price: 2), item]), .ids)
     add(Item.insert(), .ids)

@@ -2,12 +2,12 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Stored as its raw value, although it is no `SqlValue`.
+/// An enum that is stored as its raw value although it is no `SqlValue`.
 private enum Rig: String, Codable, CaseIterable { case sloop, ketch, schooner }
 
 private enum Grade: Int, Codable, SqlValue, CaseIterable { case low, high }
 
-/// Stored as the single value that it encodes.
+/// A struct that is stored as the single value that it encodes.
 private struct Knots: Codable, Equatable {
   var speed: Double
   init(speed: Double) { self.speed = speed }
@@ -18,14 +18,14 @@ private struct Knots: Codable, Equatable {
   }
 }
 
-/// Stored as JSON.
+/// A struct that is stored as JSON by `Codable`.
 private struct Sailor: Codable, Equatable {
   var name: String
   var ranks: [Int]
   var born: Date?
 }
 
-/// Stored as JSON as well, by another path.
+/// A struct that is stored as JSON by `SqlJSON`.
 private struct Cook: SqlJSON, Equatable {
   var name: String
   var ranks: [Int]
@@ -90,7 +90,7 @@ private struct Ship: SqlCodable, Equatable {
 }
 
 extension Ship {
-  /// A ship whose values are set one by one.
+  /// Creates a ship with default values.
   fileprivate init(_ id: Int) {
     self.init(
       id: id, int8: 0, int16: 0, int32: 0, int64: 0, uint8: 0, uint16: 0, uint32: 0, uint64: 0, uint: 0, flag: false,
@@ -101,7 +101,7 @@ extension Ship {
   }
 }
 
-/// The same row, written and read by hand.
+/// The same row, with handwritten reading and writing.
 private struct HandmadeShip: Sqlable {
   var ship: Ship
 
@@ -295,8 +295,8 @@ extension SeededGenerator {
 }
 
 @Suite struct CodableModelValueTests {
-  /// What is stored is what a model written by hand stores, byte by byte, and both read what the other stored.
-  @Test func randomModelsAreStoredAsByHand() throws {
+  /// Both models must store the same values and read them back.
+  @Test func randomModelsAreStoredAsByAHandwrittenModel() throws {
     try withDatabase { db in
       try db.createTable(Ship.self)
       try db.createTable(HandmadeShip.self)

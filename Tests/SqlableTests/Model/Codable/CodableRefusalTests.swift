@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What can't be written or read by `Codable` is refused with its place, and without the value.
+/// Errors of reading and writing by `Codable`, which name the place and never the value.
 @Suite struct CodableRefusalTests {
   private struct Misnamed: SqlCodable {
     var id = 1
@@ -12,7 +12,7 @@ import Testing
     static let tableLayout = [id.column, color.column]
   }
 
-  @Test func aKeyWithoutAColumnIsNamed() throws {
+  @Test func aKeyWithoutAColumnIsReported() throws {
     try withDatabase { db in
       try db.createTable(Misnamed.self)
       let message = """
@@ -21,12 +21,16 @@ import Testing
         """
       for _ in 1...2 {
         let written = expectMisuse { try Misnamed(colorName: "red").insert().run(db) }
-        #expect(written?.message == message && written?.table == "misnamed" && written?.column == "colorName")
+        #expect(written?.message == message)
+        #expect(written?.table == "misnamed")
+        #expect(written?.column == "colorName")
       }
       try db.execute("INSERT INTO misnamed VALUES (1, 'red')")
       for _ in 1...2 {
         let read = expectMisuse { _ = try Misnamed.read().run(db) }
-        #expect(read?.message == message && read?.table == "misnamed" && read?.column == "colorName")
+        #expect(read?.message == message)
+        #expect(read?.table == "misnamed")
+        #expect(read?.column == "colorName")
       }
       #expect(try Misnamed.count().run(db) == 1)
     }
@@ -49,7 +53,8 @@ import Testing
       }
       try db.execute("INSERT INTO doubled VALUES (1)")
       let error = expectMisuse { _ = try Doubled.read().run(db) }
-      #expect(error?.table == "doubled" && error?.column == "owner_id")
+      #expect(error?.table == "doubled")
+      #expect(error?.column == "owner_id")
     }
   }
 
@@ -90,7 +95,7 @@ import Testing
         try list.encode(1)
       case .single:
         var container = encoder.singleValueContainer()
-        // An error that is caught here is thrown all the same.
+        // The library throws the error although the model catches it.
         try? container.encode(1)
       case .nested:
         var container = encoder.container(keyedBy: CodingKeys.self)
@@ -112,15 +117,17 @@ import Testing
   @Test(arguments: [
     (Shape.list, "as a list"), (.single, "as a single value"), (.nested, "a nested container"),
     (.nestedList, "a nested container"), (.superclass, "of its superclass"), (.superclassKey, "of its superclass"),
-  ]) func whatHasNoKeysForColumnsIsRefused(_ shape: Shape, _ says: String) throws {
+  ]) func modelsThatAreNotCodedByKeysAreRefused(_ shape: Shape, _ says: String) throws {
     try withDatabase { db in
       try db.createTable(Shaped.self)
       try db.execute("INSERT INTO shaped VALUES (1)")
       CodableRefusalTests.$shape.withValue(shape) {
         let read = expectMisuse { _ = try Shaped.read().run(db) }
-        #expect(read?.message.contains(says) == true && read?.table == "shaped", "\(String(describing: read))")
+        #expect(read?.message.contains(says) == true, "\(String(describing: read))")
+        #expect(read?.table == "shaped", "\(String(describing: read))")
         let written = expectMisuse { try Shaped().insert().run(db) }
-        #expect(written?.message.contains(says) == true && written?.table == "shaped", "\(String(describing: written))")
+        #expect(written?.message.contains(says) == true, "\(String(describing: written))")
+        #expect(written?.table == "shaped", "\(String(describing: written))")
       }
       #expect(try Shaped.count().run(db) == 1)
     }
@@ -165,15 +172,20 @@ import Testing
     ("sailor", "'{\"name\":\"secret\"}'", "the JSON of Sailor", "TEXT that lacks a key"),
     ("sailor", "'secret'", "the JSON of Sailor", "TEXT that is not valid JSON"),
     ("sailor", "x'01'", "TEXT", "BLOB"), ("date", "'secret'", "a date in ISO 8601", "TEXT in another format"),
-  ]) func whatDoesNotFitIsNamedWhenRead(_ column: String, _ value: String, _ expected: String, _ found: String) throws {
+  ])
+  func mismatchedValuesAreReportedWhenRead(
+    _ column: String, _ value: String, _ expected: String, _ found: String
+  ) throws {
     try withDatabase { db in
-      // A table without types of columns, so that SQLite stores what it is given.
+      // Columns without types let SQLite store any value unchanged.
       try db.execute("CREATE TABLE craft (id INTEGER PRIMARY KEY, small, big, real, date, rig, sailor, tally)")
       try Craft(id: 7).insert().run(db)
       #expect(try Craft.byId(7).run(db)?.sailor.name == "Anna")
       try db.execute(SQL(verbatim: "UPDATE craft SET \(column) = \(value)"))
       let error = expectDecoding(expected, found) { _ = try Craft.read().run(db) }
-      #expect(error?.table == "craft" && error?.column == column && error?.rowId == 7)
+      #expect(error?.table == "craft")
+      #expect(error?.column == column)
+      #expect(error?.rowId == 7)
       #expect(error?.message == "craft.\(column) should hold \(expected), but holds \(found)")
       #expect(error.map { "\($0)".contains("secret") } == false)
       try db.execute(SQL(verbatim: "UPDATE craft SET \(column) = NULL"))
@@ -181,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func whatDoesNotFitIsNamedWhenWritten() throws {
+  @Test func mismatchedValuesAreReportedWhenWritten() throws {
     try withDatabase { db in
       try db.createTable(Craft.self)
       let crafts: [(String, Craft)] = [
@@ -195,7 +207,8 @@ import Testing
           Issue.record("\(column): \(String(describing: error))")
           continue
         }
-        #expect(error?.table == "craft" && error?.column == column)
+        #expect(error?.table == "craft")
+        #expect(error?.column == column)
         #expect(error.map { "\($0)".contains("secret") } == false)
       }
       #expect(try Craft.count().run(db) == 0)
@@ -229,14 +242,17 @@ import Testing
     }
   }
 
-  @Test func theModelsOwnErrorsHaveAPlaceAndNoValue() throws {
+  @Test func errorsOfTheModelNameThePlaceAndNotTheValue() throws {
     try withDatabase { db in
       try db.createTable(Picky.self)
       try Picky(id: -5, word: "secret").insert().run(db)
       let read = expectDecoding("Picky", "a value that its init(from:) refuses") { _ = try Picky.read().run(db) }
-      #expect(read?.table == "picky" && read?.column == "word" && read?.rowId == -5)
+      #expect(read?.table == "picky")
+      #expect(read?.column == "word")
+      #expect(read?.rowId == -5)
       let written = sqlError { try Picky(id: 100, word: "secret").insert().run(db) }
-      #expect(written?.table == "picky" && written?.column == "word")
+      #expect(written?.table == "picky")
+      #expect(written?.column == "word")
       #expect("\(String(describing: read)) \(String(describing: written))".contains("secret") == false)
       #expect(throws: CancellationError.self) { try Picky(id: 95, word: "x").insert().run(db) }
       #expect(try Picky.count().run(db) == 1)
@@ -246,7 +262,7 @@ import Testing
   // MARK: Containers that are kept
 
   private final class Kept: @unchecked Sendable {
-    // Sound: only one test uses it, on one thread.
+    // Sound: a single test uses it, on one thread.
     static let shared = Kept()
     var read: (() throws -> String)?
     var write: ((String) throws -> Void)?
@@ -270,7 +286,7 @@ import Testing
     }
   }
 
-  @Test func aContainerIsOfNoUseAfterItsRow() throws {
+  @Test func useOfAContainerAfterItsRowIsMisuse() throws {
     try withDatabase { db in
       try db.createTable(Keeping.self)
       try Keeping.insert([Keeping(word: "first"), Keeping(word: "second")]).run(db)
@@ -278,7 +294,7 @@ import Testing
       let words = try Keeping.read().run(db).map(\.word)
       #expect(words == ["first", "second"])
       expectMisuse { _ = try Kept.shared.read?() }
-      // While a later row is current.
+      // The container stays invalid while a later row is current.
       try Keeping.read().forEach(db) { _ in expectMisuse { _ = try Kept.shared.read?() } }
       #expect(try Keeping.count().run(db) == 2)
     }
