@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Statements on the tables of other files, which a configuration attaches.
+/// Statements on the tables of attached files.
 @Suite struct AttachedDatabaseTests {
   private struct Memo: Sqlable, Equatable {
     static let id = Column("id", .integer, PrimaryKey())
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// A handle with one bicycle of its own, and another one in the attached file `archive`.
+  /// Calls `body` with a handle that has one bicycle, and another one in the attached file `archive`.
   private func withArchive(_ body: (SqliteDatabase, _ directory: String) throws -> Void) throws {
     try withDirectory { directory in
       let archive = try SqliteDatabase(filepath: directory + "/archive.sqlite")
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func whatBelongsToRowsIsInTheirFile() throws {
+  @Test func associationsReadFromTheFileOfTheirRows() throws {
     try withArchive { db, _ in
       for database in ["main", "archive"] {
         try Person(id: 1, name: "Anna").insert().in(database: database).run(db)
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func untypedTablesAreFoundThereToo() throws {
+  @Test func untypedTablesReadAttachedFiles() throws {
     try withArchive { db, _ in
       let bicycles = Table("bicycle", "id", "name")
       #expect(try bicycles.select(bicycles["name"].typed(as: String.self)).in(database: "archive").run(db) == ["Old"])
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func aFullTextIndexIsThatOfTheSameFile() throws {
+  @Test func searchUsesTheFullTextIndexOfTheSameFile() throws {
     try withArchive { db, _ in
       try db.createTable(Memo.self)
       try Memo(text: "the red bicycle").insert().run(db)
@@ -166,7 +166,7 @@ import Testing
     }
   }
 
-  @Test func aRelativePathKeepsItsMeaning() throws {
+  @Test func aRelativePathIsResolvedOnOpening() throws {
     try withDirectory { directory in
       let name = "sqlable-\(UUID().uuidString).sqlite"
       defer { try? SqliteDatabase.deleteDatabase(at: name) }
@@ -177,7 +177,7 @@ import Testing
     }
   }
 
-  @Test func theSettingsOfTheFileHoldForTheOtherOnes() throws {
+  @Test func settingsApplyToAttachedFiles() throws {
     try withDirectory { directory in
       let path = directory + "/it's new/\"b\".sqlite"
       let db = try SqliteDatabase(
@@ -202,7 +202,7 @@ import Testing
     }
   }
 
-  @Test func aTableThatTheFileLacksIsMissing() throws {
+  @Test func aTableMissingInTheAttachedFileThrows() throws {
     try withArchive { db, directory in
       let unknown = sqlError { _ = try Bicycle.read().in(database: "nosuch").run(db) }
       #expect(unknown?.kind == .schema(.missingTable("nosuch.bicycle")))
@@ -213,7 +213,7 @@ import Testing
     }
   }
 
-  @Test func whatCanNotBeAttachedIsRefusedBeforeAFileIsTouched() throws {
+  @Test func invalidAttachmentsAreRefusedBeforeOpening() throws {
     try withDirectory { directory in
       for attached in [
         ["main": "/a"], ["TEMP": "/a"], ["": "/a"], ["a\0": "/a"], ["a": ""], ["a": ":memory:"], ["a": "/\0"],
@@ -250,7 +250,7 @@ import Testing
     }
   }
 
-  @Test func statementsOnAnAttachedFileHaveNoFormAsData() throws {
+  @Test func statementsOnAnAttachedFileCannotBeEncoded() throws {
     let statements: [any Encodable] = [
       Bicycle.read().in(database: "archive"), Bicycle.deleteAll().in(database: "archive"),
       Bicycle.update(Bicycle.color.set(to: "red")).filter(Bicycle.id == 1).in(database: "archive"),

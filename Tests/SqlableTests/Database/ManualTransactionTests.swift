@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func endingWhatWasNotBegunIsMisuse() throws {
+  @Test func endingAMissingTransactionIsMisuse() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       expectMisuse { try db.commitTransaction() }
@@ -132,7 +132,7 @@ import Testing
 
   // MARK: As SQL
 
-  @Test func beginCommitAndRollbackAsTextDoTheSame() throws {
+  @Test func beginCommitAndRollbackWorkAsSQLText() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.execute("BEGIN; INSERT INTO person(name) VALUES ('Ann'); COMMIT")
@@ -184,9 +184,9 @@ import Testing
     }
   }
 
-  // MARK: While a statement is run
+  // MARK: During a statement
 
-  /// A struct that ends a transaction where it may not.
+  /// A model that ends a transaction while it is written or read.
   private struct Meddler: Sqlable {
     static let tableName = "person"
     static let id = Column("id", .integer, PrimaryKey())
@@ -207,7 +207,7 @@ import Testing
     init(row: ReadRow) throws { try Meddler.end() }
   }
 
-  @Test(.needs(35, "RETURNING")) func aStructsOwnCodeCanNotEndTheTransactionUnderItsStatement() throws {
+  @Test(.needs(35, "RETURNING")) func aModelCannotEndTheTransactionDuringItsStatement() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let log = EventLog()
@@ -245,7 +245,7 @@ import Testing
     }
   }
 
-  @Test func aStructsOwnCodeMayHaveTransactionsOfItsOwn() throws {
+  @Test func aModelMayRunNestedTransactionsDuringItsStatement() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.beginTransaction()

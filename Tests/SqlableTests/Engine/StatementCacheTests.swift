@@ -24,10 +24,12 @@ import Testing
       try withDatabase(.init(statementCacheBytes: size * 7 / 2)) { db in
         let cache = try db.openConnection().cache
         for number in 1...3 { try select(number, db) }
-        #expect(cache.count == 3 && cache.evictions == 0)
+        #expect(cache.count == 3)
+        #expect(cache.evictions == 0)
         try select(1, db)
         try select(4, db)  // 2 leaves
-        #expect(cache.count == 3 && cache.evictions == 1)
+        #expect(cache.count == 3)
+        #expect(cache.evictions == 1)
         var (hits, misses) = (cache.hits, cache.misses)
         for number in [1, 3, 4] { try select(number, db) }
         #expect(cache.hits == hits + 3)
@@ -35,7 +37,9 @@ import Testing
         #expect(cache.misses == misses + 1)
         for number in 100..<1_000 { try select(number, db) }
         let use = try db.statementCacheUse
-        #expect(use.statements == 3 && use.evictions == use.misses - 3 && use.bytes <= size * 7 / 2)
+        #expect(use.statements == 3)
+        #expect(use.evictions == use.misses - 3)
+        #expect(use.bytes <= size * 7 / 2)
         (hits, misses) = (cache.hits, cache.misses)
         try select(999, db)
         #expect(cache.hits == hits + 1)
@@ -46,7 +50,8 @@ import Testing
         let long = SQL(verbatim: "SELECT name FROM person WHERE \(conditions)")
         let count = cache.count
         _ = try db.query(long, as: String.self)
-        #expect(cache.count == count && cache.size <= cache.capacity)
+        #expect(cache.count == count)
+        #expect(cache.size <= cache.capacity)
       }
     }
   }
@@ -71,10 +76,14 @@ import Testing
       #expect(distinct == 500)
       for shape in shapes { _ = try shape.run(db) }
       let first = try db.statementCacheUse
-      #expect(first.evictions == 0 && first.statements >= 500 && first.bytes < 4 << 20)
+      #expect(first.evictions == 0)
+      #expect(first.statements >= 500)
+      #expect(first.bytes < 4 << 20)
       for shape in shapes { _ = try shape.run(db) }
       let second = try db.statementCacheUse
-      #expect(second.misses == first.misses && second.hits == first.hits + 500 && second.bytes == first.bytes)
+      #expect(second.misses == first.misses)
+      #expect(second.hits == first.hits + 500)
+      #expect(second.bytes == first.bytes)
     }
   }
 
@@ -86,7 +95,9 @@ import Testing
         #expect(names.count == 1)
       }
       let use = try db.statementCacheUse
-      #expect(use.bytes <= 100_000 && use.evictions > 1_900 && use.statements < 60)
+      #expect(use.bytes <= 100_000)
+      #expect(use.evictions > 1_900)
+      #expect(use.statements < 60)
     }
   }
 
@@ -97,12 +108,17 @@ import Testing
       let before = try db.statementCacheUse
       for id in 1...10 { _ = try Person.byId(id).run(db) }
       let after = try db.statementCacheUse
-      #expect(after.misses == before.misses + 1 && after.hits == before.hits + 9)
-      #expect(after.statements == before.statements + 1 && after.bytes > before.bytes && after.evictions == 0)
+      #expect(after.misses == before.misses + 1)
+      #expect(after.hits == before.hits + 9)
+      #expect(after.statements == before.statements + 1)
+      #expect(after.bytes > before.bytes)
+      #expect(after.evictions == 0)
       #expect(after.hitRate == Double(after.hits) / Double(after.hits + after.misses))
       try db.releaseMemory()
       let released = try db.statementCacheUse
-      #expect(released.statements == 0 && released.bytes == 0 && released.evictions == 0)
+      #expect(released.statements == 0)
+      #expect(released.bytes == 0)
+      #expect(released.evictions == 0)
       try db.close()
       #expect(sqlError { _ = try db.statementCacheUse }?.kind == .closed)
     }
@@ -162,7 +178,8 @@ import Testing
       try people(db, 3)
       #expect(try nest(0, db) == 20)
       let cache = try db.openConnection().cache
-      #expect(cache.count <= 3 && cache.size <= 6_000)
+      #expect(cache.count <= 3)
+      #expect(cache.size <= 6_000)
       #expect(try Person.count().run(db) == 3)
     }
   }
@@ -210,11 +227,13 @@ import Testing
       for number in 0..<100 { try select(number, db) }
       _ = try Person.read().run(db)
       let before = try memory(db)
-      #expect(before.pages > 300_000 && before.statements > 100_000)
+      #expect(before.pages > 300_000)
+      #expect(before.statements > 100_000)
       try db.releaseMemory()
       let after = try memory(db)
       // What is left are the statements of the connection itself, such as BEGIN.
-      #expect(after.pages < 50_000 && after.statements < 30_000, "\(before) \(after)")
+      #expect(after.pages < 50_000, "\(before) \(after)")
+      #expect(after.statements < 30_000, "\(before) \(after)")
       #expect(try Person.count().run(db) == 20_000)
     }
   }
@@ -326,7 +345,8 @@ import Testing
       let rename = Person.update(Person.name.set(to: "new")).filter(Person.id == 1)
       func runAll(_ round: Int) throws {
         #expect(try Person.read().filter(Person.id == 1).run(db).count == 1)
-        #expect(try Person.byId(1).run(db) != nil && byId.run(1) != nil)
+        #expect(try Person.byId(1).run(db) != nil)
+        #expect(try byId.run(1) != nil)
         #expect(try Person(id: nil, name: "one").insert().run(db) > 0)
         #expect(try Person.insert([Person(id: nil, name: "two"), Person(id: nil, name: "three")]).run(db).count == 2)
         #expect(try rename.run(db) == 1)

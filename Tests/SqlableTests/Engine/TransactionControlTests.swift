@@ -18,7 +18,8 @@ import Testing
     try withDatabase { db in
       let numbers = try db.query("SELECT 1", as: Int.self)
       let found = try compiled(on: db)
-      #expect(numbers == [1] && found.isEmpty)
+      #expect(numbers == [1])
+      #expect(found.isEmpty)
     }
   }
 

@@ -40,7 +40,8 @@ import Testing
         Issue.record("\(String(describing: error))")
         return
       }
-      #expect(error.sql == sql && error.transaction == .none)
+      #expect(error.sql == sql)
+      #expect(error.transaction == .none)
     }
   }
 
@@ -54,7 +55,8 @@ import Testing
     try withDatabase { db in
       try db.execute("CREATE TABLE t (a INTEGER)")
       guard let error = sqlError({ try db.execute(SQL(verbatim: sql)) }) else { return }
-      #expect(error.kind == .misuse(error.message) && error.message.contains(option), "\(error)")
+      #expect(error.kind == .misuse(error.message), "\(error)")
+      #expect(error.message.contains(option), "\(error)")
     }
   }
 
@@ -88,7 +90,8 @@ import Testing
         if SQLiteLibrary.isAtLeast(39) { #expect(error?.kind == .syntax, "\(String(describing: error))") }
       }
       let unknown = sqlError { _ = try db.query("SELECT json_nosuch(1)", as: Int.self) }
-      #expect(unknown?.kind == .other && unknown?.message == "no such function: json_nosuch")
+      #expect(unknown?.kind == .other)
+      #expect(unknown?.message == "no such function: json_nosuch")
     }
   }
 
@@ -100,7 +103,8 @@ import Testing
         let error = sqlError {
           _ = try db.query(SQL(verbatim: "SELECT \"\(name.replacing("\"", with: "\"\""))\" FROM t")) { _ in }
         }
-        #expect(error?.kind == .schema(.missingColumn(name)) && error?.column == name)
+        #expect(error?.kind == .schema(.missingColumn(name)))
+        #expect(error?.column == name)
         #expect(error?.message == "no such column: \(name)")
       }
     }
@@ -114,7 +118,8 @@ import Testing
       // Compiled anew when it runs.
       try db.createChild().execute("ALTER TABLE person RENAME COLUMN name TO title")
       let error = expectError(.schema(.missingColumn("name"))) { _ = try db.query(read, as: String.self) }
-      #expect(error?.column == "name" && error?.message == "no such column: name")
+      #expect(error?.column == "name")
+      #expect(error?.message == "no such column: name")
     }
   }
 

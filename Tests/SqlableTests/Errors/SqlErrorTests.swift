@@ -71,13 +71,15 @@ import Testing
       try db.createTable(Person.self)
       let condition = SqlExpression(sql: "bicycle.price > 1")
       let error = expectError(.schema(.missingColumn("price"))) { _ = try Person.read().filter(condition).run(db) }
-      #expect(error?.table == "bicycle" && error?.column == "price")
+      #expect(error?.table == "bicycle")
+      #expect(error?.column == "price")
       #expect(
         error?.message
           == "no such column: bicycle.price; the statement does not read bicycle here, or bicycle has no such column")
       let own = SqlExpression(sql: "person.price > 1")
       let missing = expectError(.schema(.missingColumn("price"))) { _ = try Person.read().filter(own).run(db) }
-      #expect(missing?.table == "person" && missing?.message == "no such column: person.price")
+      #expect(missing?.table == "person")
+      #expect(missing?.message == "no such column: person.price")
     }
   }
 
@@ -190,9 +192,12 @@ import Testing
       (read.select(Bicycle.color), read.select(Bicycle.color).sql),
     ]
     for (statement, sql) in printed {
-      #expect("\(statement)" == sql && String(describing: statement) == sql && !"\([statement])".contains(secret))
+      #expect("\(statement)" == sql)
+      #expect(String(describing: statement) == sql)
+      #expect(!"\([statement])".contains(secret))
     }
-    #expect("\(read)" == read.sql && "\(text)" == "SELECT ?")
+    #expect("\(read)" == read.sql)
+    #expect("\(text)" == "SELECT ?")
   }
 
   @Test func aLongStatementIsShortenedInTheDescription() {
@@ -201,7 +206,8 @@ import Testing
       let sql = "\(long)"
       let error = SqlError(.syntax, message: "m", sql: sql, offset: offset)
       let text = "\(error)"
-      #expect(text.utf8.count < 1200 && text.hasSuffix("(50000 bytes of SQL)"), "\(text)")
+      #expect(text.utf8.count < 1200, "\(text)")
+      #expect(text.hasSuffix("(50000 bytes of SQL)"), "\(text)")
       #expect(!text.contains("\u{FFFD}"))
       #expect(error.sql == sql)
     }

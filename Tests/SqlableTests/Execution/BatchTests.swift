@@ -136,15 +136,19 @@ private struct Ruled: Sqlable {
       cars[500].price = .nan
       let error = expectSqlError { try Car.insert(cars).run(db) }
       #expect(error?.table == "car")
-      #expect(error?.column == "price" && error?.batchIndex == 500)
+      #expect(error?.column == "price")
+      #expect(error?.batchIndex == 500)
       #expect(error?.description.contains("element 500 of the batch") == true)
       #expect(try Car.count().run(db) == 0)
       let streamed = expectSqlError { try Car.insert().run(db, streaming: cars) }
       let returned = expectSqlError { _ = try Car.insert(cars).returning().run(db) }
-      #expect(streamed?.batchIndex == 500 && returned?.batchIndex == 500)
+      #expect(streamed?.batchIndex == 500)
+      #expect(returned?.batchIndex == 500)
       let single = expectSqlError { try cars[500].insert().run(db) }
       let singleReturned = expectSqlError { _ = try cars[500].insert().returning().run(db) }
-      #expect(single != nil && single?.batchIndex == nil && singleReturned?.batchIndex == nil)
+      #expect(single != nil)
+      #expect(single?.batchIndex == nil)
+      #expect(singleReturned?.batchIndex == nil)
       try db.transaction { db in
         try Car.insert(cars[..<10]).run(db)
         expectSqlError { try Car.insert(cars).run(db) }

@@ -33,7 +33,8 @@ import Testing
         let (cursor, names) = (handed.take(), query.take())
         return (try cursor?.next()?.id, try names?.next())
       }
-      #expect(seen.0 == 1 && seen.1 == "Ada")
+      #expect(seen.0 == 1)
+      #expect(seen.1 == "Ada")
       try expectNothingOpen(db.filepath)
       try db.close()
     }
@@ -139,20 +140,25 @@ import Testing
       let says = "can't close a handle while its rows are being read"
       func expectOpen(sourceLocation: SourceLocation = #_sourceLocation) {
         let error = expectMisuse(sourceLocation: sourceLocation) { try db.close() }
-        #expect(error?.message == says && db.isOpen, sourceLocation: sourceLocation)
+        #expect(error?.message == says, sourceLocation: sourceLocation)
+        #expect(db.isOpen, sourceLocation: sourceLocation)
       }
       // Before its first row too.
       expectOpen()
-      #expect(try read.next()?.id == 1 && query.next() == 1)
+      #expect(try read.next()?.id == 1)
+      #expect(try query.next() == 1)
       expectOpen()
-      #expect(try query.next() == nil && none.next() == nil)
+      #expect(try query.next() == nil)
+      #expect(try none.next() == nil)
       expectOpen()
       #expect(try read.next()?.id == 2)
       #expect(try read.next() == nil)
       try db.close()
       #expect(!db.isOpen)
       // There is nothing after the end, whatever became of the handle.
-      #expect(try read.next() == nil && query.next() == nil && none.next() == nil)
+      #expect(try read.next() == nil)
+      #expect(try query.next() == nil)
+      #expect(try none.next() == nil)
       expectError(.closed) { _ = try Worker.select(Worker.id).cursor(db) }
       expectError(.closed) { _ = try Worker.read().cursor(db) }
       expectError(.closed) { _ = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).cursor(db) }

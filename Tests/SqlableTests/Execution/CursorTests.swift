@@ -10,9 +10,13 @@ import Testing
       // The handle is free meanwhile, for the same statement too.
       #expect(try Worker.read().filter(Worker.salary > 1).orderBy(Worker.id).run(db) == Worker.all)
       let other = try Worker.read().filter(Worker.salary > 1).orderBy(Worker.id).cursor(db)
-      #expect(try other.next() == Worker.all[0] && workers.next() == Worker.all[1] && other.next() == Worker.all[1])
-      #expect(try workers.next() == Worker.all[2] && workers.next() == Worker.all[3])
-      #expect(try workers.next() == nil && workers.next() == nil)
+      #expect(try other.next() == Worker.all[0])
+      #expect(try workers.next() == Worker.all[1])
+      #expect(try other.next() == Worker.all[1])
+      #expect(try workers.next() == Worker.all[2])
+      #expect(try workers.next() == Worker.all[3])
+      #expect(try workers.next() == nil)
+      #expect(try workers.next() == nil)
     }
   }
 
@@ -20,12 +24,17 @@ import Testing
     try withCompany { db in
       let pairs = try Worker.select(Worker.name, Worker.salary).orderBy(Worker.id).cursor(db)
       let first = try pairs.next()
-      #expect(first?.0 == "Ada" && first?.1 == 10)
+      #expect(first?.0 == "Ada")
+      #expect(first?.1 == 10)
       let names = try Worker.select(Worker.name).filter(Worker.id > 2).orderBy(Worker.id).cursor(db)
-      #expect(try names.next() == "Cleo" && pairs.next()?.0 == "Ben" && names.next() == "Dan" && names.next() == nil)
+      #expect(try names.next() == "Cleo")
+      #expect(try pairs.next()?.0 == "Ben")
+      #expect(try names.next() == "Dan")
+      #expect(try names.next() == nil)
       let owned = try Bicycle.leftJoin(Person.self, on: Bicycle.ownerId == Person.id).orderBy(Bicycle.id.desc).cursor(
         db)
-      #expect(try owned.next()?.1 == nil && owned.next()?.1?.name == "Anna")
+      #expect(try owned.next()?.1 == nil)
+      #expect(try owned.next()?.1?.name == "Anna")
     }
   }
 
@@ -36,7 +45,9 @@ import Testing
         db)
       // Other values in the handle's own memory.
       for text in hostileTexts { _ = try Worker.count().filter(Worker.name == text).run(db) }
-      #expect(try cursor.next()?.name == "Ben" && cursor.next()?.name == "Cleo" && cursor.next() == nil)
+      #expect(try cursor.next()?.name == "Ben")
+      #expect(try cursor.next()?.name == "Cleo")
+      #expect(try cursor.next() == nil)
     }
   }
 

@@ -50,7 +50,8 @@ import Testing
     for statement in [Gauge(id: nil, name: "a").insert(), Gauge(id: 1, name: "a").insert(Gauge.name)] {
       let error = await #expect(throws: SqlError.self) { try await statement.run(remote) }
       guard case .misuse = error?.kind else { throw try #require(error) }
-      #expect(error?.table == "gauge" && error?.column == "id")
+      #expect(error?.table == "gauge")
+      #expect(error?.column == "id")
     }
     let batch = Gauge.insert([Gauge(id: 1, name: ""), Gauge(id: nil, name: "")])
     await #expect(throws: SqlError.self) { try await batch.run(remote) }

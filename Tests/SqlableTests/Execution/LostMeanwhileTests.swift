@@ -26,7 +26,8 @@ private struct Careless: Sqlable {
       #expect(error?.message.contains("an earlier error rolled back the whole transaction") == true)
       #expect(error?.transaction == .rolledBack)
       let stored = try Careless.read().run(db).map(\.id)
-      #expect(stored == [] && db.transactionLevel == 0)
+      #expect(stored == [])
+      #expect(db.transactionLevel == 0)
       try Careless(id: 9).insert().run(db)
     }
   }

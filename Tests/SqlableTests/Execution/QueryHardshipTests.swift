@@ -25,7 +25,8 @@ import Testing
           }
         }
       }
-      #expect(worked > 100 && refused > 100)
+      #expect(worked > 100)
+      #expect(refused > 100)
     }
   }
 
@@ -80,7 +81,8 @@ import Testing
           }
         }
       }
-      #expect(error?.kind == .full && rolledBack)
+      #expect(error?.kind == .full)
+      #expect(rolledBack)
       #expect(try Worker.count().run(db) == before)
       try db.query("PRAGMA max_page_count = 1000000") { _ in }
       try Worker(id: 50, name: "E", bossId: nil, salary: 1).insert().run(db)
@@ -309,8 +311,8 @@ import Testing
       let error = expectMisuse {
         _ = try Parent.read().including(Child.read(), by: Child.parent, of: Parent.id).run(db)
       }
-      #expect(
-        error?.column == "parent" && error?.message.contains("a foreign key of TEXT that refers to INTEGER") == true)
+      #expect(error?.column == "parent")
+      #expect(error?.message.contains("a foreign key of TEXT that refers to INTEGER") == true)
     }
   }
 

@@ -58,7 +58,8 @@ private struct Part: Sqlable, Equatable {
       try db.execute(RowGroupTests.table)
       let parts = (1...1_000).map { Part(id: nil, code: "\($0)", size: 1, parent: nil) }
       let large = try statements(db, parts)
-      #expect(large.count == 62 + 8 && large.reduce(0) { $0 + $1.rowsChanged } == 1_000)
+      #expect(large.count == 62 + 8)
+      #expect(large.reduce(0) { $0 + $1.rowsChanged } == 1_000)
       #expect(large[0].sql == #"INSERT INTO "part" ("code", "size", "parent") VALUES (?…)…"#)
       #expect(try statements(db, Array(parts.prefix(255))).count == 255)
       #expect(try Part.insert(parts).run(db) == Array(1_256...2_255))
@@ -134,8 +135,9 @@ private struct Part: Sqlable, Equatable {
             #expect(try Part.insert(parts).run(batch) == ids)
             #expect(error == nil)
           } catch let failed as SqlError {
-            #expect(
-              failed.kind == error?.kind && failed.batchIndex == error?.batchIndex && failed.column == error?.column)
+            #expect(failed.kind == error?.kind)
+            #expect(failed.batchIndex == error?.batchIndex)
+            #expect(failed.column == error?.column)
           }
           #expect(try batch.dump() == single.dump())
         }

@@ -28,7 +28,8 @@ private struct Refusal: Error, Equatable {
       let medians = Car.select(Car.name, median(Car.price)).groupBy(Car.name).orderBy(Car.name)
       #expect(medians.sql == #"SELECT "name", "median"("price") FROM "car" GROUP BY "name" ORDER BY "name""#)
       let rows = try medians.run(db)
-      #expect(rows.map(\.0) == ["B", "a", "b"] && rows.map(\.1) == [2, 3, 8])
+      #expect(rows.map(\.0) == ["B", "a", "b"])
+      #expect(rows.map(\.1) == [2, 3, 8])
       #expect(try db.createChild().query("SELECT median(price) FROM car", as: Double?.self) == [5])
       #expect(try Car.select(median(Car.price)).filter(Car.price > 100).run(db) == [nil])
     }
@@ -135,7 +136,8 @@ private struct Refusal: Error, Equatable {
   @Test func asDataAStatementNamesAProgramsOwn() throws {
     let own = Person.count().filter(Person.name.collate(.named("a\"ll")) == "x")
     let decoded = try Statement<Person, Int>(json: own.json())
-    #expect(decoded == own && decoded.sql.hasSuffix(#"WHERE "name" COLLATE "a""ll" = ?"#))
+    #expect(decoded == own)
+    #expect(decoded.sql.hasSuffix(#"WHERE "name" COLLATE "a""ll" = ?"#))
     let text = String(decoding: try own.json(), as: UTF8.self).replacing(#"a\"ll"#, with: #"a\u0000"#)
     expectInvalidStatement { _ = try Statement<Person, Int>(json: Data(text.utf8)) }
   }

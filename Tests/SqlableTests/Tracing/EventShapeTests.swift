@@ -63,7 +63,8 @@ import Testing
       let terms = (0..<2_000).map { "\"name\" != coalesce(\"name\", \($0))" }
       _ = try? db.execute(SQL(verbatim: "SELECT \(terms.joined(separator: ", ")) FROM person"))
       let sql = try #require(log.take().last?.sql)
-      #expect(sql.utf8.count < 4_200 && sql.hasSuffix("…"))
+      #expect(sql.utf8.count < 4_200)
+      #expect(sql.hasSuffix("…"))
     }
   }
 

@@ -56,7 +56,9 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
       #expect(counts == [200_000])
       pool.removeTrace(token)
       let events = log.take()
-      #expect(events.count == 1 && events.first?.kind == .read && events.first?.error == nil, "\(events)")
+      #expect(events.count == 1, "\(events)")
+      #expect(events.first?.kind == .read, "\(events)")
+      #expect(events.first?.error == nil, "\(events)")
     }
   }
 
@@ -72,7 +74,9 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
       let event = log.take().last
       #expect(event?.kind == .transaction(.rolledBack))
       #expect(event?.rowsChanged == 0)
-      #expect(event?.sql == "BEGIN IMMEDIATE … ROLLBACK" && event?.table == nil && event?.label == "main")
+      #expect(event?.sql == "BEGIN IMMEDIATE … ROLLBACK")
+      #expect(event?.table == nil)
+      #expect(event?.label == "main")
     }
   }
 
@@ -101,16 +105,27 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
       _ = log.take()
       _ = try Bicycle.read().orderBy(Bicycle.ownerId).run(db)
       let scan = log.take()[0]
-      #expect(scan.rowsRead == 100 && scan.rowsScanned == 99 && scan.sorts == 1)
-      #expect(!scan.isCached && scan.compiling > .zero && scan.stepping > .zero)
-      #expect(scan.rowsChanged == 0 && scan.committing == .zero && scan.waiting == .zero)
+      #expect(scan.rowsRead == 100)
+      #expect(scan.rowsScanned == 99)
+      #expect(scan.sorts == 1)
+      #expect(!scan.isCached)
+      #expect(scan.compiling > .zero)
+      #expect(scan.stepping > .zero)
+      #expect(scan.rowsChanged == 0)
+      #expect(scan.committing == .zero)
+      #expect(scan.waiting == .zero)
       #expect(scan.duration == scan.compiling + scan.stepping)
       _ = try Bicycle.read().orderBy(Bicycle.ownerId).run(db)
       let again = log.take()[0]
-      #expect(again.isCached && again.compiling == .zero && again.rowsRead == 100 && again.rowsScanned == 99)
+      #expect(again.isCached)
+      #expect(again.compiling == .zero)
+      #expect(again.rowsRead == 100)
+      #expect(again.rowsScanned == 99)
       _ = try Bicycle.byId(5).run(db)
       let byKey = log.take()[0]
-      #expect(byKey.rowsRead == 1 && byKey.rowsScanned == 0 && byKey.sorts == 0)
+      #expect(byKey.rowsRead == 1)
+      #expect(byKey.rowsScanned == 0)
+      #expect(byKey.sorts == 0)
       #expect(byKey.handle == scan.handle)
       try Bicycle.deleteAll().run(db)
       let deletion = log.take()
@@ -182,7 +197,8 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
       try db.execute("WITH r AS (SELECT 1 AS n) INSERT INTO bicycle (name, color) SELECT 'x', 'red' FROM r")
       let event = try #require(log.take().first { $0.kind == .write })
       #expect(event.operation == "INSERT")
-      #expect(event.end > before && event.end < .now)
+      #expect(event.end > before)
+      #expect(event.end < .now)
     }
   }
 

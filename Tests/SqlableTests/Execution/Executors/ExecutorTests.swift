@@ -45,7 +45,8 @@ import Testing
       try garage.fill()
       try garage.paint("Giant", "green")
       #expect(try garage.colors() == ["red", "green"])
-      #expect(try garage.swap(1, 2) && garage.both() == (2, 1))
+      #expect(try garage.swap(1, 2))
+      #expect(try garage.both() == (2, 1))
       #expect(try garage.colors() == ["green", "red"])
       #expect(try !garage.swap(1, 9))
       let advice = try Bicycle.read().filter(Bicycle.ownerId == 1).advice(garage.db)
@@ -95,8 +96,11 @@ import Testing
       let counts: [Int] = try journal.timed(SQL("SELECT count(*) FROM bicycle").rows(as: Int.self), on: db)
       try journal.timed(SQL("DELETE FROM bicycle"), on: db)
       #expect((id, ids, bikes.map(\.name), one?.name) == (1, [2], ["Trek", "Giant"], "Giant"))
-      #expect(none == nil && isThere && counts == [1])
-      #expect(names.map(\.values) == [[.text("Giant")], [.text("Trek")]] && gone.map(\.values) == [[.text("Trek")]])
+      #expect(none == nil)
+      #expect(isThere)
+      #expect(counts == [1])
+      #expect(names.map(\.values) == [[.text("Giant")], [.text("Trek")]])
+      #expect(gone.map(\.values) == [[.text("Trek")]])
       #expect(
         journal.lines.withLock { $0 } == [
           #"write INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)"#,
@@ -119,11 +123,13 @@ import Testing
       let journal = Journal()
       let id = try await journal.timed(Bicycle(name: "Trek", color: "red").insert(), on: pool)
       let bikes = try await journal.timed(Bicycle.read(), on: pool)
-      #expect(id == 1 && bikes.map(\.name) == ["Trek"])
+      #expect(id == 1)
+      #expect(bikes.map(\.name) == ["Trek"])
       try await pool.execute("UPDATE bicycle SET color = \("blue"); DELETE FROM bicycle WHERE color = \("red")")
       let pairs = try await pool.query("SELECT color, id FROM bicycle", as: String.self, Int.self)
       let blue = try await pool.query("SELECT * FROM bicycle", as: Bicycle.self)
-      #expect(pairs.map(\.1) == [1] && blue.map(\.color) == ["blue"])
+      #expect(pairs.map(\.1) == [1])
+      #expect(blue.map(\.color) == ["blue"])
     }
   }
 
@@ -153,7 +159,9 @@ import Testing
       let text = SQL("SELECT name FROM bicycle WHERE id IN (SELECT id FROM (\(listed)))").rows(as: String.self)
       func same(_ work: some Runnable) throws {
         let (pools, handles) = (try work.explain(pool), try pool.read { db in try work.explain(db) })
-        #expect(pools == handles && pools.sql == work.sql && !pools.steps.isEmpty, "\(work.sql)")
+        #expect(pools == handles, "\(work.sql)")
+        #expect(pools.sql == work.sql, "\(work.sql)")
+        #expect(!pools.steps.isEmpty, "\(work.sql)")
       }
       try same(listed)
       try same(given)

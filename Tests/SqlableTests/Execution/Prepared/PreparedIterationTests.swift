@@ -39,7 +39,8 @@ import Testing
       let pair = try db.prepare(
         Worker.select(Worker.name, Worker.bossId).filter(Worker.id == Parameter("id")))
       let ada = try #require(try pair.first(1))
-      #expect(ada.0 == "Ada" && ada.1 == nil)
+      #expect(ada.0 == "Ada")
+      #expect(ada.1 == nil)
       #expect(try pair.first(["id": 9]) == nil)
       // A row of nothing but NULL is a row.
       let boss = try db.prepare(Worker.select(Worker.bossId).filter(Worker.id == Parameter("id")))
@@ -100,7 +101,8 @@ import Testing
         }
       }
       #expect(seen.withLock { $0 } == 2)
-      #expect(wrong?.rowId == 3 && wrong?.message == "worker.salary should hold REAL, but holds TEXT")
+      #expect(wrong?.rowId == 3)
+      #expect(wrong?.message == "worker.salary should hold REAL, but holds TEXT")
       try db.execute("UPDATE worker SET salary = 7 WHERE id = 3")
       #expect(try all.run() == Worker.all)
       try expectNothingOpen(db)

@@ -46,7 +46,8 @@ private struct Frame: Sqlable {
     try withCompany { db in
       let stock = Self.stock.decoded(as: Stock.self, columns: "color", "count", "newest_id")
       let rows = try stock.run(db)
-      #expect(rows == Self.expected && stock.isReadOnly)
+      #expect(rows == Self.expected)
+      #expect(stock.isReadOnly)
       #expect(stock.sql == Self.stock.sql)
       let raw: SQL = "SELECT count(*) AS count, max(id) AS newestId, color FROM bicycle GROUP BY color ORDER BY color"
       #expect(try db.query(raw, as: Stock.self) == Self.expected)
@@ -82,7 +83,8 @@ private struct Frame: Sqlable {
         ])
       try db.execute("UPDATE frame SET sizes = '{}' WHERE id = 2")
       let error = expectSqlError { _ = try Frame.read().decoded(as: Measured.self).run(db) }
-      #expect(error?.column == "sizes" && error?.message.contains("{}") == false)
+      #expect(error?.column == "sizes")
+      #expect(error?.message.contains("{}") == false)
     }
   }
 
@@ -108,7 +110,8 @@ private struct Frame: Sqlable {
         let secret = "secret"
         _ = try db.query("SELECT \(secret) AS color", as: Painted.self)
       }
-      #expect(raw?.column == "color" && raw?.description.contains("secret") == false)
+      #expect(raw?.column == "color")
+      #expect(raw?.description.contains("secret") == false)
       let single = expectMisuse { _ = try db.query("SELECT 'red', 1", as: Paint.self) }
       #expect(single?.message.contains("decodes itself as a single value, but the result has 2 columns") == true)
     }
