@@ -32,7 +32,8 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key")) func movingADatabaseMovesItsWALAndLeavesNothingBehind() throws {
+  @Test(.needsPlainFiles("the sqlite3 program has no key"))
+  func movingADatabaseMovesItsWALAndLeavesNothingBehind() throws {
     try withFile { path, directory in
       // A killed process leaves its WAL behind.
       let other = try SQLiteProcess(path)

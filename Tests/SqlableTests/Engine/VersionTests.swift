@@ -3,8 +3,8 @@ import Sqlable
 import Testing
 
 @Suite struct VersionTests {
-  /// `.ci/versions` names the version that it has built: a run against another one would prove nothing.
-  @Test func theLibraryIsTheOneThatWasAskedFor() throws {
+  /// `.ci/versions` sets the version that it has built. A run with another version would prove nothing.
+  @Test func theSQLiteVersionIsTheRequestedOne() throws {
     _ = try SqliteDatabase.inMemory()
     if let version = ProcessInfo.processInfo.environment["SQLABLE_SQLITE_VERSION"] {
       #expect(SqliteDatabase.sqliteVersion == version)
@@ -25,12 +25,12 @@ import Testing
       (43, "SELECT octet_length('a')"), (44, "SELECT concat('a', 'b')"), (44, "SELECT string_agg(a, '-') FROM t"),
       (45, "SELECT jsonb('{}')"), (46, "SELECT json_pretty('{}')"),
     ] as [(Int, String)])
-  func whatThisSQLiteIsTooOldForSaysWhichWouldDo(minor: Int, sql: String) throws {
+  func anUnsupportedFeatureNamesTheRequiredVersion(minor: Int, sql: String) throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE t (a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x')")
       let error = sqlError { try db.execute(SQL(verbatim: sql)) }
       guard !SQLiteLibrary.isAtLeast(minor) else {
-        // A build without JSON has none of its functions.
+        // A build without JSON has no JSON functions.
         #expect(error?.message.hasPrefix("JSON functions need ") != false, "\(String(describing: error))")
         return
       }
@@ -51,7 +51,7 @@ import Testing
     ("DELETE FROM t LIMIT 1", "SQLITE_ENABLE_UPDATE_DELETE_LIMIT"),
     ("UPDATE t SET a = 2 ORDER BY a LIMIT 1", "SQLITE_ENABLE_UPDATE_DELETE_LIMIT"),
   ])
-  func whatThisSQLiteWasBuiltWithoutIsNamed(sql: String, option: String) throws {
+  func anUnsupportedFeatureNamesTheBuildOption(sql: String, option: String) throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE t (a INTEGER)")
       guard let error = sqlError({ try db.execute(SQL(verbatim: sql)) }) else { return }
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable)) func aFileThatANewerSQLiteHasMade() throws {
+  @Test(.enabled(if: SQLiteProcess.isAvailable)) func aFileOfANewerSQLiteNamesTheRequiredVersion() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let process = try SQLiteProcess(path)
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func aMistakeIsNotTakenForALackOfTheVersion() throws {
+  @Test func aSyntaxErrorIsNotBlamedOnTheVersion() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE t (a INTEGER)")
       for sql: SQL in [
@@ -95,8 +95,8 @@ import Testing
     }
   }
 
-  /// SQLite 3.46 and later add to the message that a name in double quotes may be meant for a text.
-  @Test func aMissingColumnInQuotesIsNamedAlone() throws {
+  /// SQLite 3.46 and later add a hint to the message: the quoted name may be meant as a text.
+  @Test func aMissingQuotedColumnIsNamedWithoutSQLitesHint() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE t (a INTEGER)")
       for name in ["b", "b \" c", "b - should this be", ""] {
@@ -110,12 +110,12 @@ import Testing
     }
   }
 
-  @Test func aColumnInQuotesThatIsMissingSinceIsNamedAlone() throws {
+  @Test func aRenamedQuotedColumnIsNamedWithoutSQLitesHint() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let read: SQL = #"SELECT "name" FROM person"#
       _ = try db.query(read, as: String.self)
-      // Compiled anew when it runs.
+      // SQLite recompiles the cached statement when it runs.
       try db.createChild().execute("ALTER TABLE person RENAME COLUMN name TO title")
       let error = expectError(.schema(.missingColumn("name"))) { _ = try db.query(read, as: String.self) }
       #expect(error?.column == "name")
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  /// By another call of SQLite before 3.37.
+  /// Before 3.37, SQLite counts changes with another function.
   @Test func changedRowsAreCounted() throws {
     try withDatabase { db in
       try db.createTable(Person.self)

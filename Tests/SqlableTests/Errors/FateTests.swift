@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// What an error that the library throws itself, without SQLite, says of the transaction that it was thrown in.
+/// The transaction fate in errors that the library throws itself, without SQLite.
 @Suite struct FateTests {
   private static let failures: [@Sendable (SqliteDatabase) throws -> Void] = [
     { db in _ = try Worker.read().limit(-1).run(db) },
@@ -41,7 +41,7 @@ import Testing
     return error(body, db)
   }
 
-  @Test(arguments: FateTests.failures.indices) func itIsThatOfTheOpenTransaction(_ index: Int) throws {
+  @Test(arguments: FateTests.failures.indices) func errorsReportTheFateOfTheOpenTransaction(_ index: Int) throws {
     let fail = FateTests.failures[index]
     try withCompany { db in
       let without = error(fail, db)
@@ -61,9 +61,9 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func aStatementInATransactionOfItsOwnHasNone() throws {
+  @Test(.needs(35, "RETURNING")) func anObservedChangeReportsNoTransaction() throws {
     try withCompany { db in
-      // Observed, a change is a transaction of its own.
+      // An observed change runs in a transaction of the library.
       db.observe(.update, on: Worker.self) { _ in }
       let error = sqlError {
         _ = try Worker.updateAll(Worker.salary.set(to: 1)).returning(Worker.bossId.expression.typed(as: Int.self)).run(
@@ -74,8 +74,8 @@ import Testing
     }
   }
 
-  /// What Transactions.md and Statements.md say of pools.
-  @Test func onAPoolAStatementHasATransactionOfThePools() throws {
+  /// The behaviour of pools that Transactions.md and Statements.md describe.
+  @Test func aPoolRollsBackAFailedStatement() throws {
     try withDirectory { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       try pool.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, n CHECK (n > 0))")

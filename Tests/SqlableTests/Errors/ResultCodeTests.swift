@@ -5,8 +5,9 @@ import Testing
 @testable import SqlableCore
 
 @Suite struct ResultCodeTests {
-  /// Most can't be provoked; what is left for `.other` no call of the library meets, or is SQLite's own mistake.
-  @Test func everyCodeHasAKindThatSaysWhatToDo() {
+  /// Most codes can't be provoked. The library never meets those with the kind `.other`, or they are errors of SQLite
+  /// itself.
+  @Test func everyResultCodeHasItsKind() {
     let kinds: [Int32: SqlError.Kind] = [
       SQLITE_ERROR: .other, SQLITE_INTERNAL: .other, SQLITE_PERM: .readOnly, SQLITE_ABORT: .interrupted,
       SQLITE_BUSY: .busy, SQLITE_LOCKED: .busy, SQLITE_NOMEM: .outOfMemory, SQLITE_READONLY: .readOnly,
@@ -25,8 +26,8 @@ import Testing
     #expect(format == .notADatabase)
   }
 
-  /// A message of that kind is not damage, unless it is SQLite that says it of the schema.
-  @Test func onlyWhatIsRefusedOfASchemaIsNoDamage() {
+  /// SQLite reports a refused schema with SQLITE_CORRUPT. Only its message distinguishes the refusal from damage.
+  @Test func aRefusedSchemaIsNotCorruption() {
     func kind(_ code: Int32, _ message: String) -> SqlError.Kind {
       SqlError.Kind(code: code, extendedCode: code, message: message)
     }

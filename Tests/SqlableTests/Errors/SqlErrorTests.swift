@@ -3,7 +3,7 @@ import Sqlable
 import Testing
 
 @Suite struct SqlErrorTests {
-  @Test func theDescriptionSaysWhatWhereAndWhatBecameOfTheTransaction() {
+  @Test func theDescriptionNamesProblemPlaceAndTransaction() {
     let error = SqlError(
       .constraint(.unique), message: "UNIQUE constraint failed: bicycle.name", code: 19, extendedCode: 2067,
       sql: "INSERT INTO bicycle VALUES (?)", table: "bicycle", column: "name", rowId: 7, transaction: .rolledBack,
@@ -21,7 +21,7 @@ import Testing
     #expect("\(SqlError(.other, message: "m", rowId: 7))".contains("row 7"))
   }
 
-  @Test func onlyALockIsWorthAnotherTry() {
+  @Test func onlyBusyErrorsAreRetryable() {
     let kinds: [SqlError.Kind] = [
       .constraint(.unique), .readOnly, .full, .io, .cannotOpen, .corrupt, .notADatabase, .interrupted, .timeout,
       .schema(.missingTable("t")), .invalidStatement("x"), .syntax, .tooBig, .outOfMemory, .misuse("x"), .closed,
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func aColumnOfATableThatIsNotReadHasThatPlace() throws {
+  @Test func aColumnOfAnUnreadTableIsNamedWithThatTable() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let condition = SqlExpression(sql: "bicycle.price > 1")
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func theOtherKindsThatSQLCanMake() throws {
+  @Test func otherSQLErrorsHaveTheirKinds() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let cases: [(SQL, SqlError.Kind)] = [
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  // MARK: No value in a text
+  // MARK: No value in a message
 
   @Test(.needs(37, "a STRICT table"), .needsFullText) func noBoundValueEntersAnError() throws {
     let secret = "hunter2"
@@ -168,8 +168,8 @@ import Testing
     }
   }
 
-  /// After another connection's ALTER the same message comes at the run; then it names the SQL's own column.
-  @Test func aColumnThatHasGoneIsStillNamed() throws {
+  /// After an ALTER on another connection, the same message comes from the run and names the column of the SQL.
+  @Test func aColumnRenamedMeanwhileIsNamed() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       _ = try Person.read().run(db)

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// No value, bound or stored, is in an error: whatever it is, the error is the same.
+/// Values in errors: no bound or stored value may appear in, or change, an error.
 @Suite struct ValuesInErrorsTests {
   private func withTables<Result>(_ body: (SqliteDatabase) throws -> Result) throws -> Result {
     try withDatabase { db in
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  /// Statements that fail over a value, or over what is made of it.
+  /// Statements that fail because of a value, or of something computed from the value.
   private static let failing: [@Sendable (String) -> SQL] = [
     { "INSERT INTO s (i) VALUES (\("x" + $0))" }, { "INSERT INTO s (u) VALUES (\($0)), (\($0))" },
     { "INSERT INTO s (c) VALUES (\($0))" }, { "INSERT INTO s (i, n) VALUES (13, \($0))" },
@@ -63,13 +63,13 @@ import Testing
     { "SELECT value FROM (SELECT \($0) AS value) WHERE json_extract('[]', value)" },
   ]
 
-  /// What is said of all words alike, or of some.
+  /// Messages that occur for some words only.
   private static let ofSome: Set<String> = [
     "cannot detach database", "the database is locked", "no such database", "fts5: syntax error", "no such column",
   ]
 
-  /// Words that stand in the statement too can't be told from its names by looking for them: so no word may make a
-  /// difference.
+  /// A search can't distinguish a value from a name of the statement with the same text. So no word may change the
+  /// error.
   @Test(.needs(37, "a STRICT table")) func anErrorIsTheSameWhateverTheValue() throws {
     try withTables { db in
       for make in Self.failing {
@@ -123,7 +123,7 @@ import Testing
     #expect(errors > 1_000)
   }
 
-  @Test(.needs(37, "a STRICT table")) func valuesOfRowsAreNotQuotedEither() throws {
+  @Test(.needs(37, "a STRICT table")) func storedValuesAreNotQuoted() throws {
     try withTables { db in
       for word in ["hunter2", "path", "stored", "title"] {
         try db.execute("DELETE FROM stored; INSERT INTO stored VALUES (\(word), \("\"\(word).x\" : y"), \(word))")
@@ -137,7 +137,7 @@ import Testing
         ]
         for (sql, message) in failures {
           let error = expectError(.other, "\(sql.text)") { try db.execute(sql) }
-          // From 3.45 on.
+          // The message of SQLite 3.45 and later.
           let newer = message == "JSON path error" ? "bad JSON path" : message
           #expect([message, newer].contains(error?.message))
           #expect(error?.table == nil)
@@ -147,9 +147,9 @@ import Testing
     }
   }
 
-  // MARK: What is kept
+  // MARK: Messages that are kept
 
-  @Test(.needs(37, "a STRICT table")) func whatSQLiteSaysOfTheSchemaIsKept() throws {
+  @Test(.needs(37, "a STRICT table")) func messagesOfSQLiteAboutTheSchemaAreKept() throws {
     try withTables { db in
       try db.execute("INSERT INTO s (u) VALUES ('taken')")
       let kept: [(SQL, SqlError.Kind, String)] = [
@@ -188,7 +188,7 @@ import Testing
     "RAISE(ABORT, /* why */ 'it''s refused')", "RAISE(ABORT /* 'no' */, 'it''s refused' -- )\n )",
     "raise -- why\n (/**/ FAIL, 'it''s refused')", "iif('RAISE(ABORT, ''no'')' = 1, 0, RAISE(ABORT,'it''s refused'))",
   ])
-  func whatATriggerRaisesIsKeptHoweverItIsWritten(raise: String) throws {
+  func aTriggersLiteralMessageIsKept(raise: String) throws {
     for place in ["", "TEMP "] {
       try withDatabase { db in
         try db.execute("CREATE TABLE t (i INTEGER)")
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  @Test(.needs(47, "RAISE with an expression")) func whatATriggerMakesOfAValueIsNotQuoted() throws {
+  @Test(.needs(47, "RAISE with an expression")) func aTriggersComputedMessageIsNotQuoted() throws {
     try withDatabase { db in
       try db.execute(
         """
@@ -214,8 +214,8 @@ import Testing
     }
   }
 
-  /// A statement that is compiled anew when it runs, since the schema has changed, names what is missing.
-  @Test(.needs(37, "a STRICT table")) func whatIsMissingSinceIsStillNamed() throws {
+  /// SQLite recompiles the statement after the schema change. The error of the run names the missing table or column.
+  @Test(.needs(37, "a STRICT table")) func aTableOrColumnRenamedMeanwhileIsNamed() throws {
     try withTables { db in
       let read: SQL = "SELECT name FROM person WHERE name > \("title")"
       _ = try db.query(read, as: String.self)
@@ -231,7 +231,7 @@ import Testing
 
   // MARK: Codes
 
-  @Test(.needsPlainFiles("with a key no file is another format")) func aFileOfAFormatToComeIsNoDatabaseOfThisVersion()
+  @Test(.needsPlainFiles("with a key no file is another format")) func aFutureFileFormatIsNotADatabase()
     throws
   {
     try withDirectory { directory in
@@ -251,7 +251,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("ATTACH in SQL gives no key")) func whyAFileCanNotBeAttachedIsSaid() throws {
+  @Test(.needsPlainFiles("ATTACH in SQL gives no key")) func attachErrorsNameTheirReason() throws {
     try withDirectory { directory in
       let pool = try newPool(in: directory)
       let path = directory + "/new.sqlite"
@@ -259,7 +259,7 @@ import Testing
       #expect(error?.message.contains("can't create a file with ATTACH") == true)
       try SqliteDatabase(filepath: path).close()
       try pool.withWriter { try $0.execute("ATTACH \(path) AS new; DETACH new") }
-      // It is there.
+      // The path exists, but is a directory.
       let found = expectError(.cannotOpen) { try pool.withWriter { try $0.execute("ATTACH \(directory) AS other") } }
       #expect(found?.message.contains("the file can't be opened or does not exist") == true)
       try pool.close()

@@ -3,11 +3,11 @@ import Sqlable
 import Testing
 
 @Suite struct CursorTests {
-  @Test func rowsAreMadeAsTheyAreAskedFor() throws {
+  @Test func aCursorReadsRowsOnDemand() throws {
     try withCompany { db in
       let workers = try Worker.read().filter(Worker.salary > 1).orderBy(Worker.id).cursor(db)
       #expect(try workers.next() == Worker.all[0])
-      // The handle is free meanwhile, for the same statement too.
+      // The handle can run other statements meanwhile, even the same one.
       #expect(try Worker.read().filter(Worker.salary > 1).orderBy(Worker.id).run(db) == Worker.all)
       let other = try Worker.read().filter(Worker.salary > 1).orderBy(Worker.id).cursor(db)
       #expect(try other.next() == Worker.all[0])
@@ -43,7 +43,7 @@ import Testing
       let names = (0..<100).map { "name \($0)" } + ["Ada", "Ben", "Cleo"]
       let cursor = try Worker.read().filter(Worker.name ∈ names && Worker.name.like("%e%")).orderBy(Worker.id).cursor(
         db)
-      // Other values in the handle's own memory.
+      // These statements overwrite the handle's memory for values.
       for text in hostileTexts { _ = try Worker.count().filter(Worker.name == text).run(db) }
       #expect(try cursor.next()?.name == "Ben")
       #expect(try cursor.next()?.name == "Cleo")
@@ -51,12 +51,12 @@ import Testing
     }
   }
 
-  @Test func whatItReadsIsHeldUntilItIsLetGoOf() throws {
+  @Test func anOpenCursorKeepsItsHandleFromClosing() throws {
     try withCompany { db in
       var cursor: Cursor<Worker>? = try Worker.read().cursor(db)
       _ = try cursor?.next()
       expectMisuse { try db.close() }
-      // Compiled statements may be dropped, but not this one.
+      // releaseMemory must not finalize the statement of an open cursor.
       try db.releaseMemory()
       db.observe(on: Worker.self) { _ in }
       #expect(try cursor?.next()?.name == "Ben")
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test(.needs(38, "->>")) func anErrorInARowPassesOverItAndOneOfSQLiteEndsIt() throws {
+  @Test(.needs(38, "->>")) func aDecodingErrorSkipsARowAndASQLiteErrorEndsTheCursor() throws {
     try withCompany { db in
       try db.execute("UPDATE worker SET salary = 'much' WHERE id = 2")
       let cursor = try Worker.read().orderBy(Worker.id).cursor(db)

@@ -22,7 +22,7 @@ private struct Refusal: Error, Equatable {
 }
 
 @Suite struct UserAggregateTests {
-  @Test func eachGroupHasAStateOfItsOwn() throws {
+  @Test func eachGroupHasASeparateState() throws {
     try withCars { db in
       try db.register(median)
       let medians = Car.select(Car.name, median(Car.price)).groupBy(Car.name).orderBy(Car.name)
@@ -35,7 +35,7 @@ private struct Refusal: Error, Equatable {
     }
   }
 
-  @Test func itTakesDifferentValuesOrSomeOnly() throws {
+  @Test func anAggregateTakesDistinctAndFilteredValues() throws {
     try withCars { db in
       let joined = AggregateFunction("joined", initial: "") { (text: inout String, value: Double) in
         text += "\(Int(value))"
@@ -51,7 +51,7 @@ private struct Refusal: Error, Equatable {
     }
   }
 
-  @Test func whatItThrowsComesOutAndWindowsAreRefused() throws {
+  @Test func anAggregatesErrorIsRethrownAndWindowsAreRefused() throws {
     try withCars { db in
       let fails = AggregateFunction("fails", initial: 0) { (count: inout Int, place: String) in
         count += 1
@@ -73,7 +73,7 @@ private struct Refusal: Error, Equatable {
     }
   }
 
-  @Test func whatMakesItsStateCanNotWrite() throws {
+  @Test func theInitialStateCannotWrite() throws {
     try withCars { db in
       @Sendable func makeState() -> Int { (try? db.execute("DELETE FROM car")) == nil ? 1 : -1 }
       let refused = AggregateFunction("refused", initial: makeState()) { (sum: inout Int, _: Double) in
@@ -88,7 +88,7 @@ private struct Refusal: Error, Equatable {
     }
   }
 
-  @Test func theStateOfAStatementThatIsGivenUpIsFreed() throws {
+  @Test func theStateOfAFailedStatementIsFreed() throws {
     final class State {
       static let count = Mutex(0)
       init() { State.count.withLock { $0 += 1 } }
@@ -109,13 +109,13 @@ private struct Refusal: Error, Equatable {
 }
 
 @Suite struct UserCollationTests {
-  /// By length, then by bytes.
+  /// A collation by length, then by bytes.
   private let byLength = Collation("by length") {
     $0.utf8.count == $1.utf8.count
       ? $0.compare($1) : $0.utf8.count < $1.utf8.count ? .orderedAscending : .orderedDescending
   }
 
-  @Test func termsAreComparedAndOrderedByIt() throws {
+  @Test func aCollationComparesAndOrdersTerms() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try Person.insert(["ccc", "a", "bb", "aa"].map { Person(id: nil, name: $0) }).run(db)
@@ -133,7 +133,7 @@ private struct Refusal: Error, Equatable {
     }
   }
 
-  @Test func asDataAStatementNamesAProgramsOwn() throws {
+  @Test func anEncodedStatementNamesTheProgramsCollation() throws {
     let own = Person.count().filter(Person.name.collate(.named("a\"ll")) == "x")
     let decoded = try Statement<Person, Int>(json: own.json())
     #expect(decoded == own)
@@ -142,7 +142,7 @@ private struct Refusal: Error, Equatable {
     expectInvalidStatement { _ = try Statement<Person, Int>(json: Data(text.utf8)) }
   }
 
-  @Test func aColumnMayHaveIt() throws {
+  @Test func aColumnMayHaveTheProgramsCollation() throws {
     struct Word: Sqlable {
       static let folded = Collation("folded") { $0.lowercased().compare($1.lowercased()) }
       static let text = Column("text", .text, PrimaryKey(), folded)

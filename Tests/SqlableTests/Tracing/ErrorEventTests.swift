@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func aModelThatCatchesTheErrorsOfItsRowHasRead() throws {
+  @Test func aModelThatCatchesDecodingErrorsReportsNone() throws {
     try withTraced { db, log in
       try db.execute("INSERT INTO bicycle (name, color) VALUES (x'00', 'red'), (x'00', 'blue')")
       _ = log.take()
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func anErrorBeforeAStatementHasAnEventOfItsOwn() throws {
+  @Test func anErrorBeforeAStatementHasASeparateEvent() throws {
     try withTraced { db, log in
       try db.createTable(Mood.self)
       _ = log.take()
@@ -135,9 +135,9 @@ import Testing
     #expect(kinds.map(\.1).sorted() == kinds.map(\.1))
   }
 
-  // MARK: What is not reported
+  // MARK: Events that are left out
 
-  @Test func aQuickReadThatIsGivenUpIsCountedOnce() async throws {
+  @Test func anAbandonedQuickReadIsCountedOnce() async throws {
     try await withMembers(PoolConfiguration(keepsTotals: true)) { pool in
       for id in 1...400 { try await Member(id: id, name: "\(id)").insert().run(pool) }
       _ = try await Member.count().run(pool)
@@ -166,7 +166,7 @@ import Testing
     }
   }
 
-  @Test func adviceDoesNotShowItsOwnStatements() throws {
+  @Test func adviceEmitsNoEventsForItsStatements() throws {
     try withTraced { db, log in
       let advice = try Bicycle.read().filter(Bicycle.ownerId == 1).advice(db)
       #expect(advice.map(\.columns) == [["owner_id"]])
@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func transactionsShowWhatBeganAndEndedThem() throws {
+  @Test func transactionEventsNameBeginAndEnd() throws {
     try withTraced { db, log in
       struct Failure: Error {}
       try db.transaction { db in _ = try Bicycle.count().run(db) }
@@ -189,7 +189,7 @@ import Testing
   }
 }
 
-/// A bicycle whose name may be anything.
+/// A model of bicycles that accepts any name.
 private struct Lenient: Sqlable {
   let name: String
 

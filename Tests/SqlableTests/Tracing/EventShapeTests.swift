@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// The SQL and the table of an event, which have no values.
+/// The SQL and the table of an event, without values.
 @Suite struct EventShapeTests {
   @Test(arguments: [
     ("SELECT 1, 'it''s', x'00', 1.5e-3, 0xFF", "SELECT ?…"),
@@ -39,7 +39,7 @@ import Testing
       ("CREATE TABLE IF NOT EXISTS other (x)", "other"), ("DROP TABLE IF EXISTS nosuch", "nosuch"),
       ("SELECT 1", nil), (#"CREATE TABLE "a ""b"" c" (x)"#, #"a "b" c"#),
     ] as [(String, String?)])
-  func theTableIsTheFirstThatIsNamed(_ sql: String, _ table: String?) throws {
+  func theTableOfAnEventIsTheFirstNamedTable(_ sql: String, _ table: String?) throws {
     try withTraced { db, log in
       try db.execute("PRAGMA foreign_keys = OFF")
       _ = log.take()
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func theListsOfAFilterAreOneShape() throws {
+  @Test func listsOfAllLengthsShareAFewShapes() throws {
     try withTraced { db, log in
       for count in [1, 2, 50, 3_000] {
         _ = try Bicycle.read().filter(Bicycle.id.in(Array(1...count))).run(db)
@@ -67,6 +67,4 @@ import Testing
       #expect(sql.hasSuffix("…"))
     }
   }
-
-  // MARK: Which are reported
 }

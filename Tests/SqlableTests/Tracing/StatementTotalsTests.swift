@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func whatComesFirstIsChosen() throws {
+  @Test func topSortsByTheChosenMeasure() throws {
     try withDatabase { db in
       let totals = StatementTotals()
       db.trace { totals.add($0) }
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func everNewShapesDoNotGrowTheTotals() throws {
+  @Test func newShapesDoNotGrowTheTotalsPastTheLimit() throws {
     try withDatabase { db in
       let totals = StatementTotals(maximumShapes: 50)
       db.trace { totals.add($0) }

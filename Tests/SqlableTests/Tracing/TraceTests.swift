@@ -21,7 +21,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
       try db.transaction { db in
         try Bicycle(name: "A", color: "blue").insert().run(db)
         try Bicycle.update(Bicycle.color.set(to: "green")).filter(Bicycle.color == "blue").run(db)
-        // The transaction has the handle's lock.
+        // Events are delivered after the transaction releases the handle's lock.
         #expect(log.take() == [])
       }
       let words = log.takeWords()
@@ -46,7 +46,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
 
   @Test func aReadThatRunsAgainOnAThreadOfThePoolIsReportedOnce() async throws {
     try await withMembers { pool in
-      // A quick read takes a reader that is open.
+      // A quick read needs a reader that is open.
       _ = try await Member.count().run(pool)
       let log = TraceLog()
       let token = pool.trace(.init(), log.receive)
@@ -62,7 +62,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func whatATransactionBecameIsReported() throws {
+  @Test func aRolledBackTransactionIsReported() throws {
     struct Failure: Error {}
     try withTraced { db, log in
       #expect(throws: Failure.self) {
@@ -99,7 +99,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func whatAStatementTookIsCounted() throws {
+  @Test func eventsCountRowsSortsAndTimes() throws {
     try withTraced { db, log in
       try Bicycle.insert((1...100).map { Bicycle(name: "\($0)", color: "red") }).run(db)
       _ = log.take()
@@ -134,7 +134,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func anIndexOfSQLitesOwnIsCounted() throws {
+  @Test func rowsOfAutomaticIndexesAreCounted() throws {
     try withTraced { db, log in
       try db.execute("CREATE TABLE a (x); CREATE TABLE b (y)")
       try db.execute(
@@ -146,7 +146,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func theWaitForALockIsNotPartOfTheSteps() throws {
+  @Test func waitingForALockIsNotCountedAsStepping() throws {
     try withTraced { db, log in
       let other = try SqliteDatabase(filepath: db.filepath)
       let isHeld = DispatchSemaphore(value: 0)
@@ -178,7 +178,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func aShapeThatFailsIsReportedThoughItWasSlowLately() throws {
+  @Test func aFailureIsReportedDespiteARecentSlowRun() throws {
     try withTraced { db, _ in
       let log = TraceLog()
       let token = db.trace(.slow(.nanoseconds(1)), log.receive)
@@ -216,9 +216,9 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  // MARK: Whose
+  // MARK: Handles
 
-  @Test func childrenBelongToTheTrace() throws {
+  @Test func aTraceIncludesChildHandles() throws {
     try withTraced { db, log in
       let child = try db.createChild()
       _ = try Bicycle.count().run(child)
@@ -229,7 +229,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func aProcessTracesHandlesThatAreOpenAndThoseToCome() throws {
+  @Test func traceAllCoversOpenAndFutureHandles() throws {
     try withDirectory { directory in
       let log = TraceLog()
       let before = try SqliteDatabase(filepath: directory + "/a.sqlite", configuration: .init(label: "a-of-trace"))
@@ -267,7 +267,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func ofALongTransactionTheFirstStatementsAreReported() throws {
+  @Test func aLongTransactionReportsItsFirstStatements() throws {
     try withTraced { db, log in
       try db.transaction { db in
         for id in 1...11_000 { _ = try Bicycle.byId(id).run(db) }
@@ -303,7 +303,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
 
   // MARK: Pools
 
-  @Test func theCallsOfAPoolHaveTheirPlaceAndContext() async throws {
+  @Test func eventsOfAPoolHaveCallSiteAndContext() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/test.sqlite")
       try await pool.withWriter { try $0.createTables(Person.self, Bicycle.self) }
@@ -334,7 +334,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func eventsOfAHandleHaveThePlaceOfTheCall() throws {
+  @Test func eventsOfAHandleHaveTheCallSite() throws {
     try withTraced { db, log in
       func sites(_ body: () throws -> Void) throws -> Set<String?> {
         _ = log.take()
@@ -358,13 +358,13 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
       #expect(try sites { _ = try prepared.run() } == line)
       let (cursor, place) = (try Bicycle.read().cursor(db), here())
       #expect(try sites { while try cursor.next() != nil {} } == place)
-      // Code that runs anything has the place of its own call, if it has one.
+      // Generic code that runs any work has no call site unless it passes one.
       func any<Work: Runnable>(_ work: Work) throws -> Set<String?> { try sites { _ = try work.run(db) } }
       #expect(try any(Bicycle.select(Bicycle.name)) == [nil])
     }
   }
 
-  @Test func aStatementInATransactionHasItsOwnPlace() throws {
+  @Test func aStatementInATransactionHasItsOwnCallSite() throws {
     try withTraced { db, log in
       let line: UInt = #line
       try db.transaction { db in
@@ -376,7 +376,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func whatAReceiverRunsOnAThreadOfThePoolIsNotTraced() async throws {
+  @Test func callsOfAReceiverOnThePoolAreNotTraced() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/test.sqlite")
       try await pool.withWriter { try $0.createTables(Person.self, Bicycle.self) }

@@ -3,9 +3,9 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// What can be run, and on what: code about statements is written once for all of them, and for all executors.
+/// Code that is generic over statements and executors.
 @Suite struct ExecutorTests {
-  /// A store that is written once for handles and pools.
+  /// A store for handles and pools.
   private struct Garage<Database: SqlDatabase> {
     let db: Database
 
@@ -17,7 +17,7 @@ import Testing
 
     func colors() throws -> [String] { try db.query("SELECT color FROM bicycle ORDER BY id", as: String.self) }
 
-    /// Whether the two could swap their colors.
+    /// Swaps the colors of two bicycles; false if one is missing.
     func swap(_ one: Int, _ other: Int) throws -> Bool {
       try db.transaction { db in
         guard var a = try Bicycle.byId(one).run(db), var b = try Bicycle.byId(other).run(db) else { return false }
@@ -40,7 +40,7 @@ import Testing
     try db.createTable(Bicycle.self)
   }
 
-  @Test func aStoreIsWrittenOnceForHandlesAndPools() throws {
+  @Test func aGenericStoreWorksOnHandlesAndPools() throws {
     func use(_ garage: Garage<some SqlDatabase>) throws {
       try garage.fill()
       try garage.paint("Giant", "green")
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  /// What was run, by a wrapper that knows nothing of it.
+  /// A wrapper that records the SQL of any work.
   private final class Journal: Sendable {
     let lines = Synchronization.Mutex<[String]>([])
 
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SQLiteLibrary.isAtLeast(35), "RETURNING")) func aWrapperOfStatementsIsWrittenOnce() throws {
+  @Test(.enabled(if: SQLiteLibrary.isAtLeast(35), "RETURNING")) func aGenericWrapperRunsAnyStatement() throws {
     try withDatabase { db in
       try ExecutorTests.createTables(db)
       let journal = Journal()
@@ -133,8 +133,8 @@ import Testing
     }
   }
 
-  /// A query of raw SQL on a pool is a reader's, unless its words say that it writes.
-  @Test(.enabled(if: SQLiteLibrary.isAtLeast(35), "RETURNING")) func rawQueriesThatWriteAreTheWriters() throws {
+  /// A pool runs raw SQL on a reader unless its keywords show a write.
+  @Test(.enabled(if: SQLiteLibrary.isAtLeast(35), "RETURNING")) func rawQueriesThatWriteRunOnTheWriter() throws {
     try withPool { pool in
       try pool.transaction { db in try ExecutorTests.createTables(db) }
       let sql: SQL = "INSERT INTO person (name) VALUES (\("Ann")) RETURNING id"
@@ -148,8 +148,8 @@ import Testing
     }
   }
 
-  /// A pool explains what it would run: a long list is one value there, and what a parameter stands for is not known.
-  @Test func aPoolExplainsAsItsHandlesDo() throws {
+  /// On a pool a long list is one value, and the value of a parameter is unknown.
+  @Test func aPoolExplainsLikeItsHandles() throws {
     try withPool { pool in
       try pool.transaction { db in try ExecutorTests.createTables(db) }
       let listed = Bicycle.read().filter(Bicycle.id.in(Array(1...100)))

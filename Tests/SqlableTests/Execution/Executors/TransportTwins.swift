@@ -2,12 +2,12 @@ import Foundation
 import Sqlable
 import Testing
 
-/// A database that is reached over a transport, and a handle on another one of the same content: everything that can be
-/// run gives the same on both.
+/// A database behind a transport, and a handle on a database of the same content. All work must return the same results
+/// on both.
 struct TransportTwins<Transport: SqlTransport> {
   let there: Transport
   let here: SqliteDatabase
-  /// A text that is hard to carry.
+  /// A text that is hard to encode.
   let text: String
 
   static var models: [any Sqlable.Type] { [Person.self, Bicycle.self, Car.self, Seat.self] }

@@ -2,7 +2,7 @@ import Sqlable
 import Testing
 
 @Suite struct PreparedSelectTests {
-  @Test func aPreparedQueryIsRunWithOneValueAfterAnother() throws {
+  @Test func aPreparedQueryRunsWithManyValues() throws {
     try withCompany { db in
       let dear = try db.prepare(
         Worker.select(Worker.name, Worker.salary).filter(Worker.salary > Parameter("least")).orderBy(Worker.id))
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func aPreparedQueryOfOneThingGivesValuesOrModels() throws {
+  @Test func aPreparedQueryReturnsValuesOrModels() throws {
     try withCompany { db in
       let names = try db.prepare(
         Worker.select(Worker.name).filter(Worker.bossId == Parameter("boss")).orderBy(Worker.id))
@@ -35,7 +35,7 @@ import Testing
       #expect(try team.run(["boss": 1]) == Array(Worker.all[1...2]))
       var seen: [String] = []
       try team.forEach(["boss": 1]) { worker in
-        // Inside its own loop.
+        // The query runs inside its own loop.
         seen += try team.run(worker.id).map(\.name)
         return .continue
       }

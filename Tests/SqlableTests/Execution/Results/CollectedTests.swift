@@ -3,7 +3,7 @@ import Testing
 
 /// Rows as dictionaries, groups, sets and single rows.
 @Suite struct CollectedTests {
-  @Test func rowsAreFoundByAKey() throws {
+  @Test func asDictionaryKeysRowsByAValue() throws {
     try withCompany { db in
       let byId = try Bicycle.read().asDictionary(by: \.id).run(db)
       #expect(byId.keys.sorted() == [1, 2, 3, 4])
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func rowsThatWouldBeLostAreRefused() throws {
+  @Test func asDictionaryRefusesDuplicateAndNullKeys() throws {
     try withCompany { db in
       let error = expectError(.notUnique) { _ = try Bicycle.read().asDictionary(by: \.color).run(db) }
       #expect(error?.message == "two rows of the result have the same key; grouped keeps both")
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func equalRowsAreOneOfASet() throws {
+  @Test func asSetMergesEqualRows() throws {
     try withCompany { db in
       let colors = Bicycle.select(Bicycle.color.typed(as: String.self)).asSet()
       let set = try colors.run(db)
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func theOnlyRowIsThere() throws {
+  @Test func onlyThrowsUnlessTheResultHasOneRow() throws {
     try withCompany { db in
       let trek = Bicycle.read().filter(Bicycle.name == "Trek").only()
       let bike = try trek.run(db)
@@ -77,13 +77,13 @@ import Testing
       expectError(.notUnique) { _ = try Bicycle.read().only().run(db) }
       expectError(.notUnique) { _ = try Bicycle.select(Bicycle.id.typed(as: Int.self)).only().run(db) }
       expectError(.notUnique) { _ = try SQL("SELECT id FROM bicycle").rows(as: Int.self).only().run(db) }
-      // The value is NULL, and there is a row.
+      // The only row holds NULL.
       let owner = Bicycle.select(Bicycle.ownerId.typed(as: Int?.self)).filter(Bicycle.id == 4)
       #expect(try owner.only().run(db) == nil)
     }
   }
 
-  @Test func aChangeOfOtherRowsThanOneIsRolledBack() throws {
+  @Test func onlyRollsBackAChangeOfSeveralRows() throws {
     try withCompany { db in
       let paint = Bicycle.update(Bicycle.color.set(to: "black"))
       let error = expectError(.notUnique) { try paint.filter(Bicycle.id < 3).returning().only().run(db) }
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func optionalsAreOnlyAsDeepAsTheyShouldBe() throws {
+  @Test func firstDoesNotNestOptionals() throws {
     try withCompany { db in
       let owners = Bicycle.select(Bicycle.ownerId.typed(as: Int?.self)).orderBy(Bicycle.id)
       let first: Int? = try owners.first(db)
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func equalOnesAreEqual() {
+  @Test func collectedQueriesCompareByQueryAndKey() {
     let byName = Bicycle.read().grouped(by: \.name)
     #expect(byName == Bicycle.read().grouped(by: \.name))
     #expect(byName != Bicycle.read().grouped(by: \.color))
@@ -126,7 +126,7 @@ import Testing
     #expect(Bicycle.read().asDictionary(by: \.name) == Bicycle.read().asDictionary(by: \.name))
   }
 
-  @Test func aLiveResultCollectsAgain() async throws {
+  @Test func liveResultsCollectChangedRows() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in
         try db.createTable(Person.self)

@@ -32,7 +32,7 @@ private struct Frame: Sqlable {
   init(row: ReadRow) throws { throw SqlError(.other, message: "rows are decoded, not read") }
 }
 
-/// Rows decoded into types that are no models.
+/// Rows decoded into types that are not models.
 @Suite struct DecodedRowsTests {
   private static let stock = Bicycle.select(Bicycle.color, Bicycle.id.count(), Bicycle.id.max())
     .groupBy(Bicycle.color).orderBy(Bicycle.color)
@@ -42,7 +42,7 @@ private struct Frame: Sqlable {
     Stock(color: "red", count: 2, newestId: 3),
   ]
 
-  @Test func keysTakeTheColumnsOfTheirNames() throws {
+  @Test func codingKeysMatchColumnNames() throws {
     try withCompany { db in
       let stock = Self.stock.decoded(as: Stock.self, columns: "color", "count", "newest_id")
       let rows = try stock.run(db)
@@ -56,7 +56,7 @@ private struct Frame: Sqlable {
     }
   }
 
-  @Test func columnsNeedNoNames() throws {
+  @Test func decodingWorksWithoutColumnNames() throws {
     try withCompany { db in
       let painted = try Bicycle.read().decoded(as: Painted.self).run(db)
       #expect(painted.map(\.color) == [.red, .blue, .red, .green])
@@ -67,7 +67,7 @@ private struct Frame: Sqlable {
     }
   }
 
-  @Test func valuesAreReadInTheFormsOfTheirColumns() throws {
+  @Test func valuesAreDecodedInTheFormOfTheirColumn() throws {
     try withDatabase { db in
       try db.createTable(Frame.self)
       let sizes = #"{"wheels":[26,29]}"#
@@ -88,7 +88,7 @@ private struct Frame: Sqlable {
     }
   }
 
-  @Test func aTypeThatDoesNotFitIsRefused() throws {
+  @Test func aMismatchedTypeIsRefused() throws {
     try withCompany { db in
       let unnamed = expectError(.schema(.missingColumn("count"))) { _ = try Self.stock.decoded(as: Stock.self).run(db) }
       #expect(unnamed?.message == "the result has no column count; to read terms, name all columns of the query")
@@ -117,7 +117,7 @@ private struct Frame: Sqlable {
     }
   }
 
-  @Test func whatAQueryChangedBeforeARowWasRefusedIsUndone() throws {
+  @Test func aDecodingErrorUndoesTheChangeOfItsQuery() throws {
     try withCompany { db in
       expectSqlError { _ = try db.query("UPDATE bicycle SET color = 'pink' RETURNING color", as: Painted.self) }
       let pink = try Bicycle.count().filter(Bicycle.color == "pink").run(db)
@@ -125,7 +125,7 @@ private struct Frame: Sqlable {
     }
   }
 
-  @Test func poolsDecodeAndFollow() async throws {
+  @Test func poolsDecodeRowsAndLiveResults() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in try fillCompany(db) }
       let stock = Self.stock.decoded(as: Stock.self, columns: "color", "count", "newestId")
