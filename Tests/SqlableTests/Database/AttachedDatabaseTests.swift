@@ -32,7 +32,8 @@ import Testing
       let path = directory + "/test.sqlite"
       try FileManager.default.createSymbolicLink(atPath: directory + "/link.sqlite", withDestinationPath: path)
       for (attached, name) in [
-        (["copy": path], "main"), (["copy": directory + "/link.sqlite"], "main"),
+        (["copy": path], "main"),
+        (["copy": directory + "/link.sqlite"], "main"),
         (["a": directory + "/other.sqlite", "b": directory + "/./other.sqlite"], "a"),
       ] {
         let error = sqlError { _ = try SqliteDatabase(filepath: path, configuration: .init(attached: attached)) }
@@ -216,7 +217,13 @@ import Testing
   @Test func invalidAttachmentsAreRefusedBeforeOpening() throws {
     try withDirectory { directory in
       for attached in [
-        ["main": "/a"], ["TEMP": "/a"], ["": "/a"], ["a\0": "/a"], ["a": ""], ["a": ":memory:"], ["a": "/\0"],
+        ["main": "/a"],
+        ["TEMP": "/a"],
+        ["": "/a"],
+        ["a\0": "/a"],
+        ["a": ""],
+        ["a": ":memory:"],
+        ["a": "/\0"],
         ["a": "/a", "A": "/b"],
       ] {
         expectMisuse {
@@ -252,7 +259,8 @@ import Testing
 
   @Test func statementsOnAnAttachedFileCannotBeEncoded() throws {
     let statements: [any Encodable] = [
-      Bicycle.read().in(database: "archive"), Bicycle.deleteAll().in(database: "archive"),
+      Bicycle.read().in(database: "archive"),
+      Bicycle.deleteAll().in(database: "archive"),
       Bicycle.update(Bicycle.color.set(to: "red")).filter(Bicycle.id == 1).in(database: "archive"),
       Bicycle.join(Alias(Bicycle.self, "old", database: "archive"), on: Bicycle.id == 1),
     ]

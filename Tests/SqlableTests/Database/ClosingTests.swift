@@ -112,7 +112,7 @@ import Testing
       { try $0.execute("DELETE FROM person") },
       { _ = try $0.query("DELETE FROM person RETURNING id", as: Int.self) },
     ]
-    // The last one needs RETURNING.
+    // The last statement needs RETURNING.
     for run in runs.dropLast(SQLiteLibrary.isAtLeast(35) ? 0 : 1) {
       try withDirectory { directory in
         let db = try SqliteDatabase(

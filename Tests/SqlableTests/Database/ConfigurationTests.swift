@@ -12,8 +12,14 @@ import Testing
 
   @Test func defaultPragmasHaveTheDocumentedValues() throws {
     let defaults = [
-      "journal_mode": "wal", "foreign_keys": "1", "synchronous": "1", "secure_delete": "2",
-      "cache_size": "-8192", "trusted_schema": "1", "wal_autocheckpoint": "1000", "recursive_triggers": "0",
+      "journal_mode": "wal",
+      "foreign_keys": "1",
+      "synchronous": "1",
+      "secure_delete": "2",
+      "cache_size": "-8192",
+      "trusted_schema": "1",
+      "wal_autocheckpoint": "1000",
+      "recursive_triggers": "0",
     ]
     try withDatabase { db in
       for (name, value) in defaults {
@@ -52,7 +58,10 @@ import Testing
   }
 
   @Test(arguments: [
-    (Configuration.Synchronous.off, "0"), (.normal, "1"), (.full, "2"), (.extra, "3"),
+    (Configuration.Synchronous.off, "0"),
+    (.normal, "1"),
+    (.full, "2"),
+    (.extra, "3"),
   ])
   func everySynchronousLevelCanBeSet(synchronous: Configuration.Synchronous, value: String) throws {
     let stored = try withDatabase(.init(synchronous: synchronous)) { try pragma($0, "synchronous") }
@@ -141,12 +150,18 @@ import Testing
   // MARK: Invalid values
 
   @Test(arguments: [
-    Configuration(label: "odd", busyTimeout: -1), .init(label: "odd", busyTimeout: .nan),
-    .init(label: "odd", busyTimeout: .infinity), .init(label: "odd", busyTimeout: 2_147_484),
-    .init(label: "odd", statementCacheBytes: -1), .init(label: "odd", cacheSize: 0),
-    .init(label: "odd", cacheSize: -5), .init(label: "odd", cacheSize: .max),
-    .init(label: "odd", walAutocheckpoint: -1), .init(label: "odd", walAutocheckpoint: .max),
-    .init(label: "odd", maximumPageCount: 0), .init(label: "odd", maximumPageCount: -1),
+    Configuration(label: "odd", busyTimeout: -1),
+    .init(label: "odd", busyTimeout: .nan),
+    .init(label: "odd", busyTimeout: .infinity),
+    .init(label: "odd", busyTimeout: 2_147_484),
+    .init(label: "odd", statementCacheBytes: -1),
+    .init(label: "odd", cacheSize: 0),
+    .init(label: "odd", cacheSize: -5),
+    .init(label: "odd", cacheSize: .max),
+    .init(label: "odd", walAutocheckpoint: -1),
+    .init(label: "odd", walAutocheckpoint: .max),
+    .init(label: "odd", maximumPageCount: 0),
+    .init(label: "odd", maximumPageCount: -1),
     .init(label: "odd", maximumPageCount: .max),
   ])
   func anInvalidConfigurationIsRefusedBeforeOpening(configuration: Configuration) throws {
@@ -160,8 +175,13 @@ import Testing
   }
 
   @Test(arguments: [
-    Configuration(busyTimeout: 0), .init(busyTimeout: 2_147_483), .init(statementCacheBytes: 0),
-    .init(statementCacheBytes: 1), .init(cacheSize: 1), .init(walAutocheckpoint: 0), .init(usesPreupdateHook: false),
+    Configuration(busyTimeout: 0),
+    .init(busyTimeout: 2_147_483),
+    .init(statementCacheBytes: 0),
+    .init(statementCacheBytes: 1),
+    .init(cacheSize: 1),
+    .init(walAutocheckpoint: 0),
+    .init(usesPreupdateHook: false),
   ])
   func theEndsOfEveryRangeWork(configuration: Configuration) throws {
     try withDatabase(configuration) { db in

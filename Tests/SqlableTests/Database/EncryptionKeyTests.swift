@@ -48,8 +48,11 @@ import Testing
       let (raw, salt) = ([UInt8](0..<32), [UInt8](160..<176))
       let (digits, saltDigits) = (hexadecimal(raw), hexadecimal(salt))
       for (bytes, expected) in try [
-        (raw, EncryptionKey.raw(raw)), (raw + salt, .raw(raw, salt: salt)), (Array(digits.utf8), .raw(raw)),
-        (Array((digits + "\n").utf8), .raw(raw)), (Array((digits + saltDigits).utf8), .raw(raw, salt: salt)),
+        (raw, EncryptionKey.raw(raw)),
+        (raw + salt, .raw(raw, salt: salt)),
+        (Array(digits.utf8), .raw(raw)),
+        (Array((digits + "\n").utf8), .raw(raw)),
+        (Array((digits + saltDigits).utf8), .raw(raw, salt: salt)),
         (Array((digits + saltDigits.uppercased() + "\n").utf8), .raw(raw, salt: salt)),
       ] {
         let found = try key(bytes)
@@ -75,7 +78,11 @@ import Testing
       }
       let (short, long) = (String(repeating: "p", count: 32), String(repeating: "0", count: 64))
       for (text, passphrase) in [
-        ("horse\n", "horse"), ("horse\n\n", "horse\n"), (short, short), (long, long), (long + "\n", long),
+        ("horse\n", "horse"),
+        ("horse\n\n", "horse\n"),
+        (short, short),
+        (long, long),
+        (long + "\n", long),
       ] {
         let found = try key(text)
         let expected = try EncryptionKey.passphrase(passphrase)
@@ -142,9 +149,11 @@ import Testing
     try withDirectory { directory in
       let key = try EncryptionKey.raw([UInt8](0..<32))
       for cipher in [
-        CipherSettings(pageSize: 1_000), CipherSettings(pageSize: 131_072),
+        CipherSettings(pageSize: 1_000),
+        CipherSettings(pageSize: 131_072),
         CipherSettings(kdfIterations: 0),
-        CipherSettings(plaintextHeaderSize: 20), CipherSettings(plaintextHeaderSize: 32),
+        CipherSettings(plaintextHeaderSize: 20),
+        CipherSettings(plaintextHeaderSize: 32),
       ] {
         let error = sqlError {
           _ = try SqliteDatabase(

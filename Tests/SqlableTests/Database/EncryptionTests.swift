@@ -34,7 +34,11 @@ import Testing
   @Test func anEncryptedFileIsReadWithItsKey() throws {
     let (bytes, salt) = (EncryptionTests.bytes, EncryptionTests.salt)
     let keys: [EncryptionKey] = try [
-      .passphrase("horse"), .passphrase("it's"), .passphrase([0, 1, 0, 255]), .raw(bytes), .raw(bytes, salt: salt),
+      .passphrase("horse"),
+      .passphrase("it's"),
+      .passphrase([0, 1, 0, 255]),
+      .raw(bytes),
+      .raw(bytes, salt: salt),
     ]
     for key in keys {
       try withEncrypted(key, .init(kdfIterations: 1_000)) { path, configuration in
@@ -120,8 +124,10 @@ import Testing
   }
 
   @Test(arguments: [
-    CipherSettings(pageSize: 8_192), CipherSettings(compatibility: .version3, kdfIterations: 4_000),
-    CipherSettings(kdfDigest: .sha256, hmacDigest: .sha256), CipherSettings(pageSize: 1_024, memorySecurity: true),
+    CipherSettings(pageSize: 8_192),
+    CipherSettings(compatibility: .version3, kdfIterations: 4_000),
+    CipherSettings(kdfDigest: .sha256, hmacDigest: .sha256),
+    CipherSettings(pageSize: 1_024, memorySecurity: true),
     CipherSettings(plaintextHeaderSize: 32),
   ])
   func aFileOpensOnlyWithItsCipherSettings(cipher: CipherSettings) throws {

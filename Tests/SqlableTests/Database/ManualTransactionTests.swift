@@ -161,8 +161,12 @@ import Testing
       try db.beginTransaction()
       try add("kept", db)
       for text in [
-        "SAVEPOINT x", "RELEASE sqlable", "ROLLBACK TO sqlable", "rollback transaction to savepoint sqlable",
-        "ROLLBACK/**/TO/**/sqlable", "ROLLBACK--\nTO sqlable",
+        "SAVEPOINT x",
+        "RELEASE sqlable",
+        "ROLLBACK TO sqlable",
+        "rollback transaction to savepoint sqlable",
+        "ROLLBACK/**/TO/**/sqlable",
+        "ROLLBACK--\nTO sqlable",
       ] {
         expectMisuse("\(text)") { try db.execute(SQL(verbatim: text)) }
         #expect(db.transactionLevel == 2)
@@ -213,14 +217,20 @@ import Testing
       let log = EventLog()
       log.listenToAll(of: db)
       let ends: [@Sendable () throws -> Void] = [
-        { try db.commitTransaction() }, { try db.rollbackTransaction() }, { try db.rollbackTransaction(1) },
-        { try db.execute("COMMIT") }, { try db.execute("ROLLBACK") },
+        { try db.commitTransaction() },
+        { try db.rollbackTransaction() },
+        { try db.rollbackTransaction(1) },
+        { try db.execute("COMMIT") },
+        { try db.execute("ROLLBACK") },
       ]
       let statements: [(String, (SqliteDatabase) throws -> Void)] = [
-        ("insert", { try Meddler().insert().run($0) }), ("save", { try Meddler().save().run($0) }),
-        ("update", { try Meddler().update().run($0) }), ("delete", { try Meddler().delete().run($0) }),
+        ("insert", { try Meddler().insert().run($0) }),
+        ("save", { try Meddler().save().run($0) }),
+        ("update", { try Meddler().update().run($0) }),
+        ("delete", { try Meddler().delete().run($0) }),
         ("batch", { try Meddler.insert([Meddler(), Meddler()]).run($0) }),
-        ("read", { _ = try Meddler.read().run($0) }), ("first", { _ = try Meddler.read().first().run($0) }),
+        ("read", { _ = try Meddler.read().run($0) }),
+        ("first", { _ = try Meddler.read().first().run($0) }),
         ("query", { _ = try $0.query("SELECT * FROM person", as: Meddler.self) }),
         ("rows", { try $0.query("INSERT INTO person VALUES (8, 'x') RETURNING id") { _ in try Meddler.end() } }),
       ]

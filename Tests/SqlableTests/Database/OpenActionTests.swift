@@ -132,7 +132,9 @@ import Testing
       try Data("no library".utf8).write(to: URL(filePath: directory + "/text.so"))
       #expect(error(LoadableExtension(path: directory + "/text.so"))?.kind == .cannotOpen)
       for item in [
-        LoadableExtension(path: ""), LoadableExtension(path: "a\0"), LoadableExtension(path: "a", entryPoint: ""),
+        LoadableExtension(path: ""),
+        LoadableExtension(path: "a\0"),
+        LoadableExtension(path: "a", entryPoint: ""),
       ] { #expect(error(item)?.kind.isMisuse == true) }
     }
   }

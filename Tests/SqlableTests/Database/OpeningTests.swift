@@ -25,9 +25,21 @@ import Testing
   }
 
   @Test(arguments: [
-    "plain.sqlite", "with space.sqlite", "ünï©ode-自転車.sqlite", "what?mode=memory", "100%20.sqlite", "hash#tag",
+    "plain.sqlite",
+    "with space.sqlite",
+    "ünï©ode-自転車.sqlite",
+    "what?mode=memory",
+    "100%20.sqlite",
+    "hash#tag",
     "file:x",
-    "file:x?mode=memory", "quote'\"s", "semi;colon", "-dash", "new\nline", ".hidden", "a:b", ":memory: ",
+    "file:x?mode=memory",
+    "quote'\"s",
+    "semi;colon",
+    "-dash",
+    "new\nline",
+    ".hidden",
+    "a:b",
+    ":memory: ",
   ])
   func fileNamesAreUsedLiterally(name: String) throws {
     try withDirectory { directory in

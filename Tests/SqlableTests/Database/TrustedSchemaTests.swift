@@ -30,10 +30,14 @@ import Testing
   }
 
   private static let uses: [SQL] = [
-    "INSERT INTO checked VALUES ('{\"a\": 1}')", "SELECT * FROM checked",
-    "INSERT INTO generated (doc) VALUES ('{\"a\": 1, \"b\": 2}')", "SELECT a, b FROM generated",
+    "INSERT INTO checked VALUES ('{\"a\": 1}')",
+    "SELECT * FROM checked",
+    "INSERT INTO generated (doc) VALUES ('{\"a\": 1, \"b\": 2}')",
+    "SELECT a, b FROM generated",
     "INSERT INTO plain (doc) VALUES ('{\"a\": 1, \"list\": [1, 2]}')",
-    "SELECT id FROM plain WHERE json_extract(doc, '$.a') = 1", "SELECT * FROM parts", "SELECT * FROM tags",
+    "SELECT id FROM plain WHERE json_extract(doc, '$.a') = 1",
+    "SELECT * FROM parts",
+    "SELECT * FROM tags",
   ]
 
   @Test(.needs(38, "->>")) func foreignSchemasWorkByDefault() throws {

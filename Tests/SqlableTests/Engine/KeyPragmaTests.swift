@@ -4,9 +4,14 @@ import Testing
 
 @Suite struct KeyPragmaTests {
   @Test(arguments: [
-    "PRAGMA key = 'secret'", "pragma rekey('secret')", "PRAGMA main.hexkey = 'secret'", "PRAGMA \"hexrekey\"='secret'",
-    ";; /* a */ PRAGMA -- b\n [main] . [textkey] = 'secret'", "EXPLAIN PRAGMA rekey = 'secret'",
-    "EXPLAIN QUERY PLAN PRAGMA `rekey` = 'secret'", "SELECT 1; PRAGMA 'key' = 'secret'",
+    "PRAGMA key = 'secret'",
+    "pragma rekey('secret')",
+    "PRAGMA main.hexkey = 'secret'",
+    "PRAGMA \"hexrekey\"='secret'",
+    ";; /* a */ PRAGMA -- b\n [main] . [textkey] = 'secret'",
+    "EXPLAIN PRAGMA rekey = 'secret'",
+    "EXPLAIN QUERY PLAN PRAGMA `rekey` = 'secret'",
+    "SELECT 1; PRAGMA 'key' = 'secret'",
     "\u{FEFF}PRAGMA textrekey = 'secret'",
   ])
   func aPragmaThatTakesAKeyIsRefusedAndNoErrorHasTheKey(text: String) throws {

@@ -27,7 +27,7 @@ import Testing
         #expect(cache.count == 3)
         #expect(cache.evictions == 0)
         try select(1, db)
-        try select(4, db)  // 2 leaves
+        try select(4, db)  // evicts 2
         #expect(cache.count == 3)
         #expect(cache.evictions == 1)
         var (hits, misses) = (cache.hits, cache.misses)

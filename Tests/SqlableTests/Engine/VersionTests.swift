@@ -14,16 +14,28 @@ import Testing
 
   @Test(
     arguments: [
-      (35, "UPDATE t SET a = 2 RETURNING a"), (35, "INSERT INTO t SELECT * FROM t RETURNING a"),
+      (35, "UPDATE t SET a = 2 RETURNING a"),
+      (35, "INSERT INTO t SELECT * FROM t RETURNING a"),
       (35, "WITH c AS MATERIALIZED (SELECT 1) SELECT * FROM c"),
-      (35, "WITH c AS NOT MATERIALIZED (SELECT 1) SELECT * FROM c"), (35, "ALTER TABLE t DROP COLUMN b"),
-      (35, "SELECT sign(1)"), (37, "CREATE TABLE u (a TEXT) STRICT"),
-      (37, "CREATE TABLE u (a TEXT PRIMARY KEY) WITHOUT ROWID, strict"), (38, "SELECT '{}' -> '$'"),
-      (38, "SELECT '{}' ->> '$.a'"), (38, "SELECT unixepoch('now')"), (38, "SELECT format('%d', 1)"),
-      (39, "SELECT * FROM t RIGHT JOIN t AS o ON t.a = o.a"), (39, "SELECT * FROM t FULL JOIN t AS o ON t.a = o.a"),
-      (39, "SELECT 1 IS DISTINCT FROM 2"), (39, "SELECT 1 IS NOT DISTINCT FROM 2"), (41, "SELECT unhex('00')"),
-      (43, "SELECT octet_length('a')"), (44, "SELECT concat('a', 'b')"), (44, "SELECT string_agg(a, '-') FROM t"),
-      (45, "SELECT jsonb('{}')"), (46, "SELECT json_pretty('{}')"),
+      (35, "WITH c AS NOT MATERIALIZED (SELECT 1) SELECT * FROM c"),
+      (35, "ALTER TABLE t DROP COLUMN b"),
+      (35, "SELECT sign(1)"),
+      (37, "CREATE TABLE u (a TEXT) STRICT"),
+      (37, "CREATE TABLE u (a TEXT PRIMARY KEY) WITHOUT ROWID, strict"),
+      (38, "SELECT '{}' -> '$'"),
+      (38, "SELECT '{}' ->> '$.a'"),
+      (38, "SELECT unixepoch('now')"),
+      (38, "SELECT format('%d', 1)"),
+      (39, "SELECT * FROM t RIGHT JOIN t AS o ON t.a = o.a"),
+      (39, "SELECT * FROM t FULL JOIN t AS o ON t.a = o.a"),
+      (39, "SELECT 1 IS DISTINCT FROM 2"),
+      (39, "SELECT 1 IS NOT DISTINCT FROM 2"),
+      (41, "SELECT unhex('00')"),
+      (43, "SELECT octet_length('a')"),
+      (44, "SELECT concat('a', 'b')"),
+      (44, "SELECT string_agg(a, '-') FROM t"),
+      (45, "SELECT jsonb('{}')"),
+      (46, "SELECT json_pretty('{}')"),
     ] as [(Int, String)])
   func anUnsupportedFeatureNamesTheRequiredVersion(minor: Int, sql: String) throws {
     try withDatabase { db in
@@ -41,13 +53,15 @@ import Testing
         return
       }
       #expect(error.sql == sql)
-      #expect(error.transaction == .none)
+      #expect(error.transaction == SqlError.TransactionFate.none)
     }
   }
 
   @Test(arguments: [
-    ("SELECT sqrt(4.0)", "SQLITE_ENABLE_MATH_FUNCTIONS"), ("SELECT json('{}')", "JSON"),
-    ("SELECT * FROM json_each('[1]')", "JSON"), ("CREATE VIRTUAL TABLE f USING fts5(a)", "SQLITE_ENABLE_FTS5"),
+    ("SELECT sqrt(4.0)", "SQLITE_ENABLE_MATH_FUNCTIONS"),
+    ("SELECT json('{}')", "JSON"),
+    ("SELECT * FROM json_each('[1]')", "JSON"),
+    ("CREATE VIRTUAL TABLE f USING fts5(a)", "SQLITE_ENABLE_FTS5"),
     ("DELETE FROM t LIMIT 1", "SQLITE_ENABLE_UPDATE_DELETE_LIMIT"),
     ("UPDATE t SET a = 2 ORDER BY a LIMIT 1", "SQLITE_ENABLE_UPDATE_DELETE_LIMIT"),
   ])
@@ -83,7 +97,10 @@ import Testing
     try withDatabase { db in
       try db.execute("CREATE TABLE t (a INTEGER)")
       for sql: SQL in [
-        "SELECT RETURNING", "DROP DROP", "SELECT a > > 1 FROM t", "SELECT DISTINCT DISTINCT a FROM t",
+        "SELECT RETURNING",
+        "DROP DROP",
+        "SELECT a > > 1 FROM t",
+        "SELECT DISTINCT DISTINCT a FROM t",
         "CREATE TABLE STRICT (",
       ] {
         let error = sqlError { try db.execute(sql) }

@@ -92,8 +92,11 @@ import Testing
         ("SELECT nosuch FROM person", .schema(.missingColumn("nosuch"))),
         ("INSERT INTO person(nosuch) VALUES (1)", .schema(.missingColumn("nosuch"))),
         ("UPDATE person SET nosuch = 1", .schema(.missingColumn("nosuch"))),
-        ("SELEKT 1", .syntax), ("SELECT", .syntax), ("SELECT zeroblob(2000000000)", .tooBig),
-        ("SELECT abs(-9223372036854775807 - 1)", .other), ("SELECT nosuch()", .other),
+        ("SELEKT 1", .syntax),
+        ("SELECT", .syntax),
+        ("SELECT zeroblob(2000000000)", .tooBig),
+        ("SELECT abs(-9223372036854775807 - 1)", .other),
+        ("SELECT nosuch()", .other),
       ]
       for (sql, kind) in cases {
         let error = expectError(kind, "\(sql.text)") { try db.execute(sql) }
@@ -188,7 +191,11 @@ import Testing
     let text: SQL = "SELECT \(secret)"
     let any = try AnyStatement(read)
     let printed: [(any Runnable, String)] = [
-      (read, read.sql), (change, change.sql), (insert, insert.sql), (text, text.sql), (any, any.sql),
+      (read, read.sql),
+      (change, change.sql),
+      (insert, insert.sql),
+      (text, text.sql),
+      (any, any.sql),
       (read.select(Bicycle.color), read.select(Bicycle.color).sql),
     ]
     for (statement, sql) in printed {

@@ -117,7 +117,11 @@ private struct Ruled: Sqlable {
     try withDatabase { db in
       try prepare(db)
       let places: [(Breach, String?)] = [
-        (.unique, "code"), (.notNull, "note"), (.primaryKey, "id"), (.check, "amount"), (.foreignKey, nil),
+        (.unique, "code"),
+        (.notNull, "note"),
+        (.primaryKey, "id"),
+        (.check, "amount"),
+        (.foreignKey, nil),
       ]
       for (breach, column) in places {
         let error = expectError(breach.kind) { try Ruled.insert(rows(breaking: breach)).run(db) }

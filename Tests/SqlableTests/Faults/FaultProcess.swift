@@ -6,7 +6,7 @@ enum FaultProcess {
   struct Report {
     var lines: [String] = []
     var violations: [String] { lines.filter { $0.hasPrefix("VIOLATION") } }
-    /// Whether the process finished its test.
+    /// True if the process finished its test.
     var isDone = false
   }
 

@@ -37,7 +37,11 @@ struct GateSweepProcess {
   private typealias Disarm = @convention(c) () -> Int
 
   private static let errors = [
-    (EIO, "EIO"), (ENOSPC, "ENOSPC"), (ENOLCK, "ENOLCK"), (EMFILE, "EMFILE"), (EACCES, "EACCES"),
+    (EIO, "EIO"),
+    (ENOSPC, "ENOSPC"),
+    (ENOLCK, "ENOLCK"),
+    (EMFILE, "EMFILE"),
+    (EACCES, "EACCES"),
   ]
 
   @Test func everyFailingCallLeavesPoolsConsistent() throws {

@@ -63,10 +63,39 @@ import Testing
   }
 
   @Test(arguments: [
-    ("(", 1), (")", 1), ("a)", 2), ("(a", 1), ("[", 1), ("[]", 1), ("[a", 1), ("[z-a]", 2), ("[a[b]]", 3), ("*", 1),
-    ("a**", 3), ("a++", 3), ("a{2}{3}", 5), ("^*", 2), ("\\b+", 3), ("a{", 2), ("a{2", 2), ("a{3,2}", 2), ("a{,2}", 2),
-    ("a{1001}", 2), ("\\", 1), ("\\q", 1), ("\\1", 1), ("\\k", 1), ("(?=a)", 1), ("(?!a)", 1), ("(?<n>a)", 1),
-    ("a(?i)", 2), ("\\xg", 1), ("\\x{110000}", 1), ("\\x{}", 1), ("|(", 2), ("é{", 2),
+    ("(", 1),
+    (")", 1),
+    ("a)", 2),
+    ("(a", 1),
+    ("[", 1),
+    ("[]", 1),
+    ("[a", 1),
+    ("[z-a]", 2),
+    ("[a[b]]", 3),
+    ("*", 1),
+    ("a**", 3),
+    ("a++", 3),
+    ("a{2}{3}", 5),
+    ("^*", 2),
+    ("\\b+", 3),
+    ("a{", 2),
+    ("a{2", 2),
+    ("a{3,2}", 2),
+    ("a{,2}", 2),
+    ("a{1001}", 2),
+    ("\\", 1),
+    ("\\q", 1),
+    ("\\1", 1),
+    ("\\k", 1),
+    ("(?=a)", 1),
+    ("(?!a)", 1),
+    ("(?<n>a)", 1),
+    ("a(?i)", 2),
+    ("\\xg", 1),
+    ("\\x{110000}", 1),
+    ("\\x{}", 1),
+    ("|(", 2),
+    ("é{", 2),
   ])
   func invalidExpressionsAreRefusedWithTheirPosition(_ pattern: String, _ place: Int) {
     let error = expectInvalidStatement { _ = try RegularExpression(pattern) }
@@ -78,8 +107,13 @@ import Testing
   @Test func tooLargeExpressionsAreRefusedAtOnce() throws {
     let deep = String(repeating: "(", count: 51) + String(repeating: ")", count: 51)
     for pattern in [
-      "(a{1000}){1000}", "(((()){1000}){1000}){1000}", "(a?){900}{3}", String(repeating: "a", count: 2_001),
-      String(repeating: "(", count: 100_000), String(repeating: "[a]", count: 3_000), deep,
+      "(a{1000}){1000}",
+      "(((()){1000}){1000}){1000}",
+      "(a?){900}{3}",
+      String(repeating: "a", count: 2_001),
+      String(repeating: "(", count: 100_000),
+      String(repeating: "[a]", count: 3_000),
+      deep,
       "(((((((((a{9}){9}){9}){9}){9}){9}){9}){9}){9})",
     ] {
       let time = ContinuousClock().measure { expectInvalidStatement { _ = try RegularExpression(pattern) } }

@@ -24,7 +24,7 @@ private func threadTime() -> Double {
   return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// Returns the ratio of the CPU times of eight times the size and the size: 8 for linear time, 64 for quadratic time.
+/// Returns how the CPU time grows from `size` to eight times the size: 8 if it is linear, 64 if quadratic.
 func growth(from size: Int, _ body: (Int) throws -> Void) rethrows -> Double {
   let short = try cpuTime { try body(size) }
   return try cpuTime { try body(size * 8) } / short

@@ -36,9 +36,6 @@ final class SQLiteParser {
   ///
   /// Any token behind a whole statement is an error whose message contains the token. A semicolon is no error there,
   /// but is one inside another statement.
-  ///
-  /// Behind a whole statement every token is an error, whose message has the token. A semicolon is none there, but is
-  /// one in the midst of another statement.
   func token(of text: String, from position: Int) -> Token? {
     for start in ["COMMIT TRANSACTION [x]", "CREATE TABLE [x]"] {
       let (code, end, message) = prepare(Array(start.utf8) + Array(text.utf8)[position...] + [0])

@@ -127,7 +127,10 @@ import Testing
 
   @Test func severitiesOrderErrors() {
     let kinds: [(SqlError.Kind, SqlError.Severity)] = [
-      (.interrupted, .debug), (.constraint(.unique), .info), (.busy, .warning), (.misuse("x"), .error),
+      (.interrupted, .debug),
+      (.constraint(.unique), .info),
+      (.busy, .warning),
+      (.misuse("x"), .error),
       (.corrupt, .critical),
     ]
     for (kind, severity) in kinds { #expect(SqlError(kind, message: "").severity == severity) }

@@ -33,11 +33,16 @@ import Testing
 
   @Test(
     arguments: [
-      (#"SELECT 1 FROM main."person""#, "person"), ("DELETE FROM person WHERE id = 1", "person"),
-      ("UPDATE OR IGNORE person SET name = 'x'", "person"), ("REPLACE INTO person VALUES (1, 'x')", "person"),
-      ("WITH n AS (SELECT 1) DELETE FROM person", "person"), ("SELECT 1 FROM (SELECT id FROM person) AS p", "person"),
-      ("CREATE TABLE IF NOT EXISTS other (x)", "other"), ("DROP TABLE IF EXISTS nosuch", "nosuch"),
-      ("SELECT 1", nil), (#"CREATE TABLE "a ""b"" c" (x)"#, #"a "b" c"#),
+      (#"SELECT 1 FROM main."person""#, "person"),
+      ("DELETE FROM person WHERE id = 1", "person"),
+      ("UPDATE OR IGNORE person SET name = 'x'", "person"),
+      ("REPLACE INTO person VALUES (1, 'x')", "person"),
+      ("WITH n AS (SELECT 1) DELETE FROM person", "person"),
+      ("SELECT 1 FROM (SELECT id FROM person) AS p", "person"),
+      ("CREATE TABLE IF NOT EXISTS other (x)", "other"),
+      ("DROP TABLE IF EXISTS nosuch", "nosuch"),
+      ("SELECT 1", nil),
+      (#"CREATE TABLE "a ""b"" c" (x)"#, #"a "b" c"#),
     ] as [(String, String?)])
   func theTableOfAnEventIsTheFirstNamedTable(_ sql: String, _ table: String?) throws {
     try withTraced { db, log in

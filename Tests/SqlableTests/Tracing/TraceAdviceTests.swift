@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func aShapeIsAdvisedOnceInAMinuteWhateverTheInterval() async throws {
+  @Test func aShapeIsAdvisedAtMostOncePerMinute() async throws {
     try await withDirectoryAsync { directory in
       let db = try SqliteDatabase(filepath: directory + "/bikes.sqlite")
       // The table's name is unique, because the minute applies to the whole process.

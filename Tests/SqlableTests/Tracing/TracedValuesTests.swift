@@ -27,8 +27,13 @@ import Testing
     }
     #expect(
       found == [
-        "bicycle.id = 7", "bicycle.color = 'red'", "bicycle.color = 'blue'", "bicycle.id = 1", "bicycle.id = -2",
-        "bicycle.color = 'it''s'", "bicycle.id = 7",
+        "bicycle.id = 7",
+        "bicycle.color = 'red'",
+        "bicycle.color = 'blue'",
+        "bicycle.id = 1",
+        "bicycle.id = -2",
+        "bicycle.color = 'it''s'",
+        "bicycle.id = 7",
       ])
   }
 
@@ -98,7 +103,13 @@ import Testing
       let log = TraceLog()
       db.trace(.init(values: [.of(Member.self, Member.name)]), log.receive)
       let written: [DatabaseValue] = [
-        .null, .integer(.min), .integer(-1), .real(-1.5), .real(.infinity), .text("it''s ? 'x' -- é"), .text(""),
+        .null,
+        .integer(.min),
+        .integer(-1),
+        .real(-1.5),
+        .real(.infinity),
+        .text("it''s ? 'x' -- é"),
+        .text(""),
         .blob(Data([0, 255, 16])),
       ]
       for value in written { try db.execute("INSERT INTO member (id, name) VALUES (1, \(value))") }

@@ -131,7 +131,7 @@ private struct Busy: SqlValue {
     }
   }
 
-  /// A parameter beside columns of different forms takes the form of each column.
+  /// A parameter that is compared with columns of different forms takes the form of each column.
   @Test func aValueIsConvertedForEachColumnOfItsParameter() throws {
     try withDatabase { db in
       try db.createTable(Visit.self)
@@ -307,8 +307,11 @@ private struct Busy: SqlValue {
       let first = try db.prepare(Bicycle.read().filter(Bicycle.id > Parameter("id")).first())
       let other = try db.createChild()
       let ends: [() throws -> Void] = [
-        { try read.forEach(["id": 0]) { _ in .stop } }, { try read.forEach(["id": 0]) { _ in throw Stop() } },
-        { _ = try first.run(0) }, { _ = try read.run("wrong") }, { _ = try read.run() },
+        { try read.forEach(["id": 0]) { _ in .stop } },
+        { try read.forEach(["id": 0]) { _ in throw Stop() } },
+        { _ = try first.run(0) },
+        { _ = try read.run("wrong") },
+        { _ = try read.run() },
       ]
       for end in ends {
         try? end()

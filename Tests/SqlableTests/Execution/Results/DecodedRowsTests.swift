@@ -38,7 +38,8 @@ private struct Frame: Sqlable {
     .groupBy(Bicycle.color).orderBy(Bicycle.color)
 
   private static let expected = [
-    Stock(color: "blue", count: 1, newestId: 2), Stock(color: "green", count: 1, newestId: 4),
+    Stock(color: "blue", count: 1, newestId: 2),
+    Stock(color: "green", count: 1, newestId: 4),
     Stock(color: "red", count: 2, newestId: 3),
   ]
 
