@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func filtersAreAndedAndOrdered() throws {
+  @Test func filtersAreCombinedWithAND() throws {
     let statement = Bicycle.read().filter(Bicycle.color == "red").filter(Bicycle.id > 3).limit(3)
       .orderBy(Bicycle.name, .desc)
     #expect(
@@ -35,7 +35,7 @@ import Testing
     #expect(statement.bindings == [.text("red"), .integer(3), .integer(3)])
   }
 
-  @Test func allOperatorsOfFilters() throws {
+  @Test func filterOperatorsHaveTheirSQL() throws {
     let terms: [(SqlExpression, String)] = [
       (Bicycle.id == 1, #""id" = ?"#),
       (Bicycle.id != 1, #""id" <> ?"#),
@@ -53,38 +53,44 @@ import Testing
     }
   }
 
-  @Test func observersHearOfCommits() throws {
+  @Test func observersAreNotifiedAfterTheCommit() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
-      let heard = Mutex<[String]>([])
+      let events = Mutex<[String]>([])
       db.didUpdate = { table, id, change in
         switch change {
-        case .insert: heard.withLock { $0.append("insert \(table) \(id)") }
-        case .update: heard.withLock { $0.append("update \(table) \(id)") }
-        case .delete: heard.withLock { $0.append("delete \(table) \(id)") }
+        case .insert: events.withLock { $0.append("insert \(table) \(id)") }
+        case .update: events.withLock { $0.append("update \(table) \(id)") }
+        case .delete: events.withLock { $0.append("delete \(table) \(id)") }
         }
       }
-      let token = db.observe(.update, on: Bicycle.self, id: 2) { id in heard.withLock { $0.append("observed \(id)") } }
+      let token = db.observe(.update, on: Bicycle.self, id: 2) { id in
+        events.withLock { $0.append("observed \(id)") }
+      }
       try db.transaction { db in
         try Bicycle.insert([Bicycle(name: "a", color: "b"), Bicycle(name: "c", color: "d")]).run(db)
         try Bicycle.updateAll(Bicycle.color.set(to: "x")).run(db)
-        #expect(heard.withLock { $0.isEmpty })
+        #expect(events.withLock { $0.isEmpty })
       }
       #expect(
-        heard.withLock { $0 } == [
-          "insert bicycle 1", "insert bicycle 2", "update bicycle 1", "update bicycle 2", "observed 2",
+        events.withLock { $0 } == [
+          "insert bicycle 1",
+          "insert bicycle 2",
+          "update bicycle 1",
+          "update bicycle 2",
+          "observed 2",
         ])
       db.removeObserver(token)
       _ = try? db.transaction { db in
         try Bicycle.deleteAll().run(db)
         throw CancellationError()
       }
-      #expect(heard.withLock { $0.count } == 5)
+      #expect(events.withLock { $0.count } == 5)
     }
   }
 
-  @Test func typedColumnsAndStatementsAsData() throws {
+  @Test func statementsOfTypedColumnsSurviveEncoding() throws {
     try withDatabase { db in
       try db.createTable(Car.self)
       let cars = (1...5).map {

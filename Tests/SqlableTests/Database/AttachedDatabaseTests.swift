@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Statements on the tables of other files, which a configuration attaches.
+/// Statements on the tables of attached files.
 @Suite struct AttachedDatabaseTests {
   private struct Memo: Sqlable, Equatable {
     static let id = Column("id", .integer, PrimaryKey())
@@ -32,7 +32,8 @@ import Testing
       let path = directory + "/test.sqlite"
       try FileManager.default.createSymbolicLink(atPath: directory + "/link.sqlite", withDestinationPath: path)
       for (attached, name) in [
-        (["copy": path], "main"), (["copy": directory + "/link.sqlite"], "main"),
+        (["copy": path], "main"),
+        (["copy": directory + "/link.sqlite"], "main"),
         (["a": directory + "/other.sqlite", "b": directory + "/./other.sqlite"], "a"),
       ] {
         let error = sqlError { _ = try SqliteDatabase(filepath: path, configuration: .init(attached: attached)) }
@@ -42,7 +43,7 @@ import Testing
     }
   }
 
-  /// A handle with one bicycle of its own, and another one in the attached file `archive`.
+  /// Calls `body` with a handle that has one bicycle, and another one in the attached file `archive`.
   private func withArchive(_ body: (SqliteDatabase, _ directory: String) throws -> Void) throws {
     try withDirectory { directory in
       let archive = try SqliteDatabase(filepath: directory + "/archive.sqlite")
@@ -76,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func whatBelongsToRowsIsInTheirFile() throws {
+  @Test func associationsReadFromTheFileOfTheirRows() throws {
     try withArchive { db, _ in
       for database in ["main", "archive"] {
         try Person(id: 1, name: "Anna").insert().in(database: database).run(db)
@@ -130,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func untypedTablesAreFoundThereToo() throws {
+  @Test func untypedTablesReadAttachedFiles() throws {
     try withArchive { db, _ in
       let bicycles = Table("bicycle", "id", "name")
       #expect(try bicycles.select(bicycles["name"].typed(as: String.self)).in(database: "archive").run(db) == ["Old"])
@@ -140,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func aFullTextIndexIsThatOfTheSameFile() throws {
+  @Test func searchUsesTheFullTextIndexOfTheSameFile() throws {
     try withArchive { db, _ in
       try db.createTable(Memo.self)
       try Memo(text: "the red bicycle").insert().run(db)
@@ -166,7 +167,7 @@ import Testing
     }
   }
 
-  @Test func aRelativePathKeepsItsMeaning() throws {
+  @Test func aRelativePathIsResolvedOnOpening() throws {
     try withDirectory { directory in
       let name = "sqlable-\(UUID().uuidString).sqlite"
       defer { try? SqliteDatabase.deleteDatabase(at: name) }
@@ -177,7 +178,7 @@ import Testing
     }
   }
 
-  @Test func theSettingsOfTheFileHoldForTheOtherOnes() throws {
+  @Test func settingsApplyToAttachedFiles() throws {
     try withDirectory { directory in
       let path = directory + "/it's new/\"b\".sqlite"
       let db = try SqliteDatabase(
@@ -202,7 +203,7 @@ import Testing
     }
   }
 
-  @Test func aTableThatTheFileLacksIsMissing() throws {
+  @Test func aTableMissingInTheAttachedFileThrows() throws {
     try withArchive { db, directory in
       let unknown = sqlError { _ = try Bicycle.read().in(database: "nosuch").run(db) }
       #expect(unknown?.kind == .schema(.missingTable("nosuch.bicycle")))
@@ -213,10 +214,16 @@ import Testing
     }
   }
 
-  @Test func whatCanNotBeAttachedIsRefusedBeforeAFileIsTouched() throws {
+  @Test func invalidAttachmentsAreRefusedBeforeOpening() throws {
     try withDirectory { directory in
       for attached in [
-        ["main": "/a"], ["TEMP": "/a"], ["": "/a"], ["a\0": "/a"], ["a": ""], ["a": ":memory:"], ["a": "/\0"],
+        ["main": "/a"],
+        ["TEMP": "/a"],
+        ["": "/a"],
+        ["a\0": "/a"],
+        ["a": ""],
+        ["a": ":memory:"],
+        ["a": "/\0"],
         ["a": "/a", "A": "/b"],
       ] {
         expectMisuse {
@@ -250,9 +257,10 @@ import Testing
     }
   }
 
-  @Test func statementsOnAnAttachedFileHaveNoFormAsData() throws {
+  @Test func statementsOnAnAttachedFileCannotBeEncoded() throws {
     let statements: [any Encodable] = [
-      Bicycle.read().in(database: "archive"), Bicycle.deleteAll().in(database: "archive"),
+      Bicycle.read().in(database: "archive"),
+      Bicycle.deleteAll().in(database: "archive"),
       Bicycle.update(Bicycle.color.set(to: "red")).filter(Bicycle.id == 1).in(database: "archive"),
       Bicycle.join(Alias(Bicycle.self, "old", database: "archive"), on: Bicycle.id == 1),
     ]

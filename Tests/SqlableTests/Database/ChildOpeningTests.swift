@@ -4,7 +4,7 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// A child is a connection to the very file that its parent has open.
+/// Child handles: connections to the file that their parent has open.
 @Suite struct ChildOpeningTests {
   enum Way: CaseIterable {
     case deleted, renamed, replaced, directoryRenamed
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: Way.allCases, [Configuration.JournalMode.wal, .delete])
-  func aFileThatIsGoneHasNoMoreChildren(way: Way, mode: Configuration.JournalMode) throws {
+  func createChildThrowsAfterTheFileWasMoved(way: Way, mode: Configuration.JournalMode) throws {
     try withDirectory { directory in
       let path = directory + "/sub/db.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: .init(label: "shop", journalMode: mode))
@@ -33,7 +33,7 @@ import Testing
       let before = try files(in: directory)
       let error = expectError(.io) { _ = try db.createChild() }
       #expect(error?.label == "shop")
-      // No file was created, nor was the one that took its place made a database.
+      // createChild creates no file, and does not initialize the replacement.
       #expect(try files(in: directory) == before)
       if way == .replaced { #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty) }
       #expect(try Person.count().run(db) == 0)
@@ -50,8 +50,8 @@ import Testing
 
   private typealias Unshare = @convention(c) (Int32) -> Int32
 
-  /// In a thread that shares its working directory with no other (CLONE_FS).
-  @Test func aRelativePathMeansWhatItMeantWhenTheParentWasOpened() throws {
+  /// A thread with a private working directory: unshare(CLONE_FS).
+  @Test func childrenResolveARelativePathAsTheParentDid() throws {
     let unshare = try #require(dlsym(nil, "unshare").map { unsafeBitCast($0, to: Unshare.self) })
     try withDirectory { directory in
       for name in ["one", "two"] { mkdir(directory + "/" + name, 0o755) }
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test(.needs(36, "a child of a database in memory")) func readOnlyChildrenAndThoseOfAnInMemoryDatabase() throws {
+  @Test(.needs(36, "a child of a database in memory")) func childrenOfReadOnlyAndInMemoryDatabasesWork() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let reader = try SqliteDatabase(filepath: db.filepath, configuration: .init(isReadOnly: true))
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func aLinkThatLeadsElsewhereNowDoesNotMatter() throws {
+  @Test func childrenIgnoreAChangedSymbolicLink() throws {
     try withDirectory { directory in
       symlink(directory + "/real.sqlite", directory + "/link.sqlite")
       let db = try SqliteDatabase(filepath: directory + "/link.sqlite")

@@ -3,7 +3,7 @@ import Glibc
 import Sqlable
 import Testing
 
-/// `withClosed` of handles: exclusive access to the files, and what is there again afterwards.
+/// `withClosed` of handles: exclusive access to the files, and the state of the handles afterwards.
 @Suite struct ClosedFilesTests {
   private func withBikes<Result>(
     _ configuration: Configuration = Configuration(), _ body: (SqliteDatabase, _ directory: String) throws -> Result
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func noConnectionOfTheFamilyHasTheFileOpen() throws {
+  @Test func withClosedClosesEveryConnectionOfTheFamily() throws {
     try withBikes { db, directory in
       let (child, grandchild) = (try db.createChild(), try db.createChild().createChild())
       #expect(try Bicycle.count().run(child) + Bicycle.count().run(grandchild) == 2)
@@ -25,7 +25,7 @@ import Testing
         #expect(!openFiles().contains { $0.contains(directory) })
         return files(in: directory)
       }
-      // The log was copied into the file.
+      // The close has copied the WAL into the file.
       #expect(names == ["bikes.sqlite"])
       for handle in [db, child, grandchild] {
         #expect(handle.isOpen)
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func whatTheHandlesHadIsThereAgain() throws {
+  @Test func handlesKeepTheirSetupAfterWithClosed() throws {
     try withDirectory { directory in
       var configuration = Configuration(attached: ["other": directory + "/other.sqlite"])
       configuration.onOpen("mark") { db in try db.execute("CREATE TEMP TABLE mark AS SELECT 7 AS value") }
@@ -63,17 +63,18 @@ import Testing
           #expect(try prepared.run() == count + 1)
         }
         #expect(seen.values == [2, 3, 4])
-        #expect(number != nil && traced.values.contains(number ?? 0))
+        #expect(number != nil)
+        #expect(traced.values.contains(number ?? 0))
         expectSqlError { try db.execute("SELECT * FROM temp.lost") }
         db.removeObserver(token)
         db.removeTrace(trace)
-        // The statements of the last connection are finalized with it, or this would not close the file.
+        // A statement that is not finalized would keep the file open.
         try db.withClosed { _ in #expect(!openFiles().contains { $0.contains(directory) }) }
       }
     }
   }
 
-  @Test func aCallInsideIsRefusedAndOneOnAnotherThreadWaits() throws {
+  @Test func callsInsideWithClosedAreRefusedAndOthersWait() throws {
     try withBikes { db, _ in
       let child = try db.createChild()
       let count = Mutex<Int?>(nil)
@@ -98,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func whatTheBodyThrowsOpensTheFileAllTheSame() throws {
+  @Test func withClosedReopensTheFileAfterAnError() throws {
     struct Stop: Error {}
     try withBikes { (db, _) throws -> Void in
       #expect(throws: Stop.self) { try db.withClosed { _ in throw Stop() } }
@@ -106,27 +107,27 @@ import Testing
     }
   }
 
-  @Test func itWaitsForWhatRunsAndSaysWhoHasTheFile() throws {
+  @Test func withClosedWaitsForOpenWorkAndNamesTheHolder() throws {
     try withBikes { db, _ in
       let child = try db.createChild()
-      let (begun, goesOn, done) = (
+      let (isBusy, mayEnd, done) = (
         DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
       )
       Thread.detachNewThread {
         try? child.transaction { child in
-          begun.signal()
-          goesOn.wait()
-          // It needs another handle of the family, too.
+          isBusy.signal()
+          mayEnd.wait()
+          // The transaction needs a second handle of the family.
           _ = try Bicycle.count().run(db)
           try Bicycle(name: "two", color: "red").insert().run(child)
         }
         done.signal()
       }
-      begun.wait()
+      isBusy.wait()
       let error = expectError(.busy) { try db.withClosed(within: .milliseconds(300)) { _ in } }
       #expect(error?.message.contains("the file can't be closed: thread ") == true)
       #expect(error?.message.contains(" uses handle ") == true)
-      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(200)) { goesOn.signal() }
+      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(200)) { mayEnd.signal() }
       try db.withClosed { _ in }
       done.wait()
       #expect(try Bicycle.count().run(db) == 2)
@@ -147,7 +148,7 @@ import Testing
     }
   }
 
-  @Test func threadsThatUseAllHandlesAllTheTimeKeepItWaitingShortly() throws {
+  @Test func withClosedIsNotStarvedByBusyThreads() throws {
     try withBikes { db, _ in
       let handles = try (0..<4).map { _ in try db.createChild() }
       let isOver = Mutex(false)
@@ -165,7 +166,7 @@ import Testing
     }
   }
 
-  @Test func twoCallsCloseTheFileOneAfterTheOther() throws {
+  @Test func concurrentWithClosedCallsRunOneByOne() throws {
     try withBikes { db, _ in
       let child = try db.createChild()
       let inside = Counter()
@@ -191,7 +192,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable)) func aFileThatIsOpenElsewhereIsRefused() throws {
+  @Test(.enabled(if: SQLiteProcess.isAvailable)) func withClosedRefusesAFileThatIsOpenElsewhere() throws {
     try withBikes { db, directory in
       let path = directory + "/bikes.sqlite"
       let other = try SqliteDatabase(filepath: path)
@@ -208,24 +209,24 @@ import Testing
     }
   }
 
-  @Test func handlesOpenWhatIsAtThePathThen() throws {
+  @Test func handlesReopenTheFileThatIsNowAtThePath() throws {
     try withBikes { db, directory in
       let child = try db.createChild()
       let (path, moved) = (directory + "/bikes.sqlite", directory + "/moved.sqlite")
       try db.withClosed { files in try files.move(to: moved) }
-      // Nothing is there: only the handle that is no child creates a file.
+      // The path is empty. Only the root handle creates a file.
       expectError(.cannotOpen) { _ = try child.query("SELECT 1", as: Int.self) }
       #expect(!FileManager.default.fileExists(atPath: path))
       #expect(try db.query("SELECT count(*) FROM sqlite_schema", as: Int.self) == [0])
       #expect(try child.query("SELECT count(*) FROM sqlite_schema", as: Int.self) == [0])
-      // Another file.
+      // The file at the path is another one.
       try db.withClosed { files in
         try files.remove()
         try DatabaseFiles(of: moved).copy(to: path)
       }
       #expect(try Bicycle.count().run(child) == 1)
       try Bicycle(name: "two", color: "red").insert().run(db)
-      // A file of another format: each use says so until it is gone.
+      // The file is not a database. Every use throws until the file is replaced.
       try db.withClosed { files in
         try files.remove()
         try Data("This is no database, but it is longer than a header would be.".utf8).write(to: URL(filePath: path))
@@ -237,7 +238,7 @@ import Testing
     }
   }
 
-  @Test func aCopyIsWholeAndReplacesNothing() throws {
+  @Test func copyingAClosedFileReplacesNothing() throws {
     try withBikes { db, directory in
       let copy = directory + "/copy.sqlite"
       expectError(.busy) { try db.files.copy(to: copy) }

@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func theLogIsCopiedBackAndGoneAfterTheLastClose() throws {
+  @Test func theLastCloseRemovesTheWAL() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/db.sqlite")
       try db.createTable(Person.self)
@@ -88,9 +88,9 @@ import Testing
     }
   }
 
-  /// Observers are called when the run is over: nothing of it may keep the connection open, which then would outlive
-  /// its close, or be touched without the lock.
-  @Test(arguments: [0, 1 << 20]) func anObserverMayCloseTheHandleThatHasRunAStatement(capacity: Int) throws {
+  /// Observers run after the statement. A statement that still used the connection would keep it open after the close,
+  /// or touch it without the lock.
+  @Test(arguments: [0, 1 << 20]) func anObserverMayCloseItsHandle(capacity: Int) throws {
     func insert(_ db: SqliteDatabase) throws { try Person(id: nil, name: "new").insert().run(db) }
     let runs: [(SqliteDatabase) throws -> Void] = [
       insert,
@@ -112,7 +112,7 @@ import Testing
       { try $0.execute("DELETE FROM person") },
       { _ = try $0.query("DELETE FROM person RETURNING id", as: Int.self) },
     ]
-    // The last one needs RETURNING.
+    // The last statement needs RETURNING.
     for run in runs.dropLast(SQLiteLibrary.isAtLeast(35) ? 0 : 1) {
       try withDirectory { directory in
         let db = try SqliteDatabase(
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func aHandleThatIsDroppedInATransactionStoresNothingOfIt() throws {
+  @Test func droppingAHandleRollsBackItsTransaction() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       var other: SqliteDatabase? = try SqliteDatabase(filepath: db.filepath)
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  @Test func aDirectoryIsNeverDeletedForADatabase() throws {
+  @Test func deleteDatabaseRefusesADirectory() throws {
     try withDirectory { directory in
       try Data().write(to: URL(fileURLWithPath: directory + "/precious"))
       expectSqlError { try SqliteDatabase.deleteDatabase(at: directory) }

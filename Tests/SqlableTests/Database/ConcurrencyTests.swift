@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func writersOnHandlesOfTheirOwnLoseNoIncrement() throws {
+  @Test func writersOnSeparateHandlesLoseNoIncrement() throws {
     try withDatabase(.init(busyTimeout: 60, synchronous: .off)) { db in
       try counter(db)
       let failures = Mutex<[String]>([])
@@ -90,8 +90,8 @@ import Testing
     }
   }
 
-  /// Money is only moved: every snapshot has the same sum.
-  @Test func readersBesideAWriterSeeWholeTransactionsOnly() throws {
+  /// Transfers only move money, so every snapshot has the same sum.
+  @Test func readersSeeOnlyWholeTransactions() throws {
     try withDatabase(.init(busyTimeout: 60, synchronous: .off)) { db in
       try db.execute("CREATE TABLE account(id INTEGER PRIMARY KEY, amount INTEGER NOT NULL)")
       for id in 1...10 { try db.execute("INSERT INTO account VALUES (\(id), 100)") }
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  /// A service that starts: everybody opens the same new file and creates the same table.
+  /// Instances of a starting service open the same new file and create the same table.
   @Test(arguments: [Configuration.JournalMode.wal, .delete])
   func manyHandlesOpenANewFileAtOnce(mode: Configuration.JournalMode) throws {
     for _ in 0..<50 {
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func closingWhileOthersUseTheHandleGivesThemClosed() throws {
+  @Test func callsAfterAConcurrentCloseThrowClosed() throws {
     for _ in 0..<20 {
       try withDatabase { db in
         try db.createTable(Person.self)

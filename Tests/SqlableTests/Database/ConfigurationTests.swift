@@ -10,10 +10,16 @@ import Testing
     }.first
   }
 
-  @Test func theDefaultsAreThoseOfAService() throws {
+  @Test func defaultPragmasHaveTheDocumentedValues() throws {
     let defaults = [
-      "journal_mode": "wal", "foreign_keys": "1", "synchronous": "1", "secure_delete": "2",
-      "cache_size": "-8192", "trusted_schema": "1", "wal_autocheckpoint": "1000", "recursive_triggers": "0",
+      "journal_mode": "wal",
+      "foreign_keys": "1",
+      "synchronous": "1",
+      "secure_delete": "2",
+      "cache_size": "-8192",
+      "trusted_schema": "1",
+      "wal_autocheckpoint": "1000",
+      "recursive_triggers": "0",
     ]
     try withDatabase { db in
       for (name, value) in defaults {
@@ -42,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: [Configuration.JournalMode.wal, .delete, .truncate, .persist, .memory])
-  func everyJournalModeCanBeHad(mode: Configuration.JournalMode) throws {
+  func everyJournalModeCanBeSet(mode: Configuration.JournalMode) throws {
     try withDatabase(.init(journalMode: mode)) { db in
       #expect(try pragma(db, "journal_mode") == mode.rawValue)
       try db.createTable(Person.self)
@@ -52,20 +58,23 @@ import Testing
   }
 
   @Test(arguments: [
-    (Configuration.Synchronous.off, "0"), (.normal, "1"), (.full, "2"), (.extra, "3"),
+    (Configuration.Synchronous.off, "0"),
+    (.normal, "1"),
+    (.full, "2"),
+    (.extra, "3"),
   ])
-  func everyDurabilityCanBeHad(synchronous: Configuration.Synchronous, value: String) throws {
+  func everySynchronousLevelCanBeSet(synchronous: Configuration.Synchronous, value: String) throws {
     let stored = try withDatabase(.init(synchronous: synchronous)) { try pragma($0, "synchronous") }
     #expect(stored == value)
   }
 
   @Test(arguments: [(Configuration.SecureDelete.off, "0"), (.on, "1"), (.fast, "2")])
-  func everyWayOfDeletingCanBeHad(secureDelete: Configuration.SecureDelete, value: String) throws {
+  func everySecureDeleteModeCanBeSet(secureDelete: Configuration.SecureDelete, value: String) throws {
     let stored = try withDatabase(.init(secureDelete: secureDelete)) { try pragma($0, "secure_delete") }
     #expect(stored == value)
   }
 
-  @Test func inMemoryDatabasesHaveTheDefaultsToo() throws {
+  @Test func inMemoryDatabasesHaveTheDefaults() throws {
     let db = try SqliteDatabase.inMemory()
     #expect(try pragma(db, "foreign_keys") == "1")
     #expect(try pragma(db, "trusted_schema") == "1")
@@ -103,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func triggersHearOfRowsThatREPLACEDeletesWhenSwitchedOn() throws {
+  @Test func deleteTriggersFireForREPLACEWhenSwitchedOn() throws {
     for isOn in [true, false] {
       try withDatabase(.init(recursiveTriggers: isOn)) { db in
         try db.execute(
@@ -115,9 +124,12 @@ import Testing
           REPLACE INTO t VALUES (1, 0);
           """)
         #expect(try db.query("SELECT count(*) FROM gone", as: Bool.self) == [isOn])
-        // A trigger that updates its own table fires itself, and has to come to an end.
+        // A recursive trigger fires itself, so its WHEN clause must end the recursion.
         try db.execute(
-          "CREATE TRIGGER u AFTER UPDATE ON t WHEN new.at < 3 BEGIN UPDATE t SET at = at + 1 WHERE id = new.id; END")
+          """
+          CREATE TRIGGER u AFTER UPDATE ON t WHEN new.at < 3 \
+          BEGIN UPDATE t SET at = at + 1 WHERE id = new.id; END
+          """)
         try db.execute("UPDATE t SET at = 1")
         #expect(try db.query("SELECT at FROM t", as: Int.self) == [isOn ? 3 : 2])
       }
@@ -135,18 +147,24 @@ import Testing
     }
   }
 
-  // MARK: What can't be meant
+  // MARK: Invalid values
 
   @Test(arguments: [
-    Configuration(label: "odd", busyTimeout: -1), .init(label: "odd", busyTimeout: .nan),
-    .init(label: "odd", busyTimeout: .infinity), .init(label: "odd", busyTimeout: 2_147_484),
-    .init(label: "odd", statementCacheBytes: -1), .init(label: "odd", cacheSize: 0),
-    .init(label: "odd", cacheSize: -5), .init(label: "odd", cacheSize: .max),
-    .init(label: "odd", walAutocheckpoint: -1), .init(label: "odd", walAutocheckpoint: .max),
-    .init(label: "odd", maximumPageCount: 0), .init(label: "odd", maximumPageCount: -1),
+    Configuration(label: "odd", busyTimeout: -1),
+    .init(label: "odd", busyTimeout: .nan),
+    .init(label: "odd", busyTimeout: .infinity),
+    .init(label: "odd", busyTimeout: 2_147_484),
+    .init(label: "odd", statementCacheBytes: -1),
+    .init(label: "odd", cacheSize: 0),
+    .init(label: "odd", cacheSize: -5),
+    .init(label: "odd", cacheSize: .max),
+    .init(label: "odd", walAutocheckpoint: -1),
+    .init(label: "odd", walAutocheckpoint: .max),
+    .init(label: "odd", maximumPageCount: 0),
+    .init(label: "odd", maximumPageCount: -1),
     .init(label: "odd", maximumPageCount: .max),
   ])
-  func aConfigurationThatMakesNoSenseIsRefusedBeforeAFileIsTouched(configuration: Configuration) throws {
+  func anInvalidConfigurationIsRefusedBeforeOpening(configuration: Configuration) throws {
     try withDirectory { directory in
       let error = expectMisuse { _ = try SqliteDatabase(filepath: directory + "/a/db", configuration: configuration) }
       #expect(error?.label == "odd")
@@ -157,8 +175,13 @@ import Testing
   }
 
   @Test(arguments: [
-    Configuration(busyTimeout: 0), .init(busyTimeout: 2_147_483), .init(statementCacheBytes: 0),
-    .init(statementCacheBytes: 1), .init(cacheSize: 1), .init(walAutocheckpoint: 0), .init(usesPreupdateHook: false),
+    Configuration(busyTimeout: 0),
+    .init(busyTimeout: 2_147_483),
+    .init(statementCacheBytes: 0),
+    .init(statementCacheBytes: 1),
+    .init(cacheSize: 1),
+    .init(walAutocheckpoint: 0),
+    .init(usesPreupdateHook: false),
   ])
   func theEndsOfEveryRangeWork(configuration: Configuration) throws {
     try withDatabase(configuration) { db in

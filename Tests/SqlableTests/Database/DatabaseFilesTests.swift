@@ -3,7 +3,7 @@ import Glibc
 import Sqlable
 import Testing
 
-/// The files of a database: their size, moving and deleting them, and whether one can be opened.
+/// The files of a database: size, moving, copying, deleting, and the check that a file can be opened.
 @Suite struct DatabaseFilesTests {
   private func withFile(_ body: (_ path: String, _ directory: String) throws -> Void) throws {
     try withDirectory { directory in
@@ -16,23 +16,26 @@ import Testing
     }
   }
 
-  @Test func sizeAndPathsAreThoseOfAllFiles() throws {
+  @Test func sizeAndPathsCoverAllDatabaseFiles() throws {
     try withFile { path, directory in
       let files = DatabaseFiles(of: path)
       #expect(files.paths == [path])
       let alone = files.size
       let db = try SqliteDatabase(filepath: path)
       try Bicycle(name: "one", color: "red").insert().run(db)
-      #expect(db.files == files && files.paths == [path, path + "-wal", path + "-shm"])
+      #expect(db.files == files)
+      #expect(files.paths == [path, path + "-wal", path + "-shm"])
       #expect(files.size > alone + 4_096)
-      #expect(DatabaseFiles(of: directory + "/none").paths.isEmpty && DatabaseFiles(of: directory + "/none").size == 0)
+      #expect(DatabaseFiles(of: directory + "/none").paths.isEmpty)
+      #expect(DatabaseFiles(of: directory + "/none").size == 0)
       #expect(try SqliteDatabase.inMemory().files.size == 0)
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key")) func aMovedDatabaseIsWholeAndTheOldPlaceEmpty() throws {
+  @Test(.needsPlainFiles("the sqlite3 program has no key"))
+  func movingADatabaseMovesItsWALAndLeavesNothingBehind() throws {
     try withFile { path, directory in
-      // A process that was killed leaves a log behind.
+      // A killed process leaves its WAL behind.
       let other = try SQLiteProcess(path)
       try other.run("PRAGMA wal_autocheckpoint = 0; INSERT INTO bicycle (name, color) VALUES ('killed', 'blue');")
       other.kill()
@@ -44,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func aMoveThatCantBeIsRefusedAndChangesNothing() throws {
+  @Test func aRefusedMoveChangesNothing() throws {
     try withFile { path, directory in
       let files = DatabaseFiles(of: path)
       let target = directory + "/target.sqlite"
@@ -73,7 +76,7 @@ import Testing
   }
 
   @Test(.enabled(if: Administrator.canMount, "no file system can be mounted"))
-  func anotherFileSystemIsRefused() throws {
+  func movingToAnotherFileSystemIsRefused() throws {
     try withFile { path, _ in
       try withSmallDisk(size: "1m") { disk in
         expectError(.io) { try DatabaseFiles(of: path).move(to: disk + "/bikes.sqlite") }
@@ -89,12 +92,12 @@ import Testing
       try FileManager.default.moveItem(atPath: path, toPath: partial)
       expectMisuse { try DatabaseFiles(of: partial).copy(to: copy) }
       #expect(files(in: directory) == ["copy.sqlite.sqlable-copy"])
-      // Nor is another file whose name it is, too.
+      // A hard link to the temporary file is refused too.
       #expect(link(partial, path) == 0)
       expectMisuse { try DatabaseFiles(of: path).copy(to: copy) }
       unlink(partial)
       #expect(try Bicycle.count().run(SqliteDatabase(filepath: path)) == 100)
-      // What a killed copy has left is replaced, and one that goes on is left alone.
+      // A copy replaces the leftover of a killed copy, but not the file of a copy that still runs.
       try Data(count: 1 << 20).write(to: URL(filePath: partial))
       let other = open(partial, O_RDWR | O_CLOEXEC)
       #expect(flock(other, LOCK_EX) == 0)
@@ -106,7 +109,7 @@ import Testing
     }
   }
 
-  @Test func aLinkStandsForTheFileThatItLeadsTo() throws {
+  @Test func aSymbolicLinkStandsForItsTarget() throws {
     try withFile { path, directory in
       let (link, moved) = (directory + "/link.sqlite", directory + "/other/moved.sqlite")
       try FileManager.default.createDirectory(atPath: directory + "/other", withIntermediateDirectories: true)
@@ -121,46 +124,54 @@ import Testing
       try db.close()
       // A relative link would lead nowhere from another directory.
       try DatabaseFiles(of: link).move(to: moved)
-      #expect(files(in: directory) == ["other"] && files(in: directory + "/other") == ["moved.sqlite"])
+      #expect(files(in: directory) == ["other"])
+      #expect(files(in: directory + "/other") == ["moved.sqlite"])
       #expect(try Bicycle.count().run(SqliteDatabase(filepath: moved)) == 101)
       try makeLink(to: "other/moved.sqlite")
       try DatabaseFiles(of: link).remove(overwriting: true)
-      #expect(files(in: directory) == ["other"] && files(in: directory + "/other") == [])
+      #expect(files(in: directory) == ["other"])
+      #expect(files(in: directory + "/other") == [])
     }
   }
 
   @Test func removedFilesAreOverwrittenIfAsked() throws {
     try withFile { path, directory in
-      // Another name of the file shows what was left in it.
+      // A hard link keeps the content readable after the removal.
       #expect(link(path, directory + "/other") == 0)
       let size = DatabaseFiles(of: path).size
       try DatabaseFiles(of: path).remove(overwriting: true)
       #expect(files(in: directory) == ["other"])
       let data = try Data(contentsOf: URL(filePath: directory + "/other"))
-      #expect(data.count == size && data.allSatisfy { $0 == 0 })
+      #expect(data.count == size)
+      #expect(data.allSatisfy { $0 == 0 })
       try DatabaseFiles(of: path).remove(overwriting: true)
       expectMisuse { try DatabaseFiles(of: directory).remove() }
     }
   }
 
-  @Test func whatCanBeOpenedIsKnownWithoutOpeningIt() throws {
+  @Test func canOpenChecksAPathWithoutCreatingFiles() throws {
     try withFile { path, directory in
       func canOpen(_ name: String, _ configuration: Configuration = .init()) -> Bool {
         SqliteDatabase.canOpen(at: directory + "/" + name, configuration: configuration)
       }
-      #expect(canOpen("bikes.sqlite") && canOpen("bikes.sqlite", Configuration(isReadOnly: true)))
+      #expect(canOpen("bikes.sqlite"))
+      #expect(canOpen("bikes.sqlite", Configuration(isReadOnly: true)))
       let db = try SqliteDatabase(filepath: path)
       try db.transaction { _ in #expect(canOpen("bikes.sqlite")) }
       try db.close()
-      #expect(canOpen("new.sqlite") && canOpen("a/b/c.sqlite"))
+      #expect(canOpen("new.sqlite"))
+      #expect(canOpen("a/b/c.sqlite"))
       #expect(!canOpen("a/b/c.sqlite", Configuration(createsDirectories: false)))
       #expect(!canOpen("new.sqlite", Configuration(isReadOnly: true)))
-      #expect(!canOpen("bikes.sqlite/x") && !SqliteDatabase.canOpen(at: directory) && !SqliteDatabase.canOpen(at: ""))
+      #expect(!canOpen("bikes.sqlite/x"))
+      #expect(!SqliteDatabase.canOpen(at: directory))
+      #expect(!SqliteDatabase.canOpen(at: ""))
       #expect(!canOpen("new.sqlite", Configuration(busyTimeout: -1)))
       try Data("This is no database, but it is longer than a header would be.".utf8)
         .write(to: URL(filePath: directory + "/text"))
       try Data().write(to: URL(filePath: directory + "/empty"))
-      #expect(!canOpen("text") && canOpen("empty"))
+      #expect(!canOpen("text"))
+      #expect(canOpen("empty"))
       #expect(files(in: directory) == ["bikes.sqlite", "empty", "text"])
     }
   }
@@ -190,20 +201,21 @@ import Testing
       let (before, _) = (pool.statistics.statementCache, try pool.releaseMemory())
       #expect(before.statements > 0)
       try pool.read { db in
-        // Busy handles keep theirs, and nothing waits for them.
+        // Busy handles keep their statements, and releaseMemory does not wait for them.
         try pool.releaseMemory()
         #expect(try Bicycle.count().run(db) == 0)
       }
       let misses = try pool.read { db in try db.statementCacheUse.misses }
       #expect(misses > 0)
       try pool.transaction { db in try Person(id: nil, name: "Ann").insert().run(db) }
-      #expect(pool.statistics.idleReaders == pool.statistics.openReaders && !pool.statistics.isWriting)
+      #expect(pool.statistics.idleReaders == pool.statistics.openReaders)
+      #expect(!pool.statistics.isWriting)
       try pool.close()
       expectError(.closed) { try pool.releaseMemory() }
     }
   }
 
-  @Test func releasingBesideManyCallsLosesNone() async throws {
+  @Test func releasingMemoryDuringCallsLosesNoWrite() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite", readers: 2)
       try await pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }

@@ -5,14 +5,17 @@ import Testing
 @Suite struct EncryptionKeyTests {
   private static let secret = "correct horse battery"
 
-  @Test func aKeyHasNoContentsForDescriptionsAndMirrors() throws {
+  @Test func descriptionsAndMirrorsHideTheKey() throws {
     let key = try EncryptionKey.passphrase(EncryptionKeyTests.secret)
     let raw = try EncryptionKey.raw([UInt8](repeating: 0x5A, count: 32))
-    #expect("\(key)" == "key" && String(reflecting: key) == "key")
+    #expect("\(key)" == "key")
+    #expect(String(reflecting: key) == "key")
     #expect(Mirror(reflecting: key).children.isEmpty)
     var text = ""
     dump(Configuration(key: key, attachedKeys: ["old": raw]), to: &text)
-    #expect(!text.contains("horse") && !text.contains("5a5a") && !text.contains("90"))
+    #expect(!text.contains("horse"))
+    #expect(!text.contains("5a5a"))
+    #expect(!text.contains("90"))
     #expect(!"\(Configuration(key: key))".contains("horse"))
     #expect(!(EncryptionKey.self is any Encodable.Type))
   }
@@ -21,7 +24,8 @@ import Testing
     let key = try EncryptionKey.passphrase(EncryptionKeyTests.secret)
     #expect(try key == .passphrase(Array(EncryptionKeyTests.secret.utf8)))
     for text in [EncryptionKeyTests.secret + "!", "correct horse batterz"] { #expect(try key != .passphrase(text)) }
-    #expect(key != .unencrypted && EncryptionKey.unencrypted == .unencrypted)
+    #expect(key != .unencrypted)
+    #expect(EncryptionKey.unencrypted == .unencrypted)
     #expect(try Set([key, .passphrase(EncryptionKeyTests.secret), .passphrase("other")]).count == 2)
   }
 
@@ -44,8 +48,11 @@ import Testing
       let (raw, salt) = ([UInt8](0..<32), [UInt8](160..<176))
       let (digits, saltDigits) = (hexadecimal(raw), hexadecimal(salt))
       for (bytes, expected) in try [
-        (raw, EncryptionKey.raw(raw)), (raw + salt, .raw(raw, salt: salt)), (Array(digits.utf8), .raw(raw)),
-        (Array((digits + "\n").utf8), .raw(raw)), (Array((digits + saltDigits).utf8), .raw(raw, salt: salt)),
+        (raw, EncryptionKey.raw(raw)),
+        (raw + salt, .raw(raw, salt: salt)),
+        (Array(digits.utf8), .raw(raw)),
+        (Array((digits + "\n").utf8), .raw(raw)),
+        (Array((digits + saltDigits).utf8), .raw(raw, salt: salt)),
         (Array((digits + saltDigits.uppercased() + "\n").utf8), .raw(raw, salt: salt)),
       ] {
         let found = try key(bytes)
@@ -56,7 +63,8 @@ import Testing
         #expect(sqlError { _ = try key(Array(wrong.utf8)) }?.kindIsMisuse == true, "\(wrong)")
       }
       let error = sqlError { _ = try EncryptionKey.rawFile(directory + "/none") }
-      #expect(error?.kind == .cannotOpen && error?.message.contains("/none") == true)
+      #expect(error?.kind == .cannotOpen)
+      #expect(error?.message.contains("/none") == true)
       #expect(sqlError { _ = try EncryptionKey.rawFile(directory) }?.kind == .io)
     }
   }
@@ -70,7 +78,11 @@ import Testing
       }
       let (short, long) = (String(repeating: "p", count: 32), String(repeating: "0", count: 64))
       for (text, passphrase) in [
-        ("horse\n", "horse"), ("horse\n\n", "horse\n"), (short, short), (long, long), (long + "\n", long),
+        ("horse\n", "horse"),
+        ("horse\n\n", "horse\n"),
+        (short, short),
+        (long, long),
+        (long + "\n", long),
       ] {
         let found = try key(text)
         let expected = try EncryptionKey.passphrase(passphrase)
@@ -98,9 +110,9 @@ import Testing
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  /// The flags that the kernel reports for the parts of this process's memory; some kernels report few.
+  /// The kernel's flags of each memory mapping of this process. Some kernels report few.
   private static func memoryFlags() -> [String] {
-    // String(contentsOfFile:) reads the beginning only: the file has no size.
+    // String(contentsOfFile:) reads only the beginning, because the file reports no size.
     let data = FileHandle(forReadingAtPath: "/proc/self/smaps")?.readDataToEndOfFile() ?? Data()
     return String(decoding: data, as: UTF8.self).split(separator: "\n").filter { $0.hasPrefix("VmFlags:") }.map {
       $0 + " "
@@ -114,7 +126,7 @@ import Testing
   func theMemoryOfAKeyIsLockedAndLeftOutOfCoreDumps() throws {
     let flags = { EncryptionKeyTests.memoryFlags().filter { $0.contains(" dd ") && $0.contains(" lo ") }.count }
     let before = flags()
-    // Many, because other tests make keys at the same time.
+    // Other tests create keys at the same time, so one key is not enough.
     let keys = try (0..<100).map { try EncryptionKey.passphrase("\($0)") }
     withExtendedLifetime(keys) { #expect(flags() >= before + 1) }
   }
@@ -133,13 +145,15 @@ import Testing
     }
   }
 
-  @Test func settingsThatNoFileCanHaveAreRefused() throws {
+  @Test func invalidCipherSettingsAreRefused() throws {
     try withDirectory { directory in
       let key = try EncryptionKey.raw([UInt8](0..<32))
       for cipher in [
-        CipherSettings(pageSize: 1_000), CipherSettings(pageSize: 131_072),
+        CipherSettings(pageSize: 1_000),
+        CipherSettings(pageSize: 131_072),
         CipherSettings(kdfIterations: 0),
-        CipherSettings(plaintextHeaderSize: 20), CipherSettings(plaintextHeaderSize: 32),
+        CipherSettings(plaintextHeaderSize: 20),
+        CipherSettings(plaintextHeaderSize: 32),
       ] {
         let error = sqlError {
           _ = try SqliteDatabase(
@@ -157,12 +171,13 @@ import Testing
   }
 
   #if !SQLCipher
-  @Test func withoutTheTraitAKeyIsRefused() throws {
+  @Test func aKeyIsRefusedWithoutTheSQLCipherTrait() throws {
     try withDirectory { directory in
       let (path, key) = (directory + "/a.sqlite", try EncryptionKey.passphrase("horse"))
       let message = "the key needs the package trait SQLCipher, with which the library was not built"
       let error = sqlError { _ = try SqliteDatabase(filepath: path, configuration: Configuration(key: key)) }
-      #expect(error?.kind == .misuse(message) && files(in: directory).isEmpty)
+      #expect(error?.kind == .misuse(message))
+      #expect(files(in: directory).isEmpty)
       try withDatabase { db in
         #expect(sqlError { try db.export(to: path, key: key) }?.kind == .misuse(message))
         #expect(sqlError { try db.rekey(to: key) }?.kindIsMisuse == true)

@@ -8,7 +8,7 @@ import Testing
   private static let bytes = [UInt8](100..<132)
   private static let salt = [UInt8](200..<216)
 
-  /// Calls `body` with the path of an encrypted database that has a person, and its configuration.
+  /// Calls `body` with the path and the configuration of an encrypted database that has a person.
   private func withEncrypted(
     _ key: EncryptionKey, _ cipher: CipherSettings = .init(), _ body: (String, Configuration) throws -> Void
   ) throws {
@@ -34,7 +34,11 @@ import Testing
   @Test func anEncryptedFileIsReadWithItsKey() throws {
     let (bytes, salt) = (EncryptionTests.bytes, EncryptionTests.salt)
     let keys: [EncryptionKey] = try [
-      .passphrase("horse"), .passphrase("it's"), .passphrase([0, 1, 0, 255]), .raw(bytes), .raw(bytes, salt: salt),
+      .passphrase("horse"),
+      .passphrase("it's"),
+      .passphrase([0, 1, 0, 255]),
+      .raw(bytes),
+      .raw(bytes, salt: salt),
     ]
     for key in keys {
       try withEncrypted(key, .init(kdfIterations: 1_000)) { path, configuration in
@@ -48,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func theLogIsEncryptedToo() throws {
+  @Test func theWALIsEncrypted() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: .init(key: .raw(EncryptionTests.bytes)))
@@ -59,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func anotherKeyIsAnErrorOfItsOwnAndNoDamage() throws {
+  @Test func anotherKeyThrowsWrongKeyAndReportsNoDamage() throws {
     try withEncrypted(.passphrase("horse"), .init(kdfIterations: 1_000)) { path, configuration in
       var wrong = configuration
       wrong.label = "bikes"
@@ -67,7 +71,9 @@ import Testing
       for key in try [EncryptionKey.passphrase("house"), .raw(EncryptionTests.bytes)] {
         wrong.key = key
         let error = error(path, wrong)
-        #expect(error?.kind == .wrongKey && error?.code == 26 && error?.label == "bikes")
+        #expect(error?.kind == .wrongKey)
+        #expect(error?.code == 26)
+        #expect(error?.label == "bikes")
         #expect(error?.message == "the key, or the cipher settings, are not those of the file")
         #expect(error?.description.contains("house") == false)
       }
@@ -80,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func aKeyDoesNotFitAFileThatIsNotEncrypted() throws {
+  @Test func aKeyForAPlainFileThrowsWrongKey() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: .init(key: .unencrypted))
@@ -95,13 +101,13 @@ import Testing
     }
   }
 
-  @Test func withoutItsKeyAnEncryptedFileIsNoDatabase() throws {
+  @Test func openingAnEncryptedFileWithoutItsKeyThrows() throws {
     try withEncrypted(.raw(EncryptionTests.bytes)) { path, _ in
       #expect(error(path, .init(key: .unencrypted))?.kind == .notADatabase)
     }
   }
 
-  @Test func aDamagedPageOfAnEncryptedFileIsDamage() throws {
+  @Test func aDamagedEncryptedPageIsReportedAsCorrupt() throws {
     try withEncrypted(.raw(EncryptionTests.bytes)) { path, configuration in
       var db = try SqliteDatabase(filepath: path, configuration: configuration)
       try Person.insert((1...2_000).map { Person(id: nil, name: "Person \($0)") }).run(db)
@@ -118,17 +124,19 @@ import Testing
   }
 
   @Test(arguments: [
-    CipherSettings(pageSize: 8_192), CipherSettings(compatibility: .version3, kdfIterations: 4_000),
-    CipherSettings(kdfDigest: .sha256, hmacDigest: .sha256), CipherSettings(pageSize: 1_024, memorySecurity: true),
+    CipherSettings(pageSize: 8_192),
+    CipherSettings(compatibility: .version3, kdfIterations: 4_000),
+    CipherSettings(kdfDigest: .sha256, hmacDigest: .sha256),
+    CipherSettings(pageSize: 1_024, memorySecurity: true),
     CipherSettings(plaintextHeaderSize: 32),
   ])
-  func aFileHasTheSettingsWithWhichItWasCreated(cipher: CipherSettings) throws {
+  func aFileOpensOnlyWithItsCipherSettings(cipher: CipherSettings) throws {
     try withEncrypted(.raw(EncryptionTests.bytes, salt: EncryptionTests.salt), cipher) { path, configuration in
       #expect(try names(path, configuration) == ["Annabella"])
       let db = try SqliteDatabase(filepath: path, configuration: configuration)
       let child = try db.createChild()
       #expect(try Person.count().run(child) == 1)
-      // SQLCipher answers with a text.
+      // SQLCipher returns the page size as a text.
       if let size = cipher.pageSize { #expect(try db.query("PRAGMA page_size", as: String.self) == ["\(size)"]) }
       #expect(error(path, .init(key: configuration.key))?.kind == .wrongKey)
       if cipher.plaintextHeaderSize > 0 { #expect(try file(path, contains: "SQLite format 3")) }
@@ -139,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func childrenAndTheHandlesOfAPoolHaveTheKey() async throws {
+  @Test func allHandlesOfAPoolHaveTheKey() async throws {
     try await withDirectoryAsync { directory in
       let configuration = Configuration(key: try .raw(EncryptionTests.bytes))
       let pool = try SqlitePool(filepath: directory + "/a.sqlite", configuration: .init(handles: configuration))
@@ -172,14 +180,14 @@ import Testing
       let error = error(directory + "/main.sqlite", configuration)
       #expect(error?.message.begins(with: "the attached database other: ") == true)
       #expect(error?.kind == .wrongKey)
-      // Without a key of its own, a plain database attaches an encrypted one.
+      // An unencrypted database can attach an encrypted one.
       configuration = Configuration(attached: ["other": paths[1]], key: .unencrypted, attachedKeys: ["other": other])
       let plain = try SqliteDatabase(filepath: paths[2], configuration: configuration)
       #expect(try Person.count().in(database: "other").run(plain) == 1)
     }
   }
 
-  @Test func noTraceHasTheKey() throws {
+  @Test func tracesDoNotContainTheKey() throws {
     try withDirectory { directory in
       let seen = Collected<String>()
       let token = SqliteDatabase.traceAll { event in seen.append("\(event)") }
@@ -219,7 +227,7 @@ import Testing
     }
   }
 
-  @Test func whatReadsPagesItselfRefusesEncryptedFiles() throws {
+  @Test func archiveAndSalvageRefuseEncryptedFiles() throws {
     try withEncrypted(.raw(EncryptionTests.bytes)) { path, configuration in
       let pool = try SqlitePool(filepath: path, configuration: .init(handles: configuration))
       #expect(sqlError { _ = try pool.archive(to: path + ".archive") }?.message.contains("can't be archived") == true)
@@ -257,14 +265,17 @@ import Testing
       try plain.backup(to: path + ".plain-backup")
       try db.backup(to: path + ".backup")
       let toEncrypted = sqlError { try db.restore(from: path + ".plain-backup") }
-      #expect(toEncrypted?.kindIsMisuse == true && toEncrypted?.message.contains("is not encrypted") == true)
+      #expect(toEncrypted?.kindIsMisuse == true)
+      #expect(toEncrypted?.message.contains("is not encrypted") == true)
       let toPlain = sqlError { try plain.restore(from: path + ".backup") }
-      #expect(toPlain?.kindIsMisuse == true && toPlain?.message.contains("is encrypted") == true)
-      #expect(try Person.count().run(db) == 1 && Person.count().run(plain) == 0)
+      #expect(toPlain?.kindIsMisuse == true)
+      #expect(toPlain?.message.contains("is encrypted") == true)
+      #expect(try Person.count().run(db) == 1)
+      #expect(try Person.count().run(plain) == 0)
     }
   }
 
-  @Test func aBackupReplacesAFileWithAnotherKeyIfItMay() throws {
+  @Test func aBackupReplacesAFileWithAnotherKeyOnRequest() throws {
     try withEncrypted(.raw(EncryptionTests.bytes)) { path, configuration in
       let db = try SqliteDatabase(filepath: path, configuration: configuration)
       let plain = try SqliteDatabase(filepath: path + ".plain", configuration: .init(key: .unencrypted))
@@ -273,25 +284,28 @@ import Testing
       try db.backup(to: target)
       try db.rekey(to: .raw([UInt8](0..<32)))
       let other = sqlError { try db.backup(to: target) }
-      #expect(other?.kind == .wrongKey && other?.message.contains("has another key") == true)
+      #expect(other?.kind == .wrongKey)
+      #expect(other?.message.contains("has another key") == true)
       try db.backup(to: target, replacing)
       #expect(try names(target, .init(key: .raw([UInt8](0..<32)))) == ["Annabella"])
       let encrypted = sqlError { try plain.backup(to: target) }
-      #expect(encrypted?.kind == .wrongKey && encrypted?.message.contains("is encrypted") == true)
+      #expect(encrypted?.kind == .wrongKey)
+      #expect(encrypted?.message.contains("is encrypted") == true)
       try plain.backup(to: target, replacing)
       #expect(try names(target, .init(key: .unencrypted)) == [])
       let notEncrypted = sqlError { try db.backup(to: target) }
-      #expect(notEncrypted?.kind == .wrongKey && notEncrypted?.message.contains("is not encrypted") == true)
+      #expect(notEncrypted?.kind == .wrongKey)
+      #expect(notEncrypted?.message.contains("is not encrypted") == true)
       try db.backup(to: target, replacing)
       #expect(try names(target, .init(key: .raw([UInt8](0..<32)))) == ["Annabella"])
-      // What is no database at all stays.
+      // A file that is not a database is never replaced.
       try Data(repeating: 65, count: 8_192).write(to: URL(filePath: target))
       #expect(sqlError { try db.backup(to: target, replacing) } != nil)
       #expect(try Data(contentsOf: URL(filePath: target)) == Data(repeating: 65, count: 8_192))
     }
   }
 
-  @Test func aCheckForCorruptionFindsThatTheKeyHasChangedAndNoDamage() throws {
+  @Test func checkForCorruptionReportsAChangedKeyAsWrongKey() throws {
     try withEncrypted(.raw(EncryptionTests.bytes)) { path, configuration in
       let other = try SqliteDatabase(filepath: path, configuration: configuration)
       #expect(try other.checkForCorruption().isSound)
@@ -306,7 +320,7 @@ import Testing
   }
 
   /// SQLite converts the text of a parameter in a UTF-16 database.
-  @Test func aKeyThatIsNoTextAttachesAFileToADatabaseOfAnyTextEncoding() throws {
+  @Test func binaryKeysAttachFilesInAnyTextEncoding() throws {
     try withDirectory { directory in
       for (number, encoding) in ["UTF-8", "UTF-16le"].enumerated() {
         for key in [try EncryptionKey.passphrase([0xFF, 0, 0x80, 0xC3, 0x28]), try .raw(EncryptionTests.bytes)] {

@@ -6,8 +6,8 @@ import Testing
 /// A child process forked inside a transaction closure neither ends the parent's transaction nor waits for its lock.
 struct ForkInTransactionTests {
   @Test(.disabled(if: isSanitized), arguments: [Configuration.JournalMode.wal, .delete])
-  func theChildEndsNothing(_ mode: Configuration.JournalMode) throws {
-    // So few pages in memory that the transaction has written to its files before the fork.
+  func aForkedChildDoesNotEndTheTransaction(_ mode: Configuration.JournalMode) throws {
+    // The cache is small, so the transaction has written to its files before the fork.
     try withDatabase(.init(journalMode: mode, cacheSize: 100)) { db in
       try db.createTable(Person.self)
       let name = String(repeating: "n", count: 1000)
@@ -20,7 +20,7 @@ struct ForkInTransactionTests {
             try Person.updateAll(Person.name.set(to: name + "\(isThrowing)")).run(db)
             child = Fork.begin()
             if child == 0 {
-              // Whether it throws is seen by the parent: all that follows would else be undone or kept twice.
+              // A call in the child must throw. The child reports the result by its exit status and runs nothing else.
               if (try? Person.count().run(db)) != nil { _exit(1) }
               if isThrowing { throw CancellationError() }
               return

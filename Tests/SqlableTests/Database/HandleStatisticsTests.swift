@@ -2,7 +2,7 @@ import Sqlable
 import Testing
 
 @Suite struct HandleStatisticsTests {
-  @Test func aHandleCountsWhatItHasDone() throws {
+  @Test func statisticsCountAHandlesWork() throws {
     try withDatabase { db in
       try db.createTables(Person.self, Bicycle.self)
       let before = try db.statistics
@@ -20,9 +20,13 @@ import Testing
       #expect(after.rowsChanged - before.rowsChanged == 4)
       #expect(after.statements - before.statements == 9)
       #expect(after.statementCache.hits - before.statementCache.hits == 7)
-      #expect(after.pageHits > before.pageHits && after.pageHitRate > 0 && after.pageHitRate <= 1)
+      #expect(after.pageHits > before.pageHits)
+      #expect(after.pageHitRate > 0)
+      #expect(after.pageHitRate <= 1)
       #expect(after.pageWrites > before.pageWrites)
-      #expect(after.pageCacheBytes > 0 && after.schemaBytes > 0 && after.statementBytes > 0)
+      #expect(after.pageCacheBytes > 0)
+      #expect(after.schemaBytes > 0)
+      #expect(after.statementBytes > 0)
       #expect(after.bytes == after.pageCacheBytes + after.schemaBytes + after.statementBytes)
     }
   }
@@ -32,7 +36,8 @@ import Testing
       try db.createTables(Person.self, Bicycle.self)
       let child = try db.createChild()
       try child.transaction { db in try Bicycle(name: "Trek", color: "red").insert().run(db) }
-      #expect(try child.statistics.committed == 1 && child.statistics.rowsChanged == 1)
+      #expect(try child.statistics.committed == 1)
+      #expect(try child.statistics.rowsChanged == 1)
       #expect(try db.statistics.rowsChanged == 0)
       try child.close()
       expectError(.closed) { _ = try child.statistics }

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Files that a handle on a database in memory names: ATTACH and VACUUM INTO write to the disk, as they do elsewhere.
+/// Files named by statements on an in-memory database: ATTACH and VACUUM INTO write to disk.
 @Suite struct InMemoryFilesTests {
   private func people(_ path: String) throws -> [String] {
     let db = try SqliteDatabase(filepath: path, configuration: .init(isReadOnly: true))
@@ -27,14 +27,14 @@ import Testing
       let path = directory + "/it's a copy.sqlite"
       try db.execute("VACUUM INTO \(path)")
       #expect(try people(path) == ["Ann", "Ben"])
-      // As it does for a file.
+      // VACUUM INTO refuses an existing file.
       expectError(.other) { try db.execute("VACUUM INTO \(path)") }
       #expect(try Person.count().run(parent) == 2)
     }
   }
 
   @Test(.needsPlainFiles("a database in memory is not encrypted"))
-  func vacuumIntoTakesTheNameAsALiteralToo() throws {
+  func vacuumIntoAcceptsALiteralName() throws {
     try withDirectory { directory in
       let db = try filled()
       try db.execute(SQL(verbatim: "VACUUM main INTO '\(directory)/literal.sqlite'"))
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("a database in memory is not encrypted")) func anAttachedFileIsOnTheDisk() throws {
+  @Test(.needsPlainFiles("a database in memory is not encrypted")) func anAttachedFileIsWrittenToDisk() throws {
     try withDirectory { directory in
       let db = try filled()
       let path = directory + "/other.sqlite"
@@ -62,7 +62,7 @@ import Testing
       #expect(try people(path) == ["Ann", "Ben", "Cid"])
       try db.execute("DETACH other")
       #expect(files(in: directory) == ["other.sqlite"])
-      // What another handle wrote is read.
+      // The attached file shows the changes of another handle.
       let other = try SqliteDatabase(filepath: path)
       try other.execute("UPDATE person SET name = 'Dora' WHERE id = 1")
       try db.execute("ATTACH \("file:" + path + "?mode=ro") AS other")
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func whatCannotBeOpenedThrows() throws {
+  @Test func aPathInAMissingDirectoryThrows() throws {
     try withDirectory { directory in
       let db = try filled()
       expectError(.cannotOpen) { try db.execute("ATTACH \(directory + "/missing/a.sqlite") AS other") }
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func memoryIsAttachedWhereThatIsAskedFor() throws {
+  @Test func attachingMemoryCreatesNoFile() throws {
     try withDirectory { directory in
       let db = try filled()
       try db.execute("ATTACH ':memory:' AS other")

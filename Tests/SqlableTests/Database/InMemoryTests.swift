@@ -47,7 +47,7 @@ import Testing
     #expect(try db.query("SELECT n FROM counter", as: Int.self) == [200])
   }
 
-  @Test(.needs(36, "a child of a database in memory")) func theDataIsGoneWithTheLastHandle() throws {
+  @Test(.needs(36, "a child of a database in memory")) func releasingTheLastHandleDiscardsTheData() throws {
     var db: SqliteDatabase? = try SqliteDatabase.inMemory()
     try db?.createTable(Person.self)
     var child = try db?.createChild()
@@ -58,7 +58,7 @@ import Testing
     expectError(.schema(.missingTable("person"))) { _ = try Person.count().run(other) }
   }
 
-  @Test func anInMemoryDatabaseThatCannotBeWrittenMakesNoSense() throws {
+  @Test func aReadOnlyInMemoryDatabaseIsRefused() throws {
     expectMisuse { _ = try SqliteDatabase.inMemory(configuration: .init(isReadOnly: true)) }
   }
 }

@@ -8,11 +8,13 @@ import Testing
 @Suite struct LazyOpeningTests {
   private let lazily = Configuration(label: "late", opensLazily: true)
 
-  @Test func theFileIsOpenedByTheFirstUse() throws {
+  @Test func theFirstUseOpensTheFile() throws {
     try withDirectory { directory in
       let path = directory + "/not/yet/bikes.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: lazily)
-      #expect(db.isOpen && db.transactionLevel == 0 && files(in: directory) == [])
+      #expect(db.isOpen)
+      #expect(db.transactionLevel == 0)
+      #expect(files(in: directory) == [])
       let seen = Collected<Int>()
       let token = db.observe(.insert, on: Bicycle.self) { id in seen.append(id) }
       let trace = db.trace { _ in }
@@ -22,13 +24,14 @@ import Testing
       try Bicycle(name: "one", color: "red").insert().run(db.createChild())
       try Bicycle(name: "two", color: "red").insert().run(db)
       try db.transaction { _ in }
-      #expect(try Bicycle.count().run(db) == 2 && seen.values.contains(2))
+      #expect(try Bicycle.count().run(db) == 2)
+      #expect(seen.values.contains(2))
       db.removeObserver(token)
       db.removeTrace(trace)
     }
   }
 
-  @Test func theErrorComesWithTheUseAndTheNextUseTriesAgain() throws {
+  @Test func aLazyHandleThrowsOnUseAndRetries() throws {
     try withDirectory { directory in
       let path = directory + "/bikes.sqlite"
       try Data("This is no database, but it is longer than a header would be.".utf8).write(to: URL(filePath: path))
@@ -42,7 +45,8 @@ import Testing
       let counted = try SqliteDatabase(filepath: directory + "/other.sqlite", configuration: configuration)
       for _ in 0..<2 {
         let error = expectError(isEncrypted ? .wrongKey : .notADatabase) { _ = try Bicycle.count().run(db) }
-        #expect(error?.label == "late" && db.isOpen)
+        #expect(error?.label == "late")
+        #expect(db.isOpen)
       }
       try FileManager.default.removeItem(atPath: path)
       try db.createTable(Person.self)
@@ -54,7 +58,7 @@ import Testing
     expectMisuse { _ = try SqliteDatabase(filepath: "x", configuration: .init(opensLazily: true, busyTimeout: -1)) }
   }
 
-  @Test func aTracedUseOpensOnceToo() throws {
+  @Test func aTracedUseOpensOnce() throws {
     try withDirectory { directory in
       let token = SqliteDatabase.traceAll { _ in }
       defer { SqliteDatabase.removeTraceOfAll(token) }
@@ -71,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func oneThatIsClosedBeforeItsFirstUseOpensNothing() throws {
+  @Test func aLazyHandleClosedBeforeUseOpensNothing() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/bikes.sqlite", configuration: lazily)
       try db.close()
@@ -89,10 +93,11 @@ import Testing
         atPath: directory + "/link.sqlite", withDestinationPath: path)
       let pool = try SqlitePool(
         filepath: directory + "/link.sqlite", configuration: PoolConfiguration(handles: lazily))
-      #expect(pool.isOpen && files(in: directory + "/real") == [])
+      #expect(pool.isOpen)
+      #expect(files(in: directory + "/real") == [])
       #expect(try await pool.read { db in try db.query("SELECT count(*) FROM sqlite_schema", as: Int.self) } == [0])
       try await pool.transaction { db in try db.createTables(Person.self, Bicycle.self) }
-      // The turns to write are taken beside the file itself.
+      // The gate file of the writers lies next to the real file.
       #expect(files(in: directory + "/real").contains("bikes.sqlite-gate"))
       #expect(!files(in: directory).contains { $0.hasSuffix("-gate") })
       try await pool.close()

@@ -2,7 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Errors that make SQLite undo the whole transaction: it is in autocommit mode then, and would store what comes next.
+/// Errors after which SQLite has rolled back the whole transaction. SQLite is in autocommit mode then, and would store
+/// every later statement.
 @Suite struct LostTransactionTests {
   private func prepare(_ db: SqliteDatabase) throws {
     try db.createTable(Person.self)
@@ -23,7 +24,7 @@ import Testing
     for _ in 0..<10_000 { try db.execute("INSERT INTO big VALUES (randomblob(100000))") }
   }
 
-  /// A way to lose a transaction, and the kind of the error that it gives.
+  /// A cause of a lost transaction.
   enum Cause: CaseIterable {
     case trigger, pageLimit
 
@@ -38,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: Cause.allCases, [false, true])
-  func nothingThatFollowsInTheClosureIsStored(cause: Cause, isObserved: Bool) throws {
+  func statementsAfterALostTransactionStoreNothing(cause: Cause, isObserved: Bool) throws {
     try withDatabase(.init(maximumPageCount: 200)) { db in
       try prepare(db)
       let token = isObserved ? db.observe(on: Person.self) { _ in Issue.record("nothing was committed") } : nil
@@ -46,7 +47,7 @@ import Testing
         try db.transaction { db in
           try Person(id: nil, name: "in the transaction").insert().run(db)
           let first = expectError(cause.kind) { try lose(db, cause) }
-          // A full database undoes the failing statement only, if SQLite can; RAISE(ROLLBACK) everything.
+          // SQLite undoes only the statement that fills the database if it can. RAISE(ROLLBACK) undoes everything.
           guard first?.transaction == .rolledBack else {
             #expect(cause == .pageLimit)
             throw try #require(first)
@@ -82,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func aLossInsideASavepointIsALossOfAll() throws {
+  @Test func aLossInsideASavepointLosesTheWholeTransaction() throws {
     try withDatabase { db in
       try prepare(db)
       let error = sqlError {
@@ -104,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func aTransactionBegunByHandStaysLostUntilItIsRolledBack() throws {
+  @Test func aManualTransactionStaysLostUntilRollback() throws {
     try withDatabase { db in
       try prepare(db)
       try db.beginTransaction()
@@ -121,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func aRollingBackErrorOutsideATransactionUndoesItsStatement() throws {
+  @Test func raiseRollbackOutsideATransactionUndoesItsStatement() throws {
     try withDatabase { db in
       try prepare(db)
       let error = expectError(.constraint(.trigger)) {
@@ -136,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func aFullDatabaseTellsAndIsUsableAfterwards() throws {
+  @Test func aFullDatabaseThrowsAndStaysUsable() throws {
     try withDatabase(.init(maximumPageCount: 100)) { db in
       try prepare(db)
       let error = expectError(.full) { try fill(db) }
@@ -153,7 +154,7 @@ import Testing
   }
 
   @Test(.enabled(if: Administrator.canMount, "no small disk can be mounted here"))
-  func aFullDiskTellsAndLosesNothingThatWasCommitted() throws {
+  func aFullDiskThrowsAndKeepsCommittedRows() throws {
     try withSmallDisk(size: "2m") { disk in
       let db = try SqliteDatabase(filepath: disk + "/db.sqlite")
       try prepare(db)
@@ -185,13 +186,14 @@ import Testing
       let log = TraceLog()
       let token = db.trace(.init(), log.receive)
       defer { db.removeTrace(token) }
-      // In the page cache until the COMMIT.
+      // The row stays in the page cache until the COMMIT.
       let error = sqlError {
         try db.transaction { db in
           try db.execute("CREATE TABLE filling (a); INSERT INTO filling VALUES (zeroblob(4000000))")
         }
       }
-      #expect(error?.kind == .full && error?.sql == "COMMIT")
+      #expect(error?.kind == .full)
+      #expect(error?.sql == "COMMIT")
       let kinds = log.take().map(\.kind).filter { if case .transaction = $0 { true } else { false } }
       #expect(kinds == [.transaction(.rolledBack)])
       #expect(try names(db) == ["before"])
@@ -200,7 +202,7 @@ import Testing
   }
 
   @Test(.enabled(if: Administrator.canMount, "no small disk can be mounted here"))
-  func aDiskWithoutAnyRoomCannotHoldADatabase() throws {
+  func openingADatabaseOnAFullDiskThrows() throws {
     try withSmallDisk(size: "4k") { disk in
       _ = FileManager.default.createFile(atPath: disk + "/filler", contents: Data(count: 4096))
       let error = expectSqlError {

@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func endingWhatWasNotBegunIsMisuse() throws {
+  @Test func endingAMissingTransactionIsMisuse() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       expectMisuse { try db.commitTransaction() }
@@ -132,7 +132,7 @@ import Testing
 
   // MARK: As SQL
 
-  @Test func beginCommitAndRollbackAsTextDoTheSame() throws {
+  @Test func beginCommitAndRollbackWorkAsSQLText() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.execute("BEGIN; INSERT INTO person(name) VALUES ('Ann'); COMMIT")
@@ -161,8 +161,12 @@ import Testing
       try db.beginTransaction()
       try add("kept", db)
       for text in [
-        "SAVEPOINT x", "RELEASE sqlable", "ROLLBACK TO sqlable", "rollback transaction to savepoint sqlable",
-        "ROLLBACK/**/TO/**/sqlable", "ROLLBACK--\nTO sqlable",
+        "SAVEPOINT x",
+        "RELEASE sqlable",
+        "ROLLBACK TO sqlable",
+        "rollback transaction to savepoint sqlable",
+        "ROLLBACK/**/TO/**/sqlable",
+        "ROLLBACK--\nTO sqlable",
       ] {
         expectMisuse("\(text)") { try db.execute(SQL(verbatim: text)) }
         #expect(db.transactionLevel == 2)
@@ -184,9 +188,9 @@ import Testing
     }
   }
 
-  // MARK: While a statement is run
+  // MARK: During a statement
 
-  /// A struct that ends a transaction where it may not.
+  /// A model that ends a transaction while it is written or read.
   private struct Meddler: Sqlable {
     static let tableName = "person"
     static let id = Column("id", .integer, PrimaryKey())
@@ -207,20 +211,26 @@ import Testing
     init(row: ReadRow) throws { try Meddler.end() }
   }
 
-  @Test(.needs(35, "RETURNING")) func aStructsOwnCodeCanNotEndTheTransactionUnderItsStatement() throws {
+  @Test(.needs(35, "RETURNING")) func aModelCannotEndTheTransactionDuringItsStatement() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let log = EventLog()
       log.listenToAll(of: db)
       let ends: [@Sendable () throws -> Void] = [
-        { try db.commitTransaction() }, { try db.rollbackTransaction() }, { try db.rollbackTransaction(1) },
-        { try db.execute("COMMIT") }, { try db.execute("ROLLBACK") },
+        { try db.commitTransaction() },
+        { try db.rollbackTransaction() },
+        { try db.rollbackTransaction(1) },
+        { try db.execute("COMMIT") },
+        { try db.execute("ROLLBACK") },
       ]
       let statements: [(String, (SqliteDatabase) throws -> Void)] = [
-        ("insert", { try Meddler().insert().run($0) }), ("save", { try Meddler().save().run($0) }),
-        ("update", { try Meddler().update().run($0) }), ("delete", { try Meddler().delete().run($0) }),
+        ("insert", { try Meddler().insert().run($0) }),
+        ("save", { try Meddler().save().run($0) }),
+        ("update", { try Meddler().update().run($0) }),
+        ("delete", { try Meddler().delete().run($0) }),
         ("batch", { try Meddler.insert([Meddler(), Meddler()]).run($0) }),
-        ("read", { _ = try Meddler.read().run($0) }), ("first", { _ = try Meddler.read().first().run($0) }),
+        ("read", { _ = try Meddler.read().run($0) }),
+        ("first", { _ = try Meddler.read().first().run($0) }),
         ("query", { _ = try $0.query("SELECT * FROM person", as: Meddler.self) }),
         ("rows", { try $0.query("INSERT INTO person VALUES (8, 'x') RETURNING id") { _ in try Meddler.end() } }),
       ]
@@ -245,7 +255,7 @@ import Testing
     }
   }
 
-  @Test func aStructsOwnCodeMayHaveTransactionsOfItsOwn() throws {
+  @Test func aModelMayRunNestedTransactionsDuringItsStatement() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.beginTransaction()

@@ -3,11 +3,11 @@ import Glibc
 import Sqlable
 import Testing
 
-/// Memory that is given back: of all handles and pools, and when the system needs it.
+/// Memory release: of all handles and pools, and under memory pressure.
 ///
-/// What releases that of a whole process runs in one of its own: other tests count what their handles have.
+/// A process-wide release runs in a separate process: other tests count the statements of their handles.
 @Suite struct MemoryReleaseTests {
-  @Test func allHandlesAndPoolsGiveTheirStatementsBack() async throws {
+  @Test func releaseMemoryFreesStatementsOfAllHandlesAndPools() async throws {
     await #expect(processExitsWith: .success) {
       try await withDirectoryAsync { directory in
         let db = try SqliteDatabase(filepath: directory + "/one.sqlite")
@@ -22,19 +22,21 @@ import Testing
             + [pool.read { db in try db.statementCacheUse.statements }]
         }
         #expect(try used().allSatisfy { $0 > 0 })
-        let (begun, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (isBusy, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         Thread.detachNewThread {
           try? db.transaction { _ in
-            begun.signal()
-            goesOn.wait()
+            isBusy.signal()
+            mayEnd.wait()
           }
         }
-        begun.wait()
-        // One that is in use keeps its memory, and is not waited for.
+        isBusy.wait()
+        // A busy handle keeps its memory, and releaseMemory does not wait for it.
         SqliteDatabase.releaseMemory()
-        goesOn.signal()
+        mayEnd.signal()
         let left = try used()
-        #expect(left[0] > 0 && left[1] == 0 && left[2] == 0)
+        #expect(left[0] > 0)
+        #expect(left[1] == 0)
+        #expect(left[2] == 0)
         SqliteDatabase.releaseMemory()
         #expect(try used() == [0, 0, 0])
         #expect(try await Bicycle.count().run(pool) == 0)
@@ -45,13 +47,13 @@ import Testing
     }
   }
 
-  /// What the kernel's file has.
+  /// Writes a file in the format of /proc/pressure/memory.
   fileprivate static func write(_ total: Int, to path: String) throws {
     let text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=\(total)\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
     try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
   }
 
-  @Test func memoryIsReleasedWhenTasksHaveWaitedForIt() async throws {
+  @Test func memoryIsReleasedUnderPressure() async throws {
     await #expect(processExitsWith: .success) {
       try withDirectory { directory in
         let path = directory + "/memory"
@@ -77,14 +79,14 @@ import Testing
     }
   }
 
-  @Test func aWatchThatEndsLeavesNoFileAndNoThread() async throws {
+  @Test func anEndedPressureWatchLeavesNoFileOpen() async throws {
     await #expect(processExitsWith: .success) {
       try withDirectory { directory in
         let path = directory + "/memory"
         try MemoryReleaseTests.write(0, to: path)
         for _ in 0..<20 {
           _ = try SqliteDatabase.releaseMemoryUnderPressure(MemoryPressure(path: path))
-          // The kernel's own file, where there is one.
+          // Some kernels have no such file.
           _ = try? SqliteDatabase.releaseMemoryUnderPressure()
         }
         let end = Date.now + 10
@@ -94,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func aSystemWithoutTheFileIsSaidSo() throws {
+  @Test func aMissingOrInvalidPressureFileThrows() throws {
     let missing = MemoryPressure(path: "/proc/pressure/none")
     expectError(.cannotOpen) { _ = try SqliteDatabase.releaseMemoryUnderPressure(missing) }
     try withDirectory { directory in

@@ -3,7 +3,7 @@ import Glibc
 import Sqlable
 import Testing
 
-/// SQLite goes on writing to a file that has lost its name, and says that all is well.
+/// Writes to a file that was deleted or renamed: SQLite itself would report success.
 @Suite struct MovedFileTests {
   enum Way: CaseIterable {
     case deleted, renamed, replaced
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(.needs(35, "RETURNING"), arguments: Way.allCases, [Configuration.JournalMode.wal, .delete])
-  func writesToAFileThatIsGoneAreRefused(way: Way, mode: Configuration.JournalMode) throws {
+  func writesToAMovedFileAreRefused(way: Way, mode: Configuration.JournalMode) throws {
     try withDatabase(.init(label: "shop", journalMode: mode)) { db in
       try db.createTable(Person.self)
       try Person(id: nil, name: "before").insert().run(db)
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: [TransactionKind.immediate, .deferred])
-  func aFileThatGoesAwayInATransactionIsToldAtTheCommit(kind: TransactionKind) throws {
+  func aFileDeletedInATransactionFailsTheCommit(kind: TransactionKind) throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let error = expectError(.io) {

@@ -2,14 +2,14 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What runs on every connection when it has opened.
+/// Actions that run on every connection after it has opened.
 @Suite struct OpenActionTests {
-  /// The pragma that a connection has, and which no other test sets.
+  /// A pragma that no other test sets, and the rows of the temporary table.
   private func pages(_ db: SqliteDatabase) throws -> [Int] {
     try db.query("PRAGMA cell_size_check", as: Int.self) + db.query("SELECT value FROM temp.mark", as: Int.self)
   }
 
-  @Test func everyConnectionOfAHandleRunsThemInOrder() throws {
+  @Test func everyHandleRunsItsOpenActionsInOrder() throws {
     let names = Mutex<[String]>([])
     var configuration = Configuration()
     configuration.onOpen("last", order: 2) { _ in names.withLock { $0.append("last") } }
@@ -25,13 +25,15 @@ import Testing
       #expect(try pages(db) == [1, 7])
       let child = try db.createChild()
       #expect(names.withLock { $0 }.count == 6)
-      #expect(try pages(child) == [1, 7] && pages(child.createChild()) == [1, 7])
+      #expect(try pages(child) == [1, 7])
+      #expect(try pages(child.createChild()) == [1, 7])
     }
-    #expect(configuration == configuration && configuration != Configuration())
+    #expect(configuration == configuration)
+    #expect(configuration != Configuration())
     #expect(Set([configuration, Configuration()]).count == 2)
   }
 
-  @Test func everyConnectionOfAPoolRunsThem() async throws {
+  @Test func everyConnectionOfAPoolRunsTheOpenActions() async throws {
     try await withDirectoryAsync { directory in
       let (reading, writing) = (Mutex(0), Mutex(0))
       var handles = Configuration()
@@ -45,12 +47,13 @@ import Testing
         #expect(try await pool.read { db in try pages(db) } == [1, 7])
         #expect(try await pool.transaction { db in try pages(db) } == [1, 7])
       }
-      #expect(reading.withLock { $0 } >= 1 && writing.withLock { $0 } >= 2)
+      #expect(reading.withLock { $0 } >= 1)
+      #expect(writing.withLock { $0 } >= 2)
       try await pool.close()
     }
   }
 
-  @Test func whatOneThrowsIsThrownByWhatOpens() throws {
+  @Test func openingRethrowsTheErrorOfAnOpenAction() throws {
     try withDirectory { directory in
       let path = directory + "/db.sqlite"
       func error(_ body: @escaping @Sendable (SqliteDatabase) throws -> Void) -> SqlError? {
@@ -59,7 +62,8 @@ import Testing
         return sqlError { _ = try SqliteDatabase(filepath: path, configuration: configuration) }
       }
       let missing = error { db in try db.execute("SELECT * FROM nowhere") }
-      #expect(missing?.kind == .schema(.missingTable("nowhere")) && missing?.label == "main")
+      #expect(missing?.kind == .schema(.missingTable("nowhere")))
+      #expect(missing?.label == "main")
       #expect(missing?.message.hasPrefix("the action settings, which runs when a connection opens: ") == true)
       #expect(error { db in try db.execute("BEGIN") }?.message.hasSuffix("it left a transaction open") == true)
       #expect(error { db in try db.beginTransaction() }?.message.hasSuffix("it left a transaction open") == true)
@@ -67,7 +71,7 @@ import Testing
       var configuration = Configuration()
       configuration.onOpen("other") { _ in throw Other() }
       #expect(throws: Other.self) { try SqliteDatabase(filepath: path, configuration: configuration) }
-      // Nothing of the connections is left.
+      // The failed attempts leave no connection open.
       let db = try SqliteDatabase(filepath: path)
       try db.execute("CREATE TABLE t (x)")
     }
@@ -102,7 +106,7 @@ import Testing
       let db = try SqliteDatabase(filepath: directory + "/db.sqlite", configuration: configuration)
       for handle in [db, try db.createChild()] {
         #expect(try handle.query("SELECT twice(21)", as: Int.self) == [42])
-        // SQL can't load another.
+        // SQL can't load extensions.
         expectSqlError { try handle.execute("SELECT load_extension(\(other), 'begin_here')") }
       }
       try db.close()
@@ -115,19 +119,22 @@ import Testing
     }
   }
 
-  @Test func anExtensionThatCantBeLoadedSaysWhy() throws {
+  @Test func aMissingOrInvalidExtensionThrows() throws {
     try withDirectory { directory in
       func error(_ item: LoadableExtension) -> SqlError? {
         let configuration = Configuration(label: "main", extensions: [item])
         return sqlError { _ = try SqliteDatabase(filepath: directory + "/db.sqlite", configuration: configuration) }
       }
       let missing = error(LoadableExtension(path: directory + "/none.so"))
-      #expect(missing?.kind == .cannotOpen && missing?.label == "main")
+      #expect(missing?.kind == .cannotOpen)
+      #expect(missing?.label == "main")
       #expect(missing?.message.hasPrefix("the extension \(directory)/none.so can't be loaded: ") == true)
       try Data("no library".utf8).write(to: URL(filePath: directory + "/text.so"))
       #expect(error(LoadableExtension(path: directory + "/text.so"))?.kind == .cannotOpen)
       for item in [
-        LoadableExtension(path: ""), LoadableExtension(path: "a\0"), LoadableExtension(path: "a", entryPoint: ""),
+        LoadableExtension(path: ""),
+        LoadableExtension(path: "a\0"),
+        LoadableExtension(path: "a", entryPoint: ""),
       ] { #expect(error(item)?.kind.isMisuse == true) }
     }
   }

@@ -25,11 +25,23 @@ import Testing
   }
 
   @Test(arguments: [
-    "plain.sqlite", "with space.sqlite", "ünï©ode-自転車.sqlite", "what?mode=memory", "100%20.sqlite", "hash#tag",
+    "plain.sqlite",
+    "with space.sqlite",
+    "ünï©ode-自転車.sqlite",
+    "what?mode=memory",
+    "100%20.sqlite",
+    "hash#tag",
     "file:x",
-    "file:x?mode=memory", "quote'\"s", "semi;colon", "-dash", "new\nline", ".hidden", "a:b", ":memory: ",
+    "file:x?mode=memory",
+    "quote'\"s",
+    "semi;colon",
+    "-dash",
+    "new\nline",
+    ".hidden",
+    "a:b",
+    ":memory: ",
   ])
-  func aNameIsTakenAsItIs(name: String) throws {
+  func fileNamesAreUsedLiterally(name: String) throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/" + name)
       try db.execute("CREATE TABLE t(x)")
@@ -44,7 +56,7 @@ import Testing
     }
   }
 
-  /// Relative paths start at the working directory, which belongs to the whole process: names that nobody else has.
+  /// The working directory belongs to the whole process, so the file names are unique.
   @Test(arguments: ["", "file:", "./", "sub-"])
   func aRelativePathStartsAtTheWorkingDirectory(prefix: String) throws {
     let name = prefix + "sqlable-relative-\(UUID().uuidString).sqlite"
@@ -57,7 +69,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: full))
   }
 
-  @Test func aLinkLeadsToItsFile() throws {
+  @Test func aSymbolicLinkOpensItsTarget() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/real.sqlite")
       try db.execute("CREATE TABLE t(x)")
@@ -72,12 +84,12 @@ import Testing
   // MARK: Paths that can't be opened
 
   @Test(arguments: ["", "a\0b", "/tmp/\0"])
-  func aPathThatIsNoneIsRefused(path: String) throws {
+  func anEmptyPathOrOneWithNULIsRefused(path: String) throws {
     let error = expectMisuse { _ = try SqliteDatabase(filepath: path, configuration: .init(label: "shop")) }
     #expect(error?.label == "shop")
   }
 
-  @Test func aDirectoryIsNoDatabase() throws {
+  @Test func aDirectoryCannotBeOpened() throws {
     try withDirectory { directory in
       expectError(.cannotOpen) { _ = try SqliteDatabase(filepath: directory) }
       expectError(.cannotOpen) { _ = try SqliteDatabase(filepath: directory + "/") }
@@ -87,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func aPipeIsNoDatabaseAndIsNotWaitedFor() throws {
+  @Test func openingAPipeThrowsAtOnce() throws {
     try withDirectory { directory in
       #expect(mkfifo(directory + "/pipe", 0o600) == 0)
       for isReadOnly in [false, true] {
@@ -109,7 +121,7 @@ import Testing
     expectError(.cannotOpen) { _ = try SqliteDatabase(filepath: "/proc/db.sqlite") }
   }
 
-  @Test(.needsPlainFiles("with a key no file is another format")) func aFileThatIsNoDatabaseIsToldAtOnceAndKept() throws
+  @Test(.needsPlainFiles("with a key no file is another format")) func openingANonDatabaseThrowsAndKeepsTheFile() throws
   {
     try withDirectory { directory in
       let path = directory + "/notes.txt"
@@ -126,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func anUnwritableDirectoryIsToldAtOnce() throws {
+  @Test func openingInAnUnwritableDirectoryThrows() throws {
     try withDirectory { directory in
       let done = withUnwritable(directory) {
         expectError(.cannotOpen) { _ = try SqliteDatabase(filepath: directory + "/db.sqlite") }
@@ -136,9 +148,9 @@ import Testing
     }
   }
 
-  /// SQLite opens such a file for reading without a word; the first write would tell.
+  /// SQLite opens an unwritable file for reading without an error. Only the first write would fail.
   @Test(arguments: [Configuration.JournalMode.wal, .delete])
-  func anUnwritableFileIsToldAtOnceUnlessForReading(mode: Configuration.JournalMode) throws {
+  func anUnwritableFileOpensOnlyForReading(mode: Configuration.JournalMode) throws {
     try withDirectory { directory in
       let path = directory + "/db.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: .init(journalMode: mode))

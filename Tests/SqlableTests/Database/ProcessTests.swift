@@ -10,7 +10,7 @@ struct ProcessTests {
     try Person.read().orderBy(Person.id).run(db).map(\.name)
   }
 
-  /// What is done with the lock held by another process beyond the timeout.
+  /// Calls while another process holds the lock beyond the timeout.
   @Test func aLockHeldByAnotherProcessIsBusyAndRetryable() throws {
     try withDatabase(.init(label: "shop", busyTimeout: 0.02)) { db in
       try db.createTable(Person.self)
@@ -41,7 +41,7 @@ struct ProcessTests {
     }
   }
 
-  @Test func inATransactionOfItsOwnABusyWriterKeepsItsWork() throws {
+  @Test func aBusyWriteLeavesAnOpenTransactionUntouched() throws {
     try withDatabase(.init(busyTimeout: 0.02)) { db in
       try db.createTable(Person.self)
       let other = try SQLiteProcess(db.filepath)
@@ -57,7 +57,7 @@ struct ProcessTests {
     }
   }
 
-  @Test func aKilledProcessLeavesWhatItCommittedAndNothingElse() throws {
+  @Test func aKilledProcessLeavesOnlyCommittedRows() throws {
     try withDatabase(.init(busyTimeout: 0.02)) { db in
       try db.createTable(Person.self)
       let other = try SQLiteProcess(db.filepath)
@@ -80,7 +80,7 @@ struct ProcessTests {
     }
   }
 
-  /// SQLite does not wait when it is to change the journal mode of a file that another connection is writing to.
+  /// SQLite does not wait for a writer when it changes the journal mode of a file.
   @Test func aNewFileIsOpenedWhileAnotherProcessWritesToIt() throws {
     for _ in 0..<50 {
       try withDirectory { directory in
@@ -107,7 +107,7 @@ struct ProcessTests {
     }
   }
 
-  @Test func aFileThatStaysBusyIsToldWhenTheTimeIsOver() throws {
+  @Test func openingABusyFileThrowsAfterTheTimeout() throws {
     try withDirectory { directory in
       let path = directory + "/db.sqlite"
       let other = try SQLiteProcess(path)
@@ -123,7 +123,7 @@ struct ProcessTests {
     }
   }
 
-  /// Each is used by one thread only.
+  /// Sound: one thread uses each process.
   private struct Kept: @unchecked Sendable {
     let value: SQLiteProcess
     init(_ value: SQLiteProcess) { self.value = value }
@@ -131,7 +131,7 @@ struct ProcessTests {
 
   // MARK: The schema changes under the handle
 
-  @Test func aCachedStatementFollowsAnotherProcesssAlter() throws {
+  @Test func cachedStatementsFollowAnAlterOfAnotherProcess() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try Person(id: nil, name: "Ann").insert().run(db)
@@ -148,7 +148,7 @@ struct ProcessTests {
       #expect(try db.query(raw, as: Person.self).map(\.name) == ["Ann"])
       try Person(id: nil, name: "Bob").insert().run(db)
       #expect(try names(db) == ["Ann", "Bob"])
-      // The same columns in another order: by name they are still the right ones.
+      // The columns are in another order, and a read by name still finds them.
       try other.run(
         """
         BEGIN; CREATE TABLE new(name TEXT, age, id INTEGER PRIMARY KEY);
@@ -169,12 +169,12 @@ struct ProcessTests {
 
   // MARK: fork
 
-  // Under a sanitizer the child of a fork may wait for ever for a lock of the runtime.
+  // Under a sanitizer the forked child may wait forever for a lock of the runtime.
   @Test(.disabled(if: isSanitized))
-  func aHandleCarriedOverAForkIsMisuseAndTheParentGoesOn() throws {
+  func aHandleIsMisuseInAForkedChildAndWorksInTheParent() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
-      // What the child will call has run before: a runtime lock that another thread holds stays held in the child.
+      // The calls run once before the fork: a runtime lock that another thread holds stays locked in the child.
       func misuses() -> Int32 {
         var count: Int32 = 0
         let calls: [() throws -> Void] = [

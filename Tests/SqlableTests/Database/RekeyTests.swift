@@ -24,7 +24,7 @@ import Testing
     try Person.count().run(SqliteDatabase(filepath: path, configuration: .init(key: .raw(key))))
   }
 
-  @Test func theFileHasTheNewKeyAndNotTheOldOne() throws {
+  @Test func rekeyReplacesTheKeyOfTheFile() throws {
     try withEncrypted { db, path in
       try db.rekey(to: .raw(RekeyTests.new))
       #expect(try count(path, RekeyTests.new) == 200)
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func theWholeFamilyGoesOnWithTheNewKey() throws {
+  @Test func allHandlesOfAFamilyUseTheNewKey() throws {
     try withEncrypted { db, path in
       let child = try db.createChild()
       let prepared = try child.prepare(Person.read().filter(Person.name == Parameter("name")))
@@ -55,14 +55,15 @@ import Testing
     }
   }
 
-  @Test func aTransactionOfAnotherHandleKeepsTheKeyFromChanging() throws {
+  @Test func anOpenTransactionBlocksRekey() throws {
     try withEncrypted { db, path in
       let child = try db.createChild()
       for kind in [TransactionKind.deferred, .immediate] {
         try child.beginTransaction(kind)
         #expect(try Person.count().run(child) == 200)
         let error = sqlError { try db.rekey(to: .raw(RekeyTests.new)) }
-        #expect(error?.kind == .busy && error?.message.contains("a transaction is open on handle") == true)
+        #expect(error?.kind == .busy)
+        #expect(error?.message.contains("a transaction is open on handle") == true)
         try child.rollbackTransaction()
       }
       #expect(try count(path, RekeyTests.old) == 200)
@@ -71,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func handlesThatOpenTheFileLaterUseItsPresentKey() throws {
+  @Test func lazyHandlesUseTheCurrentKey() throws {
     func opensLazily(_ configuration: inout Configuration) { configuration.opensLazily = true }
     try withEncrypted(opensLazily) { db, path in
       let child = try db.createChild()
@@ -104,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func aConnectionWithTheOldKeyHasTheWrongOneAndFindsNoDamage() throws {
+  @Test func aHandleWithTheOldKeyReportsWrongKeyAndNoDamage() throws {
     try withEncrypted { db, path in
       let other = try SqliteDatabase(
         filepath: path, configuration: .init(stopsWritesWhenDamaged: true, key: .raw(RekeyTests.old)))
@@ -116,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func theReadersAndTheWriterOfAPoolGoOnWithTheNewKey() async throws {
+  @Test func aPoolContinuesAfterRekey() async throws {
     try await withDirectoryAsync { directory in
       let path = directory + "/a.sqlite"
       let pool = try SqlitePool(
@@ -147,7 +148,7 @@ import Testing
     }
   }
 
-  @Test func aKeyThatCantBeChangedIsRefused() throws {
+  @Test func invalidRekeysAreRefused() throws {
     try withEncrypted { db, path in
       #expect(sqlError { try db.rekey(to: .unencrypted) }?.kindIsMisuse == true)
       #expect(

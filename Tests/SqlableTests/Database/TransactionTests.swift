@@ -11,7 +11,7 @@ import Testing
 
   private func add(_ name: String, _ db: SqliteDatabase) throws { try Person(id: nil, name: name).insert().run(db) }
 
-  @Test func theClosuresValueComesOutAndItsWorkIsStored() throws {
+  @Test func transactionReturnsTheClosuresValueAndCommits() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let id = try db.transaction { db in
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func theClosuresOwnErrorComesOutUnchangedAndNothingIsStored() throws {
+  @Test func transactionRethrowsTheClosuresErrorAndRollsBack() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       #expect(throws: Refused(reason: "because")) {
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func anOuterRollbackTakesTheInnerWorkAlong() throws {
+  @Test func anOuterRollbackUndoesInnerTransactions() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.transaction { db in
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func returningRollbackRollsBackHoweverItIsSaid() throws {
+  @Test func everyFormOfReturningRollbackRollsBack() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let yes = true
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  /// Every level adds itself; the ninetieth is rolled back, with all that is deeper.
+  /// Adds a row at every level. Level 90 rolls back, and with it all deeper levels.
   private func nest(_ level: Int, _ db: SqliteDatabase) throws {
     try db.transaction { db -> TransactionResult in
       #expect(db.transactionLevel == level)
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func aHundredLevelsAreNested() throws {
+  @Test func transactionsNestAHundredLevelsDeep() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try nest(1, db)
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  @Test func aDeferredTransactionIsOneSnapshot() throws {
+  @Test func aDeferredTransactionReadsOneSnapshot() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let other = try db.createChild()
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  /// SQLite gives up at once: waiting could not help, the snapshot is old.
+  /// SQLite returns SQLITE_BUSY at once: waiting does not make an old snapshot current.
   @Test func aDeferredTransactionThatWritesOnAnOldSnapshotIsBusy() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
@@ -205,8 +205,8 @@ import Testing
     }
   }
 
-  /// What the caller of `transaction` reads in the error has to be true when they read it.
-  @Test func anErrorThatLeavesTheOutermostClosureSaysThatTheTransactionIsGone() throws {
+  /// The transaction is rolled back by the time that the caller of `transaction` sees the error.
+  @Test func anErrorOfTheOutermostClosureReportsRolledBack() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let error = sqlError {
@@ -226,7 +226,7 @@ import Testing
       try db.createTable(Person.self)
       try Person(id: 1, name: "Ann").insert().run(db)
       let batch = [Person(id: 2, name: "Bob"), Person(id: 1, name: "twice")]
-      // The transaction of a batch, and of an observed write, is the library's own.
+      // The library opens the transaction of a batch or an observed write, so the caller has none.
       for isObserved in [false, true] {
         let token = isObserved ? db.observe(on: Person.self) { _ in } : nil
         let single = expectError(.constraint(.primaryKey)) { try Person(id: 1, name: "twice").insert().run(db) }
@@ -239,7 +239,7 @@ import Testing
     }
   }
 
-  @Test func aForeignKeyThatIsBrokenAtTheCommitRollsTheClosureBack() throws {
+  @Test func aForeignKeyViolationAtCommitRollsTheClosureBack() throws {
     try withDatabase { db in
       try db.execute(
         """
@@ -257,7 +257,7 @@ import Testing
       #expect(db.transactionLevel == 0)
       #expect(try db.query("SELECT count(*) FROM a", as: Int.self) == [0])
       #expect(try db.query("SELECT count(*) FROM b", as: Int.self) == [0])
-      // Put right before the end it is no error.
+      // A violation that is repaired before the commit is no error.
       try db.transaction { db in
         try db.execute("INSERT INTO b VALUES (2)")
         try db.execute("INSERT INTO a VALUES (2)")
@@ -266,8 +266,9 @@ import Testing
     }
   }
 
-  /// While a loop reads, its handle sees the state of the loop's beginning, and nobody may write after it.
-  @Test func aWriteInALoopThatAnotherConnectionHasOvertakenCanNotBeRepeatedInIt() throws {
+  /// A loop reads the snapshot of its start. SQLite refuses a write once another connection has committed after that
+  /// snapshot.
+  @Test func aWriteInALoopOnAnOldSnapshotIsNotRetryable() throws {
     for observed in [false, true] {
       try withDatabase { db in
         try db.createTable(Person.self)
@@ -286,7 +287,7 @@ import Testing
           }
         }
         try add("own", db)
-        // A deferred transaction as a whole can.
+        // A deferred transaction can be retried as a whole.
         let error = expectError(.busy) {
           try db.transaction(.deferred) { db in
             _ = try names(db)
@@ -300,7 +301,7 @@ import Testing
     }
   }
 
-  @Test func aRollbackInsideAnotherValueIsAValueLikeAnyOther() throws {
+  @Test func aRollbackInsideAnotherValueDoesNotRollBack() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.transaction { db in
@@ -319,7 +320,7 @@ import Testing
     }
   }
 
-  @Test func whatAFailRuleKeepsStaysWhateverTheFateSays() throws {
+  @Test func onConflictFailKeepsTheRowsBeforeTheConflict() throws {
     for observed in [false, true] {
       try withDatabase { db in
         try db.execute("CREATE TABLE person(id INTEGER PRIMARY KEY, name TEXT UNIQUE ON CONFLICT FAIL)")

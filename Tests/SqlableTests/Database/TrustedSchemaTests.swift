@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Databases that other programs have made, and how much their schema may do.
+/// Databases made by other programs, and the limits of an untrusted schema.
 @Suite struct TrustedSchemaTests {
   private static let schema: SQL = """
     CREATE TABLE checked (doc TEXT CHECK (json_valid(doc) AND json_extract(doc, '$.a') > 0));
@@ -18,7 +18,7 @@ import Testing
     END
     """
 
-  /// Calls `body` with the path of a database that has all of it.
+  /// Calls `body` with the path of a database with this schema.
   private func withForeignDatabase(_ body: (String) throws -> Void) throws {
     try withDirectory { directory in
       let path = directory + "/foreign.sqlite"
@@ -30,13 +30,17 @@ import Testing
   }
 
   private static let uses: [SQL] = [
-    "INSERT INTO checked VALUES ('{\"a\": 1}')", "SELECT * FROM checked",
-    "INSERT INTO generated (doc) VALUES ('{\"a\": 1, \"b\": 2}')", "SELECT a, b FROM generated",
+    "INSERT INTO checked VALUES ('{\"a\": 1}')",
+    "SELECT * FROM checked",
+    "INSERT INTO generated (doc) VALUES ('{\"a\": 1, \"b\": 2}')",
+    "SELECT a, b FROM generated",
     "INSERT INTO plain (doc) VALUES ('{\"a\": 1, \"list\": [1, 2]}')",
-    "SELECT id FROM plain WHERE json_extract(doc, '$.a') = 1", "SELECT * FROM parts", "SELECT * FROM tags",
+    "SELECT id FROM plain WHERE json_extract(doc, '$.a') = 1",
+    "SELECT * FROM parts",
+    "SELECT * FROM tags",
   ]
 
-  @Test(.needs(38, "->>")) func theyOpenAndWorkAsTheyAre() throws {
+  @Test(.needs(38, "->>")) func foreignSchemasWorkByDefault() throws {
     try withForeignDatabase { path in
       let db = try SqliteDatabase(filepath: path)
       for use in Self.uses { try db.execute(use) }
@@ -50,8 +54,8 @@ import Testing
     }
   }
 
-  /// Whether JSON's functions and R*Tree's tables are refused for sure: newer versions mark them as innocuous, and 3.34
-  /// does not ask for it everywhere.
+  /// True for versions that always refuse JSON functions and R*Tree tables. Newer versions mark them as innocuous, and
+  /// 3.34 does not check every place.
   private static let isCertain = SQLiteLibrary.isAtLeast(40) && !SQLiteLibrary.isAtLeast(46)
 
   private func expectRefusal(sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void) {
@@ -59,15 +63,15 @@ import Testing
       #expect(!Self.isCertain, sourceLocation: sourceLocation)
       return
     }
-    #expect(error.message.hasPrefix("unsafe use of ") && error.message.contains("trustsSchema: true"))
+    #expect(error.message.hasPrefix("unsafe use of "))
+    #expect(error.message.contains("trustsSchema: true"))
     #expect(error.kind == .schema(.mismatch(error.message)), "\(error)")
   }
 
   private static let strict = Configuration(trustsSchema: false)
 
-  /// Checks, indexes and generated columns are compiled with the schema: the first statement meets them, that of
-  /// opening.
-  @Test(.needs(38, "->>")) func aTableThatStrictnessRefusesNamesTheSettingAndIsNoCorruption() throws {
+  /// SQLite compiles checks, indexes and generated columns with the schema, so the first statement after opening fails.
+  @Test(.needs(38, "->>")) func aRefusedTableNamesTheSettingAndIsNotCorruption() throws {
     try withForeignDatabase { path in
       expectRefusal {
         let db = try SqliteDatabase(filepath: path, configuration: Self.strict)
@@ -77,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func viewsAndTriggersThatStrictnessRefusesLeaveTheRest() throws {
+  @Test func refusedViewsAndTriggersLeaveOtherTablesUsable() throws {
     try withDirectory { directory in
       let path = directory + "/foreign.sqlite"
       try SqliteDatabase(filepath: path).execute(
@@ -96,7 +100,7 @@ import Testing
       #expect(try db.query("SELECT value FROM parts WHERE id = 1", as: Int.self) == [1, 2])
       #expect(try db.query("PRAGMA trusted_schema", as: Bool.self) == [false])
       #expect(try db.createChild().query("PRAGMA trusted_schema", as: Bool.self) == [false])
-      // A reader that met it is as good as before.
+      // A reader stays usable after a refusal.
       let pool = try SqlitePool(filepath: path, configuration: .init(handles: Self.strict, readers: 1))
       expectRefusal { try pool.read { try $0.execute(view) } }
       expectRefusal { try pool.transaction { try $0.execute(trigger) } }
@@ -105,9 +109,9 @@ import Testing
     }
   }
 
-  /// Trust is given to SQLite's functions: the program's own say themselves whether a schema may call them.
+  /// Trust covers only SQLite's functions. A program's function sets `isAllowedInSchema` to be callable from a schema.
   @Test(arguments: [true, false])
-  func aSchemaCallsNoFunctionOfTheProgramThatIsNotMeantForIt(isTrusted: Bool) throws {
+  func aSchemaCannotCallAFunctionNotAllowedInSchema(isTrusted: Bool) throws {
     try withDatabase(Configuration(trustsSchema: isTrusted)) { db in
       let calls = Mutex(0)
       func make(_ name: String, isAllowed: Bool) -> ScalarFunction<Int, Int> {
@@ -128,7 +132,8 @@ import Testing
         """)
       for sql in ["SELECT * FROM calling", "DELETE FROM a", "CREATE TABLE b (x CHECK (secret(x)))"] as [SQL] {
         let error = expectSqlError { try db.execute(sql) }
-        #expect(error?.kind != .corrupt && error?.message.contains("secret") == true, "\(String(describing: error))")
+        #expect(error?.kind != .corrupt, "\(String(describing: error))")
+        #expect(error?.message.contains("secret") == true, "\(String(describing: error))")
       }
       let viewed = sqlError { try db.execute("SELECT * FROM calling") }
       #expect(viewed?.message.contains("isAllowedInSchema: true") == true)

@@ -2,7 +2,7 @@ import Sqlable
 import Testing
 
 @Suite struct UserVersionTests {
-  @Test func itIsKeptInTheFileAndBelongsToTheTransaction() throws {
+  @Test func userVersionIsStoredAndTransactional() throws {
     try withDatabase { db in
       #expect(try db.userVersion() == 0)
       try db.setUserVersion(3)
@@ -28,12 +28,12 @@ import Testing
     }
   }
 
-  @Test func aTableWithANameOfSQLiteDoesNotHideIt() throws {
+  @Test func aTableNamedLikeThePragmaDoesNotHideUserVersion() throws {
     try withDatabase { db in
       try db.setUserVersion(3)
       try db.execute("CREATE TABLE pragma_user_version (user_version); INSERT INTO pragma_user_version VALUES (99)")
       #expect(try db.userVersion() == 3)
-      // A reader of a pool is not opened anew for it.
+      // The pool does not reopen its reader.
       let pool = try SqlitePool(filepath: db.filepath)
       for _ in 0..<3 { #expect(try pool.read { try $0.userVersion() } == 3) }
       #expect(pool.statistics.openReaders == 1)

@@ -1,8 +1,8 @@
 import Sqlable
 import Testing
 
-/// A query that says `*` has other columns after another connection has changed the table: a handle that has compiled
-/// it before gives the rows, and says the errors, of one that has not.
+/// Queries with `*` after another connection has changed the table. A handle with a cached statement must return the
+/// rows and errors of a new handle.
 @Suite struct ChangedColumnsTests {
   private static let changes: [SQL] = [
     "ALTER TABLE t ADD COLUMN c DEFAULT 5",
@@ -28,12 +28,12 @@ import Testing
     "DROP TABLE t; CREATE TABLE t (a INTEGER, b TEXT); INSERT INTO t VALUES (3, 'narrow'), (4, 'again')",
   ]
 
-  /// What comes of something, as a user sees it.
+  /// The result or the error message of `body`.
   private func outcome<Result>(_ body: () throws -> Result) -> String {
     do { return "\(try body())" } catch { return (error as? SqlError)?.message ?? "\(error)" }
   }
 
-  /// A table's rows in every way that they can be read in.
+  /// The results of every way to read the table's rows.
   private func outcomes(_ db: SqliteDatabase) -> [String] {
     let sql: SQL = "SELECT * FROM t"
     return [
@@ -48,7 +48,7 @@ import Testing
       outcome {
         try db.query("SELECT t.*, 'end' FROM t ORDER BY rowid DESC LIMIT 2", as: DynamicRow.self).map(\.values)
       },
-      // Where t is a view of constants, 3.46 and later do not look whether the schema has changed.
+      // If t is a view of constants, SQLite 3.46 and later do not check whether the schema has changed.
       outcome {
         try db.query(
           SQLiteLibrary.isAtLeast(41)
@@ -60,7 +60,7 @@ import Testing
 
   private func prepared(_ db: SqliteDatabase) throws -> [() throws -> String] {
     let pairs = try db.prepare("SELECT * FROM t", as: Int?.self, String?.self)
-    // As above: the schema must be read where t is a view of constants.
+    // As above: the subquery makes SQLite check the schema.
     let first = try db.prepare(
       SQLiteLibrary.isAtLeast(41)
         ? "SELECT count(*) FROM t, (SELECT count(*) FROM sqlite_schema)" : "SELECT count(*) FROM t", as: Int?.self)
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(.needs(35, "DROP COLUMN"), arguments: [0, 3_000, 1 << 20])
-  func aHandleThatKnowsTheQueryGivesWhatANewOneGives(capacity: Int) throws {
+  func cachedQueriesMatchANewHandleAfterSchemaChanges(capacity: Int) throws {
     try withDatabase(Configuration(statementCacheBytes: capacity)) { db throws in
       try db.execute("CREATE TABLE t (a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL), (NULL, '')")
       let known = outcomes(db)
@@ -93,7 +93,7 @@ import Testing
         let new = try SqliteDatabase(filepath: db.filepath)
         let expected = outcomes(new)
         #expect(outcomes(db) == expected, "\(number): \(change)")
-        // Known twice, from the rows of now.
+        // The second read uses the columns that the first one has cached.
         #expect(outcomes(db) == expected, "\(number): \(change)")
         for (index, run) in kept.enumerated() {
           let fresh = outcome { try prepared(new)[index]() }
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "DROP COLUMN")) func aColumnThatIsNotThereIsNeverReadAsNull() throws {
+  @Test(.needs(35, "DROP COLUMN")) func aDroppedColumnIsNeverReadAsNull() throws {
     try withDatabase { db throws in
       try db.execute("CREATE TABLE t (a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, 'y')")
       let pairs = try db.prepare("SELECT * FROM t", as: Int?.self, String?.self)
@@ -148,7 +148,7 @@ private struct Shifting: Sqlable, CustomStringConvertible {
   var description: String { "(a: \(String(describing: a)), b: \(String(describing: b)))" }
 }
 
-/// The same columns, read in another order than that of the table.
+/// A model that reads its columns in another order than the table's.
 private struct Backwards: Sqlable, CustomStringConvertible {
   static let tableName = "t"
   static let a = column("a", Int?.self)

@@ -5,25 +5,25 @@ import Testing
 
 @testable import SqlableCore
 
-/// What there is no memory for is not made up, and what could not be found out is asked again.
+/// Results without memory: no value is invented, and an unanswered question is asked again.
 ///
-/// In a process of its own, since SQLite takes an allocator once.
+/// The test runs in a separate process, because SQLite takes an allocator only once.
 @Suite struct LackOfMemoryTests {
   @Test(.enabled(if: TestProgram.isAvailable && !isSanitized, "the tests are no program of their own here"))
-  func nothingIsMadeUp() throws {
+  func noValueIsInventedWithoutMemory() throws {
     let report = try FaultProcess.run("memory", filter: "LackOfMemoryProcess")
     #expect(report.violations == [])
     #expect(report.isDone)
   }
 }
 
-/// What that process does.
+/// The tests of the separate process.
 @Suite(.enabled(if: FaultProcess.order == "memory", "a process of its own"))
 struct LackOfMemoryProcess {
-  @Test func withoutMemory() throws {
+  @Test func outOfMemoryInventsNoValue() throws {
     guard FailingAllocator.install() else { return FaultProcess.say("VIOLATION SQLite does not take the allocator") }
     try expectQuestionsAskedAgain()
-    try expectNoTextMadeUp()
+    try expectNoTextInvented()
     FaultProcess.say("DONE")
   }
 
@@ -35,7 +35,7 @@ struct LackOfMemoryProcess {
   }
 
   private func expectQuestionsAskedAgain() throws {
-    // To be told from 0.3 where SQLite writes 17 digits.
+    // Differs from 0.3 only where SQLite writes 17 digits.
     let real = 0.1 + 0.2
     let limit = "DELETE FROM t LIMIT 1"
     func reason() -> String? { LackingFeature.reason(of: "near \"LIMIT\": syntax error", sql: limit) }
@@ -50,8 +50,8 @@ struct LackOfMemoryProcess {
     }
   }
 
-  /// A text of UTF-16 is converted when it is asked for.
-  private func expectNoTextMadeUp() throws {
+  /// SQLite converts a UTF-16 text when the text is requested.
+  private func expectNoTextInvented() throws {
     try withDirectory { directory in
       var (handle, statement): (OpaquePointer?, OpaquePointer?)
       defer {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import SqlableCore
 
-/// SQLite's memory is counted where a process asks for it before all else, and then only.
+/// SQLite's memory statistics, which a process must enable before its first use of SQLite.
 @Suite struct MemoryStatisticsTests {
-  @Test func withoutAWordNothingIsCounted() throws {
+  @Test func memoryIsNotCountedByDefault() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       #expect(sqlite3_memory_used() == 0)
@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test func aProcessThatAsksForItFirstHasIt() throws {
+  @Test func memoryIsCountedInAProcessThatEnablesItFirst() throws {
     let report = try FaultProcess.run("memory statistics", filter: "MemoryStatisticsProcess")
     #expect(report.isDone)
     #expect(report.violations.isEmpty)
@@ -23,7 +23,7 @@ import Testing
 
 @Suite(.enabled(if: FaultProcess.order == "memory statistics", "a process of its own"))
 struct MemoryStatisticsProcess {
-  @Test func asksForItFirst() throws {
+  @Test func memoryIsCountedWhenEnabledFirst() throws {
     try SqliteDatabase.keepMemoryStatistics()
     try withDatabase { db in
       try db.createTable(Person.self)

@@ -15,19 +15,21 @@ import Testing
     #expect(try db.query(SQL(verbatim: "SELECT \(number)"), as: Int.self) == [number])
   }
 
-  @Test func theCacheIsBoundedByMemoryAndForgetsTheLeastRecentlyUsed() throws {
+  @Test func theCacheEvictsTheLeastRecentlyUsedStatement() throws {
     try withDatabase { db in
       try select(1, db)
       let size = try db.statementCacheUse.bytes
       #expect(size > 500)
-      // Three of them, and not four.
+      // The cache holds three statements, not four.
       try withDatabase(.init(statementCacheBytes: size * 7 / 2)) { db in
         let cache = try db.openConnection().cache
         for number in 1...3 { try select(number, db) }
-        #expect(cache.count == 3 && cache.evictions == 0)
+        #expect(cache.count == 3)
+        #expect(cache.evictions == 0)
         try select(1, db)
-        try select(4, db)  // 2 leaves
-        #expect(cache.count == 3 && cache.evictions == 1)
+        try select(4, db)  // evicts 2
+        #expect(cache.count == 3)
+        #expect(cache.evictions == 1)
         var (hits, misses) = (cache.hits, cache.misses)
         for number in [1, 3, 4] { try select(number, db) }
         #expect(cache.hits == hits + 3)
@@ -35,23 +37,26 @@ import Testing
         #expect(cache.misses == misses + 1)
         for number in 100..<1_000 { try select(number, db) }
         let use = try db.statementCacheUse
-        #expect(use.statements == 3 && use.evictions == use.misses - 3 && use.bytes <= size * 7 / 2)
+        #expect(use.statements == 3)
+        #expect(use.evictions == use.misses - 3)
+        #expect(use.bytes <= size * 7 / 2)
         (hits, misses) = (cache.hits, cache.misses)
         try select(999, db)
         #expect(cache.hits == hits + 1)
         #expect(cache.misses == misses)
-        // One that takes more than all of them is not kept, and drives none out.
+        // A statement larger than the cache is not kept, and evicts no other.
         try people(db)
         let conditions = (1...200).map { "id = \($0)" }.joined(separator: " OR ")
         let long = SQL(verbatim: "SELECT name FROM person WHERE \(conditions)")
         let count = cache.count
         _ = try db.query(long, as: String.self)
-        #expect(cache.count == count && cache.size <= cache.capacity)
+        #expect(cache.count == count)
+        #expect(cache.size <= cache.capacity)
       }
     }
   }
 
-  /// Each reads other columns by other conditions in another order, as the statements of a service do.
+  /// Statements with different columns, conditions and orders, like those of a service.
   private func shapes(_ count: Int) -> [Select<DynamicRow>] {
     let columns = [Bicycle.id, Bicycle.name, Bicycle.color, Bicycle.ownerId]
     return (0..<count).map { number in
@@ -62,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func theShapesOfAServiceFitByDefault() throws {
+  @Test func fiveHundredStatementsFitTheDefaultCache() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
@@ -71,14 +76,18 @@ import Testing
       #expect(distinct == 500)
       for shape in shapes { _ = try shape.run(db) }
       let first = try db.statementCacheUse
-      #expect(first.evictions == 0 && first.statements >= 500 && first.bytes < 4 << 20)
+      #expect(first.evictions == 0)
+      #expect(first.statements >= 500)
+      #expect(first.bytes < 4 << 20)
       for shape in shapes { _ = try shape.run(db) }
       let second = try db.statementCacheUse
-      #expect(second.misses == first.misses && second.hits == first.hits + 500 && second.bytes == first.bytes)
+      #expect(second.misses == first.misses)
+      #expect(second.hits == first.hits + 500)
+      #expect(second.bytes == first.bytes)
     }
   }
 
-  @Test func constantsThatNeverComeAgainFillNoMoreThanTheBound() throws {
+  @Test func oneTimeStatementsStayWithinTheCacheLimit() throws {
     try withDatabase(.init(statementCacheBytes: 100_000)) { db in
       try people(db)
       for start in 1...2_000 {
@@ -86,29 +95,36 @@ import Testing
         #expect(names.count == 1)
       }
       let use = try db.statementCacheUse
-      #expect(use.bytes <= 100_000 && use.evictions > 1_900 && use.statements < 60)
+      #expect(use.bytes <= 100_000)
+      #expect(use.evictions > 1_900)
+      #expect(use.statements < 60)
     }
   }
 
-  @Test func aHandleTellsHowItsCacheIsUsed() throws {
+  @Test func statementCacheUseCountsHitsAndMisses() throws {
     try withDatabase { db in
       #expect(try db.createChild().statementCacheUse.hitRate == 0)
       try people(db)
       let before = try db.statementCacheUse
       for id in 1...10 { _ = try Person.byId(id).run(db) }
       let after = try db.statementCacheUse
-      #expect(after.misses == before.misses + 1 && after.hits == before.hits + 9)
-      #expect(after.statements == before.statements + 1 && after.bytes > before.bytes && after.evictions == 0)
+      #expect(after.misses == before.misses + 1)
+      #expect(after.hits == before.hits + 9)
+      #expect(after.statements == before.statements + 1)
+      #expect(after.bytes > before.bytes)
+      #expect(after.evictions == 0)
       #expect(after.hitRate == Double(after.hits) / Double(after.hits + after.misses))
       try db.releaseMemory()
       let released = try db.statementCacheUse
-      #expect(released.statements == 0 && released.bytes == 0 && released.evictions == 0)
+      #expect(released.statements == 0)
+      #expect(released.bytes == 0)
+      #expect(released.evictions == 0)
       try db.close()
       #expect(sqlError { _ = try db.statementCacheUse }?.kind == .closed)
     }
   }
 
-  @Test func aCacheOfNothingWorks() throws {
+  @Test func aCacheOfZeroBytesWorks() throws {
     try withDatabase(.init(statementCacheBytes: 0)) { db in
       try people(db)
       for _ in 0..<10 { #expect(try Person.count().run(db) == 10) }
@@ -116,7 +132,7 @@ import Testing
     }
   }
 
-  @Test func equalStatementsWithOtherValuesShareOne() throws {
+  @Test func statementsThatDifferInValuesShareOneEntry() throws {
     try withDatabase { db in
       try people(db)
       _ = try Person.byId(1).run(db)
@@ -145,7 +161,7 @@ import Testing
     }
   }
 
-  /// Reads in a loop inside a loop, every one another statement; gives how deep it came.
+  /// Runs loops inside loops, each with another statement. Returns the depth that was reached.
   private func nest(_ depth: Int, _ db: SqliteDatabase) throws -> Int {
     var deepest = depth
     try Person.read().filter(.all((0...depth).map { Person.id > -$0 })).forEach(db) { person in
@@ -157,17 +173,18 @@ import Testing
     return deepest
   }
 
-  @Test func moreStatementsInUseThanTheCacheHolds() throws {
+  @Test func openStatementsMayExceedTheCache() throws {
     try withDatabase(.init(statementCacheBytes: 6_000)) { db in
       try people(db, 3)
       #expect(try nest(0, db) == 20)
       let cache = try db.openConnection().cache
-      #expect(cache.count <= 3 && cache.size <= 6_000)
+      #expect(cache.count <= 3)
+      #expect(cache.size <= 6_000)
       #expect(try Person.count().run(db) == 3)
     }
   }
 
-  @Test func aLoopStopsHoweverItIsSaid() throws {
+  @Test func everyFormOfStopEndsALoop() throws {
     try withDatabase { db in
       try people(db, 3)
       let read = Person.read().orderBy(Person.id)
@@ -194,7 +211,7 @@ import Testing
     }
   }
 
-  /// How many bytes SQLite holds for a connection: pages, and statements.
+  /// SQLite's memory for a connection, in bytes: pages and statements.
   private func memory(_ db: SqliteDatabase) throws -> (pages: Int, statements: Int) {
     let handle = try db.openConnection().handle
     func bytes(_ what: Int32) -> Int {
@@ -204,17 +221,19 @@ import Testing
     return (bytes(SQLITE_DBSTATUS_CACHE_USED), bytes(SQLITE_DBSTATUS_STMT_USED))
   }
 
-  @Test func memoryIsReleased() throws {
+  @Test func releaseMemoryFreesPagesAndStatements() throws {
     try withDatabase { db in
       try people(db, 20_000)
       for number in 0..<100 { try select(number, db) }
       _ = try Person.read().run(db)
       let before = try memory(db)
-      #expect(before.pages > 300_000 && before.statements > 100_000)
+      #expect(before.pages > 300_000)
+      #expect(before.statements > 100_000)
       try db.releaseMemory()
       let after = try memory(db)
-      // What is left are the statements of the connection itself, such as BEGIN.
-      #expect(after.pages < 50_000 && after.statements < 30_000, "\(before) \(after)")
+      // The connection keeps its control statements, such as BEGIN.
+      #expect(after.pages < 50_000, "\(before) \(after)")
+      #expect(after.statements < 30_000, "\(before) \(after)")
       #expect(try Person.count().run(db) == 20_000)
     }
   }
@@ -236,8 +255,8 @@ import Testing
 
   // MARK: Nothing stays open
 
-  /// A statement that is left on a row pins the write-ahead log: the checkpoint is busy then.
-  @Test func noStatementStaysOpenHoweverItEnds() throws {
+  /// A statement that is left on a row pins the WAL, and a checkpoint is busy.
+  @Test func noStatementStaysOpenAfterAnyEnd() throws {
     struct Stop: Error {}
     struct Picky: Sqlable {
       static let tableName = "person"
@@ -296,7 +315,7 @@ import Testing
           if seen == 3 { try db.rollbackTransaction() }
         }
       }
-      // SQLite may go on reading or stop with an error; the rows of the transaction are not among what is left.
+      // SQLite may continue or stop with an error. The remaining rows do not include those of the transaction.
       #expect(error == nil || error?.kind == .interrupted)
       #expect(seen <= 10)
       #expect(try Person.count().run(db) == 10)
@@ -317,7 +336,7 @@ import Testing
     }
   }
 
-  /// What a service has compiled is right after another process has changed the schema under it.
+  /// Compiled statements stay correct after another process has changed the schema.
   @Test(.enabled(if: SQLiteProcess.isAvailable))
   func aSchemaChangeOfAnotherProcessIsFollowed() throws {
     try withDatabase { db in
@@ -326,7 +345,8 @@ import Testing
       let rename = Person.update(Person.name.set(to: "new")).filter(Person.id == 1)
       func runAll(_ round: Int) throws {
         #expect(try Person.read().filter(Person.id == 1).run(db).count == 1)
-        #expect(try Person.byId(1).run(db) != nil && byId.run(1) != nil)
+        #expect(try Person.byId(1).run(db) != nil)
+        #expect(try byId.run(1) != nil)
         #expect(try Person(id: nil, name: "one").insert().run(db) > 0)
         #expect(try Person.insert([Person(id: nil, name: "two"), Person(id: nil, name: "three")]).run(db).count == 2)
         #expect(try rename.run(db) == 1)
@@ -336,7 +356,7 @@ import Testing
       try runAll(0)
       let other = try SQLiteProcess(db.filepath)
       for round in 1...3 {
-        // The column comes first, so that a value read by its old position would be another's.
+        // The new column comes first, so a read by the old position would return another column's value.
         let columns = (1...round).map { "extra_\($0) DEFAULT 'wrong'" }.joined(separator: ", ")
         let said = try other.run(
           """
@@ -350,21 +370,21 @@ import Testing
         #expect(said == "")
         let before = try db.statementCacheUse
         try runAll(round)
-        // The same statements as before: SQLite compiles them anew where they are.
+        // SQLite recompiles the cached statements in place.
         #expect(try db.statementCacheUse.misses == before.misses)
       }
       other.quit()
     }
   }
 
-  @Test func aTableThatIsAttachedOrComesAnewIsTold() throws {
+  @Test func cachedStatementsFollowAttachedAndRecreatedTables() throws {
     try withDatabase { db in
       try people(db, 2)
       #expect(try Person.count().run(db) == 2)
       try db.execute("ATTACH ':memory:' AS other")
       try db.execute("CREATE TABLE other.person (id INTEGER PRIMARY KEY, name TEXT)")
       #expect(try Person.count().run(db) == 2)
-      // SQLite looks for a name among the temporary tables first.
+      // SQLite resolves a name among the temporary tables first.
       try db.execute("CREATE TEMP TABLE person (id INTEGER PRIMARY KEY, name TEXT)")
       #expect(try Person.count().run(db) == 0)
       try db.execute("DROP TABLE temp.person")
@@ -378,8 +398,8 @@ import Testing
     }
   }
 
-  /// Whoever let go of it may hold its last reference, on another thread and without the lock.
-  @Test func aStatementThatWasLetGoOfIsFinalizedByItsConnection() throws {
+  /// The last reference may be released on another thread and without the lock.
+  @Test func anAbandonedStatementIsFinalizedByItsConnection() throws {
     try withDatabase { db in
       try people(db)
       try db.locked {

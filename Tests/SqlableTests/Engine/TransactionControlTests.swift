@@ -14,15 +14,16 @@ import Testing
     }
   }
 
-  @Test func aHandleThatOnlyReadsCompilesNone() throws {
+  @Test func aHandleThatOnlyReadsCompilesNoControlStatement() throws {
     try withDatabase { db in
       let numbers = try db.query("SELECT 1", as: Int.self)
       let found = try compiled(on: db)
-      #expect(numbers == [1] && found.isEmpty)
+      #expect(numbers == [1])
+      #expect(found.isEmpty)
     }
   }
 
-  @Test func whatEndsATransactionIsCompiledBeforeItBegins() throws {
+  @Test func commitAndRollbackAreCompiledBeforeBegin() throws {
     try withDatabase { db in
       let transaction: Set<Control> = [.beginImmediate, .commit, .rollback]
       let savepoint: Set<Control> = [.savepoint, .release, .rollbackTo]

@@ -3,8 +3,8 @@ import Sqlable
 import Testing
 
 @Suite struct VersionTests {
-  /// `.ci/versions` names the version that it has built: a run against another one would prove nothing.
-  @Test func theLibraryIsTheOneThatWasAskedFor() throws {
+  /// `.ci/versions` sets the version that it has built. A run with another version would prove nothing.
+  @Test func theSQLiteVersionIsTheRequestedOne() throws {
     _ = try SqliteDatabase.inMemory()
     if let version = ProcessInfo.processInfo.environment["SQLABLE_SQLITE_VERSION"] {
       #expect(SqliteDatabase.sqliteVersion == version)
@@ -14,23 +14,35 @@ import Testing
 
   @Test(
     arguments: [
-      (35, "UPDATE t SET a = 2 RETURNING a"), (35, "INSERT INTO t SELECT * FROM t RETURNING a"),
+      (35, "UPDATE t SET a = 2 RETURNING a"),
+      (35, "INSERT INTO t SELECT * FROM t RETURNING a"),
       (35, "WITH c AS MATERIALIZED (SELECT 1) SELECT * FROM c"),
-      (35, "WITH c AS NOT MATERIALIZED (SELECT 1) SELECT * FROM c"), (35, "ALTER TABLE t DROP COLUMN b"),
-      (35, "SELECT sign(1)"), (37, "CREATE TABLE u (a TEXT) STRICT"),
-      (37, "CREATE TABLE u (a TEXT PRIMARY KEY) WITHOUT ROWID, strict"), (38, "SELECT '{}' -> '$'"),
-      (38, "SELECT '{}' ->> '$.a'"), (38, "SELECT unixepoch('now')"), (38, "SELECT format('%d', 1)"),
-      (39, "SELECT * FROM t RIGHT JOIN t AS o ON t.a = o.a"), (39, "SELECT * FROM t FULL JOIN t AS o ON t.a = o.a"),
-      (39, "SELECT 1 IS DISTINCT FROM 2"), (39, "SELECT 1 IS NOT DISTINCT FROM 2"), (41, "SELECT unhex('00')"),
-      (43, "SELECT octet_length('a')"), (44, "SELECT concat('a', 'b')"), (44, "SELECT string_agg(a, '-') FROM t"),
-      (45, "SELECT jsonb('{}')"), (46, "SELECT json_pretty('{}')"),
+      (35, "WITH c AS NOT MATERIALIZED (SELECT 1) SELECT * FROM c"),
+      (35, "ALTER TABLE t DROP COLUMN b"),
+      (35, "SELECT sign(1)"),
+      (37, "CREATE TABLE u (a TEXT) STRICT"),
+      (37, "CREATE TABLE u (a TEXT PRIMARY KEY) WITHOUT ROWID, strict"),
+      (38, "SELECT '{}' -> '$'"),
+      (38, "SELECT '{}' ->> '$.a'"),
+      (38, "SELECT unixepoch('now')"),
+      (38, "SELECT format('%d', 1)"),
+      (39, "SELECT * FROM t RIGHT JOIN t AS o ON t.a = o.a"),
+      (39, "SELECT * FROM t FULL JOIN t AS o ON t.a = o.a"),
+      (39, "SELECT 1 IS DISTINCT FROM 2"),
+      (39, "SELECT 1 IS NOT DISTINCT FROM 2"),
+      (41, "SELECT unhex('00')"),
+      (43, "SELECT octet_length('a')"),
+      (44, "SELECT concat('a', 'b')"),
+      (44, "SELECT string_agg(a, '-') FROM t"),
+      (45, "SELECT jsonb('{}')"),
+      (46, "SELECT json_pretty('{}')"),
     ] as [(Int, String)])
-  func whatThisSQLiteIsTooOldForSaysWhichWouldDo(minor: Int, sql: String) throws {
+  func anUnsupportedFeatureNamesTheRequiredVersion(minor: Int, sql: String) throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE t (a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x')")
       let error = sqlError { try db.execute(SQL(verbatim: sql)) }
       guard !SQLiteLibrary.isAtLeast(minor) else {
-        // A build without JSON has none of its functions.
+        // A build without JSON has no JSON functions.
         #expect(error?.message.hasPrefix("JSON functions need ") != false, "\(String(describing: error))")
         return
       }
@@ -40,25 +52,29 @@ import Testing
         Issue.record("\(String(describing: error))")
         return
       }
-      #expect(error.sql == sql && error.transaction == .none)
+      #expect(error.sql == sql)
+      #expect(error.transaction == SqlError.TransactionFate.none)
     }
   }
 
   @Test(arguments: [
-    ("SELECT sqrt(4.0)", "SQLITE_ENABLE_MATH_FUNCTIONS"), ("SELECT json('{}')", "JSON"),
-    ("SELECT * FROM json_each('[1]')", "JSON"), ("CREATE VIRTUAL TABLE f USING fts5(a)", "SQLITE_ENABLE_FTS5"),
+    ("SELECT sqrt(4.0)", "SQLITE_ENABLE_MATH_FUNCTIONS"),
+    ("SELECT json('{}')", "JSON"),
+    ("SELECT * FROM json_each('[1]')", "JSON"),
+    ("CREATE VIRTUAL TABLE f USING fts5(a)", "SQLITE_ENABLE_FTS5"),
     ("DELETE FROM t LIMIT 1", "SQLITE_ENABLE_UPDATE_DELETE_LIMIT"),
     ("UPDATE t SET a = 2 ORDER BY a LIMIT 1", "SQLITE_ENABLE_UPDATE_DELETE_LIMIT"),
   ])
-  func whatThisSQLiteWasBuiltWithoutIsNamed(sql: String, option: String) throws {
+  func anUnsupportedFeatureNamesTheBuildOption(sql: String, option: String) throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE t (a INTEGER)")
       guard let error = sqlError({ try db.execute(SQL(verbatim: sql)) }) else { return }
-      #expect(error.kind == .misuse(error.message) && error.message.contains(option), "\(error)")
+      #expect(error.kind == .misuse(error.message), "\(error)")
+      #expect(error.message.contains(option), "\(error)")
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable)) func aFileThatANewerSQLiteHasMade() throws {
+  @Test(.enabled(if: SQLiteProcess.isAvailable)) func aFileOfANewerSQLiteNamesTheRequiredVersion() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let process = try SQLiteProcess(path)
@@ -77,48 +93,54 @@ import Testing
     }
   }
 
-  @Test func aMistakeIsNotTakenForALackOfTheVersion() throws {
+  @Test func aSyntaxErrorIsNotBlamedOnTheVersion() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE t (a INTEGER)")
       for sql: SQL in [
-        "SELECT RETURNING", "DROP DROP", "SELECT a > > 1 FROM t", "SELECT DISTINCT DISTINCT a FROM t",
+        "SELECT RETURNING",
+        "DROP DROP",
+        "SELECT a > > 1 FROM t",
+        "SELECT DISTINCT DISTINCT a FROM t",
         "CREATE TABLE STRICT (",
       ] {
         let error = sqlError { try db.execute(sql) }
         if SQLiteLibrary.isAtLeast(39) { #expect(error?.kind == .syntax, "\(String(describing: error))") }
       }
       let unknown = sqlError { _ = try db.query("SELECT json_nosuch(1)", as: Int.self) }
-      #expect(unknown?.kind == .other && unknown?.message == "no such function: json_nosuch")
+      #expect(unknown?.kind == .other)
+      #expect(unknown?.message == "no such function: json_nosuch")
     }
   }
 
-  /// SQLite 3.46 and later add to the message that a name in double quotes may be meant for a text.
-  @Test func aMissingColumnInQuotesIsNamedAlone() throws {
+  /// SQLite 3.46 and later add a hint to the message: the quoted name may be meant as a text.
+  @Test func aMissingQuotedColumnIsNamedWithoutSQLitesHint() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE t (a INTEGER)")
       for name in ["b", "b \" c", "b - should this be", ""] {
         let error = sqlError {
           _ = try db.query(SQL(verbatim: "SELECT \"\(name.replacing("\"", with: "\"\""))\" FROM t")) { _ in }
         }
-        #expect(error?.kind == .schema(.missingColumn(name)) && error?.column == name)
+        #expect(error?.kind == .schema(.missingColumn(name)))
+        #expect(error?.column == name)
         #expect(error?.message == "no such column: \(name)")
       }
     }
   }
 
-  @Test func aColumnInQuotesThatIsMissingSinceIsNamedAlone() throws {
+  @Test func aRenamedQuotedColumnIsNamedWithoutSQLitesHint() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let read: SQL = #"SELECT "name" FROM person"#
       _ = try db.query(read, as: String.self)
-      // Compiled anew when it runs.
+      // SQLite recompiles the cached statement when it runs.
       try db.createChild().execute("ALTER TABLE person RENAME COLUMN name TO title")
       let error = expectError(.schema(.missingColumn("name"))) { _ = try db.query(read, as: String.self) }
-      #expect(error?.column == "name" && error?.message == "no such column: name")
+      #expect(error?.column == "name")
+      #expect(error?.message == "no such column: name")
     }
   }
 
-  /// By another call of SQLite before 3.37.
+  /// Before 3.37, SQLite counts changes with another function.
   @Test func changedRowsAreCounted() throws {
     try withDatabase { db in
       try db.createTable(Person.self)

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// What an error that the library throws itself, without SQLite, says of the transaction that it was thrown in.
+/// The transaction fate in errors that the library throws itself, without SQLite.
 @Suite struct FateTests {
   private static let failures: [@Sendable (SqliteDatabase) throws -> Void] = [
     { db in _ = try Worker.read().limit(-1).run(db) },
@@ -41,41 +41,47 @@ import Testing
     return error(body, db)
   }
 
-  @Test(arguments: FateTests.failures.indices) func itIsThatOfTheOpenTransaction(_ index: Int) throws {
+  @Test(arguments: FateTests.failures.indices) func errorsReportTheFateOfTheOpenTransaction(_ index: Int) throws {
     let fail = FateTests.failures[index]
     try withCompany { db in
       let without = error(fail, db)
       #expect(without?.transaction == SqlError.TransactionFate.none)
       let outside = errorOfTransaction(fail, db)
-      #expect(outside?.transaction == .rolledBack && outside?.kind == without?.kind && db.transactionLevel == 0)
+      #expect(outside?.transaction == .rolledBack)
+      #expect(outside?.kind == without?.kind)
+      #expect(db.transactionLevel == 0)
       try db.beginTransaction()
       let inside = error(fail, db)
       let savepoint = errorOfTransaction(fail, db)
-      #expect(inside?.transaction == .untouched && inside?.kind == without?.kind)
-      #expect(savepoint?.transaction == .untouched && db.transactionLevel == 1)
+      #expect(inside?.transaction == .untouched)
+      #expect(inside?.kind == without?.kind)
+      #expect(savepoint?.transaction == .untouched)
+      #expect(db.transactionLevel == 1)
       try db.rollbackTransaction()
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func aStatementInATransactionOfItsOwnHasNone() throws {
+  @Test(.needs(35, "RETURNING")) func anObservedChangeReportsNoTransaction() throws {
     try withCompany { db in
-      // Observed, a change is a transaction of its own.
+      // An observed change runs in a transaction of the library.
       db.observe(.update, on: Worker.self) { _ in }
       let error = sqlError {
         _ = try Worker.updateAll(Worker.salary.set(to: 1)).returning(Worker.bossId.expression.typed(as: Int.self)).run(
           db)
       }
-      #expect(error?.transaction == SqlError.TransactionFate.none && db.transactionLevel == 0)
+      #expect(error?.transaction == SqlError.TransactionFate.none)
+      #expect(db.transactionLevel == 0)
     }
   }
 
-  /// What Transactions.md and Statements.md say of pools.
-  @Test func onAPoolAStatementHasATransactionOfThePools() throws {
+  /// The behaviour of pools that Transactions.md and Statements.md describe.
+  @Test func aPoolRollsBackAFailedStatement() throws {
     try withDirectory { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       try pool.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, n CHECK (n > 0))")
       let error = sqlError { try pool.execute("INSERT INTO t VALUES (1, 1); INSERT INTO t VALUES (2, 0)") }
-      #expect(error?.kind == .constraint(.check) && error?.transaction == .rolledBack)
+      #expect(error?.kind == .constraint(.check))
+      #expect(error?.transaction == .rolledBack)
       let stored = try pool.query("SELECT count(*) FROM t", as: Int.self)
       #expect(stored == [0])
       let begin = sqlError { try pool.execute("BEGIN; COMMIT") }

@@ -5,16 +5,37 @@ import Testing
 @testable import SqlableCore
 
 @Suite struct ResultCodeTests {
-  /// Most can't be provoked; what is left for `.other` no call of the library meets, or is SQLite's own mistake.
-  @Test func everyCodeHasAKindThatSaysWhatToDo() {
+  /// Most codes can't be provoked. The library never meets those with the kind `.other`, or they are errors of SQLite
+  /// itself.
+  @Test func everyResultCodeHasItsKind() {
     let kinds: [Int32: SqlError.Kind] = [
-      SQLITE_ERROR: .other, SQLITE_INTERNAL: .other, SQLITE_PERM: .readOnly, SQLITE_ABORT: .interrupted,
-      SQLITE_BUSY: .busy, SQLITE_LOCKED: .busy, SQLITE_NOMEM: .outOfMemory, SQLITE_READONLY: .readOnly,
-      SQLITE_INTERRUPT: .interrupted, SQLITE_IOERR: .io, SQLITE_CORRUPT: .corrupt, SQLITE_NOTFOUND: .other,
-      SQLITE_FULL: .full, SQLITE_CANTOPEN: .cannotOpen, SQLITE_PROTOCOL: .busy, SQLITE_EMPTY: .other,
-      SQLITE_SCHEMA: .schema(.mismatch("m")), SQLITE_TOOBIG: .tooBig, SQLITE_CONSTRAINT: .constraint(.other),
-      SQLITE_MISMATCH: .constraint(.dataType), SQLITE_MISUSE: .misuse("m"), SQLITE_NOLFS: .io, SQLITE_AUTH: .other,
-      SQLITE_FORMAT: .notADatabase, SQLITE_RANGE: .misuse("m"), SQLITE_NOTADB: .notADatabase, SQLITE_NOTICE: .other,
+      SQLITE_ERROR: .other,
+      SQLITE_INTERNAL: .other,
+      SQLITE_PERM: .readOnly,
+      SQLITE_ABORT: .interrupted,
+      SQLITE_BUSY: .busy,
+      SQLITE_LOCKED: .busy,
+      SQLITE_NOMEM: .outOfMemory,
+      SQLITE_READONLY: .readOnly,
+      SQLITE_INTERRUPT: .interrupted,
+      SQLITE_IOERR: .io,
+      SQLITE_CORRUPT: .corrupt,
+      SQLITE_NOTFOUND: .other,
+      SQLITE_FULL: .full,
+      SQLITE_CANTOPEN: .cannotOpen,
+      SQLITE_PROTOCOL: .busy,
+      SQLITE_EMPTY: .other,
+      SQLITE_SCHEMA: .schema(.mismatch("m")),
+      SQLITE_TOOBIG: .tooBig,
+      SQLITE_CONSTRAINT: .constraint(.other),
+      SQLITE_MISMATCH: .constraint(.dataType),
+      SQLITE_MISUSE: .misuse("m"),
+      SQLITE_NOLFS: .io,
+      SQLITE_AUTH: .other,
+      SQLITE_FORMAT: .notADatabase,
+      SQLITE_RANGE: .misuse("m"),
+      SQLITE_NOTADB: .notADatabase,
+      SQLITE_NOTICE: .other,
       SQLITE_WARNING: .other,
     ]
     for code in SQLITE_ERROR...SQLITE_WARNING {
@@ -25,8 +46,8 @@ import Testing
     #expect(format == .notADatabase)
   }
 
-  /// A message of that kind is not damage, unless it is SQLite that says it of the schema.
-  @Test func onlyWhatIsRefusedOfASchemaIsNoDamage() {
+  /// SQLite reports a refused schema with SQLITE_CORRUPT. Only its message distinguishes the refusal from damage.
+  @Test func aRefusedSchemaIsNotCorruption() {
     func kind(_ code: Int32, _ message: String) -> SqlError.Kind {
       SqlError.Kind(code: code, extendedCode: code, message: message)
     }

@@ -3,7 +3,7 @@ import Sqlable
 import Testing
 
 @Suite struct SqlErrorTests {
-  @Test func theDescriptionSaysWhatWhereAndWhatBecameOfTheTransaction() {
+  @Test func theDescriptionNamesProblemPlaceAndTransaction() {
     let error = SqlError(
       .constraint(.unique), message: "UNIQUE constraint failed: bicycle.name", code: 19, extendedCode: 2067,
       sql: "INSERT INTO bicycle VALUES (?)", table: "bicycle", column: "name", rowId: 7, transaction: .rolledBack,
@@ -21,7 +21,7 @@ import Testing
     #expect("\(SqlError(.other, message: "m", rowId: 7))".contains("row 7"))
   }
 
-  @Test func onlyALockIsWorthAnotherTry() {
+  @Test func onlyBusyErrorsAreRetryable() {
     let kinds: [SqlError.Kind] = [
       .constraint(.unique), .readOnly, .full, .io, .cannotOpen, .corrupt, .notADatabase, .interrupted, .timeout,
       .schema(.missingTable("t")), .invalidStatement("x"), .syntax, .tooBig, .outOfMemory, .misuse("x"), .closed,
@@ -66,22 +66,24 @@ import Testing
     }
   }
 
-  @Test func aColumnOfATableThatIsNotReadHasThatPlace() throws {
+  @Test func aColumnOfAnUnreadTableIsNamedWithThatTable() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let condition = SqlExpression(sql: "bicycle.price > 1")
       let error = expectError(.schema(.missingColumn("price"))) { _ = try Person.read().filter(condition).run(db) }
-      #expect(error?.table == "bicycle" && error?.column == "price")
+      #expect(error?.table == "bicycle")
+      #expect(error?.column == "price")
       #expect(
         error?.message
           == "no such column: bicycle.price; the statement does not read bicycle here, or bicycle has no such column")
       let own = SqlExpression(sql: "person.price > 1")
       let missing = expectError(.schema(.missingColumn("price"))) { _ = try Person.read().filter(own).run(db) }
-      #expect(missing?.table == "person" && missing?.message == "no such column: person.price")
+      #expect(missing?.table == "person")
+      #expect(missing?.message == "no such column: person.price")
     }
   }
 
-  @Test func theOtherKindsThatSQLCanMake() throws {
+  @Test func otherSQLErrorsHaveTheirKinds() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let cases: [(SQL, SqlError.Kind)] = [
@@ -90,8 +92,11 @@ import Testing
         ("SELECT nosuch FROM person", .schema(.missingColumn("nosuch"))),
         ("INSERT INTO person(nosuch) VALUES (1)", .schema(.missingColumn("nosuch"))),
         ("UPDATE person SET nosuch = 1", .schema(.missingColumn("nosuch"))),
-        ("SELEKT 1", .syntax), ("SELECT", .syntax), ("SELECT zeroblob(2000000000)", .tooBig),
-        ("SELECT abs(-9223372036854775807 - 1)", .other), ("SELECT nosuch()", .other),
+        ("SELEKT 1", .syntax),
+        ("SELECT", .syntax),
+        ("SELECT zeroblob(2000000000)", .tooBig),
+        ("SELECT abs(-9223372036854775807 - 1)", .other),
+        ("SELECT nosuch()", .other),
       ]
       for (sql, kind) in cases {
         let error = expectError(kind, "\(sql.text)") { try db.execute(sql) }
@@ -119,7 +124,7 @@ import Testing
     }
   }
 
-  // MARK: No value in a text
+  // MARK: No value in a message
 
   @Test(.needs(37, "a STRICT table"), .needsFullText) func noBoundValueEntersAnError() throws {
     let secret = "hunter2"
@@ -166,8 +171,8 @@ import Testing
     }
   }
 
-  /// After another connection's ALTER the same message comes at the run; then it names the SQL's own column.
-  @Test func aColumnThatHasGoneIsStillNamed() throws {
+  /// After an ALTER on another connection, the same message comes from the run and names the column of the SQL.
+  @Test func aColumnRenamedMeanwhileIsNamed() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       _ = try Person.read().run(db)
@@ -186,13 +191,20 @@ import Testing
     let text: SQL = "SELECT \(secret)"
     let any = try AnyStatement(read)
     let printed: [(any Runnable, String)] = [
-      (read, read.sql), (change, change.sql), (insert, insert.sql), (text, text.sql), (any, any.sql),
+      (read, read.sql),
+      (change, change.sql),
+      (insert, insert.sql),
+      (text, text.sql),
+      (any, any.sql),
       (read.select(Bicycle.color), read.select(Bicycle.color).sql),
     ]
     for (statement, sql) in printed {
-      #expect("\(statement)" == sql && String(describing: statement) == sql && !"\([statement])".contains(secret))
+      #expect("\(statement)" == sql)
+      #expect(String(describing: statement) == sql)
+      #expect(!"\([statement])".contains(secret))
     }
-    #expect("\(read)" == read.sql && "\(text)" == "SELECT ?")
+    #expect("\(read)" == read.sql)
+    #expect("\(text)" == "SELECT ?")
   }
 
   @Test func aLongStatementIsShortenedInTheDescription() {
@@ -201,7 +213,8 @@ import Testing
       let sql = "\(long)"
       let error = SqlError(.syntax, message: "m", sql: sql, offset: offset)
       let text = "\(error)"
-      #expect(text.utf8.count < 1200 && text.hasSuffix("(50000 bytes of SQL)"), "\(text)")
+      #expect(text.utf8.count < 1200, "\(text)")
+      #expect(text.hasSuffix("(50000 bytes of SQL)"), "\(text)")
       #expect(!text.contains("\u{FFFD}"))
       #expect(error.sql == sql)
     }

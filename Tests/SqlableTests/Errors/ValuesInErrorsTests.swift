@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// No value, bound or stored, is in an error: whatever it is, the error is the same.
+/// Values in errors: no bound or stored value may appear in, or change, an error.
 @Suite struct ValuesInErrorsTests {
   private func withTables<Result>(_ body: (SqliteDatabase) throws -> Result) throws -> Result {
     try withDatabase { db in
@@ -25,24 +25,37 @@ import Testing
     }
   }
 
-  /// Statements that fail over a value, or over what is made of it.
+  /// Statements that fail because of a value, or of something computed from the value.
   private static let failing: [@Sendable (String) -> SQL] = [
-    { "INSERT INTO s (i) VALUES (\("x" + $0))" }, { "INSERT INTO s (u) VALUES (\($0)), (\($0))" },
-    { "INSERT INTO s (c) VALUES (\($0))" }, { "INSERT INTO s (i, n) VALUES (13, \($0))" },
-    { "INSERT INTO s (n) SELECT nullif(\($0), \($0))" }, { "INSERT INTO s (u, p) VALUES (\($0), 77)" },
-    { "INSERT INTO person (id) VALUES (\("x" + $0))" }, { "INSERT INTO box VALUES (\($0), 2, 1)" },
+    { "INSERT INTO s (i) VALUES (\("x" + $0))" },
+    { "INSERT INTO s (u) VALUES (\($0)), (\($0))" },
+    { "INSERT INTO s (c) VALUES (\($0))" },
+    { "INSERT INTO s (i, n) VALUES (13, \($0))" },
+    { "INSERT INTO s (n) SELECT nullif(\($0), \($0))" },
+    { "INSERT INTO s (u, p) VALUES (\($0), 77)" },
+    { "INSERT INTO person (id) VALUES (\("x" + $0))" },
+    { "INSERT INTO box VALUES (\($0), 2, 1)" },
     { "SELECT json(\("{" + $0))" },
-    { "SELECT json_extract('{}', \($0))" }, { "SELECT json_set('{}', \($0), 1)" },
-    { "SELECT json_remove('{}', \($0))" }, { "SELECT json_type('[]', \("$[" + $0))" },
-    { "SELECT * FROM json_each('{}', \($0))" }, { "SELECT * FROM json_tree(\("[" + $0))" },
-    { "SELECT json_array(x'ff', \($0))" }, { "SELECT json_object(x'ff', \($0))" },
+    { "SELECT json_extract('{}', \($0))" },
+    { "SELECT json_set('{}', \($0), 1)" },
+    { "SELECT json_remove('{}', \($0))" },
+    { "SELECT json_type('[]', \("$[" + $0))" },
+    { "SELECT * FROM json_each('{}', \($0))" },
+    { "SELECT * FROM json_tree(\("[" + $0))" },
+    { "SELECT json_array(x'ff', \($0))" },
+    { "SELECT json_object(x'ff', \($0))" },
     { "SELECT * FROM ft WHERE ft MATCH \("\"x\($0).title\" : x")" },
-    { "SELECT * FROM ft WHERE ft MATCH \("{a \($0)} : x")" }, { "SELECT * FROM ft WHERE ft MATCH \("- \($0)x : x")" },
-    { "SELECT * FROM ft WHERE ft MATCH \("\"" + $0)" }, { "SELECT * FROM ft WHERE ft MATCH \("\($0) AND (")" },
-    { "SELECT * FROM ft WHERE ft MATCH \("\($0) ' x")" }, { "SELECT * FROM ft WHERE ft MATCH \("NEAR(a b, \($0))")" },
-    { "SELECT * FROM ft WHERE ft MATCH \("*\($0)")" }, { "SELECT * FROM ft(\("\($0) :"))" },
+    { "SELECT * FROM ft WHERE ft MATCH \("{a \($0)} : x")" },
+    { "SELECT * FROM ft WHERE ft MATCH \("- \($0)x : x")" },
+    { "SELECT * FROM ft WHERE ft MATCH \("\"" + $0)" },
+    { "SELECT * FROM ft WHERE ft MATCH \("\($0) AND (")" },
+    { "SELECT * FROM ft WHERE ft MATCH \("\($0) ' x")" },
+    { "SELECT * FROM ft WHERE ft MATCH \("NEAR(a b, \($0))")" },
+    { "SELECT * FROM ft WHERE ft MATCH \("*\($0)")" },
+    { "SELECT * FROM ft(\("\($0) :"))" },
     { "SELECT * FROM ft WHERE ft MATCH 'a' AND rank MATCH \($0 + "((")" },
-    { "SELECT * FROM bare WHERE bare MATCH \("\"\($0) b\"")" }, { "SELECT * FROM old WHERE old MATCH \("\"" + $0)" },
+    { "SELECT * FROM bare WHERE bare MATCH \("\"\($0) b\"")" },
+    { "SELECT * FROM old WHERE old MATCH \("\"" + $0)" },
     { "SELECT * FROM old WHERE old MATCH \("(\($0) OR")" },
     { "SELECT matchinfo(old, \("q" + $0)) FROM old WHERE old MATCH 'a'" },
     { "INSERT INTO ft (ft) VALUES (\("x" + $0))" },
@@ -50,27 +63,35 @@ import Testing
     { "INSERT INTO ft (ft, rank) VALUES (\("x" + $0), 1)" },
     { "INSERT INTO old (old) VALUES (\("x" + $0))" },
     { "INSERT INTO bare (bare) VALUES (iif(\($0) IS NULL, '', 'rebuild'))" },
-    { "ATTACH \("/nosuch/" + $0) AS other" }, { "ATTACH \("file:x?vfs=" + $0) AS other" },
-    { "ATTACH ':memory:' AS \("a b" + $0); ATTACH ':memory:' AS \("a b" + $0)" }, { "DETACH \("no " + $0)" },
-    { "DETACH \($0)" }, { "VACUUM INTO \("/nosuch/" + $0)" }, { "SELECT load_extension(\("/nosuch/" + $0))" },
-    { "SELECT 'a' LIKE 'b' ESCAPE \("xx" + $0)" }, { "SELECT ntile(\($0)) OVER () FROM ft" },
-    { "SELECT sum(1) OVER (ROWS \($0) PRECEDING) FROM ft" }, { "SELECT fts3_tokenizer(\($0))" },
-    { "SELECT * FROM pragma_table_info('person', \("x" + $0))" }, { "SELECT title MATCH \($0) FROM ft" },
+    { "ATTACH \("/nosuch/" + $0) AS other" },
+    { "ATTACH \("file:x?vfs=" + $0) AS other" },
+    { "ATTACH ':memory:' AS \("a b" + $0); ATTACH ':memory:' AS \("a b" + $0)" },
+    { "DETACH \("no " + $0)" },
+    { "DETACH \($0)" },
+    { "VACUUM INTO \("/nosuch/" + $0)" },
+    { "SELECT load_extension(\("/nosuch/" + $0))" },
+    { "SELECT 'a' LIKE 'b' ESCAPE \("xx" + $0)" },
+    { "SELECT ntile(\($0)) OVER () FROM ft" },
+    { "SELECT sum(1) OVER (ROWS \($0) PRECEDING) FROM ft" },
+    { "SELECT fts3_tokenizer(\($0))" },
+    { "SELECT * FROM pragma_table_info('person', \("x" + $0))" },
+    { "SELECT title MATCH \($0) FROM ft" },
     { "SELECT * FROM pragma_index_list('person', \("x" + $0))" },
-    { "SELECT zeroblob(2000000000) || \($0)" }, { "SELECT abs(-9223372036854775807 - 1) || \($0)" },
+    { "SELECT zeroblob(2000000000) || \($0)" },
+    { "SELECT abs(-9223372036854775807 - 1) || \($0)" },
     { "SELECT * FROM ft WHERE body MATCH \("title : \($0) \"")" },
     { "SELECT date(\($0)) + abs(-9223372036854775807 - 1)" },
     { "SELECT value FROM (SELECT \($0) AS value) WHERE json_extract('[]', value)" },
   ]
 
-  /// What is said of all words alike, or of some.
+  /// Messages that occur for some words only.
   private static let ofSome: Set<String> = [
     "cannot detach database", "the database is locked", "no such database", "fts5: syntax error", "no such column",
   ]
 
-  /// Words that stand in the statement too can't be told from its names by looking for them: so no word may make a
-  /// difference.
-  @Test(.needs(37, "a STRICT table")) func anErrorIsTheSameWhateverTheValue() throws {
+  /// A search can't distinguish a value from a name of the statement with the same text. So no word may change the
+  /// error.
+  @Test(.needs(37, "a STRICT table")) func anErrorDoesNotDependOnTheValue() throws {
     try withTables { db in
       for make in Self.failing {
         func error(_ word: String) -> SqlError? {
@@ -123,7 +144,7 @@ import Testing
     #expect(errors > 1_000)
   }
 
-  @Test(.needs(37, "a STRICT table")) func valuesOfRowsAreNotQuotedEither() throws {
+  @Test(.needs(37, "a STRICT table")) func storedValuesAreNotQuoted() throws {
     try withTables { db in
       for word in ["hunter2", "path", "stored", "title"] {
         try db.execute("DELETE FROM stored; INSERT INTO stored VALUES (\(word), \("\"\(word).x\" : y"), \(word))")
@@ -137,17 +158,19 @@ import Testing
         ]
         for (sql, message) in failures {
           let error = expectError(.other, "\(sql.text)") { try db.execute(sql) }
-          // From 3.45 on.
+          // The message of SQLite 3.45 and later.
           let newer = message == "JSON path error" ? "bad JSON path" : message
-          #expect([message, newer].contains(error?.message) && error?.table == nil && error?.column == nil)
+          #expect([message, newer].contains(error?.message))
+          #expect(error?.table == nil)
+          #expect(error?.column == nil)
         }
       }
     }
   }
 
-  // MARK: What is kept
+  // MARK: Messages that are kept
 
-  @Test(.needs(37, "a STRICT table")) func whatSQLiteSaysOfTheSchemaIsKept() throws {
+  @Test(.needs(37, "a STRICT table")) func messagesOfSQLiteAboutTheSchemaAreKept() throws {
     try withTables { db in
       try db.execute("INSERT INTO s (u) VALUES ('taken')")
       let kept: [(SQL, SqlError.Kind, String)] = [
@@ -183,10 +206,12 @@ import Testing
   }
 
   @Test(arguments: [
-    "RAISE(ABORT, /* why */ 'it''s refused')", "RAISE(ABORT /* 'no' */, 'it''s refused' -- )\n )",
-    "raise -- why\n (/**/ FAIL, 'it''s refused')", "iif('RAISE(ABORT, ''no'')' = 1, 0, RAISE(ABORT,'it''s refused'))",
+    "RAISE(ABORT, /* why */ 'it''s refused')",
+    "RAISE(ABORT /* 'no' */, 'it''s refused' -- )\n )",
+    "raise -- why\n (/**/ FAIL, 'it''s refused')",
+    "iif('RAISE(ABORT, ''no'')' = 1, 0, RAISE(ABORT,'it''s refused'))",
   ])
-  func whatATriggerRaisesIsKeptHoweverItIsWritten(raise: String) throws {
+  func aTriggersLiteralMessageIsKept(raise: String) throws {
     for place in ["", "TEMP "] {
       try withDatabase { db in
         try db.execute("CREATE TABLE t (i INTEGER)")
@@ -198,7 +223,7 @@ import Testing
     }
   }
 
-  @Test(.needs(47, "RAISE with an expression")) func whatATriggerMakesOfAValueIsNotQuoted() throws {
+  @Test(.needs(47, "RAISE with an expression")) func aTriggersComputedMessageIsNotQuoted() throws {
     try withDatabase { db in
       try db.execute(
         """
@@ -212,15 +237,16 @@ import Testing
     }
   }
 
-  /// A statement that is compiled anew when it runs, since the schema has changed, names what is missing.
-  @Test(.needs(37, "a STRICT table")) func whatIsMissingSinceIsStillNamed() throws {
+  /// SQLite recompiles the statement after the schema change. The error of the run names the missing table or column.
+  @Test(.needs(37, "a STRICT table")) func aTableOrColumnRenamedMeanwhileIsNamed() throws {
     try withTables { db in
       let read: SQL = "SELECT name FROM person WHERE name > \("title")"
       _ = try db.query(read, as: String.self)
       let other = try db.createChild()
       try other.execute("ALTER TABLE person RENAME COLUMN name TO title")
       let column = expectError(.schema(.missingColumn("name"))) { _ = try db.query(read, as: String.self) }
-      #expect(column?.column == "name" && column?.message == "no such column: name")
+      #expect(column?.column == "name")
+      #expect(column?.message == "no such column: name")
       try other.execute("ALTER TABLE person RENAME TO people")
       expectError(.schema(.missingTable("person"))) { _ = try db.query(read, as: String.self) }
     }
@@ -228,7 +254,7 @@ import Testing
 
   // MARK: Codes
 
-  @Test(.needsPlainFiles("with a key no file is another format")) func aFileOfAFormatToComeIsNoDatabaseOfThisVersion()
+  @Test(.needsPlainFiles("with a key no file is another format")) func aFutureFileFormatIsNotADatabase()
     throws
   {
     try withDirectory { directory in
@@ -248,7 +274,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("ATTACH in SQL gives no key")) func whyAFileCanNotBeAttachedIsSaid() throws {
+  @Test(.needsPlainFiles("ATTACH in SQL gives no key")) func attachErrorsNameTheirReason() throws {
     try withDirectory { directory in
       let pool = try newPool(in: directory)
       let path = directory + "/new.sqlite"
@@ -256,7 +282,7 @@ import Testing
       #expect(error?.message.contains("can't create a file with ATTACH") == true)
       try SqliteDatabase(filepath: path).close()
       try pool.withWriter { try $0.execute("ATTACH \(path) AS new; DETACH new") }
-      // It is there.
+      // The path exists, but is a directory.
       let found = expectError(.cannotOpen) { try pool.withWriter { try $0.execute("ATTACH \(directory) AS other") } }
       #expect(found?.message.contains("the file can't be opened or does not exist") == true)
       try pool.close()

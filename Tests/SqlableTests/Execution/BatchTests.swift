@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// A row that can break a rule of every kind.
+/// A model with a constraint of every kind.
 private struct Ruled: Sqlable {
   var id: Int?
   var code: String
@@ -62,7 +62,7 @@ private struct Ruled: Sqlable {
     }
   }
 
-  /// A thousand rows, the five-hundredth of which breaks the rule.
+  /// A thousand rows. The row at index 500 violates the constraint.
   private func rows(breaking breach: Breach) -> [Ruled] {
     var rows = (1...1_000).map { Ruled($0) }
     switch breach {
@@ -84,7 +84,7 @@ private struct Ruled: Sqlable {
   }
 
   @Test(arguments: Breach.allCases)
-  func noneOfAThousandIsStoredWhenOneBreaksARule(breach: Breach) throws {
+  func aBatchWithOneInvalidRowStoresNothing(breach: Breach) throws {
     try withDatabase { db in
       try prepare(db)
       let error = expectError(breach.kind) { try Ruled.insert(rows(breaking: breach)).run(db) }
@@ -98,7 +98,7 @@ private struct Ruled: Sqlable {
   }
 
   @Test(arguments: Breach.allCases)
-  func insideATransactionEarlierWorkIsKept(breach: Breach) throws {
+  func aFailedBatchKeepsEarlierWorkOfItsTransaction(breach: Breach) throws {
     try withDatabase { db in
       try prepare(db)
       try db.transaction { db in
@@ -113,11 +113,15 @@ private struct Ruled: Sqlable {
     }
   }
 
-  @Test func theErrorNamesThePlaceAndNoValue() throws {
+  @Test func aBatchErrorNamesTheColumnAndNoValue() throws {
     try withDatabase { db in
       try prepare(db)
       let places: [(Breach, String?)] = [
-        (.unique, "code"), (.notNull, "note"), (.primaryKey, "id"), (.check, "amount"), (.foreignKey, nil),
+        (.unique, "code"),
+        (.notNull, "note"),
+        (.primaryKey, "id"),
+        (.check, "amount"),
+        (.foreignKey, nil),
       ]
       for (breach, column) in places {
         let error = expectError(breach.kind) { try Ruled.insert(rows(breaking: breach)).run(db) }
@@ -136,15 +140,19 @@ private struct Ruled: Sqlable {
       cars[500].price = .nan
       let error = expectSqlError { try Car.insert(cars).run(db) }
       #expect(error?.table == "car")
-      #expect(error?.column == "price" && error?.batchIndex == 500)
+      #expect(error?.column == "price")
+      #expect(error?.batchIndex == 500)
       #expect(error?.description.contains("element 500 of the batch") == true)
       #expect(try Car.count().run(db) == 0)
       let streamed = expectSqlError { try Car.insert().run(db, streaming: cars) }
       let returned = expectSqlError { _ = try Car.insert(cars).returning().run(db) }
-      #expect(streamed?.batchIndex == 500 && returned?.batchIndex == 500)
+      #expect(streamed?.batchIndex == 500)
+      #expect(returned?.batchIndex == 500)
       let single = expectSqlError { try cars[500].insert().run(db) }
       let singleReturned = expectSqlError { _ = try cars[500].insert().returning().run(db) }
-      #expect(single != nil && single?.batchIndex == nil && singleReturned?.batchIndex == nil)
+      #expect(single != nil)
+      #expect(single?.batchIndex == nil)
+      #expect(singleReturned?.batchIndex == nil)
       try db.transaction { db in
         try Car.insert(cars[..<10]).run(db)
         expectSqlError { try Car.insert(cars).run(db) }
@@ -161,10 +169,9 @@ private struct Ruled: Sqlable {
     }
   }
 
-  /// Rows that break a rule of uniqueness, NOT NULL or a check are left out, wherever they stand; the others are
-  /// stored.
+  /// OR IGNORE skips rows that violate UNIQUE, NOT NULL or CHECK, and stores all others.
   @Test(arguments: [false, true])
-  func aBatchThatIgnoresConflictsLeavesOutWhatBreaksARule(inTransaction: Bool) throws {
+  func aBatchThatIgnoresConflictsSkipsInvalidRows(inTransaction: Bool) throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Ruled.self)
@@ -172,20 +179,20 @@ private struct Ruled: Sqlable {
       let log = EventLog()
       log.listen(to: db, on: Ruled.self)
       var rows = (1...9).map(Ruled.init)
-      rows[1].code = "code 1"  // of the row before it
+      rows[1].code = "code 1"  // duplicates the row before
       rows[2].note = nil
       rows[3].amount = -1
-      // 5 is there already.
+      // Row 5 is stored already.
       let insert = Ruled.insert(rows).onConflict(.ignore)
       #expect(insert.sql.hasPrefix("INSERT OR IGNORE INTO "))
       let ids = try inTransaction ? db.transaction { try insert.run($0) } : insert.run(db)
       #expect(ids == [1, 0, 0, 0, 0, 6, 7, 8, 9])
       #expect(try Ruled.read().orderBy(Ruled.id).run(db).map(\.id) == [1, 5, 6, 7, 8, 9])
       #expect(log.take() == [1, 6, 7, 8, 9].map { "insert ruled \($0)" })
-      // A second run changes nothing, and nobody hears of it.
+      // A second run changes nothing and notifies no observer.
       #expect(try insert.run(db) == Array(repeating: 0, count: 9))
       #expect(log.take() == [])
-      // What it does not leave out stops it, and undoes all of it.
+      // OR IGNORE does not skip a foreign key violation. The error undoes the whole batch.
       var broken = (11...14).map(Ruled.init)
       broken[2].owner = 77
       expectError(.constraint(.foreignKey)) { try Ruled.insert(broken).onConflict(.ignore).run(db) }

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Many structs are inserted with some of their columns.
+/// Batch inserts with chosen columns.
 @Suite struct ChosenColumnsTests {
   @Test func manyStructsAreInsertedWithChosenColumns() throws {
     try withDatabase { db in

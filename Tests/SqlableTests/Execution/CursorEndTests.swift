@@ -1,9 +1,9 @@
 import Sqlable
 import Testing
 
-/// Where a cursor ends, and what becomes of its handle.
+/// The end of a cursor, and the state of its handle.
 @Suite struct CursorEndTests {
-  /// Sound: one thread after the other has what is inside.
+  /// Sound: only one thread at a time holds the value.
   private final class Handed<Value>: @unchecked Sendable {
     private let value: Mutex<Value?>
 
@@ -25,7 +25,7 @@ import Testing
     #expect(busy == [0], sourceLocation: sourceLocation)
   }
 
-  @Test func itIsLetGoOfOnAnotherThread() throws {
+  @Test func aCursorMayBeReleasedOnAnotherThread() throws {
     try withCompany { db throws in
       let handed = Handed(try Worker.read().orderBy(Worker.id).cursor(db))
       let query = Handed(try Worker.select(Worker.name).orderBy(Worker.id).cursor(db))
@@ -33,14 +33,15 @@ import Testing
         let (cursor, names) = (handed.take(), query.take())
         return (try cursor?.next()?.id, try names?.next())
       }
-      #expect(seen.0 == 1 && seen.1 == "Ada")
+      #expect(seen.0 == 1)
+      #expect(seen.1 == "Ada")
       try expectNothingOpen(db.filepath)
       try db.close()
     }
   }
 
-  /// A closure has the lock of its handle to its end, and waits for the thread that releases the cursor.
-  @Test func itIsReleasedWhileAnotherThreadHasTheHandle() throws {
+  /// The closure holds the handle's lock and waits for the thread that releases the cursor.
+  @Test func aCursorMayBeReleasedWhileTheHandleIsLocked() throws {
     try withCompany { db throws in
       let handed = Handed(try Worker.read().orderBy(Worker.id).cursor(db))
       let isOpen = try db.transaction { db in
@@ -49,7 +50,7 @@ import Testing
           _ = handed.take()
           return db.isOpen
         }
-        // The next statement has ended it: SQLite drops no table while a statement reads.
+        // The handle has ended the released cursor: SQLite drops no table while a statement reads.
         try db.execute("DROP TABLE gone")
         return isOpen
       }
@@ -59,13 +60,13 @@ import Testing
         try Worker.deleteAll().run(db)
         try onThread { _ = second.take() }
       }
-      // Nothing more is run on the handle.
+      // No further statement runs on the handle.
       try expectNothingOpen(db.filepath)
       try db.close()
     }
   }
 
-  @Test func itIsReleasedWhileAnotherThreadIsInAClosureOfThePool() throws {
+  @Test func aPoolsCursorMayBeReleasedOnAnotherThread() throws {
     try withMembers { pool in
       try Member.insert((1...9).map { Member(id: $0, name: "m") }).run(pool)
       for _ in 0..<3 {
@@ -84,8 +85,8 @@ import Testing
     }
   }
 
-  /// The one who lets go waits for the handle, and never meets a statement that another thread is running.
-  @Test func itIsLetGoOfWhileOthersUseTheHandle() throws {
+  /// A thread that releases a cursor waits for the handle, so it never meets a running statement.
+  @Test func cursorsMayBeReleasedWhileOtherThreadsUseTheHandle() throws {
     try withCompany { db throws in
       let failures = Mutex<[String]>([])
       let cursors = Mutex<[Handed<Cursor<Worker>>]>([])
@@ -111,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func itKeepsAHandleThatNobodyElseHas() throws {
+  @Test func aCursorKeepsItsHandleAlive() throws {
     try withDirectory { directory in
       let path = directory + "/test.sqlite"
       func cursor() throws -> Cursor<String> {
@@ -131,7 +132,7 @@ import Testing
     }
   }
 
-  @Test func aHandleIsClosedWhenItHasComeToItsEndOnly() throws {
+  @Test func aHandleClosesOnlyAfterItsCursorsHaveEnded() throws {
     try withCompany { db throws in
       let read = try Worker.read().filter(Worker.id < 3).orderBy(Worker.id).cursor(db)
       let query = try Worker.select(Worker.id).filter(Worker.id < 2).cursor(db)
@@ -139,27 +140,32 @@ import Testing
       let says = "can't close a handle while its rows are being read"
       func expectOpen(sourceLocation: SourceLocation = #_sourceLocation) {
         let error = expectMisuse(sourceLocation: sourceLocation) { try db.close() }
-        #expect(error?.message == says && db.isOpen, sourceLocation: sourceLocation)
+        #expect(error?.message == says, sourceLocation: sourceLocation)
+        #expect(db.isOpen, sourceLocation: sourceLocation)
       }
-      // Before its first row too.
+      // A cursor is open before its first row.
       expectOpen()
-      #expect(try read.next()?.id == 1 && query.next() == 1)
+      #expect(try read.next()?.id == 1)
+      #expect(try query.next() == 1)
       expectOpen()
-      #expect(try query.next() == nil && none.next() == nil)
+      #expect(try query.next() == nil)
+      #expect(try none.next() == nil)
       expectOpen()
       #expect(try read.next()?.id == 2)
       #expect(try read.next() == nil)
       try db.close()
       #expect(!db.isOpen)
-      // There is nothing after the end, whatever became of the handle.
-      #expect(try read.next() == nil && query.next() == nil && none.next() == nil)
+      // A finished cursor returns nil even after its handle is closed.
+      #expect(try read.next() == nil)
+      #expect(try query.next() == nil)
+      #expect(try none.next() == nil)
       expectError(.closed) { _ = try Worker.select(Worker.id).cursor(db) }
       expectError(.closed) { _ = try Worker.read().cursor(db) }
       expectError(.closed) { _ = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).cursor(db) }
     }
   }
 
-  @Test func ofALostTransactionThereAreNoMoreRows() throws {
+  @Test func aCursorThrowsAfterItsTransactionIsLost() throws {
     try withCompany { db throws in
       try db.beginTransaction()
       let cursor = try Worker.select(Worker.id).orderBy(Worker.id).cursor(db)

@@ -3,16 +3,20 @@ import Sqlable
 import Testing
 
 @Suite struct CursorTests {
-  @Test func rowsAreMadeAsTheyAreAskedFor() throws {
+  @Test func aCursorReadsRowsOnDemand() throws {
     try withCompany { db in
       let workers = try Worker.read().filter(Worker.salary > 1).orderBy(Worker.id).cursor(db)
       #expect(try workers.next() == Worker.all[0])
-      // The handle is free meanwhile, for the same statement too.
+      // The handle can run other statements meanwhile, even the same one.
       #expect(try Worker.read().filter(Worker.salary > 1).orderBy(Worker.id).run(db) == Worker.all)
       let other = try Worker.read().filter(Worker.salary > 1).orderBy(Worker.id).cursor(db)
-      #expect(try other.next() == Worker.all[0] && workers.next() == Worker.all[1] && other.next() == Worker.all[1])
-      #expect(try workers.next() == Worker.all[2] && workers.next() == Worker.all[3])
-      #expect(try workers.next() == nil && workers.next() == nil)
+      #expect(try other.next() == Worker.all[0])
+      #expect(try workers.next() == Worker.all[1])
+      #expect(try other.next() == Worker.all[1])
+      #expect(try workers.next() == Worker.all[2])
+      #expect(try workers.next() == Worker.all[3])
+      #expect(try workers.next() == nil)
+      #expect(try workers.next() == nil)
     }
   }
 
@@ -20,12 +24,17 @@ import Testing
     try withCompany { db in
       let pairs = try Worker.select(Worker.name, Worker.salary).orderBy(Worker.id).cursor(db)
       let first = try pairs.next()
-      #expect(first?.0 == "Ada" && first?.1 == 10)
+      #expect(first?.0 == "Ada")
+      #expect(first?.1 == 10)
       let names = try Worker.select(Worker.name).filter(Worker.id > 2).orderBy(Worker.id).cursor(db)
-      #expect(try names.next() == "Cleo" && pairs.next()?.0 == "Ben" && names.next() == "Dan" && names.next() == nil)
+      #expect(try names.next() == "Cleo")
+      #expect(try pairs.next()?.0 == "Ben")
+      #expect(try names.next() == "Dan")
+      #expect(try names.next() == nil)
       let owned = try Bicycle.leftJoin(Person.self, on: Bicycle.ownerId == Person.id).orderBy(Bicycle.id.desc).cursor(
         db)
-      #expect(try owned.next()?.1 == nil && owned.next()?.1?.name == "Anna")
+      #expect(try owned.next()?.1 == nil)
+      #expect(try owned.next()?.1?.name == "Anna")
     }
   }
 
@@ -34,18 +43,20 @@ import Testing
       let names = (0..<100).map { "name \($0)" } + ["Ada", "Ben", "Cleo"]
       let cursor = try Worker.read().filter(Worker.name ∈ names && Worker.name.like("%e%")).orderBy(Worker.id).cursor(
         db)
-      // Other values in the handle's own memory.
+      // These statements overwrite the handle's memory for values.
       for text in hostileTexts { _ = try Worker.count().filter(Worker.name == text).run(db) }
-      #expect(try cursor.next()?.name == "Ben" && cursor.next()?.name == "Cleo" && cursor.next() == nil)
+      #expect(try cursor.next()?.name == "Ben")
+      #expect(try cursor.next()?.name == "Cleo")
+      #expect(try cursor.next() == nil)
     }
   }
 
-  @Test func whatItReadsIsHeldUntilItIsLetGoOf() throws {
+  @Test func anOpenCursorKeepsItsHandleFromClosing() throws {
     try withCompany { db in
       var cursor: Cursor<Worker>? = try Worker.read().cursor(db)
       _ = try cursor?.next()
       expectMisuse { try db.close() }
-      // Compiled statements may be dropped, but not this one.
+      // releaseMemory must not finalize the statement of an open cursor.
       try db.releaseMemory()
       db.observe(on: Worker.self) { _ in }
       #expect(try cursor?.next()?.name == "Ben")
@@ -56,7 +67,7 @@ import Testing
     }
   }
 
-  @Test(.needs(38, "->>")) func anErrorInARowPassesOverItAndOneOfSQLiteEndsIt() throws {
+  @Test(.needs(38, "->>")) func aDecodingErrorSkipsARowAndASQLiteErrorEndsTheCursor() throws {
     try withCompany { db in
       try db.execute("UPDATE worker SET salary = 'much' WHERE id = 2")
       let cursor = try Worker.read().orderBy(Worker.id).cursor(db)

@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func aNameOfSeveralColumnsHasNoValue() throws {
+  @Test func readingAnAmbiguousColumnNameIsMisuse() throws {
     try withDatabase { db in
       let row = try #require(try db.query("SELECT 1 AS a, 2 AS b, 3 AS a", as: DynamicRow.self).first)
       expectMisuse { _ = try row.get("a", as: Int.self) }

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Row by row, and what a statement says about itself.
+/// Iteration over rows, query plans, and typed expressions.
 @Suite struct IterationTests {
   private func withPeople(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
@@ -12,7 +12,7 @@ import Testing
     }
   }
 
-  @Test func forEachStopsWhenToldTo() throws {
+  @Test func forEachEndsAfterStop() throws {
     try withPeople { db throws in
       var seen: [Int?] = []
       try Person.read().orderBy(Person.id, .desc).forEach(db) { person in
@@ -20,7 +20,7 @@ import Testing
         return person.id == 3 ? .stop : .continue
       }
       #expect(seen == [5, 4, 3])
-      // Nothing is left open: a write from elsewhere gets through.
+      // No statement stays open, so another handle can write.
       try Person.updateAll(Person.name.set(to: "x")).run(db.createChild())
       #expect(try Person.count().filter(Person.name == "x").run(db) == 5)
     }
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func anErrorThrownInsideForEachComesOut() throws {
+  @Test func forEachRethrowsTheErrorOfItsClosure() throws {
     struct Enough: Error, Equatable { let id: Int? }
     try withPeople { db throws in
       #expect(throws: Enough(id: 2)) {
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func explainTellsScanFromSearch() throws {
+  @Test func explainDistinguishesScanAndSearch() throws {
     try withPeople { db throws in
       try db.createTable(Bicycle.self)
       #expect(try Person.read().explain(db).steps.first?.detail == "SCAN person")
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func typedExpressions() throws {
+  @Test func typedExpressionsFilterAndChangeRows() throws {
     try withDatabase { db in
       try db.createTable(Car.self)
       let day = Date(timeIntervalSince1970: 86_400)
@@ -99,8 +99,8 @@ import Testing
     }
   }
 
-  /// Sixteen terms of mixed columns; the build warns when an expression takes longer than 200 ms to check.
-  @Test func aLongFilterOfMixedColumns() throws {
+  /// Sixteen terms of mixed columns. The build warns if an expression takes longer than 200 ms to type-check.
+  @Test func longFiltersOfMixedColumnsKeepAllTerms() throws {
     let day = Date(timeIntervalSince1970: 0)
     let typed =
       Car.price > 10 && Car.price < 100 && Car.name == "a" && Car.name != "b" && Car.isElectric == true

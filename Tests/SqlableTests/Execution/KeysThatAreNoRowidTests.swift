@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Tables whose integer key SQLite does not make the rowid: `INTEGER PRIMARY KEY DESC`, `INT`, `BIGINT`.
+/// Tables whose integer key is not the rowid: `INTEGER PRIMARY KEY DESC`, `INT`, `BIGINT`.
 @Suite struct KeysThatAreNoRowidTests {
   private static let types = ["INTEGER PRIMARY KEY DESC", "INT PRIMARY KEY", "BIGINT PRIMARY KEY"]
 
@@ -31,7 +31,7 @@ import Testing
     #expect(try await Gauge(id: 5, name: "d").save().run(remote) == 5)
   }
 
-  @Test(arguments: types) func aKeyWithoutAValueThrows(_ type: String) throws {
+  @Test(arguments: types) func anInsertWithoutAKeyThrows(_ type: String) throws {
     try withDatabase { db in
       try db.execute(SQL(verbatim: "CREATE TABLE gauge (id \(type), name TEXT)"))
       for statement in [Gauge(id: nil, name: "a").insert(), Gauge(id: 1, name: "a").insert(Gauge.name)] {
@@ -43,19 +43,20 @@ import Testing
     }
   }
 
-  @Test(arguments: types) func aKeyWithoutAValueThrowsOverATransport(_ type: String) async throws {
+  @Test(arguments: types) func anInsertWithoutAKeyThrowsOverATransport(_ type: String) async throws {
     let db = try SqliteDatabase.inMemory()
     try db.execute(SQL(verbatim: "CREATE TABLE gauge (id \(type), name TEXT)"))
     let remote = SameProcess(db: db)
     for statement in [Gauge(id: nil, name: "a").insert(), Gauge(id: 1, name: "a").insert(Gauge.name)] {
       let error = await #expect(throws: SqlError.self) { try await statement.run(remote) }
       guard case .misuse = error?.kind else { throw try #require(error) }
-      #expect(error?.table == "gauge" && error?.column == "id")
+      #expect(error?.table == "gauge")
+      #expect(error?.column == "id")
     }
     let batch = Gauge.insert([Gauge(id: 1, name: ""), Gauge(id: nil, name: "")])
     await #expect(throws: SqlError.self) { try await batch.run(remote) }
     #expect(try Gauge.count().run(db) == 0)
-    // A key that the table assigns, and a default, are left to it.
+    // The table assigns an omitted rowid, and applies a default.
     try db.execute("DROP TABLE gauge; CREATE TABLE gauge (id INTEGER PRIMARY KEY, name TEXT)")
     #expect(try await Gauge(id: nil, name: "a").insert().run(remote) == 1)
     try db.execute("DROP TABLE gauge; CREATE TABLE gauge (id INT PRIMARY KEY DEFAULT (40 + 2), name TEXT)")
@@ -63,7 +64,7 @@ import Testing
     #expect(try Gauge.read().run(db).map(\.id) == [42])
   }
 
-  @Test func onlyRequestsThatLeaveOutAKeySayIt() throws {
+  @Test func onlyInsertsWithoutAKeyEncodeTheOmittedKey() throws {
     let encoder = JSONEncoder()
     func text(_ work: some Runnable) throws -> String {
       try String(decoding: encoder.encode(work.requests()), as: UTF8.self)
@@ -76,7 +77,7 @@ import Testing
     #expect(request == SqlRequest(sql: "SELECT 1", values: [], isReadOnly: true))
   }
 
-  @Test func aDescendingKeyOfAModelBehavesLikeOneOfSQL() throws {
+  @Test func insertsReturnTheDescendingKeyOfAModel() throws {
     try withDatabase { db in
       try db.createTable(Falling.self)
       #expect(try Falling(id: 70, name: "a").insert().run(db) == 70)
@@ -87,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func aDefaultGivesTheKeyThatAnInsertReturns() throws {
+  @Test func insertsReturnAKeyFromItsDefault() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE gauge (id INT PRIMARY KEY DEFAULT (40 + 2), name TEXT)")
       #expect(try Gauge(id: nil, name: "a").insert().run(db) == 42)
@@ -96,14 +97,14 @@ import Testing
     }
   }
 
-  @Test func aFullTextIndexNamesTheDescendingKeyOfItsModel() throws {
+  @Test func aFullTextIndexRefusesADescendingKey() throws {
     try withDatabase { db in
       let error = expectMisuse { try db.createTable(FallingText.self) }
       #expect(error?.message.contains("descending key id is not the rowid") == true)
     }
   }
 
-  @Test func aFullTextIndexNamesTheKeyThatIsNoRowid() throws {
+  @Test func aFullTextIndexRefusesAKeyThatIsNotTheRowid() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE gauge_text (id INT PRIMARY KEY, name TEXT NOT NULL)")
       let error = sqlError { try db.createTable(GaugeText.self) }

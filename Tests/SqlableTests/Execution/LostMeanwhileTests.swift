@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// A struct whose own code, while it is written, has SQLite undo the transaction that it is written in.
+/// A model whose code makes SQLite roll back the transaction while the model is written.
 private struct Careless: Sqlable {
   let id: Int
   var db: SqliteDatabase?
@@ -17,7 +17,7 @@ private struct Careless: Sqlable {
   }
 }
 
-/// A transaction that is lost while a statement takes its values: nothing of the statement is stored.
+/// Transactions that are lost while a statement takes its values: nothing of the statement is stored.
 @Suite struct LostMeanwhileTests {
   private func expectNothingStored(_ insert: (SqliteDatabase) throws -> Void) throws {
     try withCompany { db in
@@ -26,25 +26,26 @@ private struct Careless: Sqlable {
       #expect(error?.message.contains("an earlier error rolled back the whole transaction") == true)
       #expect(error?.transaction == .rolledBack)
       let stored = try Careless.read().run(db).map(\.id)
-      #expect(stored == [] && db.transactionLevel == 0)
+      #expect(stored == [])
+      #expect(db.transactionLevel == 0)
       try Careless(id: 9).insert().run(db)
     }
   }
 
-  @Test func byTheStructThatIsInserted() throws {
+  @Test func aModelThatLosesTheTransactionIsNotStored() throws {
     try expectNothingStored { db in
       try Careless(id: 1).insert().run(db)
       try Careless(id: 2, db: db).insert().run(db)
     }
   }
 
-  @Test func byOneOfABatch() throws {
+  @Test func aBatchThatLosesTheTransactionStoresNothing() throws {
     try expectNothingStored { db in
       try Careless.insert([Careless(id: 1), Careless(id: 2, db: db), Careless(id: 3)]).run(db)
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func byOneOfABatchThatGivesItsRows() throws {
+  @Test(.needs(35, "RETURNING")) func aReturningBatchThatLosesTheTransactionStoresNothing() throws {
     try expectNothingStored { db in
       _ = try Careless.insert([Careless(id: 1), Careless(id: 2, db: db), Careless(id: 3)]).returning().run(db)
     }

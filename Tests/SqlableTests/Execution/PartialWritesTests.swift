@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Writes of some columns of structs whose other columns hold what can't be stored.
+/// Writes of some columns of structs while another column holds a value that can't be stored.
 @Suite struct PartialWritesTests {
   @Test func onlyWrittenColumnsAreConverted() throws {
     try withDatabase { db in
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func aPartialWriteIsDataThoughAnotherColumnCannotBeStored() throws {
+  @Test func aPartialWriteCanBeEncodedDespiteAnInvalidColumn() throws {
     let statement = Probe(id: 1, name: "c", depth: .nan).update(Probe.name)
     #expect(statement.sql == #"UPDATE "probe" SET "name" = ? WHERE "id" = ?"#)
     let received = try JSONDecoder().decode(Statement<Probe, Int>.self, from: JSONEncoder().encode(statement))

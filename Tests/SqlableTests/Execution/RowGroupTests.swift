@@ -3,7 +3,7 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// Rows whose columns are set or left out.
+/// A model whose columns are set or left out.
 private struct Part: Sqlable, Equatable {
   var id: Int?
   var code: String
@@ -58,7 +58,8 @@ private struct Part: Sqlable, Equatable {
       try db.execute(RowGroupTests.table)
       let parts = (1...1_000).map { Part(id: nil, code: "\($0)", size: 1, parent: nil) }
       let large = try statements(db, parts)
-      #expect(large.count == 62 + 8 && large.reduce(0) { $0 + $1.rowsChanged } == 1_000)
+      #expect(large.count == 62 + 8)
+      #expect(large.reduce(0) { $0 + $1.rowsChanged } == 1_000)
       #expect(large[0].sql == #"INSERT INTO "part" ("code", "size", "parent") VALUES (?…)…"#)
       #expect(try statements(db, Array(parts.prefix(255))).count == 255)
       #expect(try Part.insert(parts).run(db) == Array(1_256...2_255))
@@ -66,7 +67,7 @@ private struct Part: Sqlable, Equatable {
     }
   }
 
-  /// Tables in which one statement would do something else than several.
+  /// Tables on which one statement for several rows would have another effect.
   @Test(arguments: [
     "CREATE TABLE part (id INTEGER PRIMARY KEY, code TEXT UNIQUE ON CONFLICT IGNORE, size INTEGER, parent INTEGER)",
     "CREATE TABLE part (id INTEGER PRIMARY KEY, code TEXT, size INTEGER, parent INTEGER REFERENCES \"PART\" (id))",
@@ -76,7 +77,7 @@ private struct Part: Sqlable, Equatable {
     "\(table); CREATE TEMP TRIGGER t AFTER INSERT ON part BEGIN SELECT 1; END",
     "\(table); CREATE TEMP TABLE part (id INTEGER PRIMARY KEY, code TEXT, size INTEGER, parent INTEGER)",
   ])
-  func otherTablesGetTheirRowsOneByOne(_ sql: String) throws {
+  func tablesWithSpecialRulesGetTheirRowsOneByOne(_ sql: String) throws {
     try withDatabase { db in
       try db.execute(sql)
       let parts = (1...300).map { (id: Int) in Part(id: id, code: "\(id)", size: 1, parent: nil) }
@@ -84,9 +85,9 @@ private struct Part: Sqlable, Equatable {
     }
   }
 
-  /// A batch beside the same rows one by one: ids, rows, errors with their places.
+  /// Compares a batch with single inserts: ids, rows, and the positions of errors.
   @Test(arguments: 0..<24)
-  func aBatchIsWhatItsRowsAreOneByOne(seed: UInt64) throws {
+  func aBatchStoresTheSameAsSingleInserts(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let tables = [
       RowGroupTests.table,
@@ -134,8 +135,9 @@ private struct Part: Sqlable, Equatable {
             #expect(try Part.insert(parts).run(batch) == ids)
             #expect(error == nil)
           } catch let failed as SqlError {
-            #expect(
-              failed.kind == error?.kind && failed.batchIndex == error?.batchIndex && failed.column == error?.column)
+            #expect(failed.kind == error?.kind)
+            #expect(failed.batchIndex == error?.batchIndex)
+            #expect(failed.column == error?.column)
           }
           #expect(try batch.dump() == single.dump())
         }
@@ -153,8 +155,8 @@ private struct Part: Sqlable, Equatable {
     }
   }
 
-  /// SQLite gives random ids once the last one is taken.
-  @Test func idsBesideTheLastPossibleOneAreRight() throws {
+  /// SQLite assigns random ids once the largest id is in use.
+  @Test func idsAreCorrectWhileTheLargestIdIsInUse() throws {
     try withDatabase { db in
       try db.execute(RowGroupTests.table)
       try Part(id: .max, code: "last", size: nil, parent: nil).insert().run(db)

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// A row that counts how many of it are there.
+/// A model that counts its live instances.
 private struct Counted: Sqlable {
   final class Life: Sendable {
     init() {
@@ -36,7 +36,7 @@ private struct Counted: Sqlable {
     }
   }
 
-  @Test func aSequenceIsInsertedAsItMakesItsRows() throws {
+  @Test func aSequenceIsInsertedLazily() throws {
     try withPeople { db in
       var made = 0
       let rows = sequence(state: ()) { _ -> Person? in
@@ -54,18 +54,19 @@ private struct Counted: Sqlable {
     }
   }
 
-  @Test func noMoreRowsAreKeptThanTheOneThatIsStored() throws {
+  @Test func streamingKeepsAtMostTwoRowsInMemory() throws {
     try withDatabase { db in
       try db.createTable(Counted.self)
       let rows = (1...20_000).lazy.map { Counted(id: $0) }
       #expect(try Counted.insert().run(db, streaming: rows) == 20_000)
       #expect(try Counted.count().run(db) == 20_000)
       let lives = Counted.lives.withLock { $0 }
-      #expect(lives.most <= 2 && lives.now == 0)
+      #expect(lives.most <= 2)
+      #expect(lives.now == 0)
     }
   }
 
-  @Test func whatThrowsHalfWayLeavesNothing() throws {
+  @Test func anErrorDuringStreamingStoresNothing() throws {
     try withPeople { db in
       var number = 0
       #expect(throws: Broken.self) {
@@ -75,7 +76,8 @@ private struct Counted: Sqlable {
           return Person(id: number, name: "name")
         }
       }
-      #expect(try Person.count().run(db) == 0 && db.transactionLevel == 0)
+      #expect(try Person.count().run(db) == 0)
+      #expect(db.transactionLevel == 0)
       let error = sqlError {
         try Person.insert().run(db, streaming: [1, 2, 3, 1].lazy.map { Person(id: $0, name: "name") })
       }
@@ -91,7 +93,7 @@ private struct Counted: Sqlable {
     }
   }
 
-  @Test func rowsThatAreSkippedAreNotCounted() throws {
+  @Test func skippedRowsAreNotCounted() throws {
     try withPeople { db in
       try Person(id: 2, name: "there").insert().run(db)
       let rows = (1...3).lazy.map { Person(id: $0, name: "new") }
@@ -100,7 +102,7 @@ private struct Counted: Sqlable {
     }
   }
 
-  @Test func aSequenceMayReadFromTheHandleThatItIsInsertedInto() throws {
+  @Test func aStreamedSequenceMayReadFromItsTargetHandle() throws {
     try withPeople { db in
       try Person.insert((1...3).map { (id: Int) in Person(id: id, name: "name \(id)") }).run(db)
       var next = 1

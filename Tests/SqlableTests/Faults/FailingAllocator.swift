@@ -2,18 +2,18 @@ import CSqlableSQLite
 import Glibc
 import Synchronization
 
-/// SQLite's memory, of which allocations can be made to fail. For a process of its own: SQLite takes it once, before it
-/// is first used.
+/// An allocator for SQLite whose allocations can be made to fail. SQLite takes an allocator once, before its first use,
+/// so this needs a separate process.
 enum FailingAllocator {
   private struct Original: @unchecked Sendable {
-    // Written once, before SQLite runs.
+    // Sound: written once, before SQLite runs.
     let methods = UnsafeMutablePointer<sqlite3_mem_methods>.allocate(capacity: 1)
   }
 
   private static let original = Original()
-  /// How many allocations there were since `arm`.
+  /// The number of allocations since `arm`.
   private static let count = Atomic(0)
-  /// Which of them fail.
+  /// The range of allocations that fail.
   private static let first = Atomic(Int.max)
   private static let end = Atomic(Int.max)
   private static let failed = Atomic(0)
@@ -21,10 +21,10 @@ enum FailingAllocator {
   private typealias Configure = @convention(c) (Int32, UnsafeMutableRawPointer) -> Int32
   private typealias ConfigureNumbers = @convention(c) (Int32, Int32, Int32) -> Int32
 
-  /// Puts it in the place of SQLite's own; false where that can't be done any more.
+  /// Replaces SQLite's allocator; false if SQLite no longer takes one.
   static func install() -> Bool {
-    // sqlite3_config is variadic, which Swift can't call. On x86-64 and arm64 Linux variadic integers and pointers are
-    // passed as others are, so it may be called as if it had fixed parameters.
+    // sqlite3_config is variadic, and Swift can't call variadic functions. On x86-64 and arm64 Linux, variadic integers
+    // and pointers are passed like others, so a call with fixed parameters works.
     guard let symbol = dlsym(nil, "sqlite3_config") else { return false }
     let configure = unsafeBitCast(symbol, to: Configure.self)
     guard configure(SQLITE_CONFIG_GETMALLOC, original.methods) == SQLITE_OK else { return false }
@@ -32,11 +32,11 @@ enum FailingAllocator {
     methods.xMalloc = { FailingAllocator.fails() ? nil : FailingAllocator.original.methods.pointee.xMalloc($0) }
     methods.xRealloc = { FailingAllocator.fails() ? nil : FailingAllocator.original.methods.pointee.xRealloc($0, $1) }
     guard configure(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK else { return false }
-    // Without memory set aside for small things, which would not be asked for here.
+    // Lookaside memory would bypass this allocator.
     return unsafeBitCast(symbol, to: ConfigureNumbers.self)(SQLITE_CONFIG_LOOKASIDE, 0, 0) == SQLITE_OK
   }
 
-  /// Has so many allocations fail, from the n-th that comes on, counted from 1.
+  /// Makes `length` allocations fail, from the n-th on, counted from 1.
   static func arm(_ n: Int, length: Int) {
     disarm()
     count.store(0, ordering: .relaxed)
@@ -45,7 +45,7 @@ enum FailingAllocator {
     first.store(n, ordering: .releasing)
   }
 
-  /// How many failed since `arm`.
+  /// Ends the failures, and returns how many allocations failed since `arm`.
   @discardableResult
   static func disarm() -> Int {
     first.store(Int.max, ordering: .releasing)

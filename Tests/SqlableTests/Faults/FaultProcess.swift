@@ -1,22 +1,22 @@
 import Foundation
 import Glibc
 
-/// The program that these tests are, run again with one of them alone, in which something of the machine fails.
+/// The test program, run again with a single test, in which a part of the machine fails.
 enum FaultProcess {
   struct Report {
     var lines: [String] = []
     var violations: [String] { lines.filter { $0.hasPrefix("VIOLATION") } }
-    /// Whether it came to its end.
+    /// True if the process finished its test.
     var isDone = false
   }
 
   private static let variable = "SQLABLE_FAULT_PROCESS"
   private static let mark = "<fault>"
 
-  /// What this process is to do; nil in the tests themselves.
+  /// The order for this process; nil in the tests themselves.
   static var order: String? { ProcessInfo.processInfo.environment[variable] }
 
-  /// Which n are swept over: all of them, or every so many, beginning with another one every day.
+  /// The step and the offset of a sweep: every n, or every `ordinary`-th with an offset that changes daily.
   static func stride(ordinary: Int) -> (step: Int, offset: Int) {
     if ProcessInfo.processInfo.environment["SQLABLE_SWEEP"] == "all" { return (1, 0) }
     return (ordinary, Int(Date().timeIntervalSince1970 / 86_400) % ordinary)

@@ -3,11 +3,12 @@ import Glibc
 import Sqlable
 import Testing
 
-/// The n-th system call on the file at which pools take turns fails, for every n and several errors, or a signal ends
-/// it: pools go on, wait for one another no longer than before, and store what they have acknowledged.
+/// Failing system calls on the gate file, at which pools queue for the write lock. The n-th call fails, for every n and
+/// several errors, or a signal interrupts the call. Pools must go on without longer waits and store every acknowledged
+/// write.
 ///
-/// In a process of its own, into which `Tests/Faults/gate.c` is preloaded. An ordinary run takes a part of all n; for
-/// all of them: `SQLABLE_SWEEP=all swift test --filter GateSweepTests`.
+/// `Tests/Faults/gate.c` is preloaded into a separate process. An ordinary run takes a part of all n; for all of them:
+/// `SQLABLE_SWEEP=all swift test --filter GateSweepTests`.
 @Suite struct GateSweepTests {
   private static let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../../Faults/gate.c").standardizedFileURL.path
@@ -17,7 +18,7 @@ import Testing
     .enabled(
       if: TestProgram.isAvailable && !isSanitized && hasCompiler,
       "there is no C compiler, or the tests are no program of their own here"))
-  func poolsGoOn() throws {
+  func poolsSurviveFailingCallsOnTheGateFile() throws {
     try withDirectory { directory in
       let library = directory + "/gate.so"
       try #require(Administrator.run("cc", "-shared", "-fPIC", "-o", library, GateSweepTests.source, "-ldl"))
@@ -29,22 +30,26 @@ import Testing
   }
 }
 
-/// What that process does.
+/// The test of the separate process.
 @Suite(.enabled(if: FaultProcess.order == "gate", "a process of its own"))
 struct GateSweepProcess {
   private typealias Arm = @convention(c) (Int, Int, Int32, Int) -> Void
   private typealias Disarm = @convention(c) () -> Int
 
   private static let errors = [
-    (EIO, "EIO"), (ENOSPC, "ENOSPC"), (ENOLCK, "ENOLCK"), (EMFILE, "EMFILE"), (EACCES, "EACCES"),
+    (EIO, "EIO"),
+    (ENOSPC, "ENOSPC"),
+    (ENOLCK, "ENOLCK"),
+    (EMFILE, "EMFILE"),
+    (EACCES, "EACCES"),
   ]
 
-  @Test func sweep() throws {
+  @Test func everyFailingCallLeavesPoolsConsistent() throws {
     guard let arm = dlsym(nil, "gate_fault_arm").map({ unsafeBitCast($0, to: Arm.self) }),
       let disarm = dlsym(nil, "gate_fault_disarm").map({ unsafeBitCast($0, to: Disarm.self) })
     else { return FaultProcess.say("VIOLATION the library is not preloaded") }
     let stride = FaultProcess.stride(ordinary: 23)
-    // What hangs is no test: the process ends, and says so.
+    // A run that hangs ends the process with a violation.
     let watch = DispatchSource.makeTimerSource(queue: .global())
     let beat = Mutex(ContinuousClock.now)
     watch.schedule(deadline: .now() + 1, repeating: 1)
@@ -88,7 +93,7 @@ struct GateSweepProcess {
   }
 }
 
-/// Two pools on one file, each of which several threads write to, and one that comes later.
+/// Two pools on one file, with several writing threads each, and writes to the second after the first has closed.
 private struct GateRun {
   private(set) var violations: [String] = []
   private(set) var refusals = 0
@@ -107,7 +112,7 @@ private struct GateRun {
         do {
           try pool.transaction { db in
             try Member(id: id, name: "\(id)").insert().run(db)
-            // Longer than a turn: the others stand in line.
+            // The delay is longer than a turn, so the other writers queue.
             if id % 10 == 1 { usleep(3_000) }
           }
           ledger.withLock { _ = $0.stored.insert(id) }
@@ -118,7 +123,7 @@ private struct GateRun {
         for index in 0..<4 { write(thread * 10 + index, pools[thread % 2]) }
       }
       try pools[0].close()
-      // The other has the file to itself, whatever the first could not give back.
+      // The second pool now has the file alone, even if the first could not release its place in the queue.
       write(100, pools[1])
       write(101, pools[1])
       try pools[1].close()

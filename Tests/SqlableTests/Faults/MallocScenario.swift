@@ -2,14 +2,14 @@ import Foundation
 import Sqlable
 import Synchronization
 
-/// What is done while memory is short.
+/// The work that runs while memory is short.
 enum MallocScenario: String, CaseIterable {
   case closures, byHand, deferred, pool, sharedCommits
 
   var isOfPools: Bool { self == .pool || self == .sharedCommits }
 }
 
-/// A scenario that is played once, and what is told of it. Its rows are called by their distance from the first id.
+/// One run of a scenario, and its reported results. Its rows are numbered from the first id.
 struct MallocPlay: Sendable {
   let scenario: MallocScenario
   let firstId: Int
@@ -27,7 +27,7 @@ struct MallocPlay: Sendable {
 
   func run(_ pool: SqlitePool) { if scenario == .pool { calls(pool) } else { shared(pool) } }
 
-  /// The row that is inserted when memory is no longer short.
+  /// The id of the row that is inserted after memory is available again.
   var lastId: Int { firstId + 90 }
 
   func insertLast(_ db: SqliteDatabase) throws {
@@ -49,7 +49,7 @@ struct MallocPlay: Sendable {
 
   private func insert(_ row: Int, _ pool: SqlitePool) throws { try member(row).insert().run(pool) }
 
-  /// Runs what writes these rows, and notes how it went.
+  /// Runs a write of these rows and records its result.
   private func note(_ rows: [Int], _ body: () throws -> Void) {
     do {
       try body()
@@ -64,13 +64,13 @@ struct MallocPlay: Sendable {
     ledger.change { state in for row in rows { state.stored[firstId + row] = "\(firstId + row)" } }
   }
 
-  /// Notes rows whose writing fails, or that the program undoes itself.
+  /// Records rows whose write fails, or that the program rolls back.
   private func refuse(_ rows: [Int]) { ledger.change { $0.refused.formUnion(rows.map { firstId + $0 }) } }
 
-  /// Runs what may throw for want of memory, and whose success acknowledges nothing.
+  /// Runs work that may fail for lack of memory, and whose success acknowledges nothing.
   private func attempt(_ body: () throws -> Void) { do { try body() } catch { ledger.check(error) } }
 
-  /// A transaction that the program undoes, by an error of its own.
+  /// Runs a transaction that the program rolls back with an error.
   private func undone(_ db: SqliteDatabase, _ body: (SqliteDatabase) throws -> Void) {
     attempt {
       try db.transaction { db in
@@ -89,7 +89,7 @@ struct MallocPlay: Sendable {
     }
   }
 
-  /// One with a row and a change of the schema.
+  /// Runs and rolls back a transaction with a row and a schema change.
   private func undoneTable(_ db: SqliteDatabase, with row: Int) {
     undone(db) { db in
       try insert(row, db)
@@ -97,7 +97,7 @@ struct MallocPlay: Sendable {
     }
   }
 
-  /// What is read inside a transaction is what it has written, or throws.
+  /// Expects that a read inside a transaction returns the rows written there, or throws.
   private func expect(_ rows: [Int], _ db: SqliteDatabase) {
     attempt {
       let found = try Member.read().filter(Member.id >= firstId && Member.id < lastId).orderBy(Member.id).run(db)
@@ -124,7 +124,7 @@ struct MallocPlay: Sendable {
         expect([0, 2, 3], db)
       }
     }
-    // Undone as a whole, after a schema change that was undone before: ROLLBACK is compiled anew.
+    // The outer transaction is rolled back after a rolled-back schema change, so SQLite recompiles ROLLBACK.
     undone(db) { db in
       try insert(10, db)
       undone(db) { db in try db.execute("CREATE TABLE undone(a)") }
@@ -168,7 +168,7 @@ struct MallocPlay: Sendable {
         try db.rollbackTransaction(2)
         try db.commitTransaction()
       } catch {
-        // As a program does that meets an error in between.
+        // A program rolls back after an error in between.
         if db.transactionLevel > 0 { attempt { try db.rollbackTransaction(1) } }
         throw error
       }
@@ -176,7 +176,7 @@ struct MallocPlay: Sendable {
     note([5]) { try insert(5, db) }
   }
 
-  /// A deferred transaction that writes first is begun anew as an immediate one.
+  /// A deferred transaction that writes first is restarted as an immediate one.
   private func deferred(_ db: SqliteDatabase) {
     refuse([1])
     note([0, 2]) {
@@ -206,7 +206,8 @@ struct MallocPlay: Sendable {
     note([4]) { try insert(4, pool) }
   }
 
-  /// Writes that wait for the first, and share its commit; one of them throws, another has an inner one that does.
+  /// Writes that wait for the first one and share its commit. One of them throws, and another has an inner transaction
+  /// that throws.
   private func shared(_ pool: SqlitePool) {
     refuse([10, 21])
     let works: [@Sendable () -> Void] = [
@@ -226,12 +227,12 @@ struct MallocPlay: Sendable {
     note([0]) {
       let hasStarted = Atomic(false)
       try pool.transaction { db in
-        // Called again when the shared transaction was undone.
+        // The closure runs again after the shared transaction was rolled back.
         if !hasStarted.exchange(true, ordering: .relaxed) {
           for (number, work) in works.enumerated() {
             group.enter()
-            // A thread of its own: a queue has as many as there are cores, and takes a second to find out that they
-            // wait.
+            // Each work has a separate thread. A dispatch queue has as many threads as cores, and takes a second to
+            // detect that they wait.
             Thread {
               work()
               group.leave()

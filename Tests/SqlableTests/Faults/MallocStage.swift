@@ -1,10 +1,10 @@
 import Foundation
 import Sqlable
 
-/// What has been told to the callers, and to the observers.
+/// The results that the callers and the observers received.
 final class MallocLedger: Sendable {
   struct State {
-    /// Rows whose writing was acknowledged, and those whose writing was not.
+    /// Rows whose write was acknowledged, and rows whose write was refused.
     var stored: [Int: String] = [:]
     var refused: Set<Int> = []
     var deleted: Set<Int> = []
@@ -20,7 +20,7 @@ final class MallocLedger: Sendable {
 
   func complain(_ text: String) { change { $0.violations.append(text) } }
 
-  /// What is thrown for want of memory says so, or is the program's own.
+  /// Records any error that is neither a lack of memory nor the program's cancellation.
   func check(_ error: any Error) {
     guard let error = error as? SqlError else {
       if !(error is Cancelled) { complain("threw \(error)") }
@@ -35,7 +35,7 @@ final class MallocLedger: Sendable {
   struct Cancelled: Error {}
 }
 
-/// A file with a table, on which a scenario is played again and again, and a handle that looks at it without faults.
+/// A file with a table on which scenarios run repeatedly, and a handle that checks the file without faults.
 final class MallocStage {
   struct Outcome {
     var failed = 0
@@ -57,7 +57,7 @@ final class MallocStage {
 
   func close() throws { try checker.close() }
 
-  /// Plays it while so many allocations fail, from the n-th on.
+  /// Runs a scenario while `length` allocations fail, from the n-th on.
   func run(_ scenario: MallocScenario, _ n: Int, _ length: Int) -> Outcome {
     let play = MallocPlay(scenario, firstId: nextId)
     nextId += 100
@@ -68,7 +68,7 @@ final class MallocStage {
         scenario.isOfPools ? (onPool(play, n, length), false) : onHandle(play, n, length)
       var state = play.ledger.state
       try compare(before, &state, play)
-      // Whoever is left may write.
+      // Another handle can still write.
       try checker.execute("INSERT INTO member VALUES (\(play.firstId + 99), 'checker')")
       if try checker.query("SELECT count(*) FROM sqlite_master", as: Int.self) != [1] {
         state.violations.append("a table that was rolled back is there")
@@ -89,7 +89,7 @@ final class MallocStage {
     try Member.read().run(checker).reduce(into: [:]) { $0[$1.id] = $1.name }
   }
 
-  /// Holds what is there against what was told.
+  /// Compares the stored rows with the reported results.
   private func compare(_ before: [Int: String], _ state: inout MallocLedger.State, _ play: MallocPlay) throws {
     let after = try rows()
     for (id, name) in state.stored where after[id] != name && !state.deleted.contains(id) {
@@ -98,7 +98,7 @@ final class MallocStage {
     for id in state.refused.subtracting(state.stored.keys) where after[id] != nil {
       state.violations.append("row \(id - play.firstId) was refused and is stored")
     }
-    // What the observers heard, one change after the other, makes the table of before that of after.
+    // The observed changes, applied in order to the earlier table, must produce the later one.
     var heard = Set(before.keys)
     var updated: Set<Int> = []
     for event in state.events {
@@ -131,7 +131,7 @@ final class MallocStage {
     let token = db.observe(on: Member.self) { (change: RowChange) in ledger.change { $0.events.append(change) } }
     play.run(db)
     let failed = FailingAllocator.disarm()
-    // It works, or says that it does not.
+    // The handle works, or reports that it is lost.
     var isLost = false
     do {
       try play.insertLast(db)
@@ -162,7 +162,7 @@ final class MallocStage {
     play.run(pool)
     let failed = FailingAllocator.disarm()
     do {
-      // Whatever handle was lost, the pool has another.
+      // The pool replaces a lost handle.
       try play.insertLast(pool)
       if try pool.read({ db in try Member.count().filter(Member.id == play.lastId).run(db) }) != 1 {
         ledger.complain("the pool does not read what it wrote")

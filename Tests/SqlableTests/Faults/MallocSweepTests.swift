@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// SQLite's n-th allocation fails, for every n: what was acknowledged is stored, what threw is not, observers hear of
-/// what was stored and of nothing else, and a handle either works or says that it is lost.
+/// Failing allocations of SQLite: the n-th one fails, for every n. Acknowledged writes are stored and refused ones are
+/// not. Observers are notified of stored changes only, and a handle works or reports that it is lost.
 ///
-/// In a process of its own, since SQLite takes an allocator once. An ordinary run takes a part of all n, another one
-/// every day; for all of them: `SQLABLE_SWEEP=all swift test --filter MallocSweepTests`.
+/// The sweep runs in a separate process, because SQLite takes an allocator only once. An ordinary run takes a part of
+/// all n, another one every day; for all of them: `SQLABLE_SWEEP=all swift test --filter MallocSweepTests`.
 @Suite struct MallocSweepTests {
   @Test(.enabled(if: TestProgram.isAvailable && !isSanitized, "the tests are no program of their own here"))
-  func nothingIsLostOrMadeUp() throws {
+  func failedAllocationsLoseAndInventNothing() throws {
     let report = try FaultProcess.run("malloc", filter: "MallocSweepProcess")
     for line in report.lines { print(line) }
     #expect(report.violations == [])
@@ -16,13 +16,13 @@ import Testing
   }
 }
 
-/// What that process does.
+/// The test of the separate process.
 @Suite(.enabled(if: FaultProcess.order == "malloc", "a process of its own"))
 struct MallocSweepProcess {
-  /// How many allocations fail, one after the other.
+  /// The numbers of consecutive allocations that fail.
   private static let lengths = [1, 8, 64, Int.max]
 
-  @Test func sweep() throws {
+  @Test func everyFailedAllocationKeepsReportsTrue() throws {
     guard FailingAllocator.install() else { return FaultProcess.say("VIOLATION SQLite does not take the allocator") }
     let stride = FaultProcess.stride(ordinary: 41)
     try withDirectory { directory in

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Two readings in one row.
+/// A model with two readings in a row.
 private struct Leg: Sqlable, Equatable {
   var id: Int
   var first: Double
@@ -60,14 +60,14 @@ private func withLegs(
       #expect(try Leg.read().orderBy(gap(Leg.first, Leg.second), .desc).run(db).map(\.id) == [1, 2, 3])
       let pairs = Leg.select(Leg.id, gap(Leg.first, Leg.second)).orderBy(Leg.id)
       #expect(try pairs.run(db).map(\.1) == [40, 5, nil])
-      // In raw SQL, and of columns that have no type.
+      // The function works in raw SQL and with untyped columns.
       #expect(try db.query("SELECT GAP(first, second) FROM leg ORDER BY id", as: Double?.self) == [40, 5, nil])
       #expect(try Leg.count().filter(gap(Leg.first.column, Leg.second.column) == 5).run(db) == 1)
       expectInvalidStatement { _ = try Leg.count().filter(gap(Leg.first.column) == 5).run(db) }
     }
   }
 
-  @Test func everyClassOfValuesGoesInAndComesOutUnchanged() throws {
+  @Test func everyStorageClassPassesThroughUnchanged() throws {
     try withDatabase { db in
       try db.register(ScalarFunction("text") { (value: String?) in value })
       try db.register(ScalarFunction("bytes") { (value: Data?) in value })
@@ -95,7 +95,7 @@ private func withLegs(
     }
   }
 
-  @Test func aWrongArgumentThrowsAnErrorThatNamesItButNotItsValue() throws {
+  @Test func aWrongArgumentIsNamedWithoutItsValue() throws {
     try withLegs([Leg(1, 1, 1, "secret")]) { db in
       try db.register(ScalarFunction("twice") { (_: Int, value: Int) in value * 2 })
       let wrong = sqlError { _ = try db.query("SELECT twice(1, note) FROM leg", as: Int.self) }
@@ -120,7 +120,7 @@ private func withLegs(
     }
   }
 
-  @Test func whatAFunctionThrowsComesOutOfTheStatementWhichIsUndone() throws {
+  @Test func aFunctionsErrorIsRethrownAndItsStatementUndone() throws {
     try withLegs { db in
       try db.register(
         ScalarFunction("strict") { (number: Int) in
@@ -137,7 +137,7 @@ private func withLegs(
         }
       }
       #expect(try Leg.count().run(db) == 3)
-      // It is gone with its statement.
+      // The error does not outlive its statement.
       #expect(sqlError { try db.execute("SELECT strict('x')") }?.message.contains("argument 1") == true)
       #expect(sqlError { try db.execute("INSERT INTO leg SELECT * FROM leg") }?.kind == .constraint(.primaryKey))
     }
@@ -169,7 +169,7 @@ private func withLegs(
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func aFunctionMayNotChangeAnythingOnTheHandleThatCallsIt() throws {
+  @Test(.needs(35, "RETURNING")) func aFunctionMayNotWriteOnTheHandleThatCallsIt() throws {
     try withLegs { db in
       let attempts: [@Sendable (SqliteDatabase) throws -> Void] = [
         { db in try Leg.deleteAll().run(db) },
@@ -201,7 +201,7 @@ private func withLegs(
     }
   }
 
-  @Test func registeringAgainReplacesWhatCompiledStatementsCall() throws {
+  @Test func registeringAgainReplacesFunctionsOfCompiledStatements() throws {
     try withLegs { db in
       func register(_ factor: Int) throws {
         try db.register(ScalarFunction("scaled") { (number: Int) in number * factor })
@@ -212,7 +212,7 @@ private func withLegs(
       #expect(try db.query(scaled, as: Int.self) == [1, 2, 3])
       try register(10)
       #expect(try db.query(scaled, as: Int.self) == [10, 20, 30])
-      // One with another number of arguments is another function.
+      // A function with another number of arguments is a different function.
       #expect(try db.query("SELECT scaled(id, 5) FROM leg ORDER BY id", as: Int.self) == [5, 10, 15])
       var seen: [Int] = []
       try Leg.read().orderBy(Leg.id).forEach(db) { leg in
@@ -239,7 +239,7 @@ private func withLegs(
       #expect(try versions() == [1, 1, 1, 1])
       #expect(
         sqlError { _ = try other.query("SELECT version()", as: Int.self) }?.message == "no such function: version")
-      // From a child to the others; one that is reading rows gets it when it has read them.
+      // A registration on a child reaches the others. A handle that reads rows gets the function after the read.
       var seen: [Int] = []
       try Leg.read().limit(1).forEach(after) { _ in
         seen += try after.query("SELECT version()", as: Int.self)
@@ -267,7 +267,7 @@ private func withLegs(
     }
   }
 
-  @Test func theSchemaCallsOnlyWhatIsAllowedThere() throws {
+  @Test func theSchemaCallsOnlyFunctionsAllowedInIt() throws {
     try withDatabase { db in
       try db.register(ScalarFunction("private_even", isDeterministic: true) { (number: Int) in number % 2 == 0 })
       try db.register(
@@ -287,7 +287,7 @@ private func withLegs(
     }
   }
 
-  @Test func namesThatSQLiteCanNotHaveAreRefused() throws {
+  @Test func invalidNamesAreRefused() throws {
     try withLegs { db in
       for name in ["", "a\0b", String(repeating: "a", count: 256)] {
         expectMisuse { try db.register(ScalarFunction(name) { 1 }) }
@@ -302,13 +302,13 @@ private func withLegs(
     }
   }
 
-  @Test func whatAFunctionHoldsIsFreedWithTheLastHandle() throws {
+  @Test func capturedValuesAreFreedWithTheLastHandle() throws {
     final class Held: Sendable {}
     try withDatabase { db in
       weak var held: Held?
       weak var replaced: Held?
       func register(_ held: Held) throws {
-        // The handle too, which is no reason to live on after it was closed.
+        // The function captures the handle too, which must not keep a closed handle alive.
         try db.register(ScalarFunction("held") { withExtendedLifetime((held, db)) { 1 } })
       }
       try {
@@ -328,7 +328,7 @@ private func withLegs(
     }
   }
 
-  /// A statement that calls a function holds a snapshot, in which the function reads.
+  /// A statement that calls a function holds a snapshot, and the function reads from that snapshot.
   @Test func aFunctionReadsAssociatedRowsOnItsHandle() throws {
     try withSchool { db in
       let cost = ScalarFunction("cost_of") { [db] (person: Int) in
@@ -344,7 +344,7 @@ private func withLegs(
     }
   }
 
-  @Test func aThousandRowsOnFourThreads() throws {
+  @Test func functionsRunOnFourThreads() throws {
     try withLegs((1...1_000).map { Leg($0, Double($0), Double($0 * 3)) }) { db in
       let results = Mutex<[Int]>([])
       let children = try (0..<4).map { _ in try db.createChild() }

@@ -25,7 +25,7 @@ extension Person: Sqlable {
   }
 }
 
-/// The model of the guides: untyped columns.
+/// A model of the guides with untyped columns.
 struct Bicycle: Equatable {
   let id: Int?
   var name: String
@@ -67,7 +67,7 @@ extension Bicycle: Sqlable {
   }
 }
 
-/// The model of the guides: typed columns, and the fast path for writing.
+/// A model of the guides with typed columns and `write(to:)`.
 struct Car: Equatable {
   var id: Int?
   var name: String

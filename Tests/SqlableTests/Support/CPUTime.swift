@@ -1,6 +1,6 @@
 import Foundation
 
-/// The least processor time of three runs of `body` on this thread, in seconds: what other threads do does not count.
+/// The least CPU time of three runs of `body` on this thread, in seconds. Other threads do not affect it.
 func cpuTime(of body: () throws -> Void) rethrows -> Double {
   var times: [Double] = []
   for _ in 0..<3 {
@@ -11,7 +11,7 @@ func cpuTime(of body: () throws -> Void) rethrows -> Double {
   return times.min() ?? 0
 }
 
-/// The processor time of one run of `body` on this thread, in seconds.
+/// The CPU time of one run of `body` on this thread, in seconds.
 func threadSeconds(of body: () throws -> Void) rethrows -> Double {
   let start = threadTime()
   try body()
@@ -24,7 +24,7 @@ private func threadTime() -> Double {
   return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// Returns how many times as long eight times as much takes: 8 where the time is linear, 64 where it is quadratic.
+/// Returns how the CPU time grows from `size` to eight times the size: 8 if it is linear, 64 if quadratic.
 func growth(from size: Int, _ body: (Int) throws -> Void) rethrows -> Double {
   let short = try cpuTime { try body(size) }
   return try cpuTime { try body(size * 8) } / short

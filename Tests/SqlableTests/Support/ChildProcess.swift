@@ -1,18 +1,18 @@
 import Foundation
 import Glibc
 
-/// A real process of its own.
+/// A child process with pipes for its input and output.
 ///
-/// Not Foundation's: those that are started at the same time inherit each other's pipes, and none of them ends before
-/// the last of them does.
+/// Not Foundation's `Process`: processes started at the same time inherit each other's pipes, and none of them ends
+/// before the last.
 final class ChildProcess {
-  /// Writes to its standard input.
+  /// Writes to the process's standard input.
   let input: FileHandle
-  /// Reads what it writes to its standard output, and to its standard error where these are one.
+  /// Reads the process's standard output, and its standard error if `errors` is `.withOutput`.
   let output: FileHandle
   let processIdentifier: pid_t
   private static let starting = NSLock()
-  /// As `waitpid` gives it; nil while it is not known to have ended.
+  /// The status from `waitpid`; nil until the process is known to have ended.
   private var status: Int32?
 
   enum Errors {
@@ -24,14 +24,14 @@ final class ChildProcess {
     let code: Int32
   }
 
-  /// Starts it. Without an environment, it has that of this process.
+  /// Starts the process. The default environment is that of this process.
   init(
     _ program: String, _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment,
     errors: Errors
   ) throws {
-    // A process that is killed breaks the pipe; that must not end the tests.
+    // A killed process breaks the pipe, and SIGPIPE must not end the tests.
     _ = Glibc.signal(SIGPIPE, SIG_IGN)
-    // One at a time: between a pipe's making and its mark another one would inherit it.
+    // One start at a time: another process would inherit a pipe before its close-on-exec flag is set.
     ChildProcess.starting.lock()
     defer { ChildProcess.starting.unlock() }
     let (input, output) = (ChildProcess.pipe(), ChildProcess.pipe())
@@ -68,7 +68,7 @@ final class ChildProcess {
 
   func signal(_ number: Int32) { _ = kill(processIdentifier, number) }
 
-  /// Waits until it has ended; whether it did so by itself, and said that nothing went wrong.
+  /// Waits until the process has ended; true if it exited with 0.
   @discardableResult
   func waitUntilExit() -> Bool {
     while status == nil {
@@ -76,11 +76,11 @@ final class ChildProcess {
       let result = waitpid(processIdentifier, &found, 0)
       if result == processIdentifier || errno != EINTR { status = result < 0 ? -1 : found }
     }
-    // Both its exit code and the signal that ended it are in there.
+    // The status contains both the exit code and the signal.
     return status == 0
   }
 
-  /// Ends the process in an orderly way: it finds its input at an end.
+  /// Ends the process by closing its input.
   @discardableResult
   func end() -> Bool {
     try? input.close()

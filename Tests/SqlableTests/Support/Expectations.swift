@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Expects `body` to throw an `SqlError` of that kind, and gives it.
+/// Expects `body` to throw an `SqlError` of this kind, and returns the error.
 @discardableResult
 func expectError(
   _ kind: SqlError.Kind, _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation,
@@ -12,7 +12,7 @@ func expectError(
   return error
 }
 
-/// Expects `body` to throw an `SqlError` of any kind, and gives it.
+/// Expects `body` to throw an `SqlError` of any kind, and returns the error.
 @discardableResult
 func expectSqlError(sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void) -> SqlError? {
   let error = sqlError(body)
@@ -20,7 +20,7 @@ func expectSqlError(sourceLocation: SourceLocation = #_sourceLocation, _ body: (
   return error
 }
 
-/// Expects `body` to throw `.decoding` that says what was expected and what was found, and gives the error.
+/// Expects `body` to throw `.decoding` with this expected and found type, and returns the error.
 @discardableResult
 func expectDecoding(
   _ expected: String, _ found: String, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
@@ -28,13 +28,12 @@ func expectDecoding(
   let error = sqlError(body)
   var mismatch: SqlError.Mismatch?
   if case .decoding(let found) = error?.kind { mismatch = found }
-  #expect(
-    mismatch?.expected == expected && mismatch?.found == found, "\(String(describing: error))",
-    sourceLocation: sourceLocation)
+  #expect(mismatch?.expected == expected, "\(String(describing: error))", sourceLocation: sourceLocation)
+  #expect(mismatch?.found == found, "\(String(describing: error))", sourceLocation: sourceLocation)
   return error
 }
 
-/// Expects `body` to throw `.misuse`, whatever it says, and gives the error.
+/// Expects `body` to throw `.misuse` with any message, and returns the error.
 @discardableResult
 func expectMisuse(
   _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
@@ -46,7 +45,7 @@ func expectMisuse(
   return error
 }
 
-/// Expects `body` to throw `.invalidStatement`, whatever it says, and gives the error.
+/// Expects `body` to throw `.invalidStatement` with any message, and returns the error.
 @discardableResult
 func expectInvalidStatement(
   _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void

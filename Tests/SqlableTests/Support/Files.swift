@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// What only an administrator can do to a file system, for tests that are skipped elsewhere.
+/// File system operations that need an administrator. Tests that use them are skipped elsewhere.
 enum Administrator {
-  /// Whether a small file system can be mounted here.
+  /// True if a small file system can be mounted here.
   static let canMount: Bool = {
     let directory = NSTemporaryDirectory() + "sqlable-mount-\(UUID().uuidString)"
     mkdir(directory, 0o700)
@@ -21,7 +21,7 @@ enum Administrator {
   }
 }
 
-/// Calls `body` with a directory on a file system of its own, of that size.
+/// Calls `body` with a directory on a separate file system of this size.
 func withSmallDisk<Result>(size: String, _ body: (String) throws -> Result) throws -> Result {
   try withDirectory { directory in
     try #require(Administrator.run("mount", "-t", "tmpfs", "-o", "size=\(size)", "none", directory))
@@ -30,13 +30,13 @@ func withSmallDisk<Result>(size: String, _ body: (String) throws -> Result) thro
   }
 }
 
-/// Deletes a file. Its space is free at once, also if a process that another test has started meanwhile inherited it.
+/// Deletes a file and frees its space at once, even if a process of another test has inherited the file.
 func deleteAndFree(_ path: String) throws {
   truncate(path, 0)
   try FileManager.default.removeItem(atPath: path)
 }
 
-/// Makes a file unwritable for everybody, the administrator included, while `body` runs; false when that can't be done.
+/// Makes a file unwritable, also for the administrator, while `body` runs; false if that is impossible.
 func withUnwritable(_ path: String, _ body: () throws -> Void) rethrows -> Bool {
   if geteuid() != 0 {
     chmod(path, 0o444)
@@ -50,7 +50,7 @@ func withUnwritable(_ path: String, _ body: () throws -> Void) rethrows -> Bool 
   return true
 }
 
-/// The names of the files in a directory, in order; nothing when it can't be read.
+/// The sorted names of the files in a directory; empty if the directory can't be read.
 func files(in directory: String) -> [String] {
   ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted()
 }

@@ -1,14 +1,14 @@
 import Glibc
 
-/// `fork`, which Swift does not let a program call by its name.
+/// `fork`, which Swift hides from programs.
 enum Fork {
   private typealias Function = @convention(c) () -> pid_t
   private typealias SetHandler = @convention(c) (UnsafeRawPointer?) -> Void
 
   /// Forks the process. The child, which gets 0, is killed by `SIGALRM` after ten seconds.
   ///
-  /// The testing library takes a lock for each error that is thrown. Another thread may hold it during the fork, and
-  /// then it stays locked in the child: so the child's errors are not reported to it.
+  /// The testing library takes a lock for each thrown error. If another thread holds that lock during the fork, the
+  /// lock stays locked in the child. So the child does not report its errors to the testing library.
   static func begin() -> pid_t {
     guard let fork = dlsym(nil, "fork").map({ unsafeBitCast($0, to: Function.self) }),
       let setHandler = dlsym(nil, "_swift_setWillThrowHandler").map({ unsafeBitCast($0, to: SetHandler.self) }),
@@ -28,7 +28,7 @@ enum Fork {
     return 0
   }
 
-  /// Waits for the child to end; returns its status as `waitpid` gives it.
+  /// Waits for the child to end; returns the status from `waitpid`.
   static func wait(for child: pid_t) -> Int32 {
     var status: Int32 = -1
     while waitpid(child, &status, 0) == -1, errno == EINTR {}

@@ -16,10 +16,10 @@ struct JSONSchema {
 
   private var definitions: [String: Any] { root["$defs"] as? [String: Any] ?? [:] }
 
-  /// Whether a value is valid: one of `JSONSerialization`.
+  /// Returns whether a value of `JSONSerialization` is valid.
   func allows(_ value: Any) -> Bool { isValid(value, root) }
 
-  /// The names that a document may have as keys or constants, wherever.
+  /// All names that a document may have as keys or constants.
   var words: Set<String> {
     var words: Set<String> = []
     func collect(_ schema: Any) {
@@ -50,7 +50,7 @@ struct JSONSchema {
     "minimum", "maximum", "oneOf", "anyOf", "allOf", "not", "if", "then", "else", "dependentSchemas",
   ]
 
-  /// Throws for a keyword that would be passed over.
+  /// Throws for a keyword that this validator would ignore.
   private static func check(_ schema: Any, _ place: String) throws {
     guard let members = schema as? [String: Any] else { return }
     for (key, value) in members {
@@ -68,7 +68,7 @@ struct JSONSchema {
 
   private func isValid(_ value: Any, _ schema: Any) -> Bool {
     guard let members = schema as? [String: Any] else { return isTrue(schema) }
-    // The keys first: most forms of a term are ruled out by theirs.
+    // The keys are checked first, because they exclude most forms of a term.
     for key in ["required", "additionalProperties"] {
       if let argument = members[key], !isValid(value, key, argument, members) { return false }
     }
@@ -118,7 +118,7 @@ struct JSONSchema {
     case "items":
       let first = (schema["prefixItems"] as? [Any])?.count ?? 0
       return list.map { $0.dropFirst(first).allSatisfy { isValid($0, argument) } } ?? true
-    // "then" and "else" are those of "if".
+    // "if" handles "then" and "else".
     default: return true
     }
   }

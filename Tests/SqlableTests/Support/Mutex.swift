@@ -2,7 +2,7 @@ import Foundation
 
 /// A value that threads share, reached with a lock held.
 ///
-/// In place of the standard library's, which the thread sanitizer does not see: it would report false races.
+/// Replaces the standard library's `Mutex`, which the thread sanitizer does not see: it would report false races.
 final class Mutex<Value>: @unchecked Sendable {
   private let lock = NSLock()
   private var value: Value

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs `body` on a thread of its own and waits for it.
+/// Runs `body` on a new thread and waits for it.
 func onThread<Result: Sendable>(
   stackSize: Int = 8 << 20, _ body: @escaping @Sendable () throws -> Result
 ) throws -> Result {
@@ -17,16 +17,16 @@ func onThread<Result: Sendable>(
 }
 
 private final class ThreadOutcome<Value: Sendable>: @unchecked Sendable {
-  // Sound: `result` is written before `done` is signalled, and read after it was waited for.
+  // Sound: `result` is written before `done` is signalled, and read after the wait for `done`.
   let done = DispatchSemaphore(value: 0)
   var result: Result<Value, any Error>?
 }
 
-/// A sanitizer makes every frame several times as large, and every step ten times as slow.
+/// True under a sanitizer, which makes every frame several times as large and every step ten times as slow.
 let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
 
-/// What a secondary thread gets on some systems.
+/// The stack size of secondary threads on some systems.
 let smallStack = isSanitized ? 8 << 20 : 512 << 10
 
-/// How often to try, out of so many times.
+/// The number of repetitions: a tenth of `count` under a sanitizer.
 func times(_ count: Int) -> Int { isSanitized ? max(1, count / 10) : count }

@@ -1,7 +1,7 @@
 import CSqlableSQLite
 import Foundation
 
-/// A connection of SQLite's own, to find out what SQLite reads in a text.
+/// A plain SQLite connection, which shows how SQLite reads a text.
 final class SQLiteParser {
   struct Token: Equatable {
     let range: Range<Int>
@@ -18,7 +18,7 @@ final class SQLiteParser {
 
   deinit { sqlite3_close_v2(db) }
 
-  /// Compiles a text, and returns SQLite's code, where it stopped, and its message.
+  /// Compiles a text, and returns SQLite's code, the end of the compiled part, and the message.
   private func prepare(_ bytes: [UInt8], _ body: (OpaquePointer) -> Void = { _ in }) -> (Int32, end: Int, String) {
     bytes.withUnsafeBufferPointer { bytes in
       bytes.withMemoryRebound(to: CChar.self) { text in
@@ -34,8 +34,8 @@ final class SQLiteParser {
 
   /// The first token of a text from a position on; nil if there is none.
   ///
-  /// Behind a whole statement every token is an error, whose message has the token. A semicolon is none there, but is
-  /// one in the midst of another statement.
+  /// Any token behind a whole statement is an error whose message contains the token. A semicolon is no error there,
+  /// but is one inside another statement.
   func token(of text: String, from position: Int) -> Token? {
     for start in ["COMMIT TRANSACTION [x]", "CREATE TABLE [x]"] {
       let (code, end, message) = prepare(Array(start.utf8) + Array(text.utf8)[position...] + [0])
@@ -56,7 +56,7 @@ final class SQLiteParser {
     return nil
   }
 
-  /// Runs a script, and returns where the statements end that SQLite finds in it.
+  /// Runs a script, and returns the ends of the statements that SQLite finds in it.
   func statementEnds(of text: String) -> [Int] {
     let bytes = Array(text.utf8)
     var (start, ends) = (0, [Int]())
@@ -75,10 +75,10 @@ final class SQLiteParser {
 
   func isComplete(_ text: String) -> Bool { sqlite3_complete(text) == 1 }
 
-  /// What statements would do.
+  /// The effects that statements would have.
   final class Effects: CustomStringConvertible {
     fileprivate(set) var statements = 0
-    /// What a cluster must not run.
+    /// The actions that a cluster must refuse.
     fileprivate(set) var refused: [String] = []
     fileprivate(set) var isReadOnly = true
     fileprivate(set) var declaredTypes: Set<String> = []
@@ -103,8 +103,8 @@ final class SQLiteParser {
     }
   }
 
-  /// Compiles the statements of a text up to the first that does not compile. What defines tables is run, in a database
-  /// of its own.
+  /// Compiles the statements of a text up to the first that does not compile. Statements that define tables run in a
+  /// separate database.
   func effects(of text: String) -> Effects {
     let effects = Effects()
     let parser = try? SQLiteParser()
@@ -121,9 +121,9 @@ final class SQLiteParser {
     while start < bytes.count {
       let (code, end, _) = parser.prepare(Array(bytes[start...]) + [0]) { statement in
         effects.statements += 1
-        // An EXPLAIN does nothing, except for pragmas, which run while they are compiled.
+        // An EXPLAIN has no effect, except for pragmas, which run while they are compiled.
         if sqlite3_stmt_isexplain(statement) != 0 { effects.refused.removeAll { !$0.hasPrefix("PRAGMA") } }
-        // The EXPLAIN of a write says that it writes.
+        // SQLite reports the EXPLAIN of a write as a write.
         if sqlite3_stmt_readonly(statement) == 0, sqlite3_stmt_isexplain(statement) == 0 {
           effects.isReadOnly = false
           sqlite3_step(statement)
@@ -166,7 +166,7 @@ enum SQLTexts {
     while true {
       let count = Int.random(in: 1...12, using: &generator)
       let text = (0..<count).map { _ in generator.pick(pieces) }.joined()
-      // What older and later versions of SQLite read otherwise.
+      // Versions of SQLite read these tokens differently.
       if !SQLiteLibrary.isAtLeast(38), text.contains("->") { continue }
       if SQLiteLibrary.isAtLeast(46), text.lowercased().contains("0x") { continue }
       return text
@@ -215,7 +215,7 @@ enum SQLTexts {
     }.joined()
   }
 
-  /// Statements with semicolons between them, and whether `sqlite3_complete` reads them as SQLite does: it takes U+FEFF
+  /// Statements with semicolons between them, and whether `sqlite3_complete` reads them like SQLite. It takes U+FEFF
   /// and a vertical tab for letters.
   static func script(_ generator: inout SeededGenerator) -> (text: String, isKnownToComplete: Bool) {
     let first = statements[0].tokens
@@ -251,7 +251,7 @@ enum SQLTexts {
     ["UPDATE", "t", "SET", "a", "=", "1", "RETURNING", "a"], ["VALUES", "(", "1", ")"], ["DELETE", "FROM", "t"],
   ]
 
-  /// One or two statements with tokens that were left out, doubled, or written as other names.
+  /// One or two statements in which a token may be left out, doubled, or quoted.
   static func mutated(_ generator: inout SeededGenerator) -> String {
     var tokens = generator.pick(others + statements.map(\.tokens))
     if generator.chance(40) { tokens += [";"] + generator.pick(others) }

@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// A real second process on a database: the `sqlite3` command line, fed line by line.
+/// A second process on a database: the `sqlite3` command line, fed line by line.
 final class SQLiteProcess {
-  /// The path of the program, or nil where it is not installed.
+  /// The path of the program; nil if it is not installed.
   static let program: String? = ["/usr/bin/sqlite3", "/usr/local/bin/sqlite3", "/bin/sqlite3"]
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-  /// Whether it is there and can read the files: it has no key.
+  /// True if the program is installed and can read the files: it has no key.
   static var isAvailable: Bool { program != nil && !isEncrypted }
 
   private let process: ChildProcess
@@ -16,11 +16,11 @@ final class SQLiteProcess {
   init(_ path: String) throws {
     process = try ChildProcess(
       SQLiteProcess.program ?? "/usr/bin/sqlite3", ["-batch", "-bail", path],
-      // With its own library, whichever the tests run with.
+      // The program uses its own library, not the one of the tests.
       environment: ProcessInfo.processInfo.environment.filter { $0.key != "LD_LIBRARY_PATH" }, errors: .withOutput)
   }
 
-  /// Runs SQL and gives what it printed, once all of it has been done.
+  /// Runs SQL, waits for its end, and returns the output.
   @discardableResult
   func run(_ sql: String) throws -> String {
     let end = "<done>"
@@ -34,10 +34,10 @@ final class SQLiteProcess {
     return text.replacingOccurrences(of: end + "\n", with: "").trimmingCharacters(in: .newlines)
   }
 
-  /// Ends the process in an orderly way.
+  /// Ends the process by closing its input.
   func quit() { process.end() }
 
-  /// `kill -9`: the process gets no chance to clean up.
+  /// Kills the process with SIGKILL, so that it can't clean up.
   func kill() {
     process.signal(SIGKILL)
     process.waitUntilExit()

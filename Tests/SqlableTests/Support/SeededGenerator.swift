@@ -1,6 +1,6 @@
 import Foundation
 
-/// SplitMix64: the same numbers for the same seed, everywhere.
+/// SplitMix64, which returns the same numbers for the same seed on every machine.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
@@ -20,6 +20,6 @@ struct SeededGenerator: RandomNumberGenerator {
     elements[Int.random(in: 0..<elements.count, using: &self)]
   }
 
-  /// The seed of this run: fixed, so that a build does not fail by chance, or from the environment to search on.
+  /// The seed of this run. It is fixed, so that no build fails by chance; `SQLABLE_SEED` sets another one.
   static var seed: UInt64 { ProcessInfo.processInfo.environment["SQLABLE_SEED"].flatMap(UInt64.init) ?? 20_250_131 }
 }

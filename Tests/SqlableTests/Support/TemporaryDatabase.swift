@@ -1,7 +1,7 @@
 import Foundation
 import Sqlable
 
-/// Calls `body` with a database file of its own, which is deleted afterwards.
+/// Calls `body` with a new database file, which is deleted afterwards.
 func withDatabase<Result>(
   _ configuration: Configuration = Configuration(), _ body: (SqliteDatabase) throws -> Result
 ) throws -> Result {

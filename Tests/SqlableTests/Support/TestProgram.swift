@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The program that these tests are, to be run again as a process of its own.
+/// The test program, to be run again as a child process.
 enum TestProgram {
   static let isAvailable = path != nil
 
@@ -10,8 +10,8 @@ enum TestProgram {
     return path.hasSuffix(".xctest") ? path : nil
   }()
 
-  /// Starts it, with the tests that the filter takes, and variables beside those of this process; with stacks of so
-  /// many kilobytes for its threads.
+  /// Starts the test program with the tests of a filter and additional variables. `stack` is the stack size of its
+  /// threads in kilobytes.
   static func start(_ filter: String, environment: [String: String], stack: Int? = nil) throws -> ChildProcess {
     let command = [try #require(path), "--testing-library", "swift-testing", "--filter", filter]
     let shell = stack.map { ["/bin/sh", "-c", "ulimit -s \($0) && exec \"$0\" \"$@\""] } ?? []

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs `body` on that many real threads at once, and returns when all are done.
+/// Runs `body` on `count` threads at once, and returns when all are done.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
   let group = DispatchGroup()
   for index in 0..<count {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Calls `body` while another thread is in `hold`, which gets what to call when it holds the lock.
+/// Calls `body` while another thread runs `hold`. `hold` calls its argument once it holds the lock.
 func whileHeld(_ hold: @escaping @Sendable (() -> Void) throws -> Void, _ body: () throws -> Void) throws {
   let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
   let ended = DispatchGroup()

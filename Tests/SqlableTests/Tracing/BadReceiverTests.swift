@@ -3,7 +3,7 @@ import Glibc
 import Sqlable
 import Testing
 
-/// Closures that receive events and do what they should not.
+/// Receivers that block, write, close their handle or remove their trace.
 @Suite(.timeLimit(.minutes(10))) struct BadReceiverTests {
   @Test func aReceiverThatBlocksDelaysItsCallerOnly() throws {
     try withMembers { pool in
@@ -20,11 +20,11 @@ import Testing
         ended.leave()
       }
       isBlocked.wait()
-      // Reads and writes of others go on, and so does a handle of the same file.
+      // Other reads and writes go on, and so does a handle of the same file.
       for id in 1...20 { try Member(id: id, name: "x").insert().run(pool) }
       #expect(try Member.count().run(pool) == 20)
       #expect(pool.health(within: .seconds(5)).answer != nil)
-      // Removing a trace does not wait for its closure.
+      // Removing a trace does not wait for its receiver.
       pool.removeTrace(token)
       mayGoOn.signal()
       ended.wait()
@@ -46,10 +46,10 @@ import Testing
         ended.leave()
       }
       isBlocked.wait()
-      // Its row is committed, and its lock released.
+      // The row is committed, and the write lock released.
       #expect(try Member.count().run(pool) == 1)
       #expect(pool.writeLockHolder == nil)
-      // The pool's own writer waits for it.
+      // The pool's writer still waits for the receiver.
       let other = try SqliteDatabase(filepath: pool.filepath)
       try Member(id: 3, name: "x").insert().run(other)
       expectError(.timeout) {

@@ -3,15 +3,15 @@ import Testing
 
 @testable import SqlableCore
 
-/// The places of calls that events and errors name.
+/// The call sites in events and errors.
 @Suite struct CallSiteTests {
-  @Test func everyModuleOfTheLibraryIsItsOwn() throws {
+  @Test func everyModuleOfTheLibraryIsKnown() throws {
     let sources = GuidesTests.root.appending(path: "Sources").path
     let modules = try FileManager.default.contentsOfDirectory(atPath: sources).filter { $0.hasPrefix("Sqlable") }
     #expect(CallSite.modules == Set(modules).subtracting(["SqlableMacros", "SqlableTool"]))
   }
 
-  @Test func aProgramWhoseNameBeginsAsTheLibrarysIsNotItsOwn() {
+  @Test func aProgramWithTheLibrarysPrefixIsNotTheLibrary() {
     #expect(CallSite(file: "SqlableCore/Runs.swift", line: 1).isOwn)
     #expect(!CallSite(file: "SqlableTests/CallSiteTests.swift", line: 1).isOwn)
     #expect(!CallSite(file: "Bikes/main.swift", line: 1).isOwn)

@@ -11,9 +11,13 @@ import Testing
       expectSqlError { _ = try Bicycle.read().run(db) }
       let events = log.take()
       let failed = try #require(events.first)
-      #expect(events.count == 1 && failed.kind == .read && failed.table == "bicycle" && failed.sql.hasPrefix("SELECT"))
+      #expect(events.count == 1)
+      #expect(failed.kind == .read)
+      #expect(failed.table == "bicycle")
+      #expect(failed.sql.hasPrefix("SELECT"))
       guard case .decoding = failed.error?.kind else { throw try #require(failed.error) }
-      #expect(failed.error?.column == "name" && failed.severity == .error)
+      #expect(failed.error?.column == "name")
+      #expect(failed.severity == .error)
       #expect(!failed.description.contains("secret"))
       expectSqlError { _ = try Bicycle.read().filter(Bicycle.color == "red").first(db) }
       #expect(log.take().map { $0.error?.column } == ["name"])
@@ -23,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func aModelThatCatchesTheErrorsOfItsRowHasRead() throws {
+  @Test func aModelThatCatchesDecodingErrorsReportsNone() throws {
     try withTraced { db, log in
       try db.execute("INSERT INTO bicycle (name, color) VALUES (x'00', 'red'), (x'00', 'blue')")
       _ = log.take()
@@ -31,19 +35,25 @@ import Testing
       #expect(try Lenient.read().first(db)?.name == "?")
       try Lenient.read().forEach(db) { _ in Iteration.stop }
       let events = log.take()
-      #expect(events.count == 3 && events.allSatisfy { $0.error == nil && $0.severity == nil })
+      #expect(events.count == 3)
+      #expect(events.allSatisfy { $0.error == nil })
+      #expect(events.allSatisfy { $0.severity == nil })
     }
   }
 
-  @Test func anErrorBeforeAStatementHasAnEventOfItsOwn() throws {
+  @Test func anErrorBeforeAStatementHasASeparateEvent() throws {
     try withTraced { db, log in
       try db.createTable(Mood.self)
       _ = log.take()
       expectSqlError { try Mood(id: 1, level: .nan).insert().run(db) }
       var events = log.take()
       guard case .encoding = events.first?.error?.kind else { return expectOne(events) }
-      #expect(events.count == 1 && events[0].error?.table == "mood" && events[0].label == "main")
-      #expect(events[0].kind == .other && events[0].table == "mood" && events[0].operation == "CALL")
+      #expect(events.count == 1)
+      #expect(events[0].error?.table == "mood")
+      #expect(events[0].label == "main")
+      #expect(events[0].kind == .other)
+      #expect(events[0].table == "mood")
+      #expect(events[0].operation == "CALL")
       #expect(events[0].description.contains("call mood in "))
       expectInvalidStatement { _ = try Bicycle.read().limit(-1).run(db) }
       events = log.take()
@@ -53,7 +63,8 @@ import Testing
   }
 
   private func expectOne(_ events: [TraceEvent]) {
-    #expect(events.count == 1 && events.first?.error != nil, "\(events)")
+    #expect(events.count == 1, "\(events)")
+    #expect(events.first?.error != nil, "\(events)")
   }
 
   @Test func anErrorThatATransactionPassesOnHasOneEvent() throws {
@@ -64,7 +75,8 @@ import Testing
         }
       }
       let failed = log.take().filter { $0.error != nil }
-      #expect(failed.count == 1 && failed.first?.kind == .other, "\(failed)")
+      #expect(failed.count == 1, "\(failed)")
+      #expect(failed.first?.kind == .other, "\(failed)")
     }
   }
 
@@ -77,7 +89,9 @@ import Testing
       var configuration = Configuration(label: "unopened", createsDirectories: false)
       expectSqlError { _ = try SqliteDatabase(filepath: path, configuration: configuration) }
       let events = log.take()
-      #expect(events.count == 1 && events.first?.error?.kind == .cannotOpen && events.first?.severity == .error)
+      #expect(events.count == 1)
+      #expect(events.first?.error?.kind == .cannotOpen)
+      #expect(events.first?.severity == .error)
       configuration.opensLazily = true
       let lazy = try SqliteDatabase(filepath: path, configuration: configuration)
       expectSqlError { _ = try Bicycle.count().run(lazy) }
@@ -106,22 +120,27 @@ import Testing
       pool.removeTrace(token)
       #expect(error?.kind == .timeout)
       let failed = log.take().filter { $0.error != nil }
-      #expect(failed.map { $0.error?.kind } == [.timeout] && failed.first?.severity == .warning)
+      #expect(failed.map { $0.error?.kind } == [.timeout])
+      #expect(failed.first?.severity == .warning)
     }
   }
 
   @Test func severitiesOrderErrors() {
     let kinds: [(SqlError.Kind, SqlError.Severity)] = [
-      (.interrupted, .debug), (.constraint(.unique), .info), (.busy, .warning), (.misuse("x"), .error),
+      (.interrupted, .debug),
+      (.constraint(.unique), .info),
+      (.busy, .warning),
+      (.misuse("x"), .error),
       (.corrupt, .critical),
     ]
     for (kind, severity) in kinds { #expect(SqlError(kind, message: "").severity == severity) }
-    #expect(kinds.map(\.1) == SqlError.Severity.allCases && kinds.map(\.1).sorted() == kinds.map(\.1))
+    #expect(kinds.map(\.1) == SqlError.Severity.allCases)
+    #expect(kinds.map(\.1).sorted() == kinds.map(\.1))
   }
 
-  // MARK: What is not reported
+  // MARK: Events that are left out
 
-  @Test func aQuickReadThatIsGivenUpIsCountedOnce() async throws {
+  @Test func anAbandonedQuickReadIsCountedOnce() async throws {
     try await withMembers(PoolConfiguration(keepsTotals: true)) { pool in
       for id in 1...400 { try await Member(id: id, name: "\(id)").insert().run(pool) }
       _ = try await Member.count().run(pool)
@@ -130,7 +149,9 @@ import Testing
       let pairs = Member.join(other, on: Member.name < other[Member.name]).select(countAll())
       #expect(try await pairs.run(pool) == [79_800])
       let reads = pool.topStatements().filter { $0.kind == .read }
-      #expect(reads.count == 1 && reads.first?.count == 1 && reads.first?.failures == 0, "\(reads)")
+      #expect(reads.count == 1, "\(reads)")
+      #expect(reads.first?.count == 1, "\(reads)")
+      #expect(reads.first?.failures == 0, "\(reads)")
       #expect(pool.statistics.reads == 1)
     }
   }
@@ -148,7 +169,7 @@ import Testing
     }
   }
 
-  @Test func adviceDoesNotShowItsOwnStatements() throws {
+  @Test func adviceEmitsNoEventsForItsStatements() throws {
     try withTraced { db, log in
       let advice = try Bicycle.read().filter(Bicycle.ownerId == 1).advice(db)
       #expect(advice.map(\.columns) == [["owner_id"]])
@@ -156,7 +177,7 @@ import Testing
     }
   }
 
-  @Test func transactionsShowWhatBeganAndEndedThem() throws {
+  @Test func transactionEventsNameBeginAndEnd() throws {
     try withTraced { db, log in
       struct Failure: Error {}
       try db.transaction { db in _ = try Bicycle.count().run(db) }
@@ -171,7 +192,7 @@ import Testing
   }
 }
 
-/// A bicycle whose name may be anything.
+/// A model of bicycles that accepts any name.
 private struct Lenient: Sqlable {
   let name: String
 

@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  /// The advice in the first event of a table that is a read or a write.
+  /// The advice in the first read or write event with a table.
   private func advice(_ log: TraceLog) async throws -> [String] {
     let events = Collected<TraceEvent>()
     try await until {
@@ -53,10 +53,10 @@ import Testing
     }
   }
 
-  @Test func aShapeIsAdvisedOnceInAMinuteWhateverTheInterval() async throws {
+  @Test func aShapeIsAdvisedAtMostOncePerMinute() async throws {
     try await withDirectoryAsync { directory in
       let db = try SqliteDatabase(filepath: directory + "/bikes.sqlite")
-      // A name of its own: the minute is that of the process.
+      // The table's name is unique, because the minute applies to the whole process.
       try db.execute("CREATE TABLE advised_once (a, b)")
       let log = TraceLog()
       db.trace(.init(advises: true), log.receive)
@@ -76,19 +76,19 @@ import Testing
       try db.execute("CREATE TABLE held (a, b)")
       let child = try db.createChild()
       _ = log.take()
-      let told = DispatchSemaphore(value: 0)
+      let isAdvised = DispatchSemaphore(value: 0)
       try await onThread {
         try db.transaction(.exclusive) { db in
           try db.execute("INSERT INTO held VALUES (1, 2)")
           _ = try child.query("SELECT a FROM held WHERE b = 1", as: Int.self)
           for _ in 0..<400 where !log.take().contains(where: { !$0.advice.isEmpty }) { usleep(10_000) }
-          told.signal()
+          isAdvised.signal()
         }
       }
-      #expect(told.wait(timeout: .now()) == .success)
-      // Its own statements are not events.
+      #expect(isAdvised.wait(timeout: .now()) == .success)
+      // The statements of the advice emit no events.
       #expect(!log.take().contains { $0.sql.contains("sqlite_") })
-      // It leaves the file alone.
+      // The advice keeps no connection to the file open.
       try db.withClosed { _ in }
     }
   }
@@ -100,6 +100,7 @@ import Testing
     db.trace(.slow(.zero, advises: true), log.receive)
     _ = try Bicycle.read().filter(Bicycle.ownerId == 5).run(db)
     let event = try #require(log.take().last)
-    #expect(event.advice == [] && event.plan == ["SCAN bicycle"])
+    #expect(event.advice == [])
+    #expect(event.plan == ["SCAN bicycle"])
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Sqlable
 
-/// Receives events, and gives those since the last call.
+/// A receiver that collects events until they are taken.
 final class TraceLog: @unchecked Sendable {
   private let lock = NSLock()
   private var events: [TraceEvent] = []
@@ -17,7 +17,7 @@ final class TraceLog: @unchecked Sendable {
     }
   }
 
-  /// What has been received since the last call, in words.
+  /// The events since the last call, in words.
   func takeWords() -> [String] {
     take().map { event in
       switch event.kind {
@@ -32,7 +32,7 @@ final class TraceLog: @unchecked Sendable {
   }
 }
 
-/// Calls `body` with a handle that is labelled "main" and traced, and that has bicycles and persons.
+/// Calls `body` with a traced handle with the label "main" and tables of bicycles and persons.
 func withTraced(_ body: (SqliteDatabase, TraceLog) throws -> Void) throws {
   try withDatabase(Configuration(label: "main")) { db in
     try db.createTables(Person.self, Bicycle.self)

@@ -21,7 +21,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
       try db.transaction { db in
         try Bicycle(name: "A", color: "blue").insert().run(db)
         try Bicycle.update(Bicycle.color.set(to: "green")).filter(Bicycle.color == "blue").run(db)
-        // The transaction has the handle's lock.
+        // Events are delivered after the transaction releases the handle's lock.
         #expect(log.take() == [])
       }
       let words = log.takeWords()
@@ -46,7 +46,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
 
   @Test func aReadThatRunsAgainOnAThreadOfThePoolIsReportedOnce() async throws {
     try await withMembers { pool in
-      // A quick read takes a reader that is open.
+      // A quick read needs a reader that is open.
       _ = try await Member.count().run(pool)
       let log = TraceLog()
       let token = pool.trace(.init(), log.receive)
@@ -56,11 +56,13 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
       #expect(counts == [200_000])
       pool.removeTrace(token)
       let events = log.take()
-      #expect(events.count == 1 && events.first?.kind == .read && events.first?.error == nil, "\(events)")
+      #expect(events.count == 1, "\(events)")
+      #expect(events.first?.kind == .read, "\(events)")
+      #expect(events.first?.error == nil, "\(events)")
     }
   }
 
-  @Test func whatATransactionBecameIsReported() throws {
+  @Test func aRolledBackTransactionIsReported() throws {
     struct Failure: Error {}
     try withTraced { db, log in
       #expect(throws: Failure.self) {
@@ -72,7 +74,9 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
       let event = log.take().last
       #expect(event?.kind == .transaction(.rolledBack))
       #expect(event?.rowsChanged == 0)
-      #expect(event?.sql == "BEGIN IMMEDIATE … ROLLBACK" && event?.table == nil && event?.label == "main")
+      #expect(event?.sql == "BEGIN IMMEDIATE … ROLLBACK")
+      #expect(event?.table == nil)
+      #expect(event?.label == "main")
     }
   }
 
@@ -95,22 +99,33 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func whatAStatementTookIsCounted() throws {
+  @Test func eventsCountRowsSortsAndTimes() throws {
     try withTraced { db, log in
       try Bicycle.insert((1...100).map { Bicycle(name: "\($0)", color: "red") }).run(db)
       _ = log.take()
       _ = try Bicycle.read().orderBy(Bicycle.ownerId).run(db)
       let scan = log.take()[0]
-      #expect(scan.rowsRead == 100 && scan.rowsScanned == 99 && scan.sorts == 1)
-      #expect(!scan.isCached && scan.compiling > .zero && scan.stepping > .zero)
-      #expect(scan.rowsChanged == 0 && scan.committing == .zero && scan.waiting == .zero)
+      #expect(scan.rowsRead == 100)
+      #expect(scan.rowsScanned == 99)
+      #expect(scan.sorts == 1)
+      #expect(!scan.isCached)
+      #expect(scan.compiling > .zero)
+      #expect(scan.stepping > .zero)
+      #expect(scan.rowsChanged == 0)
+      #expect(scan.committing == .zero)
+      #expect(scan.waiting == .zero)
       #expect(scan.duration == scan.compiling + scan.stepping)
       _ = try Bicycle.read().orderBy(Bicycle.ownerId).run(db)
       let again = log.take()[0]
-      #expect(again.isCached && again.compiling == .zero && again.rowsRead == 100 && again.rowsScanned == 99)
+      #expect(again.isCached)
+      #expect(again.compiling == .zero)
+      #expect(again.rowsRead == 100)
+      #expect(again.rowsScanned == 99)
       _ = try Bicycle.byId(5).run(db)
       let byKey = log.take()[0]
-      #expect(byKey.rowsRead == 1 && byKey.rowsScanned == 0 && byKey.sorts == 0)
+      #expect(byKey.rowsRead == 1)
+      #expect(byKey.rowsScanned == 0)
+      #expect(byKey.sorts == 0)
       #expect(byKey.handle == scan.handle)
       try Bicycle.deleteAll().run(db)
       let deletion = log.take()
@@ -119,7 +134,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func anIndexOfSQLitesOwnIsCounted() throws {
+  @Test func rowsOfAutomaticIndexesAreCounted() throws {
     try withTraced { db, log in
       try db.execute("CREATE TABLE a (x); CREATE TABLE b (y)")
       try db.execute(
@@ -131,7 +146,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func theWaitForALockIsNotPartOfTheSteps() throws {
+  @Test func waitingForALockIsNotCountedAsStepping() throws {
     try withTraced { db, log in
       let other = try SqliteDatabase(filepath: db.filepath)
       let isHeld = DispatchSemaphore(value: 0)
@@ -163,7 +178,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func aShapeThatFailsIsReportedThoughItWasSlowLately() throws {
+  @Test func aFailureIsReportedDespiteARecentSlowRun() throws {
     try withTraced { db, _ in
       let log = TraceLog()
       let token = db.trace(.slow(.nanoseconds(1)), log.receive)
@@ -182,7 +197,8 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
       try db.execute("WITH r AS (SELECT 1 AS n) INSERT INTO bicycle (name, color) SELECT 'x', 'red' FROM r")
       let event = try #require(log.take().first { $0.kind == .write })
       #expect(event.operation == "INSERT")
-      #expect(event.end > before && event.end < .now)
+      #expect(event.end > before)
+      #expect(event.end < .now)
     }
   }
 
@@ -200,9 +216,9 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  // MARK: Whose
+  // MARK: Handles
 
-  @Test func childrenBelongToTheTrace() throws {
+  @Test func aTraceIncludesChildHandles() throws {
     try withTraced { db, log in
       let child = try db.createChild()
       _ = try Bicycle.count().run(child)
@@ -213,7 +229,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func aProcessTracesHandlesThatAreOpenAndThoseToCome() throws {
+  @Test func traceAllCoversOpenAndFutureHandles() throws {
     try withDirectory { directory in
       let log = TraceLog()
       let before = try SqliteDatabase(filepath: directory + "/a.sqlite", configuration: .init(label: "a-of-trace"))
@@ -251,7 +267,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func ofALongTransactionTheFirstStatementsAreReported() throws {
+  @Test func aLongTransactionReportsItsFirstStatements() throws {
     try withTraced { db, log in
       try db.transaction { db in
         for id in 1...11_000 { _ = try Bicycle.byId(id).run(db) }
@@ -287,7 +303,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
 
   // MARK: Pools
 
-  @Test func theCallsOfAPoolHaveTheirPlaceAndContext() async throws {
+  @Test func eventsOfAPoolHaveCallSiteAndContext() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/test.sqlite")
       try await pool.withWriter { try $0.createTables(Person.self, Bicycle.self) }
@@ -318,7 +334,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func eventsOfAHandleHaveThePlaceOfTheCall() throws {
+  @Test func eventsOfAHandleHaveTheCallSite() throws {
     try withTraced { db, log in
       func sites(_ body: () throws -> Void) throws -> Set<String?> {
         _ = log.take()
@@ -342,13 +358,13 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
       #expect(try sites { _ = try prepared.run() } == line)
       let (cursor, place) = (try Bicycle.read().cursor(db), here())
       #expect(try sites { while try cursor.next() != nil {} } == place)
-      // Code that runs anything has the place of its own call, if it has one.
+      // Generic code that runs any work has no call site unless it passes one.
       func any<Work: Runnable>(_ work: Work) throws -> Set<String?> { try sites { _ = try work.run(db) } }
       #expect(try any(Bicycle.select(Bicycle.name)) == [nil])
     }
   }
 
-  @Test func aStatementInATransactionHasItsOwnPlace() throws {
+  @Test func aStatementInATransactionHasItsOwnCallSite() throws {
     try withTraced { db, log in
       let line: UInt = #line
       try db.transaction { db in
@@ -360,7 +376,7 @@ private func holdLock(of db: SqliteDatabase, _ isHeld: DispatchSemaphore) {
     }
   }
 
-  @Test func whatAReceiverRunsOnAThreadOfThePoolIsNotTraced() async throws {
+  @Test func callsOfAReceiverOnThePoolAreNotTraced() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/test.sqlite")
       try await pool.withWriter { try $0.createTables(Person.self, Bicycle.self) }

@@ -3,7 +3,7 @@ import Sqlable
 import Testing
 
 @Suite struct TracedValuesTests {
-  /// The values in the events of what `body` runs, in words.
+  /// The values in the events of `body`, in words.
   private func values(
     _ columns: [TracedColumns] = [.of(Bicycle.self, Bicycle.color, Bicycle.id)],
     _ body: (SqliteDatabase) throws -> Void
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func statementsHaveTheValuesOfTheColumnsAskedForAndNoOthers() throws {
+  @Test func eventsHaveOnlyTheValuesOfRequestedColumns() throws {
     let found = try values { db in
       try Bicycle(id: 7, name: "Trek", color: "red", ownerId: nil).insert().run(db)
       _ = try Bicycle.read().filter(Bicycle.color == "blue" && Bicycle.name == "Norco").run(db)
@@ -27,12 +27,17 @@ import Testing
     }
     #expect(
       found == [
-        "bicycle.id = 7", "bicycle.color = 'red'", "bicycle.color = 'blue'", "bicycle.id = 1", "bicycle.id = -2",
-        "bicycle.color = 'it''s'", "bicycle.id = 7",
+        "bicycle.id = 7",
+        "bicycle.color = 'red'",
+        "bicycle.color = 'blue'",
+        "bicycle.id = 1",
+        "bicycle.id = -2",
+        "bicycle.color = 'it''s'",
+        "bicycle.id = 7",
       ])
   }
 
-  @Test func noEventHasValuesUnlessItsOwnTraceAsksForThem() throws {
+  @Test func eventsHaveValuesOnlyIfTheirTraceRequestsThem() throws {
     try withDatabase { db in
       try db.createTables(Person.self, Bicycle.self)
       let (plain, asking, logs) = (TraceLog(), TraceLog(), Collected<String>())
@@ -44,7 +49,7 @@ import Testing
       #expect(plain.take().allSatisfy { $0.values.isEmpty })
       let events = asking.take()
       #expect(events.flatMap(\.values).map(\.value) == [.text("secret"), .text("secret")])
-      // Values are in `values` alone.
+      // Only `values` contains the values.
       #expect(!events.contains { "\($0)\($0.sql)\($0.plan)".contains("secret") })
       #expect(!logs.values.joined().contains("secret"))
       let totals = StatementTotals()
@@ -74,7 +79,7 @@ import Testing
         ON CONFLICT (id) DO UPDATE SET color = \("b")
         """, ["a", "b"]
       ),
-      // Not certain, so none.
+      // The column is uncertain, so no value is reported.
       ("SELECT 1 FROM bicycle, person WHERE color = \("other")", []),
       ("SELECT 1 FROM person AS bicycle WHERE bicycle.name = \("other")", []),
       ("SELECT 1 FROM bicycle WHERE lower(color) = \("other")", []),
@@ -98,7 +103,13 @@ import Testing
       let log = TraceLog()
       db.trace(.init(values: [.of(Member.self, Member.name)]), log.receive)
       let written: [DatabaseValue] = [
-        .null, .integer(.min), .integer(-1), .real(-1.5), .real(.infinity), .text("it''s ? 'x' -- é"), .text(""),
+        .null,
+        .integer(.min),
+        .integer(-1),
+        .real(-1.5),
+        .real(.infinity),
+        .text("it''s ? 'x' -- é"),
+        .text(""),
         .blob(Data([0, 255, 16])),
       ]
       for value in written { try db.execute("INSERT INTO member (id, name) VALUES (1, \(value))") }
@@ -106,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func aTextWithValuesOfMegabytesHasNone() throws {
+  @Test func anEventOfMegabytesHasNoValues() throws {
     let large = String(repeating: "x", count: 1 << 20)
     let found = try values { db in
       _ = try Bicycle.read().filter(Bicycle.color == "red" && Bicycle.name == large).run(db)

@@ -2,21 +2,21 @@ import Foundation
 import Sqlable
 import Testing
 
-/// An executor of another kind: it has no connection, and forwards SQL and values to a child process over a pipe.
+/// A transport without a connection. It forwards SQL and values to a child process over a pipe.
 actor PipeTransport: SqlTransport {
   private let process: ChildProcess
   private var rest = Data()
-  /// How many times it was sent something.
+  /// The number of calls.
   private(set) var calls = 0
 
-  /// Starts the process, with a handle on the file.
+  /// Starts the process with a pool on the file.
   init(_ path: String) throws {
     process = try TestProgram.start("AnsweringProcessTests", environment: [AnsweringProcess.variable: path])
   }
 
   func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
     calls += 1
-    // Values that are no numbers, or infinite, have a form of their own in what is encoded.
+    // The requests encode NaN and infinite values in a separate form.
     try process.input.write(contentsOf: JSONEncoder().encode(requests) + Data("\n".utf8))
     while true {
       let line = try line()
@@ -40,7 +40,7 @@ actor PipeTransport: SqlTransport {
   }
 }
 
-/// What goes back over the pipe.
+/// The answers or the error of the child process.
 private struct Reply: Codable {
   var answers: [SqlAnswer]?
   var error: String?
@@ -60,10 +60,10 @@ enum AnsweringProcess {
   static let mark = "<answer>"
 }
 
-/// What the child process does: reads requests, answers them.
+/// The child process, which reads requests and writes answers.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment[AnsweringProcess.variable] != nil, "a process of its own"))
 struct AnsweringProcessTests {
-  @Test func answering() throws {
+  @Test func theChildProcessAnswersRequests() throws {
     let path = try #require(ProcessInfo.processInfo.environment[AnsweringProcess.variable])
     let pool = try SqlitePool(filepath: path)
     while let line = readLine() {

@@ -6,14 +6,14 @@ import Testing
 @Suite struct BoundStatementTests {
   private let byColor = Bicycle.read().filter(Bicycle.color == Parameter("color")).orderBy(Bicycle.id)
 
-  /// A way to the database of a pool.
+  /// A transport to the database of a pool.
   private struct Distant: SqlTransport {
     let pool: SqlitePool
 
     func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] { try await pool.answers(to: requests) }
   }
 
-  /// Calls `body` with a way to a database, and with a handle on another one of the same content.
+  /// Calls `body` with a transport to a database, and with a handle on another database of the same content.
   private func withTwins(_ body: (Distant, SqliteDatabase) async throws -> Void) async throws {
     let (pool, here) = (try SqlitePool.inMemory(), try SqliteDatabase.inMemory())
     @Sendable func fill(_ db: SqliteDatabase) throws {
@@ -29,7 +29,7 @@ import Testing
     try await pool.close()
   }
 
-  @Test func theyRunWhereverTheStatementDoes() async throws {
+  @Test func boundStatementsRunOnHandlesAndTransports() async throws {
     try await withTwins { there, here in
       let reds = byColor.binding(["color": "red"])
       #expect(reds.sql == #"SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ? ORDER BY "id""#)
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func aPoolRunsThem() async throws {
+  @Test func aPoolRunsBoundStatements() async throws {
     let pool = try SqlitePool.inMemory()
     try await pool.transaction { db in
       try db.createTable(Person.self)
@@ -68,7 +68,7 @@ import Testing
     try await pool.close()
   }
 
-  @Test func whatIsGivenWronglyIsRefusedAndNothingIsChanged() async throws {
+  @Test func wrongValuesAreRefusedAndNothingChanges() async throws {
     try await withTwins { there, here in
       let delete = Bicycle.delete(Bicycle.color == Parameter("color"))
       let before = try Bicycle.count().run(here)
@@ -84,7 +84,8 @@ import Testing
         let distant = await #expect(throws: SqlError.self) { try await delete.binding(values).run(there) }
         #expect(distant?.message == error?.message)
       }
-      #expect(try Bicycle.count().run(here) == before && before > 0)
+      #expect(try Bicycle.count().run(here) == before)
+      #expect(before > 0)
     }
   }
 }

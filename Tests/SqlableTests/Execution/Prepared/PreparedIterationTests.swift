@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// The first row, and row after row, of a query that stays compiled.
+/// First rows and loops of prepared queries.
 @Suite struct PreparedIterationTests {
   struct Enough: Error {}
 
@@ -14,7 +14,7 @@ import Testing
     Worker.all.filter { $0.bossId == boss && $0.salary > least }
   }
 
-  /// Expects that nothing is left open: a checkpoint of another handle gets through.
+  /// Expects that no statement is open, so that a checkpoint of another handle completes.
   private func expectNothingOpen(_ db: SqliteDatabase, sourceLocation: SourceLocation = #_sourceLocation) throws {
     let other = try SqliteDatabase(filepath: db.filepath)
     try other.execute("UPDATE person SET name = name || '!'")
@@ -39,9 +39,10 @@ import Testing
       let pair = try db.prepare(
         Worker.select(Worker.name, Worker.bossId).filter(Worker.id == Parameter("id")))
       let ada = try #require(try pair.first(1))
-      #expect(ada.0 == "Ada" && ada.1 == nil)
+      #expect(ada.0 == "Ada")
+      #expect(ada.1 == nil)
       #expect(try pair.first(["id": 9]) == nil)
-      // A row of nothing but NULL is a row.
+      // A row of NULL is a row.
       let boss = try db.prepare(Worker.select(Worker.bossId).filter(Worker.id == Parameter("id")))
       #expect(try boss.first(1) == .some(nil))
       #expect(try boss.first(9) == nil)
@@ -53,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func aLoopStopsWhenToldTo() throws {
+  @Test func aPreparedLoopEndsAfterStop() throws {
     try withCompany { db throws in
       let team = try team(db)
       let all = try db.prepare("SELECT id, name FROM worker ORDER BY id", as: Int.self, String.self)
@@ -78,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func anErrorInsideALoopComesOutAndNothingStaysOpen() throws {
+  @Test func anErrorInALoopIsRethrownAndNothingStaysOpen() throws {
     try withCompany { db throws in
       let all = try db.prepare(Worker.read().orderBy(Worker.id))
       let seen = Mutex(0)
@@ -100,14 +101,15 @@ import Testing
         }
       }
       #expect(seen.withLock { $0 } == 2)
-      #expect(wrong?.rowId == 3 && wrong?.message == "worker.salary should hold REAL, but holds TEXT")
+      #expect(wrong?.rowId == 3)
+      #expect(wrong?.message == "worker.salary should hold REAL, but holds TEXT")
       try db.execute("UPDATE worker SET salary = 7 WHERE id = 3")
       #expect(try all.run() == Worker.all)
       try expectNothingOpen(db)
     }
   }
 
-  @Test func valuesThatAreNotItsOwnAreRefused() throws {
+  @Test func wrongParameterValuesAreRefused() throws {
     try withCompany { db throws in
       let team = try team(db)
       let wrong: [(String, () throws -> Void)] = [
@@ -129,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func itIsRunInsideItsOwnLoop() throws {
+  @Test func aPreparedQueryRunsInsideItsOwnLoop() throws {
     try withCompany { db throws in
       let all = try db.prepare(Worker.read().filter(Worker.id > Parameter("after")).orderBy(Worker.id))
       var seen: [Int] = []
@@ -141,7 +143,7 @@ import Testing
         }
         let next = try all.first(outer.id)
         #expect(next == Worker.all.first { $0.id > outer.id })
-        // A change of a row that is still to come.
+        // Change a row that the loop has not reached.
         try Worker.update(Worker.salary.set(to: Worker.salary)).filter(Worker.id == outer.id + 1).run(db)
         expectMisuse { try db.close() }
         return .continue

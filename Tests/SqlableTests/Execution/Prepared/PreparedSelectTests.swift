@@ -2,13 +2,14 @@ import Sqlable
 import Testing
 
 @Suite struct PreparedSelectTests {
-  @Test func aPreparedQueryIsRunWithOneValueAfterAnother() throws {
+  @Test func aPreparedQueryRunsWithManyValues() throws {
     try withCompany { db in
       let dear = try db.prepare(
         Worker.select(Worker.name, Worker.salary).filter(Worker.salary > Parameter("least")).orderBy(Worker.id))
       #expect(dear.sql == #"SELECT "name", "salary" FROM "worker" WHERE "salary" > ? ORDER BY "id""#)
       #expect(dear.parameterNames == ["least"])
-      #expect(try dear.run(6).map(\.0) == ["Ada", "Cleo"] && dear.run(["least": 9]).map(\.1) == [10])
+      #expect(try dear.run(6).map(\.0) == ["Ada", "Cleo"])
+      #expect(try dear.run(["least": 9]).map(\.1) == [10])
       let misses = try db.statementCacheUse.misses
       for least in 0..<9 {
         #expect(try dear.run(Double(least)).count == Worker.all.count { $0.salary > Double(least) })
@@ -23,16 +24,18 @@ import Testing
     }
   }
 
-  @Test func aPreparedQueryOfOneThingGivesValuesOrModels() throws {
+  @Test func aPreparedQueryReturnsValuesOrModels() throws {
     try withCompany { db in
       let names = try db.prepare(
         Worker.select(Worker.name).filter(Worker.bossId == Parameter("boss")).orderBy(Worker.id))
-      #expect(try names.run(1) == ["Ben", "Cleo"] && names.run(2) == ["Dan"] && names.run(3) == [])
+      #expect(try names.run(1) == ["Ben", "Cleo"])
+      #expect(try names.run(2) == ["Dan"])
+      #expect(try names.run(3) == [])
       let team = try db.prepare(Worker.read().filter(Worker.bossId == Parameter("boss")).orderBy(Worker.id))
       #expect(try team.run(["boss": 1]) == Array(Worker.all[1...2]))
       var seen: [String] = []
       try team.forEach(["boss": 1]) { worker in
-        // Inside its own loop.
+        // The query runs inside its own loop.
         seen += try team.run(worker.id).map(\.name)
         return .continue
       }
@@ -46,7 +49,8 @@ import Testing
         Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id && Person.name == Parameter("name"))
           .orderBy(Bicycle.id))
       let pairs = try owned.run("Anna")
-      #expect(pairs.map(\.0.name) == ["Norco", "Giant"] && pairs.map(\.1.name) == ["Anna", "Anna"])
+      #expect(pairs.map(\.0.name) == ["Norco", "Giant"])
+      #expect(pairs.map(\.1.name) == ["Anna", "Anna"])
       let others = try db.prepare(
         Person.select(Person.name.typed(as: String.self)).filter(
           !exists(
@@ -55,7 +59,8 @@ import Testing
           )
         )
         .orderBy(Person.id))
-      #expect(try others.run("red") == ["Bo", "Cid"] && others.run("blue") == ["Anna", "Cid"])
+      #expect(try others.run("red") == ["Bo", "Cid"])
+      #expect(try others.run("blue") == ["Anna", "Cid"])
     }
   }
 
@@ -66,13 +71,15 @@ import Testing
         "SELECT name FROM bicycle WHERE color = \(color) AND owner_id = \(Parameter<Int>("owner")) ORDER BY id",
         as: String.self)
       #expect(names.sql == "SELECT name FROM bicycle WHERE color = ? AND owner_id = ? ORDER BY id")
-      #expect(try names.run(1) == ["Norco", "Giant"] && names.run(["owner": 2]) == [])
+      #expect(try names.run(1) == ["Norco", "Giant"])
+      #expect(try names.run(["owner": 2]) == [])
       let counts = try db.prepare(
         "SELECT color, count(*), max(owner_id) FROM bicycle GROUP BY color ORDER BY color",
         as: String.self, Int.self, Int?.self)
       let rows = try counts.run()
-      #expect(
-        rows.map(\.0) == ["blue", "green", "red"] && rows.map(\.1) == [1, 1, 2] && rows.map(\.2) == [2, nil, 1])
+      #expect(rows.map(\.0) == ["blue", "green", "red"])
+      #expect(rows.map(\.1) == [1, 1, 2])
+      #expect(rows.map(\.2) == [2, nil, 1])
       expectMisuse { _ = try db.prepare("DELETE FROM bicycle", as: Int.self) }
       expectMisuse { _ = try db.prepare("SELECT 1", as: Int.self, Int.self) }
       expectInvalidStatement { _ = try db.prepare("SELECT name FROM bicycle WHERE id = ?", as: String.self) }

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// A model with a date in whole seconds, whose comparisons are of another form than what is stored.
+/// A model with a date in whole seconds. A comparison converts such a date to another form than a write.
 private struct Visit: Sqlable, Equatable {
   let id: Int
   let at: Date
@@ -26,7 +26,7 @@ private struct Visit: Sqlable, Equatable {
   }
 }
 
-/// A value whose own code uses the handle while it is bound.
+/// A value whose code uses the handle while it is bound.
 private struct Busy: SqlValue {
   static let columnType = ColumnType.text
   let name: String
@@ -58,7 +58,7 @@ private struct Busy: SqlValue {
     }
   }
 
-  @Test func aPreparedReadIsRunWithOneValueAfterAnother() throws {
+  @Test func aPreparedReadRunsWithManyValues() throws {
     try withBicycles { db in
       let byColor = try db.prepare(
         Bicycle.read().filter(Bicycle.color == Parameter("color") && Bicycle.id > 0).orderBy(Bicycle.id))
@@ -83,25 +83,31 @@ private struct Busy: SqlValue {
     }
   }
 
-  @Test func everyKindOfStatementWithoutStructsIsPrepared() throws {
+  @Test func everyStatementWithoutStructsCanBePrepared() throws {
     try withBicycles { db in
       let first = try db.prepare(Bicycle.read().filter(Bicycle.id == Parameter("id")).first())
-      #expect(try first.run(2)?.name == "bike 1" && first.run(9) == nil && first.run(["id": 3])?.color == "red")
+      #expect(try first.run(2)?.name == "bike 1")
+      #expect(try first.run(9) == nil)
+      #expect(try first.run(["id": 3])?.color == "red")
       let count = try db.prepare(Bicycle.count().filter(Bicycle.color == Parameter("color")))
-      #expect(try count.run("red") == 2 && count.run(["color": "green"]) == 1)
+      #expect(try count.run("red") == 2)
+      #expect(try count.run(["color": "green"]) == 1)
       let exists = try db.prepare(Bicycle.exists().filter(Bicycle.color == Parameter("color")))
-      #expect(try exists.run("red") && !exists.run(["color": "pink"]))
+      #expect(try exists.run("red"))
+      #expect(try !exists.run(["color": "pink"]))
       let paint = try db.prepare(
         Bicycle.update(Bicycle.color.set(to: Parameter("to"))).filter(Bicycle.color == Parameter("from")))
       #expect(paint.parameterNames == ["to", "from"])
-      #expect(try paint.run(["from": "red", "to": "black"]) == 2 && paint.run("white", "black") == 2)
+      #expect(try paint.run(["from": "red", "to": "black"]) == 2)
+      #expect(try paint.run("white", "black") == 2)
       let delete = try db.prepare(Bicycle.delete(Bicycle.color == Parameter("color")))
-      #expect(try delete.run("white") == 2 && delete.run("white") == 0)
+      #expect(try delete.run("white") == 2)
+      #expect(try delete.run("white") == 0)
       #expect(try Bicycle.read().orderBy(Bicycle.id).run(db).map(\.color) == ["blue", "green"])
     }
   }
 
-  @Test func aParameterBesideATypedColumnHasItsType() throws {
+  @Test func aParameterTakesTheTypeOfItsColumn() throws {
     try withDatabase { db in
       try db.createTable(Car.self)
       let cars = (0..<5).map {
@@ -119,13 +125,14 @@ private struct Busy: SqlValue {
       let sold = try db.prepare(Car.read().filter(Car.soldAt > Parameter("at") && Car.isElectric == Parameter("on")))
       #expect(try sold.run(Date(timeIntervalSince1970: 2), true) == [cars[4]])
       let error = sqlError { _ = try between.run("cheap", 1.0) }
-      #expect(error?.column == "price" && error?.message == "column price takes REAL, but was given TEXT")
+      #expect(error?.column == "price")
+      #expect(error?.message == "column price takes REAL, but was given TEXT")
       #expect(try between.run(4, 9) == [cars[4]])
     }
   }
 
-  /// One parameter beside columns of different forms takes the form of each.
-  @Test func aValueTakesTheFormOfEveryColumnThatItMeets() throws {
+  /// A parameter that is compared with columns of different forms takes the form of each column.
+  @Test func aValueIsConvertedForEachColumnOfItsParameter() throws {
     try withDatabase { db in
       try db.createTable(Visit.self)
       let second = Date(timeIntervalSince1970: 100)
@@ -143,7 +150,7 @@ private struct Busy: SqlValue {
     }
   }
 
-  @Test func whatIsGivenWronglyIsRefusedAndNothingIsRun() throws {
+  @Test func wrongValuesAreRefusedAndNothingRuns() throws {
     try withBicycles { db in
       let delete = try db.prepare(
         Bicycle.delete(Bicycle.color == Parameter("color") && Bicycle.id == Parameter("id")))
@@ -180,7 +187,7 @@ private struct Busy: SqlValue {
     }
   }
 
-  @Test func whatIsFixedStaysBound() throws {
+  @Test func constantsStayBoundBetweenRuns() throws {
     try withBicycles { db in
       let ids = Array(1...100)
       let fixed = try db.prepare(
@@ -198,7 +205,7 @@ private struct Busy: SqlValue {
     }
   }
 
-  @Test func itMayRunInsideItsOwnLoop() throws {
+  @Test func aPreparedStatementMayRunInsideItsOwnLoop() throws {
     try withBicycles { db in
       let above = try db.prepare(Bicycle.read().filter(Bicycle.id > Parameter("id")).orderBy(Bicycle.id))
       var pairs: [[Int?]] = []
@@ -216,7 +223,7 @@ private struct Busy: SqlValue {
     }
   }
 
-  @Test func whatAValuesCodeWritesIsNotTheStatements() throws {
+  @Test func writesDuringBindingAreSeparateFromTheStatement() throws {
     try withBicycles { db in
       try db.execute("CREATE UNIQUE INDEX own ON bicycle (name)")
       // The closure below runs on this thread.
@@ -232,7 +239,7 @@ private struct Busy: SqlValue {
       func inserting(_ id: Int, _ name: String) -> Busy {
         Busy(name) { try Bicycle(id: id, name: "inner \(id)", color: "red").insert().run(db) }
       }
-      // The first to observe comes while the value is bound.
+      // The first observer is added while the value is bound.
       let first = Busy("bike 1") {
         db.observe(on: Bicycle.self) { row in seen.withLock { $0.append("\(row.change) \(row.id)") } }
         try Bicycle(id: 10, name: "inner", color: "red").insert().run(db)
@@ -248,7 +255,7 @@ private struct Busy: SqlValue {
       }
       #expect(take() == ["insert 12", "insert 13", "update 1"])
       #expect(try Bicycle.count().run(db) == 8)
-      // The statement itself, and others, run while it is being bound.
+      // The same statement and others run while it is bound.
       let nested = Busy("bike 1 again") {
         #expect(try rename.run("bike 2 again", 3) == 1)
         try db.releaseMemory()
@@ -259,8 +266,9 @@ private struct Busy: SqlValue {
     }
   }
 
-  /// A dictionary is also a value, stored as JSON: compared with a text column it would find nothing, without an error.
-  @Test func valuesByNameInAVariableAreNotTakenForJSON() throws {
+  /// A dictionary is also a value, stored as JSON. Compared with a text column, it would find nothing and throw no
+  /// error.
+  @Test func aDictionaryVariableInPlaceOfNamedValuesIsMisuse() throws {
     try withBicycles { db in
       let byColor = try db.prepare(Bicycle.read().filter(Bicycle.color == Parameter("color")))
       let (names, other) = (["color": "red"], ["of": "none of them"])
@@ -272,13 +280,14 @@ private struct Busy: SqlValue {
     }
   }
 
-  @Test func itFollowsTheSchemaObserversAndTheHandle() throws {
+  @Test func preparedStatementsFollowSchemaObserversAndClose() throws {
     try withBicycles { db in
       let read = try db.prepare(Bicycle.read().filter(Bicycle.id == Parameter("id")))
       let delete = try db.prepare(Bicycle.deleteAll())
       try db.execute("ALTER TABLE bicycle ADD COLUMN extra")
       #expect(try read.run(2).map(\.name) == ["bike 1"])
-      // Compiled before somebody observes, it would clear the table without telling.
+      // Without observers, DELETE clears the table and reports no rows. The statement was compiled before the observer
+      // came.
       let seen = Mutex<[Int]>([])
       db.observe(.delete, on: Bicycle.self) { id in seen.withLock { $0.append(id) } }
       #expect(try delete.run() == 4)
@@ -290,16 +299,19 @@ private struct Busy: SqlValue {
     }
   }
 
-  /// A statement that is left on a row pins the write-ahead log: the checkpoint is busy then.
-  @Test func itStaysNotOpen() throws {
+  /// A statement that is left on a row pins the WAL, and a checkpoint is busy.
+  @Test func aPreparedStatementIsResetAfterEveryEnd() throws {
     struct Stop: Error {}
     try withBicycles { db in
       let read = try db.prepare(Bicycle.read().filter(Bicycle.id > Parameter("id")))
       let first = try db.prepare(Bicycle.read().filter(Bicycle.id > Parameter("id")).first())
       let other = try db.createChild()
       let ends: [() throws -> Void] = [
-        { try read.forEach(["id": 0]) { _ in .stop } }, { try read.forEach(["id": 0]) { _ in throw Stop() } },
-        { _ = try first.run(0) }, { _ = try read.run("wrong") }, { _ = try read.run() },
+        { try read.forEach(["id": 0]) { _ in .stop } },
+        { try read.forEach(["id": 0]) { _ in throw Stop() } },
+        { _ = try first.run(0) },
+        { _ = try read.run("wrong") },
+        { _ = try read.run() },
       ]
       for end in ends {
         try? end()
@@ -309,23 +321,24 @@ private struct Busy: SqlValue {
     }
   }
 
-  @Test func manyThatAreLetGoOfAreFinalized() throws {
+  @Test func releasedPreparedStatementsAreFinalized() throws {
     try withBicycles { db in
       for round in 0..<200 {
         let read = try db.prepare(Bicycle.read().filter(Bicycle.id == Parameter("id")).limit(round + 1))
         #expect(try read.run(1).count == 1)
       }
-      // sqlite3_close would be refused, and the file stay open.
+      // An open statement would make sqlite3_close fail and keep the file open.
       try db.close()
     }
   }
 
-  @Test func aStatementWithAParameterIsSentAndPreparedElsewhere() throws {
+  @Test func aDecodedStatementWithAParameterCanBePrepared() throws {
     try withBicycles { db in
       let statement = Bicycle.read().filter(Bicycle.color == Parameter("color"))
       let decoded = try JSONDecoder().decode(
         Statement<Bicycle, [Bicycle]>.self, from: JSONEncoder().encode(statement))
-      #expect(decoded == statement && decoded != Bicycle.read().filter(Bicycle.color == Parameter("other")))
+      #expect(decoded == statement)
+      #expect(decoded != Bicycle.read().filter(Bicycle.color == Parameter("other")))
       let prepared = try db.prepare(decoded)
       #expect(try prepared.run("red").count == 2)
       #expect(sqlError { _ = try prepared.run(3) }?.column == "color")

@@ -3,10 +3,11 @@ import Testing
 
 /// Rows as dictionaries, groups, sets and single rows.
 @Suite struct CollectedTests {
-  @Test func rowsAreFoundByAKey() throws {
+  @Test func asDictionaryKeysRowsByAValue() throws {
     try withCompany { db in
       let byId = try Bicycle.read().asDictionary(by: \.id).run(db)
-      #expect(byId.keys.sorted() == [1, 2, 3, 4] && byId[2]?.name == "Trek")
+      #expect(byId.keys.sorted() == [1, 2, 3, 4])
+      #expect(byId[2]?.name == "Trek")
       let owned = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
       #expect(try owned.asDictionary(by: \.0.name).run(db).mapValues(\.1.name).count == 3)
       let names = Person.select(Person.id.typed(as: Int.self), Person.name.typed(as: String.self))
@@ -17,11 +18,12 @@ import Testing
     }
   }
 
-  @Test func rowsThatWouldBeLostAreRefused() throws {
+  @Test func asDictionaryRefusesDuplicateAndNullKeys() throws {
     try withCompany { db in
       let error = expectError(.notUnique) { _ = try Bicycle.read().asDictionary(by: \.color).run(db) }
       #expect(error?.message == "two rows of the result have the same key; grouped keeps both")
-      #expect(error?.sql == Bicycle.read().sql && error?.transaction == SqlError.TransactionFate.none)
+      #expect(error?.sql == Bicycle.read().sql)
+      #expect(error?.transaction == SqlError.TransactionFate.none)
       let missing = expectError(.notFound) { _ = try Bicycle.read().asDictionary(by: \.ownerId).run(db) }
       #expect(missing?.message == "the key of a row of the result is NULL")
       let pairs = Bicycle.select(Bicycle.ownerId.typed(as: Int?.self), Bicycle.name.typed(as: String.self))
@@ -49,18 +51,19 @@ import Testing
     }
   }
 
-  @Test func equalRowsAreOneOfASet() throws {
+  @Test func asSetMergesEqualRows() throws {
     try withCompany { db in
       let colors = Bicycle.select(Bicycle.color.typed(as: String.self)).asSet()
       let set = try colors.run(db)
-      #expect(set == ["red", "blue", "green"] && colors.isReadOnly)
+      #expect(set == ["red", "blue", "green"])
+      #expect(colors.isReadOnly)
       #expect(colors.sql == #"SELECT "color" FROM "bicycle""#)
       let more = [Bicycle(name: "Cube", color: "white"), Bicycle(name: "Scott", color: "white")]
       #expect(try Bicycle.insert(more).asSet().run(db) == [5, 6])
     }
   }
 
-  @Test func theOnlyRowIsThere() throws {
+  @Test func onlyThrowsUnlessTheResultHasOneRow() throws {
     try withCompany { db in
       let trek = Bicycle.read().filter(Bicycle.name == "Trek").only()
       let bike = try trek.run(db)
@@ -69,17 +72,18 @@ import Testing
       #expect(try Bicycle.select(Bicycle.id.typed(as: Int.self)).filter(Bicycle.name == "Trek").only().run(db) == 2)
       #expect(try Bicycle.read().orderBy(Bicycle.id).limit(1).only().run(db).id == 1)
       let none = expectError(.notFound) { _ = try Bicycle.read().filter(Bicycle.id > 9).only().run(db) }
-      #expect(none?.message == "the result has no row" && none?.sql?.hasSuffix("LIMIT ?") == true)
+      #expect(none?.message == "the result has no row")
+      #expect(none?.sql?.hasSuffix("LIMIT ?") == true)
       expectError(.notUnique) { _ = try Bicycle.read().only().run(db) }
       expectError(.notUnique) { _ = try Bicycle.select(Bicycle.id.typed(as: Int.self)).only().run(db) }
       expectError(.notUnique) { _ = try SQL("SELECT id FROM bicycle").rows(as: Int.self).only().run(db) }
-      // The value is NULL, and there is a row.
+      // The only row holds NULL.
       let owner = Bicycle.select(Bicycle.ownerId.typed(as: Int?.self)).filter(Bicycle.id == 4)
       #expect(try owner.only().run(db) == nil)
     }
   }
 
-  @Test func aChangeOfOtherRowsThanOneIsRolledBack() throws {
+  @Test func onlyRollsBackAChangeOfSeveralRows() throws {
     try withCompany { db in
       let paint = Bicycle.update(Bicycle.color.set(to: "black"))
       let error = expectError(.notUnique) { try paint.filter(Bicycle.id < 3).returning().only().run(db) }
@@ -96,14 +100,17 @@ import Testing
     }
   }
 
-  @Test func optionalsAreOnlyAsDeepAsTheyShouldBe() throws {
+  @Test func firstDoesNotNestOptionals() throws {
     try withCompany { db in
       let owners = Bicycle.select(Bicycle.ownerId.typed(as: Int?.self)).orderBy(Bicycle.id)
       let first: Int? = try owners.first(db)
       let last = try owners.filter(Bicycle.id == 4).first(db)
-      #expect(first == 1 && last == nil && type(of: last) == Int?.self)
+      #expect(first == 1)
+      #expect(last == nil)
+      #expect(type(of: last) == Int?.self)
       let none: Int? = try owners.filter(Bicycle.id > 9).first().run(db)
-      #expect(none == nil && owners.first().sql == owners.limit(1).sql)
+      #expect(none == nil)
+      #expect(owners.first().sql == owners.limit(1).sql)
       let dearest = Car.select(Car.price.max()).first().sql
       #expect(dearest == #"SELECT max("price") FROM "car" LIMIT ?"#)
       let pair = try Person.select(Person.id.typed(as: Int.self), Person.name.typed(as: String.self)).first().run(db)
@@ -111,14 +118,15 @@ import Testing
     }
   }
 
-  @Test func equalOnesAreEqual() {
+  @Test func collectedQueriesCompareByQueryAndKey() {
     let byName = Bicycle.read().grouped(by: \.name)
-    #expect(byName == Bicycle.read().grouped(by: \.name) && byName != Bicycle.read().grouped(by: \.color))
+    #expect(byName == Bicycle.read().grouped(by: \.name))
+    #expect(byName != Bicycle.read().grouped(by: \.color))
     #expect(Set([byName, Bicycle.read().filter(Bicycle.id == 1).grouped(by: \.name)]).count == 2)
     #expect(Bicycle.read().asDictionary(by: \.name) == Bicycle.read().asDictionary(by: \.name))
   }
 
-  @Test func aLiveResultCollectsAgain() async throws {
+  @Test func liveResultsCollectChangedRows() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in
         try db.createTable(Person.self)

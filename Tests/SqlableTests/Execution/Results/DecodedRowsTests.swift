@@ -32,21 +32,23 @@ private struct Frame: Sqlable {
   init(row: ReadRow) throws { throw SqlError(.other, message: "rows are decoded, not read") }
 }
 
-/// Rows decoded into types that are no models.
+/// Rows decoded into types that are not models.
 @Suite struct DecodedRowsTests {
   private static let stock = Bicycle.select(Bicycle.color, Bicycle.id.count(), Bicycle.id.max())
     .groupBy(Bicycle.color).orderBy(Bicycle.color)
 
   private static let expected = [
-    Stock(color: "blue", count: 1, newestId: 2), Stock(color: "green", count: 1, newestId: 4),
+    Stock(color: "blue", count: 1, newestId: 2),
+    Stock(color: "green", count: 1, newestId: 4),
     Stock(color: "red", count: 2, newestId: 3),
   ]
 
-  @Test func keysTakeTheColumnsOfTheirNames() throws {
+  @Test func codingKeysMatchColumnNames() throws {
     try withCompany { db in
       let stock = Self.stock.decoded(as: Stock.self, columns: "color", "count", "newest_id")
       let rows = try stock.run(db)
-      #expect(rows == Self.expected && stock.isReadOnly)
+      #expect(rows == Self.expected)
+      #expect(stock.isReadOnly)
       #expect(stock.sql == Self.stock.sql)
       let raw: SQL = "SELECT count(*) AS count, max(id) AS newestId, color FROM bicycle GROUP BY color ORDER BY color"
       #expect(try db.query(raw, as: Stock.self) == Self.expected)
@@ -55,7 +57,7 @@ private struct Frame: Sqlable {
     }
   }
 
-  @Test func columnsNeedNoNames() throws {
+  @Test func decodingWorksWithoutColumnNames() throws {
     try withCompany { db in
       let painted = try Bicycle.read().decoded(as: Painted.self).run(db)
       #expect(painted.map(\.color) == [.red, .blue, .red, .green])
@@ -66,7 +68,7 @@ private struct Frame: Sqlable {
     }
   }
 
-  @Test func valuesAreReadInTheFormsOfTheirColumns() throws {
+  @Test func valuesAreDecodedInTheFormOfTheirColumn() throws {
     try withDatabase { db in
       try db.createTable(Frame.self)
       let sizes = #"{"wheels":[26,29]}"#
@@ -82,11 +84,12 @@ private struct Frame: Sqlable {
         ])
       try db.execute("UPDATE frame SET sizes = '{}' WHERE id = 2")
       let error = expectSqlError { _ = try Frame.read().decoded(as: Measured.self).run(db) }
-      #expect(error?.column == "sizes" && error?.message.contains("{}") == false)
+      #expect(error?.column == "sizes")
+      #expect(error?.message.contains("{}") == false)
     }
   }
 
-  @Test func aTypeThatDoesNotFitIsRefused() throws {
+  @Test func aMismatchedTypeIsRefused() throws {
     try withCompany { db in
       let unnamed = expectError(.schema(.missingColumn("count"))) { _ = try Self.stock.decoded(as: Stock.self).run(db) }
       #expect(unnamed?.message == "the result has no column count; to read terms, name all columns of the query")
@@ -108,13 +111,14 @@ private struct Frame: Sqlable {
         let secret = "secret"
         _ = try db.query("SELECT \(secret) AS color", as: Painted.self)
       }
-      #expect(raw?.column == "color" && raw?.description.contains("secret") == false)
+      #expect(raw?.column == "color")
+      #expect(raw?.description.contains("secret") == false)
       let single = expectMisuse { _ = try db.query("SELECT 'red', 1", as: Paint.self) }
       #expect(single?.message.contains("decodes itself as a single value, but the result has 2 columns") == true)
     }
   }
 
-  @Test func whatAQueryChangedBeforeARowWasRefusedIsUndone() throws {
+  @Test func aDecodingErrorUndoesTheChangeOfItsQuery() throws {
     try withCompany { db in
       expectSqlError { _ = try db.query("UPDATE bicycle SET color = 'pink' RETURNING color", as: Painted.self) }
       let pink = try Bicycle.count().filter(Bicycle.color == "pink").run(db)
@@ -122,7 +126,7 @@ private struct Frame: Sqlable {
     }
   }
 
-  @Test func poolsDecodeAndFollow() async throws {
+  @Test func poolsDecodeRowsAndLiveResults() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in try fillCompany(db) }
       let stock = Self.stock.decoded(as: Stock.self, columns: "color", "count", "newestId")
