@@ -15,7 +15,8 @@ import Testing
         try db.execute("UPDATE account SET padding = randomblob(40000)")
         for options in [BackupOptions(), .vacuumed] {
           expectError(.full) { try db.backup(to: disk + "/backup", options) }
-          #expect(BackupTrial.bytes(disk + "/backup") == before && files(in: disk) == ["backup"])
+          #expect(BackupTrial.bytes(disk + "/backup") == before)
+          #expect(files(in: disk) == ["backup"])
         }
         #expect(try BackupTrial.expectOneCommit(SqliteDatabase(filepath: disk + "/backup")) == 0)
       }
@@ -159,7 +160,8 @@ import Testing
       }
       let all = counts.withLock { $0 }
       // Under a sanitizer there is one round in this mode.
-      #expect(all == all.sorted() && (all.count == 1 || (all.last ?? 0) > (all.first ?? 0)))
+      #expect(all == all.sorted())
+      #expect((all.count == 1 || (all.last ?? 0) > (all.first ?? 0)))
     }
   }
 
@@ -179,7 +181,8 @@ import Testing
         }
         // SQLCipher writes each page with another random vector, so no two copies have the same bytes.
         #expect(isEncrypted ? bytes.count == expected.count : bytes == expected)
-        #expect(sizes.dropLast().allSatisfy { $0 == size } && sizes.count == (expected.count + size - 1) / size)
+        #expect(sizes.dropLast().allSatisfy { $0 == size })
+        #expect(sizes.count == (expected.count + size - 1) / size)
       }
       var loop = pool.backupBytes(chunkSize: 0).makeAsyncIterator()
       await #expect(throws: SqlError.self) { _ = try await loop.next() }

@@ -29,7 +29,8 @@ import Testing
       expectMisuse { try db.backup(to: db) }
       expectMisuse { try db.backup(to: db.createChild()) }
       expectMisuse { try db.backup(to: SqliteDatabase(filepath: directory + "/soft")) }
-      #expect(BackupTrial.bytes(path) == before.0 && BackupTrial.bytes(path + "-wal") == before.1)
+      #expect(BackupTrial.bytes(path) == before.0)
+      #expect(BackupTrial.bytes(path + "-wal") == before.1)
       #expect(files(in: directory) == before.2)
       #expect(try BackupTrial.expectOneCommit(db) == 0)
     }

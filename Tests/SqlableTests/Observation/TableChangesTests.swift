@@ -30,7 +30,8 @@ struct TableChangesTests {
         changes.add { row }
         plain.append(row)
       }
-      #expect(changes.images == plain && changes.bytes == 10 * plain.count)
+      #expect(changes.images == plain)
+      #expect(changes.bytes == 10 * plain.count)
       #expect(changes.isMembershipChanged == !plain.isEmpty)
     }
   }
@@ -40,7 +41,8 @@ struct TableChangesTests {
     for id in 0..<TableChanges.maximumImages { changes.add { row(id) } }
     #expect(changes.images?.count == TableChanges.maximumImages)
     changes.add { row(0) }
-    #expect(changes.images == nil && changes.bytes == 0)
+    #expect(changes.images == nil)
+    #expect(changes.bytes == 0)
     var large = TableChanges()
     large.add { row(1, bytes: TableChanges.maximumBytes - 10) }
     #expect(large.images?.count == 1)

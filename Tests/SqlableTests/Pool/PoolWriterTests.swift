@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// The state of the writer between two calls.
+/// State of the writer between two calls.
 @Suite struct PoolWriterTests {
   private func setting(_ pragma: String, _ pool: SqlitePool) throws -> [Int] {
     try pool.withWriter { db in try db.query(SQL(verbatim: "PRAGMA \(pragma)"), as: Int.self) }
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func writesThatShareACommitDoNotMeetEachOthersState() async throws {
+  @Test func groupedWritesDoNotShareConnectionState() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       try await pool.transaction { db in try db.createTable(Member.self) }
