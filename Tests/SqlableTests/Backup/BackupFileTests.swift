@@ -8,7 +8,7 @@ import Testing
   @Test(
     .needsPlainFiles("it reads the header"), arguments: [BackupOptions.Method.copied, .vacuumed],
     [Configuration.JournalMode.wal, .delete])
-  func theCopyHasTheRowsAndStandsAlone(_ method: BackupOptions.Method, _ mode: Configuration.JournalMode) throws {
+  func backupIsCompleteAndNeedsNoOtherFile(_ method: BackupOptions.Method, _ mode: Configuration.JournalMode) throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/a.sqlite", configuration: .init(journalMode: mode))
       try BackupTrial.prepare(db)
@@ -17,7 +17,7 @@ import Testing
       let copy = directory + "/b/copy.sqlite"
       try db.backup(to: copy, BackupOptions(method: method))
       #expect(files(in: directory + "/b") == ["copy.sqlite"])
-      // In no mode that needs files beside it.
+      // Bytes 18 and 19 are 1 in a file without WAL mode, which needs no other files.
       let header = try #require(BackupTrial.bytes(copy))
       #expect(header[18] == 1)
       #expect(header[19] == 1)
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func anEarlierBackupIsReplacedAtOnce() throws {
+  @Test func backupReplacesAnEarlierOneAtomically() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let copy = db.filepath + ".copy"
@@ -79,20 +79,21 @@ import Testing
     }
   }
 
-  @Test func thePermissionsAreThoseOfTheSource() throws {
+  @Test func backupHasThePermissionsOfTheSource() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       for mode: mode_t in [0o600, 0o640, 0o664] {
         chmod(db.filepath, mode)
         try db.backup(to: db.filepath + ".copy")
         var info = stat()
-        #expect(stat(db.filepath + ".copy", &info) == 0)
+        let status = stat(db.filepath + ".copy", &info)
+        #expect(status == 0)
         #expect(info.st_mode & 0o777 == mode)
       }
     }
   }
 
-  @Test func anEmptyDatabaseHasABackup() throws {
+  @Test func emptyDatabaseIsBackedUpAndRestored() throws {
     try withDatabase { db in
       try db.backup(to: db.filepath + ".copy")
       try db.backup(to: db.filepath + ".small", .vacuumed)
@@ -136,7 +137,7 @@ import Testing
   }
 
   @Test(.needsPlainFiles("a database in memory is not encrypted"), .needs(36, "a child of a database in memory"))
-  func databasesInMemoryAreSourceAndTarget() throws {
+  func inMemoryDatabasesAreBackedUpAndRestored() throws {
     try withDirectory { directory in
       let memory = try SqliteDatabase.inMemory()
       try memory.createTable(Person.self)
@@ -156,7 +157,7 @@ import Testing
     }
   }
 
-  @Test func itIsCheckedWithTheFunctionsOfTheHandle() throws {
+  @Test func backupCheckUsesTheCollationsOfTheHandle() throws {
     try withDatabase { db in
       try db.register(Collation("backwards") { $1.compare($0) })
       try db.execute("CREATE TABLE t (a TEXT COLLATE backwards); CREATE INDEX i ON t (a)")
@@ -167,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func aLinkAtTheTargetStaysOne() throws {
+  @Test func symbolicLinkAtTheTargetIsKept() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
       try db.createTable(Person.self)

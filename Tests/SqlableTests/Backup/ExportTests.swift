@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func aCopyHasOtherSettingsAndThePermissionsOfTheDatabase() throws {
+  @Test func exportHasNewSettingsAndTheSourcePermissions() throws {
     try withDirectory { directory in
       let (path, copy) = (directory + "/a.sqlite", directory + "/b.sqlite")
       let pool = try SqlitePool(filepath: path, configuration: .init(handles: .init(key: .raw(ExportTests.key))))
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  /// SQLite gives new rowids to a table with neither an integer key nor an index, where it copies all its columns.
+  /// SQLite assigns new rowids when it copies all columns of a table with neither an integer key nor an index.
   @Test func everyTableKeepsItsRowidsInBothDirections() throws {
     try withDirectory { directory in
       let paths = ["plain", "encrypted", "decrypted"].map { directory + "/\($0).sqlite" }
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func anExportThatFailsLeavesNothing() throws {
+  @Test func failedExportLeavesNoFile() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: .init(key: .raw(ExportTests.key)))

@@ -23,12 +23,17 @@ struct FilterCopyTests {
       try await follows(
         Member.count().filter(Member.name != repaired), pool,
         [
-          "INSERT INTO member VALUES (1, CAST(x'FF41' AS TEXT))", "UPDATE member SET name = 'b'",
-          "UPDATE member SET name = CAST(x'C041' AS TEXT)", "DELETE FROM member",
+          "INSERT INTO member VALUES (1, CAST(x'FF41' AS TEXT))",
+          "UPDATE member SET name = 'b'",
+          "UPDATE member SET name = CAST(x'C041' AS TEXT)",
+          "DELETE FROM member",
         ])
       try await follows(
         Member.count().filter(Member.name == repaired), pool,
-        ["INSERT INTO member VALUES (1, CAST(x'FF41' AS TEXT))", "UPDATE member SET name = \(repaired)"])
+        [
+          "INSERT INTO member VALUES (1, CAST(x'FF41' AS TEXT))",
+          "UPDATE member SET name = \(repaired)",
+        ])
     }
   }
 

@@ -70,7 +70,8 @@ struct ChangesTests {
       try await Member(id: 1, name: "Bea").update().run(pool)
       try await Member.delete(Member.id == 1).run(pool)
       let expected: [(Member?, Member?)] = [
-        (nil, Member(id: 1, name: "Ann")), (Member(id: 1, name: "Ann"), Member(id: 1, name: "Bea")),
+        (nil, Member(id: 1, name: "Ann")),
+        (Member(id: 1, name: "Ann"), Member(id: 1, name: "Bea")),
         (Member(id: 1, name: "Bea"), nil),
       ]
       for (old, new) in expected {

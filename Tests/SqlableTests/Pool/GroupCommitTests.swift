@@ -14,7 +14,7 @@ import Testing
     """
 
   /// Lets `count` writes wait for the writer, so that they run in one group.
-  private func together(
+  private func runTogether(
     _ pool: SqlitePool, _ count: Int, _ write: @escaping @Sendable (Int) throws -> Void
   ) throws -> [SqlError?] {
     let errors = Mutex<[Int: SqlError]>([:])
@@ -43,7 +43,7 @@ import Testing
     try withMembers(patient) { pool in
       let before = pool.statistics.commits
       let order = Collected<Int>()
-      let errors = try together(pool, 20) { index in
+      let errors = try runTogether(pool, 20) { index in
         try pool.transaction { db in
           order.append(index)
           try Member(id: index, name: "\(index)").insert().run(db)
@@ -61,7 +61,7 @@ import Testing
   @Test func writeThatFailedOnUncommittedRowsRunsAgain() throws {
     try withMembers(patient) { pool in
       try pool.transaction { db in try db.execute(GroupCommitTests.notes) }
-      let errors = try together(pool, 2) { index in
+      let errors = try runTogether(pool, 2) { index in
         try pool.transaction { db in
           try db.execute(index == 0 ? "INSERT INTO note VALUES (5, 99)" : "INSERT INTO note VALUES (5, NULL)")
         }
@@ -75,7 +75,7 @@ import Testing
   @Test func maximumGroupOfOneGivesEachWriteACommit() throws {
     try withMembers(PoolConfiguration(maximumGroup: 1)) { pool in
       let before = pool.statistics.commits
-      let errors = try together(pool, 5) { index in try Member(id: index, name: "x").insert().run(pool) }
+      let errors = try runTogether(pool, 5) { index in try Member(id: index, name: "x").insert().run(pool) }
       #expect(errors.allSatisfy { $0 == nil })
       #expect(pool.statistics.commits - before == 6)
     }
@@ -83,7 +83,7 @@ import Testing
 
   @Test func failedWriteLeavesItsGroupUnharmed() throws {
     try withMembers(patient) { pool in
-      let errors = try together(pool, 12) { index in
+      let errors = try runTogether(pool, 12) { index in
         try pool.transaction { db in
           try Member(id: index, name: "\(index)").insert().run(db)
           if index % 3 == 1 { try Member(id: index, name: "again").insert().run(db) }
@@ -102,7 +102,7 @@ import Testing
     try withMembers(patient) { pool in
       try pool.transaction { db in try db.execute(GroupCommitTests.notes) }
       let runs = Collected<Int>()
-      let errors = try together(pool, 6) { index in
+      let errors = try runTogether(pool, 6) { index in
         try pool.transaction { db in
           runs.append(index)
           if index != 3 { try Member(id: index, name: "x").insert().run(db) }
@@ -118,7 +118,7 @@ import Testing
 
   @Test func rollbackUndoesOnlyTheRowsOfItsClosure() throws {
     try withMembers(patient) { pool in
-      let errors = try together(pool, 4) { index in
+      let errors = try runTogether(pool, 4) { index in
         _ = try pool.transaction { db in
           try Member(id: index, name: "x").insert().run(db)
           return index == 0 || index == 2 ? TransactionResult.rollback : .commit
@@ -133,7 +133,7 @@ import Testing
   @Test func withWriterDoesNotJoinAGroup() throws {
     try withMembers(patient) { pool in
       let before = pool.statistics.commits
-      let errors = try together(pool, 3) { index in
+      let errors = try runTogether(pool, 3) { index in
         if index == 1 {
           try pool.withWriter { db in try db.execute("VACUUM") }
         } else {
@@ -148,7 +148,7 @@ import Testing
   @Test func eachGroupedWriteReadsEarlierWrites() throws {
     try withMembers(patient) { pool in
       try Member(id: 1, name: "0").insert().run(pool)
-      let errors = try together(pool, 30) { _ in
+      let errors = try runTogether(pool, 30) { _ in
         try pool.transaction { db in
           let now = Int(try Member.byId(1).run(db)?.name ?? "") ?? -1
           try Member.update(Member.name.set(to: "\(now + 1)")).filter(Member.id == 1).run(db)

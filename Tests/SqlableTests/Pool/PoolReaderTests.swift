@@ -24,13 +24,19 @@ import Testing
 
   /// Pragmas that return rows when they set a value, and forms that SQLite executes while it compiles them.
   @Test(arguments: [
-    ("PRAGMA busy_timeout = 4711", "busy_timeout"), ("PRAGMA locking_mode = EXCLUSIVE", "locking_mode"),
-    ("PRAGMA mmap_size = 65536", "mmap_size"), ("PRAGMA wal_autocheckpoint = 77", "wal_autocheckpoint"),
-    ("PRAGMA journal_size_limit = 4711", "journal_size_limit"), ("PRAGMA secure_delete = ON", "secure_delete"),
-    ("PRAGMA max_page_count = 4711", "max_page_count"), ("PRAGMA threads = 2", "threads"),
-    ("PRAGMA analysis_limit = 77", "analysis_limit"), ("EXPLAIN PRAGMA query_only = OFF", "query_only"),
+    ("PRAGMA busy_timeout = 4711", "busy_timeout"),
+    ("PRAGMA locking_mode = EXCLUSIVE", "locking_mode"),
+    ("PRAGMA mmap_size = 65536", "mmap_size"),
+    ("PRAGMA wal_autocheckpoint = 77", "wal_autocheckpoint"),
+    ("PRAGMA journal_size_limit = 4711", "journal_size_limit"),
+    ("PRAGMA secure_delete = ON", "secure_delete"),
+    ("PRAGMA max_page_count = 4711", "max_page_count"),
+    ("PRAGMA threads = 2", "threads"),
+    ("PRAGMA analysis_limit = 77", "analysis_limit"),
+    ("EXPLAIN PRAGMA query_only = OFF", "query_only"),
     ("EXPLAIN /* a */ QUERY PLAN -- b\n PRAGMA query_only = OFF", "query_only"),
-    ("PRAGMA query_only = OFF nonsense", "query_only"), ("; PRAGMA query_only = OFF; SELECT", "query_only"),
+    ("PRAGMA query_only = OFF nonsense", "query_only"),
+    ("; PRAGMA query_only = OFF; SELECT", "query_only"),
   ])
   func noSettingOfAReadReachesTheNext(change: String, pragma: String) throws {
     try withMembers(PoolConfiguration(readers: 1)) { pool in

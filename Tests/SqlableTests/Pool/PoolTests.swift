@@ -169,10 +169,16 @@ import Testing
       }
       let reader = try pool.read { db in db }
       let uses: [(SqliteDatabase) throws -> Void] = [
-        { try Member(id: 2, name: "late").insert().run($0) }, { _ = try Member.read().run($0) },
-        { try $0.execute("DELETE FROM member") }, { try $0.transaction { _ in } }, { try $0.beginTransaction() },
-        { _ = try $0.prepare(Member.read()) }, { _ = try Member.read().cursor($0) }, { _ = try $0.createChild() },
-        { _ = try Member.read().explain($0) }, { try $0.createTable(Person.self) },
+        { try Member(id: 2, name: "late").insert().run($0) },
+        { _ = try Member.read().run($0) },
+        { try $0.execute("DELETE FROM member") },
+        { try $0.transaction { _ in } },
+        { try $0.beginTransaction() },
+        { _ = try $0.prepare(Member.read()) },
+        { _ = try Member.read().cursor($0) },
+        { _ = try $0.createChild() },
+        { _ = try Member.read().explain($0) },
+        { try $0.createTable(Person.self) },
       ]
       for handle in [writer, reader] {
         #expect(handle.transactionLevel == 0)
@@ -390,7 +396,7 @@ import Testing
     }
   }
 
-  @Test func observersHearOfThePoolsCommits() throws {
+  @Test func observersGetThePoolsCommits() throws {
     try withMembers { pool in
       let heard = Collected<Int>()
       let token = pool.observe(.insert, on: Member.self) { id in heard.append(id) }

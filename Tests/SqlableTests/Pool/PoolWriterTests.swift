@@ -9,7 +9,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("foreign_keys", "0", 1), ("query_only", "1", 0), ("recursive_triggers", "1", 0), ("synchronous", "0", 1),
+    ("foreign_keys", "0", 1),
+    ("query_only", "1", 0),
+    ("recursive_triggers", "1", 0),
+    ("synchronous", "0", 1),
     ("ignore_check_constraints", "1", 0),
   ])
   func noSettingOfAWriteReachesTheNext(pragma: String, value: String, own: Int) throws {
