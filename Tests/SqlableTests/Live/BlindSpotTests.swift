@@ -48,7 +48,7 @@ struct BlindSpotTests {
   }
 
   private func follows<Model, Output>(
-    _ statement: Statement<Model, Output>, _ updates: Updates<Output>, _ pool: SqlitePool, _ write: String,
+    _ statement: Statement<Model, Output>, _ updates: LiveQuery<Output>, _ pool: SqlitePool, _ write: String,
     _ read: @escaping @Sendable (SqliteDatabase) throws -> Output, sourceLocation: SourceLocation = #_sourceLocation
   ) async throws where Output: Equatable & Sendable {
     let follower = Follower(updates)

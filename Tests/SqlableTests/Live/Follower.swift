@@ -6,7 +6,7 @@ final class Follower<Value: Sendable>: Sendable {
   let task: Task<Void, any Error>
   private let collected = Collected<Value>()
 
-  init(_ updates: Updates<Value>) {
+  init(_ updates: LiveQuery<Value>) {
     task = Task { [collected] in for try await value in updates { collected.append(value) } }
   }
   deinit { task.cancel() }

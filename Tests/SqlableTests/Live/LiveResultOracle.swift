@@ -109,7 +109,7 @@ struct LiveResultOracle {
       var loops: [Task<Void, any Error>] = []
       var followed: [Followed] = []
       func follow<Value: Sendable>(
-        _ name: String, _ updates: Updates<Value>, _ read: @escaping @Sendable (SqliteDatabase) throws -> Value,
+        _ name: String, _ updates: LiveQuery<Value>, _ read: @escaping @Sendable (SqliteDatabase) throws -> Value,
         when isConcerned: @escaping @Sendable (Commit) -> Bool
       ) {
         let latest = Followed.Latest()

@@ -49,7 +49,7 @@ struct LiveResultTests {
 
   /// Returns true if `write` wakes a loop within the time, which is many times the usual delay.
   private func isWoken<Value, Written: Sendable>(
-    _ updates: Updates<Value>, _ pool: SqlitePool, within time: Duration = .milliseconds(60),
+    _ updates: LiveQuery<Value>, _ pool: SqlitePool, within time: Duration = .milliseconds(60),
     _ write: @Sendable @escaping (SqliteDatabase) throws -> Written
   ) async throws -> Bool {
     var iterator = updates.makeAsyncIterator()
@@ -68,7 +68,7 @@ struct LiveResultTests {
   }
 
   private func isEventuallyWoken<Value>(
-    _ updates: Updates<Value>, _ pool: SqlitePool, _ write: @Sendable @escaping (SqliteDatabase) throws -> Void
+    _ updates: LiveQuery<Value>, _ pool: SqlitePool, _ write: @Sendable @escaping (SqliteDatabase) throws -> Void
   ) async throws -> Bool { try await isWoken(updates, pool, within: .seconds(600), write) }
 
   @Test func unrelatedChangesDoNotWakeALoop() async throws {

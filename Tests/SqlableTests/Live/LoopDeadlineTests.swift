@@ -73,7 +73,7 @@ import Testing
   /// Lets a loop over members above 100 wait with a deadline. After the deadline, `write` runs and a relevant row
   /// follows, which ends the wait.
   private func expectToWaitForAMember(
-    _ duration: Duration, _ pool: SqlitePool, from loop: inout Updates<[Member]>.Iterator,
+    _ duration: Duration, _ pool: SqlitePool, from loop: inout LiveQuery<[Member]>.Iterator,
     behindIt write: @escaping @Sendable () async throws -> Void = {}
   ) async throws {
     let isChanged = Collected<Bool>()
