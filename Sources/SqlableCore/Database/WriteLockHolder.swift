@@ -93,8 +93,8 @@ extension WriteLockHolder {
 
   /// Finds the holder of the lock. Nil if no handle or process holds the lock, or the holder is unknown.
   package init?(ofFileAt path: String) {
-    if let own = WriteLockHolder.ofThisProcess(path) {
-      self = own
+    if let holder = WriteLockHolder.ofThisProcess(path) {
+      self = holder
       return
     }
     guard

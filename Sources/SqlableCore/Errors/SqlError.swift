@@ -199,8 +199,8 @@ extension SqlError: CustomStringConvertible {
     let column = [table, column].compactMap { $0 }.joined(separator: ".")
     let element = batchIndex.map { "element \($0) of the batch" }
     let parts = [documentPath, column, rowId.map { "row \($0)" }, element].compactMap(\.self)
-    let place = parts.filter { !$0.isEmpty }.joined(separator: ", ")
-    if !place.isEmpty { text += " (at \(place))" }
+    let location = parts.filter { !$0.isEmpty }.joined(separator: ", ")
+    if !location.isEmpty { text += " (at \(location))" }
     if extendedCode != 0 { text += " (code \(extendedCode))" }
     switch transaction {
     case .none: break
@@ -216,8 +216,8 @@ extension SqlError: CustomStringConvertible {
   private static func shortened(_ sql: String, around offset: Int?) -> String {
     let (bytes, longest) = (sql.utf8, 1000)
     guard bytes.count > longest else { return sql }
-    let place = min(max(offset ?? 0, 0), bytes.count)
-    let skipped = place < longest ? 0 : min(place - longest / 2, bytes.count - longest)
+    let center = min(max(offset ?? 0, 0), bytes.count)
+    let skipped = center < longest ? 0 : min(center - longest / 2, bytes.count - longest)
     // A character that the cut divides is left out.
     let isContinued = { (byte: UInt8) in byte & 0b1100_0000 == 0b1000_0000 }
     let start = bytes.dropFirst(skipped).drop(while: isContinued).startIndex

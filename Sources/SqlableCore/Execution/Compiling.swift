@@ -137,8 +137,8 @@ extension Connection {
       let row = RowValues(slots: UnsafeMutableBufferPointer(rebasing: slots.memory[..<table.count]), shape: shape)
       sql.begin()
       try write(.insert(query), table, row)
-      let places = repeatElement("?", count: shape.nonzeroBitCount).joined(separator: ", ")
-      for _ in 1..<rows { sql.append(text: ", (\(places))") }
+      let placeholders = repeatElement("?", count: shape.nonzeroBitCount).joined(separator: ", ")
+      for _ in 1..<rows { sql.append(text: ", (\(placeholders))") }
     }
   }
 

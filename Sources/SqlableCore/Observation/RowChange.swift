@@ -67,7 +67,7 @@ public struct RowChange: Sendable, Hashable {
 
   /// Whether its key has a custom collation.
   package var hasOwnCollation: Bool {
-    if case .own = keys?.comparison?.collation { true } else { false }
+    if case .custom = keys?.comparison?.collation { true } else { false }
   }
 
   /// Whether it is or was the row with an id or key, compared as SQLite compares a value with the key's column.
