@@ -187,7 +187,7 @@ final class StatementTracer {
   func endCall() { caller = outerCallers.popLast() ?? nil }
 
   /// Sets the call site of a statement's next run, unless the site is in the library itself.
-  func place(_ statement: OpaquePointer, at site: CallSite) {
+  func setCallSite(_ site: CallSite, of statement: OpaquePointer) {
     if !site.isOwn { sites[statement] = site }
   }
 

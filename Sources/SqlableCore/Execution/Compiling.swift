@@ -165,7 +165,7 @@ extension Connection {
     // the column that is the rowid. A column named _rowid_ hides the rowid.
     if let rowid = omitted.rowid, !rowid.isSameName(as: "_rowid_") {
       var sql = "SELECT _rowid_ FROM \(table.quotedName(inDatabase: database))"
-      let named = try? sql.withUTF8 { try compileFirst($0, isOwn: true).statement?.readColumnNames().first }
+      let named = try? sql.withUTF8 { try compileFirst($0, isInternal: true).statement?.readColumnNames().first }
       if let named, named.isSameName(as: rowid) { return true }
     }
     var nullable: Set<[UInt8]> = []

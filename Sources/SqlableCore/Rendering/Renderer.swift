@@ -195,7 +195,7 @@ package struct Renderer {
     guard case .parameter(let name) = term.node else { return try write(term, within: strength, stack: stack) }
     try write {
       let column = try column(of: other)
-      if operation.isComparison { return Placeholder(name: name, beside: column, operation.side) }
+      if operation.isComparison { return Placeholder(name: name, comparedWith: column, operation.side) }
       // Beside a decimal it is one of the same scale.
       guard let column, column.type.scale != nil else { return Placeholder(name: name) }
       return Placeholder(name: name, storedIn: column)

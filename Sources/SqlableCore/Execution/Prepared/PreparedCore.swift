@@ -165,7 +165,7 @@ final class PreparedCore {
     let idle = cached.flatMap { $0.isInUse ? nil : $0 }
     let statement = try idle ?? compile(connection)
     statement.isInUse = true
-    connection.tracer?.place(statement.handle, at: site)
+    connection.tracer?.setCallSite(site, of: statement.handle)
     statement.mark = connection.parameters.mark
     do {
       try values.bind(with: PreparedBinder(core: self, statement: statement, parameters: connection.parameters))
