@@ -83,7 +83,7 @@ extension SqliteDatabase {
 
   @inline(never)
   private func beginTracedCall(_ site: CallSite) throws -> Bool {
-    guard !site.isOwn else { return false }
+    guard !site.isInLibrary else { return false }
     try enter()
     guard let tracer = connection?.tracer else {
       unlockAndDeliver()

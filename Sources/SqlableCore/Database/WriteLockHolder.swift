@@ -117,7 +117,7 @@ extension WriteLockHolder {
     mark(ofFileAt: path).map { handle, mark in
       WriteLockHolder(
         process: Int(getpid()), label: handle.configuration.label, handle: handle.number,
-        callSite: mark.site.flatMap { $0.isOwn ? nil : "\($0)" }, age: mark.since.age,
+        callSite: mark.site.flatMap { $0.isInLibrary ? nil : "\($0)" }, age: mark.since.age,
         sql: mark.interruption?.longStatement.withLock { $0 }.map { StatementShape(of: $0).sql })
     }
   }

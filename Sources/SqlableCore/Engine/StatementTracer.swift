@@ -188,7 +188,7 @@ final class StatementTracer {
 
   /// Sets the call site of a statement's next run, unless the site is in the library itself.
   func setCallSite(_ site: CallSite, of statement: OpaquePointer) {
-    if !site.isOwn { sites[statement] = site }
+    if !site.isInLibrary { sites[statement] = site }
   }
 
   // MARK: Measuring

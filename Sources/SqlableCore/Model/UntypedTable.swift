@@ -20,7 +20,7 @@ package struct UntypedTable: Sendable {
     columns.map { column in
       Column(
         column.name, .any, options: column.isGenerated ? [Generated("")] : [], file: #fileID,
-        line: UntypedTable.place(of: [name, column.name]))
+        line: UntypedTable.line(of: [name, column.name]))
     }
   }
 
@@ -40,7 +40,7 @@ package struct UntypedTable: Sendable {
     var tables: [UntypedTable: TableInfo] = [:]
     var columns = 0
     /// The places of columns, by table and name, in place of lines in a source.
-    var places: [[[UInt8]]: UInt] = [:]
+    var lines: [[[UInt8]]: UInt] = [:]
   }
 
   private static let known = LockedValue(Known())
@@ -61,13 +61,13 @@ package struct UntypedTable: Sendable {
     }
   }
 
-  private static func place(of names: [String]) -> UInt {
+  private static func line(of names: [String]) -> UInt {
     known.withLock { known in
       let names = names.map { Array($0.utf8) }
-      if let place = known.places[names] { return place }
-      let place = UInt(known.places.count)
-      if known.places.count < maximumColumns { known.places[names] = place }
-      return place
+      if let line = known.lines[names] { return line }
+      let line = UInt(known.lines.count)
+      if known.lines.count < maximumColumns { known.lines[names] = line }
+      return line
     }
   }
 }

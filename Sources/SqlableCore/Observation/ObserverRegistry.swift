@@ -15,7 +15,7 @@ package final class ObserverRegistry: Sendable {
 
     package func wants(_ row: RowChange) -> Bool {
       guard change == nil || change == row.change, row.table.isSameName(as: table) else { return false }
-      return key.map { row.isOfRow($0) } ?? true
+      return key.map { row.concernsRow($0) } ?? true
     }
   }
 

@@ -183,7 +183,7 @@ package final class Scope: Sendable {
     var scope: Scope? = self
     while let current = scope {
       let sources = current.sources.filter {
-        $0.table.isOfSameModel(as: table) && (alias == nil || $0.alias.isExactly(alias))
+        $0.table.hasSameModel(as: table) && (alias == nil || $0.alias.isExactly(alias))
       }
       if let source = sources.first(where: { $0.alias.isExactly(alias) }) ?? (sources.count == 1 ? sources[0] : nil) {
         if current !== self { try checkNotHidden(source, in: current) }
@@ -199,7 +199,7 @@ package final class Scope: Sendable {
   func searched(_ table: TableInfo) throws -> SelectQuery.Source? {
     var scope: Scope? = self
     while let current = scope {
-      if let source = current.sources.first(where: { $0.isSearched && $0.table.isOfSameModel(as: table) }) {
+      if let source = current.sources.first(where: { $0.isSearched && $0.table.hasSameModel(as: table) }) {
         if current !== self { try checkNotHidden(source, in: current) }
         return source
       }

@@ -107,7 +107,7 @@ extension SqlExpression {
 
 extension SelectQuery {
   fileprivate func replacingOwn(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SelectQuery {
-    guard !clauses.sources.contains(where: { $0.alias == nil && $0.table.isOfSameModel(as: table) }) else {
+    guard !clauses.sources.contains(where: { $0.alias == nil && $0.table.hasSameModel(as: table) }) else {
       return self
     }
     var query = self

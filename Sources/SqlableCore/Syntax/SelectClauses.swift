@@ -86,7 +86,7 @@ extension SelectQuery.Clauses {
     self.results = results.map { result in
       guard case .table(let table, let alias, let isOptional) = result else { return result }
       let places = sources.indices.filter {
-        sources[$0].table.isOfSameModel(as: table) && sources[$0].alias.isExactly(alias)
+        sources[$0].table.hasSameModel(as: table) && sources[$0].alias.isExactly(alias)
       }
       guard let place = places.first else { return result }
       if places.count > 1 {

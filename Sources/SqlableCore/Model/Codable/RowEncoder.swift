@@ -22,8 +22,8 @@ final class RowEncoder: Encoder {
   }
 
   /// Records that the row can't be written, and returns an encoder that throws the reason.
-  func refuse(_ what: String, key: (any CodingKey)? = nil) -> RefusingEncoder {
-    let error = columns.refused(what, key: key)
+  func refuse(_ problem: String, key: (any CodingKey)? = nil) -> RefusingEncoder {
+    let error = columns.refused(problem, key: key)
     if let row { row.pointee.failure = row.pointee.failure ?? error }
     return RefusingEncoder(error: error)
   }
