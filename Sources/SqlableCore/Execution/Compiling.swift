@@ -231,9 +231,9 @@ extension StatementTree {
     switch self {
     case .insert(let query) where query.rest.isDefault && query.form != .query:
       PlainChange(form: query.form == .save ? .save : .insert, conflict: query.conflict)
-    case .update(let query) where query.isOfRow && query.rest.isDefault && query.selection.isAll:
+    case .update(let query) where query.isRowLevel && query.rest.isDefault && query.selection.isAll:
       PlainChange(form: .update, conflict: query.conflict)
-    case .delete(let query) where query.isOfRow && query.rest.isDefault && query.selection.isAll:
+    case .delete(let query) where query.isRowLevel && query.rest.isDefault && query.selection.isAll:
       PlainChange(form: .delete, conflict: nil)
     default: nil
     }

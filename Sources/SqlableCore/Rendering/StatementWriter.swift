@@ -29,7 +29,7 @@ package struct StatementWriter {
       try write(query.rest.value.returned)
     case .update(let query):
       try checkFullText(changing: query.rest.value.returned, query.conflict)
-      if query.isOfRow { try writeUpdate(query, row) } else { try writeAssign(query) }
+      if query.isRowLevel { try writeUpdate(query, row) } else { try writeAssign(query) }
       try write(query.rest.value.returned)
     case .delete(let query):
       try checkFullText(changing: query.rest.value.returned, nil)
@@ -113,7 +113,7 @@ package struct StatementWriter {
     try query.selection.check(query.extent, of: table, "a delete", "deleteAll()")
     sql.append("DELETE FROM ")
     sql.append(table)
-    if query.isOfRow { return try writeKey(of: row, and: query.selection.filter) }
+    if query.isRowLevel { return try writeKey(of: row, and: query.selection.filter) }
     if !query.selection.isLimited, let hint = query.rest.value.indexHint { try sql.append(hint: hint) }
     try write(query.selection, query.rest.value.indexHint)
     let isAll = query.selection.filter == nil && !query.selection.isLimited

@@ -91,7 +91,7 @@ package struct UpdateQuery: Sendable, Hashable {
   }
 
   /// Whether the update changes the row with a struct's key.
-  @usableFromInline package var isOfRow: Bool { extent == .row }
+  @usableFromInline package var isRowLevel: Bool { extent == .row }
 
   /// The updated table, and the others that give values.
   package var tables: [SelectQuery.Source] { [SelectQuery.Source(table: table)] + rest.value.sources }
@@ -123,7 +123,7 @@ package struct DeleteQuery: Sendable, Hashable {
   }
 
   /// Whether the delete removes the row with a struct's key.
-  @usableFromInline package var isOfRow: Bool { extent == .row }
+  @usableFromInline package var isRowLevel: Bool { extent == .row }
 }
 
 /// The rows that an update or delete is meant for.
@@ -212,9 +212,9 @@ extension StatementTree {
       return .positions(columns.compactMap { query.table.position(named: $0.name) })
     case .update(let query) where !query.rest.isDefault:
       guard let columns = query.rest.value.columns else { return .all }
-      let key = query.isOfRow ? query.table.key : []
+      let key = query.isRowLevel ? query.table.key : []
       return .positions(columns.compactMap { query.table.position(named: $0.name) } + key)
-    case .delete(let query) where query.isOfRow: return .key
+    case .delete(let query) where query.isRowLevel: return .key
     default: return .all
     }
   }

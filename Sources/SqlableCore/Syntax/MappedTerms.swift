@@ -34,9 +34,9 @@ extension SqlExpression {
     case .special(var special):
       special.terms = try special.terms.map(term)
       return SqlExpression(.special(special))
-    case .query(let own):
+    case .query(let queryTerm):
       return SqlExpression(
-        .query(QueryTerm(kind: own.kind, term: try own.term.map(term), query: try query(own.query))))
+        .query(QueryTerm(kind: queryTerm.kind, term: try queryTerm.term.map(term), query: try query(queryTerm.query))))
     }
   }
 }
@@ -47,13 +47,13 @@ extension SelectQuery.Result {
   /// Swift 6.3 miscompiles the switch as the closure of a `map` in a rethrowing function: it crashes where it throws.
   fileprivate mutating func mapTerms(_ term: (SqlExpression) throws -> SqlExpression) rethrows {
     switch self {
-    case .term(let own):
-      let other = try term(own)
-      self = .term(other)
+    case .term(let original):
+      let mapped = try term(original)
+      self = .term(mapped)
     case .model(let index, var replaced):
-      for place in replaced.indices {
-        let other = try term(replaced[place].term)
-        replaced[place] = SelectQuery.Replacement(column: replaced[place].column, term: other)
+      for position in replaced.indices {
+        let other = try term(replaced[position].term)
+        replaced[position] = SelectQuery.Replacement(column: replaced[position].column, term: other)
       }
       self = .model(index, replaced: replaced)
     case .table: break
@@ -68,7 +68,7 @@ extension SelectQuery.Clauses {
   ) rethrows {
     for index in sources.indices {
       switch sources[index].kind {
-      case .defined(let own): sources[index].define(try query(own))
+      case .defined(let definition): sources[index].define(try query(definition))
       case .call(let call): sources[index].kind = .call(try term(call))
       case .named, .table: break
       }

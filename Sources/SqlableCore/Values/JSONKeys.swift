@@ -75,9 +75,9 @@ struct JSONKeys {
 
   /// Records a key; returns whether its object already had it.
   private mutating func standsAgain(_ key: (range: Range<Int>, isPlain: Bool)) -> Bool {
-    guard let place = objects.indices.last, var object = objects[place] else { return false }
-    objects[place] = nil
-    defer { objects[place] = object }
+    guard let index = objects.indices.last, var object = objects[index] else { return false }
+    objects[index] = nil
+    defer { objects[index] = object }
     guard key.isPlain, object.keys.isEmpty, object.few.count < JSONKeys.fewest else {
       for range in object.few { object.keys.insert(meaning(of: range, isPlain: true)) }
       object.few = []

@@ -88,11 +88,11 @@ extension Sqlable {
   /// has no default.
   public static func read(only first: any ColumnConvertible, _ others: any ColumnConvertible...) -> Select<Self> {
     let table = TableInfo.unchecked(Self.self)
-    let own = ([first] + others).map { ColumnReference($0.column) }
-    var replaced = table.columns.filter { !own.contains(ColumnReference($0)) }.map { column in
+    let readColumns = ([first] + others).map { ColumnReference($0.column) }
+    var replaced = table.columns.filter { !readColumns.contains(ColumnReference($0)) }.map { column in
       SelectQuery.Replacement(column: ColumnReference(column), term: column.valueOfUnread(in: table))
     }
-    for reference in own where table.position(of: reference) == nil {
+    for reference in readColumns where table.position(of: reference) == nil {
       // Reports the column that the table does not have.
       replaced.append(SelectQuery.Replacement(column: reference, term: SqlExpression(.column(reference))))
     }
