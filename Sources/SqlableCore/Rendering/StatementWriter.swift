@@ -47,7 +47,7 @@ package struct StatementWriter {
     case .terms(let terms):
       for (index, term) in terms.enumerated() {
         if index > 0 { sql.append(", ") }
-        if !sql.isKey { try term.checkIsOfOneRow() }
+        if !sql.isKey { try term.checkUsesOneRow() }
         try renderer.write(term)
       }
     }

@@ -194,12 +194,12 @@ package enum Returned: Sendable, Hashable {
 extension SqlExpression {
   /// Throws for an aggregate or a window function outside a subquery: RETURNING computes its terms for each row by
   /// itself. SQLite checks registered functions.
-  func checkIsOfOneRow() throws {
+  func checkUsesOneRow() throws {
     if case .call(let call) = node, let name = call.nameOverRows {
       throw SqlError.invalidStatement(
         "RETURNING can't have \(name), which needs several rows: select it afterwards, or in a subquery")
     }
-    for term in node.terms { try term.checkIsOfOneRow() }
+    for term in node.terms { try term.checkUsesOneRow() }
   }
 }
 

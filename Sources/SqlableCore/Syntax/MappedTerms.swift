@@ -93,25 +93,25 @@ extension SqlExpression {
   /// table themselves.
   package func replacing(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
     if case .column(let reference) = node { return table.position(of: reference).map(other) ?? self }
-    return mapped({ $0.replacing(table, with: other) }, { $0.replacingOwn(table, with: other) })
+    return mapped({ $0.replacing(table, with: other) }, { $0.replacingDeclared(table, with: other) })
   }
 
   /// The same for a term of a query in it, whose tables may have columns of the same names.
-  fileprivate func replacingOwn(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
+  fileprivate func replacingDeclared(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
     if case .column(let reference) = node {
       return table.columns.firstIndex { $0.definition === reference.definition }.map(other) ?? self
     }
-    return mapped({ $0.replacingOwn(table, with: other) }, { $0.replacingOwn(table, with: other) })
+    return mapped({ $0.replacingDeclared(table, with: other) }, { $0.replacingDeclared(table, with: other) })
   }
 }
 
 extension SelectQuery {
-  fileprivate func replacingOwn(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SelectQuery {
+  fileprivate func replacingDeclared(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SelectQuery {
     guard !clauses.sources.contains(where: { $0.alias == nil && $0.table.hasSameModel(as: table) }) else {
       return self
     }
     var query = self
-    query.clauses.mapTerms({ $0.replacingOwn(table, with: other) }, { $0.replacingOwn(table, with: other) })
+    query.clauses.mapTerms({ $0.replacingDeclared(table, with: other) }, { $0.replacingDeclared(table, with: other) })
     return query
   }
 }

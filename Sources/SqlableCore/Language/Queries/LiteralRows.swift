@@ -90,7 +90,7 @@ extension Sqlable {
     let table = TableInfo.unchecked(Self.self)
     let readColumns = ([first] + others).map { ColumnReference($0.column) }
     var replaced = table.columns.filter { !readColumns.contains(ColumnReference($0)) }.map { column in
-      SelectQuery.Replacement(column: ColumnReference(column), term: column.valueOfUnread(in: table))
+      SelectQuery.Replacement(column: ColumnReference(column), term: column.valueIfUnread(in: table))
     }
     for reference in readColumns where table.position(of: reference) == nil {
       // Reports the column that the table does not have.
@@ -109,7 +109,7 @@ extension Column {
   /// Returns the value that a struct gets if the column is not read: the column's default, or NULL. The term is invalid
   /// if the default can't be stored. Without a default, it is invalid for a column that can't be NULL and is not the
   /// key.
-  fileprivate func valueOfUnread(in table: TableInfo) -> SqlExpression {
+  fileprivate func valueIfUnread(in table: TableInfo) -> SqlExpression {
     let options = definition.options
     do {
       if let value = options.defaultValue { return SqlExpression(try value.value(in: type)) }
