@@ -24,7 +24,7 @@ enum RegexpFunction {
   private final class Context {
     let userCode: UserCode
     // The connection runs one statement at a time.
-    var known = RegexCache()
+    var cache = RegexCache()
 
     init(_ userCode: UserCode) { self.userCode = userCode }
   }
@@ -40,7 +40,7 @@ enum RegexpFunction {
     }
     let callContext = Unmanaged<Context>.fromOpaque(context).takeUnretainedValue()
     do throws(SqlError) {
-      let matches = try callContext.known.matches(string(pattern), string(text))
+      let matches = try callContext.cache.matches(string(pattern), string(text))
       sqlite3_result_int(target, matches ? 1 : 0)
     } catch {
       sqlite3_result_error(target, callContext.userCode.keep(RefusedCall(error: error)), -1)

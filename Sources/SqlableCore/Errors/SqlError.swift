@@ -208,7 +208,7 @@ extension SqlError: CustomStringConvertible {
     case .rolledBack: text += "; the transaction was rolled back"
     case .unknown: text += "; the transaction is stored whole, or not at all"
     }
-    if let sql { text += "; \(placeInText)in: \(SqlError.shortened(sql, around: offset))" }
+    if let sql { text += "; \(positionInText)in: \(SqlError.shortened(sql, around: offset))" }
     return text
   }
 
@@ -229,7 +229,7 @@ extension SqlError: CustomStringConvertible {
   }
 
   /// `at line 1, column 8 `, both counted from 1.
-  private var placeInText: String {
+  private var positionInText: String {
     guard let sql, let offset, offset <= sql.utf8.count else { return "" }
     // By bytes: to Swift, "\r\n" is one character, which is not equal to "\n".
     let lines = sql.utf8.prefix(offset).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

@@ -4,7 +4,7 @@ extension SqlError {
   /// SQLite names them only in its message and without quotes, so the message of a name with a dot or comma is
   /// ambiguous and is compared with the model's columns. For a CHECK, SQLite names the condition; for a foreign key,
   /// nothing.
-  func placed(in info: TableInfo) -> SqlError {
+  func withLocation(in info: TableInfo) -> SqlError {
     var error = self
     switch kind {
     case _ where isTakenRowid(in: info):

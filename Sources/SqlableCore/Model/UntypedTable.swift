@@ -12,7 +12,7 @@ package struct UntypedTable: Sendable {
 
   /// The positions of the key's columns, in the key's order.
   var key: [Int] {
-    columns.indices.filter { columns[$0].keyPlace > 0 }.sorted { columns[$0].keyPlace < columns[$1].keyPlace }
+    columns.indices.filter { columns[$0].keyPosition > 0 }.sorted { columns[$0].keyPosition < columns[$1].keyPosition }
   }
 
   /// The columns as a model would declare them. Columns of the same name, in tables of the same name, are the same.
@@ -76,13 +76,13 @@ package struct UntypedTable: Sendable {
 package struct UntypedColumn: Sendable {
   let name: String
   /// The column's place in the primary key, from 1; 0 for none.
-  package var keyPlace = 0
+  package var keyPosition = 0
   /// Whether the column is the only column of the key, and the rowid.
   package var isRowid = false
   var isGenerated = false
 
-  package init(name: String, keyPlace: Int = 0, isRowid: Bool = false, isGenerated: Bool = false) {
-    (self.name, self.keyPlace, self.isRowid, self.isGenerated) = (name, keyPlace, isRowid, isGenerated)
+  package init(name: String, keyPosition: Int = 0, isRowid: Bool = false, isGenerated: Bool = false) {
+    (self.name, self.keyPosition, self.isRowid, self.isGenerated) = (name, keyPosition, isRowid, isGenerated)
   }
 }
 
@@ -101,7 +101,7 @@ extension UntypedTable: Hashable {
 
 extension UntypedColumn: Hashable {
   package static func == (left: UntypedColumn, right: UntypedColumn) -> Bool {
-    left.name.isExactly(right.name) && left.keyPlace == right.keyPlace && left.isRowid == right.isRowid
+    left.name.isExactly(right.name) && left.keyPosition == right.keyPosition && left.isRowid == right.isRowid
       && left.isGenerated == right.isGenerated
   }
 

@@ -13,7 +13,7 @@ extension StatementWriter {
     if let hint = query.rest.value.indexHint { try sql.append(hint: hint) }
     sql.append(" SET ")
     try write(query.rest.value.assignments, with: all)
-    try writer.writeOthers(clauses, all)
+    try writer.writeOtherTables(clauses, all)
     var condition: SqlExpression?
     for source in clauses.sources { if let joinCondition = source.condition { condition.and(joinCondition) } }
     if let filter = query.selection.filter { condition.and(filter) }

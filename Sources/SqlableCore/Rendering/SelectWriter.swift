@@ -188,7 +188,7 @@ struct SelectWriter {
   }
 
   /// Writes the tables of an update after its own, without their conditions.
-  func writeOthers(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
+  func writeOtherTables(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
     let names = sql.isKey ? [] : renderer.scope.named
     for (index, source) in query.sources.dropFirst().enumerated() {
       if let defect = source.table.defect { throw defect }
@@ -210,8 +210,8 @@ struct SelectWriter {
     return Renderer(scope, sql: sql, parameters: parameters, baseStack: baseStack + (isNested ? 21 : 0))
   }
 
-  /// The symbols on the parser's stack before a clause's terms: its `symbols`, those of WITH, the parts before it. Other
-  /// clauses are said to have 21 before them, more than any has; but queries in filters nest, as associations do.
+  /// The symbols on the parser's stack before a clause's terms: its `symbols`, those of WITH, the parts before it.
+  /// Other clauses are said to have 21 before them, more than any has; but queries in filters nest, as associations do.
   private func stack(symbols: Int, of query: SelectQuery.Clauses, isPart: Bool) -> Int {
     isNested ? baseStack + symbols + (query.definesQueries ? 3 : 0) + (isPart ? 2 : 0) : baseStack
   }

@@ -31,11 +31,11 @@ final class RowEncoder: Encoder {
   /// The row. Throws once it has been written.
   @inline(__always)
   func current() throws -> UnsafeMutablePointer<RowWriter> {
-    guard let row else { throw gone() }
+    guard let row else { throw expiredError() }
     return row
   }
 
-  private func gone() -> SqlError {
+  private func expiredError() -> SqlError {
     SqlError.misuse("an encoder of a row was used after encode(to:) had returned").at(table: columns.table.name)
   }
 
