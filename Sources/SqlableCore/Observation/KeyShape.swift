@@ -132,7 +132,7 @@ extension Connection {
     }
     guard index != nil else {
       // A column of that name hides the rowid.
-      shape.names = String.rowidName(beside: shape.row.names).map { [$0] } ?? []
+      shape.names = String.rowidName(avoiding: shape.row.names).map { [$0] } ?? []
       return shape
     }
     shape.columns = indexed.filter { shape.row.columns.indices.contains($0) }

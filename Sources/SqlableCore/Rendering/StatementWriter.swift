@@ -88,7 +88,7 @@ package struct StatementWriter {
   /// The columns that identify a row: the rowid by one of its names, or the key of a WITHOUT ROWID table.
   func rowIdentity() throws -> [[UInt8]] {
     if table.isWithoutRowid || table.keyIsRowid { return table.key.map { table.columns[$0].definition.quotedName } }
-    guard let name = String.rowidName(beside: table.columns.map(\.name)) else {
+    guard let name = String.rowidName(avoiding: table.columns.map(\.name)) else {
       throw SqlError.invalidStatement("columns of table \(table.name) hide all names of its rowid")
     }
     return [[UInt8](name.utf8)]

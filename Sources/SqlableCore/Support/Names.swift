@@ -55,7 +55,7 @@ extension String {
   }
 
   /// A name for the rowid of a table with these columns, which may hide some of its names; nil if they hide all.
-  package static func rowidName(beside columns: some Sequence<String>) -> String? {
+  package static func rowidName(avoiding columns: some Sequence<String>) -> String? {
     ["rowid", "_rowid_", "oid"].first { name in !columns.contains { $0.isSameName(as: name) } }
   }
 }
