@@ -119,7 +119,7 @@ extension Connection {
         all.append(row[1])
         if row[6] == "0" { stored.append(row[1]) }
       }
-      guard let rowid = String.rowidName(beside: all), !stored.isEmpty else { continue }
+      guard let rowid = String.rowidName(avoiding: all), !stored.isEmpty else { continue }
       // A table without a rowid has no such column.
       do { try pragma("SELECT \(rowid) FROM main.\(name.quotedName) LIMIT 0") } catch is SqlError { continue }
       tables.append((name, rowid, stored))

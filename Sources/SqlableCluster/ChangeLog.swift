@@ -29,7 +29,7 @@ struct ChangeLog {
     init(ofTable table: String, on connection: Connection) throws {
       let shape = try connection.keyShape(ofTable: table)
       columns = shape.columns.isEmpty ? [] : shape.names
-      rowid = shape.isWithoutRowid ? nil : String.rowidName(beside: shape.row.names)
+      rowid = shape.isWithoutRowid ? nil : String.rowidName(avoiding: shape.row.names)
       comparison = shape.comparison
     }
 

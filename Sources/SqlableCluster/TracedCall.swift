@@ -32,7 +32,7 @@ final class TracedCall: Sendable {
   }
 
   private static func origin(on cluster: SqliteCluster) -> TraceEvent.Origin {
-    let site = TracedCall.site.flatMap { $0.isOwn ? nil : $0.description }
+    let site = TracedCall.site.flatMap { $0.isInLibrary ? nil : $0.description }
     return TraceEvent.Origin(
       label: cluster.configuration.label, handle: cluster.number, callSite: site, context: Tracing.context)
   }

@@ -203,7 +203,7 @@ extension Connection {
   /// Returns the SQL names that identify a row and are never NULL: one of the rowid, or those of the primary key.
   fileprivate func rowNames(ofTable name: String) throws -> [String] {
     let shape = try keyShape(ofTable: name)
-    if !shape.isWithoutRowid, let rowid = String.rowidName(beside: shape.row.names) { return [rowid] }
+    if !shape.isWithoutRowid, let rowid = String.rowidName(avoiding: shape.row.names) { return [rowid] }
     guard !shape.names.isEmpty else {
       throw SqlError(.schema(.missingTable(name)), message: "there is no table \(name) with a key")
     }

@@ -105,7 +105,7 @@ extension SelectQuery {
 extension SelectQuery.Source {
   /// The number of a row in its table; nil for rows that are not of a table.
   fileprivate var rowid: SqlExpression? {
-    guard kind == .table, let rowid = String.rowidName(beside: table.columns.map(\.name)) else { return nil }
+    guard kind == .table, let rowid = String.rowidName(avoiding: table.columns.map(\.name)) else { return nil }
     let text = Array("\(name.quotedName).\(rowid)".utf8)
     return SqlExpression(.special(.init(form: .fragment(.init(texts: [text], hasQuery: false)), terms: [])))
   }

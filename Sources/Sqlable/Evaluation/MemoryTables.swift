@@ -42,7 +42,7 @@ public struct MemoryTables: Sendable {
   mutating func insert(_ rows: some Sequence<some Sqlable>, into info: TableInfo) throws {
     let index = tables.firstIndex { $0.info.name.isSameName(as: info.name) } ?? tables.count
     if index == tables.count { tables.append(Table(info: info)) }
-    guard tables[index].info.isOfSameModel(as: info) else {
+    guard tables[index].info.hasSameModel(as: info) else {
       throw SqlError.misuse("table \(info.name) already has rows of another model").at(table: info.name)
     }
     let buffer = ParameterBuffer()

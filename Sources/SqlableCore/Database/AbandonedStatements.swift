@@ -18,7 +18,7 @@ final class AbandonedStatements: @unchecked Sendable {
 
   /// Whether there are any.
   @inline(__always)
-  var areAny: Bool { flag.load(ordering: .sequentiallyConsistent) }
+  var hasAny: Bool { flag.load(ordering: .sequentiallyConsistent) }
 
   func append(_ abandoned: Abandoned) {
     list.withLock { $0.append(abandoned) }
@@ -49,11 +49,11 @@ extension SqliteDatabase {
 
   /// Finishes the statements of released cursors, unless another thread has the lock.
   @inline(__always)
-  func finishAbandoned() { if abandoned.areAny { finishThem() } }
+  func finishAbandoned() { if abandoned.hasAny { finishAbandonedStatements() } }
 
-  private func finishThem() {
+  private func finishAbandonedStatements() {
     // Again: another thread may have added one while this thread had the lock. In a child process nothing changes.
-    while abandoned.areAny, !isForked, lock.tryLock() {
+    while abandoned.hasAny, !isForked, lock.tryLock() {
       abandoned.finish()
       lock.unlock()
     }

@@ -35,13 +35,15 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   /// The paths of the existing files, the database file first.
   public var paths: [String] {
-    let place = place
-    return ([""] + DatabaseFiles.endings).map { place + $0 }.filter { FileManager.default.fileExists(atPath: $0) }
+    let resolvedPath = resolvedPath
+    return ([""] + DatabaseFiles.endings).map { resolvedPath + $0 }.filter {
+      FileManager.default.fileExists(atPath: $0)
+    }
   }
 
   /// The path of the database file; the target if the path is a symbolic link, because SQLite keeps the WAL beside the
   /// target.
-  private var place: String {
+  private var resolvedPath: String {
     guard FileIdentity.linkInfo(filepath)?.isLink == true else { return filepath }
     return FileIdentity.resolved(filepath) ?? filepath
   }
@@ -58,9 +60,9 @@ public struct DatabaseFiles: Sendable, Hashable {
   /// directory, which stays, and `.io` for a file that can't be deleted.
   public func remove(overwriting: Bool = false) throws {
     try check(filepath)
-    let place = place
-    for path in DatabaseFiles.endings.reversed().map({ place + $0 }) + Set([place, filepath]) {
-      if overwriting, path != filepath || path == place { try overwrite(path) }
+    let resolvedPath = resolvedPath
+    for path in DatabaseFiles.endings.reversed().map({ resolvedPath + $0 }) + Set([resolvedPath, filepath]) {
+      if overwriting, path != filepath || path == resolvedPath { try overwrite(path) }
       do {
         try FileManager.default.removeItem(atPath: path)
       } catch let error as CocoaError where error.code == .fileNoSuchFile {
@@ -85,17 +87,17 @@ public struct DatabaseFiles: Sendable, Hashable {
   public func move(to path: String) throws {
     try checkTarget(path)
     try settle()
-    let place = place
+    let resolvedPath = resolvedPath
     // Unlike rename, this call does not replace a file that was created at the new path meanwhile.
-    guard sqlable_rename_to_new(place, path) == 0 else {
+    guard sqlable_rename_to_new(resolvedPath, path) == 0 else {
       let reason = String(cString: strerror(errno))
       throw SqlError(.io, message: "can't move the database file to \(path): \(reason)")
     }
     // Removes empty files at the old place. If this fails, nothing is left that a new database there could mistake for
     // its own.
-    try? DatabaseFiles(of: place).remove()
-    if place != filepath { unlink(filepath) }
-    for directory in Set([filepath, place, path].map(DatabaseFiles.directory)) { try? syncDirectory(directory) }
+    try? DatabaseFiles(of: resolvedPath).remove()
+    if resolvedPath != filepath { unlink(filepath) }
+    for directory in Set([filepath, resolvedPath, path].map(DatabaseFiles.directory)) { try? syncDirectory(directory) }
   }
 
   /// Copies the database into a new file, which gets its name once the copy is complete and synced.

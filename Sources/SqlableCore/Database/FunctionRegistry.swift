@@ -153,13 +153,14 @@ extension LocalDatabase {
   /// `.misuse` as for a function, for the names of FTS5's own tokenizers, for a name that is already registered (tables
   /// in use would keep the earlier one), and if this SQLite was built without FTS5.
   public func register(_ tokenizer: Tokenizer) throws {
-    guard let own = tokenizer.own, !FullTextModule.tokenizers.contains(where: { $0.isSameName(as: own.name) }) else {
+    guard let custom = tokenizer.custom, !FullTextModule.tokenizers.contains(where: { $0.isSameName(as: custom.name) })
+    else {
       throw registrations.root.misuse("FTS5's own tokenizers can't be replaced")
     }
-    guard registrations.root.functions?.holds(.tokenizer(own)) != true else {
-      throw registrations.root.misuse("a tokenizer named \(own.name) is already registered")
+    guard registrations.root.functions?.holds(.tokenizer(custom)) != true else {
+      throw registrations.root.misuse("a tokenizer named \(custom.name) is already registered")
     }
-    try registrations.root.register(.tokenizer(own), name: own.name)
+    try registrations.root.register(.tokenizer(custom), name: custom.name)
   }
 }
 

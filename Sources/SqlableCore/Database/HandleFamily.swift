@@ -102,9 +102,9 @@ package final class HandleFamily: Sendable {
 
   /// Whether another family of this process has the file open.
   var isOpenElsewhere: Bool {
-    guard let own = FileIdentity(path) else { return false }
+    guard let file = FileIdentity(path) else { return false }
     return HandleFamily.all.withLock { $0.compactMap(\.family) }.contains { family in
-      family !== self && family.connections.load(ordering: .relaxed) > 0 && FileIdentity(family.path) == own
+      family !== self && family.connections.load(ordering: .relaxed) > 0 && FileIdentity(family.path) == file
     }
   }
 
@@ -155,13 +155,13 @@ package final class HandleFamily: Sendable {
     defer { if !isDone { for handle in held { handle.lock.unlock() } } }
     while true {
       // A child that another thread is creating becomes a member before its parent's lock is free.
-      var rest = members.filter { handle in !held.contains { $0 === handle } }
-      if held.isEmpty, let place = rest.firstIndex(where: { $0 === first }) { rest.swapAt(0, place) }
-      guard !rest.isEmpty else {
+      var unlocked = members.filter { handle in !held.contains { $0 === handle } }
+      if held.isEmpty, let index = unlocked.firstIndex(where: { $0 === first }) { unlocked.swapAt(0, index) }
+      guard !unlocked.isEmpty else {
         isDone = true
         return held
       }
-      for handle in rest {
+      for handle in unlocked {
         let patience = held.isEmpty ? end : min(end, .now + HandleFamily.patience)
         if let use = try handle.waitToClose(for: caller, until: patience) {
           for handle in held { handle.lock.unlock() }

@@ -21,8 +21,8 @@ extension Configuration {
   /// The key of every configuration that names none, for the tests: the 64 hexadecimal digits of `SQLABLE_KEY`.
   static let keyOfTests: EncryptionKey? = {
     guard let text = getenv("SQLABLE_KEY").map({ Array(String(cString: $0).utf8) }) else { return nil }
-    let bytes = stride(from: 0, to: text.count - 1, by: 2).compactMap { place in
-      UInt8(String(decoding: text[place...place + 1], as: UTF8.self), radix: 16)
+    let bytes = stride(from: 0, to: text.count - 1, by: 2).compactMap { index in
+      UInt8(String(decoding: text[index...index + 1], as: UTF8.self), radix: 16)
     }
     return try? .raw(bytes)
   }()

@@ -52,8 +52,8 @@ extension Configuration {
     _ name: String, order: Int = 0, _ body: @escaping @Sendable (SqliteDatabase) throws -> Void
   ) {
     openActions.removeAll { $0.name.isExactly(name) }
-    let place = openActions.firstIndex { $0.order > order } ?? openActions.endIndex
-    openActions.insert(OpenAction(name, order, body), at: place)
+    let index = openActions.firstIndex { $0.order > order } ?? openActions.endIndex
+    openActions.insert(OpenAction(name, order, body), at: index)
   }
 }
 

@@ -76,7 +76,7 @@ extension SqliteDatabase {
   func located(_ error: any Error, in table: TableInfo?) -> any Error {
     guard let error = error as? SqlError else { return error }
     let labelled = error.labelled(configuration.label)
-    guard error.code == 0 else { return reported(namingHolder(table.map(labelled.placed) ?? labelled)) }
+    guard error.code == 0 else { return reported(namingHolder(table.map(labelled.withLocation) ?? labelled)) }
     return reported(labelled.inTransaction(transactions.counts.levels > 0))
   }
 }

@@ -56,7 +56,7 @@ extension SqliteDatabase {
         (write.level, write.isAtomic) = (level, isAtomic)
         return write
       } catch { throw rolledBack(level, because: error) }
-    } catch { throw ofOwn(error, levels: before) }
+    } catch { throw errorOfSeparateTransaction(error, levels: before) }
   }
 
   private func beginRecording(
@@ -73,7 +73,7 @@ extension SqliteDatabase {
     do {
       do { try checkIsInnermost(write.level) } catch { throw rolledBack(write.level, because: error) }
       try commitOrRollBack(write.level)
-    } catch { throw ofOwn(error, levels: write.level - 1) }
+    } catch { throw errorOfSeparateTransaction(error, levels: write.level - 1) }
   }
 
   /// Call after a write has failed. Drops the recorded changes if the write was rolled back.
@@ -82,11 +82,11 @@ extension SqliteDatabase {
     if !isKept, let mark = write.mark { observation?.forget(after: mark) }
     guard write.level > 0 else { return error }
     guard isKept, write.isAtomic else {
-      return ofOwn(rolledBack(write.level, because: error), levels: write.level - 1)
+      return errorOfSeparateTransaction(rolledBack(write.level, because: error), levels: write.level - 1)
     }
     // Commits the changes that a failed statement keeps, as SQLite does without a transaction.
     do { try commit(write) } catch { return error }
-    return ofOwn(error, levels: write.level - 1)
+    return errorOfSeparateTransaction(error, levels: write.level - 1)
   }
 
   /// Whether a failed write keeps the changes that it made before the failure.
@@ -97,7 +97,7 @@ extension SqliteDatabase {
 
   /// Returns the error of a statement in a separate transaction inside `levels` others. Without others, the caller has
   /// no transaction whose fate the error could report.
-  package func ofOwn(_ error: any Error, levels: Int) -> any Error {
+  package func errorOfSeparateTransaction(_ error: any Error, levels: Int) -> any Error {
     guard levels == 0, var error = error as? SqlError else { return error }
     error.transaction = .none
     return error

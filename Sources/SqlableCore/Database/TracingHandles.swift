@@ -83,7 +83,7 @@ extension SqliteDatabase {
 
   @inline(never)
   private func beginTracedCall(_ site: CallSite) throws -> Bool {
-    guard !site.isOwn else { return false }
+    guard !site.isInLibrary else { return false }
     try enter()
     guard let tracer = connection?.tracer else {
       unlockAndDeliver()
@@ -118,15 +118,17 @@ extension SqliteDatabase {
   /// Reports an error that no statement's event has; to be called where it leaves a call, with the handle's lock.
   @usableFromInline
   func reported(_ error: any Error) -> any Error {
-    guard !error.needsNoEvent, let tracer = connection?.tracer, let own = error as? SqlError else { return error }
-    return tracer.didFailWithoutStatement(own) ? error.traced : error
+    guard !error.needsNoEvent, let tracer = connection?.tracer, let sqlError = error as? SqlError else { return error }
+    return tracer.didFailWithoutStatement(sqlError) ? error.traced : error
   }
 
   /// Reports an error of a handle without a connection, such as one that could not be opened, or of a pool; to be
   /// called without the handle's lock.
   package func reportedWithoutLock(_ error: any Error) -> any Error {
-    guard TraceHub.isAnyActive, !error.needsNoEvent, let own = error as? SqlError, let functions else { return error }
-    deliver([MeasuredRun(own)], of: number, to: functions.traces)
+    guard TraceHub.isAnyActive, !error.needsNoEvent, let sqlError = error as? SqlError, let functions else {
+      return error
+    }
+    deliver([MeasuredRun(sqlError)], of: number, to: functions.traces)
     return error.traced
   }
 

@@ -93,8 +93,8 @@ extension WriteLockHolder {
 
   /// Finds the holder of the lock. Nil if no handle or process holds the lock, or the holder is unknown.
   package init?(ofFileAt path: String) {
-    if let own = WriteLockHolder.ofThisProcess(path) {
-      self = own
+    if let holder = WriteLockHolder.ofThisProcess(path) {
+      self = holder
       return
     }
     guard
@@ -117,7 +117,7 @@ extension WriteLockHolder {
     mark(ofFileAt: path).map { handle, mark in
       WriteLockHolder(
         process: Int(getpid()), label: handle.configuration.label, handle: handle.number,
-        callSite: mark.site.flatMap { $0.isOwn ? nil : "\($0)" }, age: mark.since.age,
+        callSite: mark.site.flatMap { $0.isInLibrary ? nil : "\($0)" }, age: mark.since.age,
         sql: mark.interruption?.longStatement.withLock { $0 }.map { StatementShape(of: $0).sql })
     }
   }

@@ -150,8 +150,8 @@ package final class Connection {
   }
 
   /// Compiles a text that holds exactly one statement.
-  func compile(_ text: UnsafeBufferPointer<UInt8>, isOwn: Bool = false) throws -> PreparedStatement {
-    let (statement, rest) = try compileFirst(text, isOwn: isOwn)
+  func compile(_ text: UnsafeBufferPointer<UInt8>, isInternal: Bool = false) throws -> PreparedStatement {
+    let (statement, rest) = try compileFirst(text, isInternal: isInternal)
     guard let statement else {
       throw SqlError.invalidStatement("the SQL text contains no statement").labelled(label)
     }
@@ -166,18 +166,18 @@ package final class Connection {
   /// Compiles the first statement of a text; returns no statement if the text holds only blanks and comments.
   ///
   /// - Parameters:
-  ///   - isOwn: Whether the text is the library's own, which changes no settings.
+  ///   - isInternal: Whether the text is the library's own, which changes no settings.
   ///   - isTerminated: Whether the text's only NUL byte is the byte behind it. SQLite copies any other text as a whole
   ///     for each of its statements, which takes quadratic time for a long text.
   func compileFirst(
-    _ text: UnsafeBufferPointer<UInt8>, isOwn: Bool = false, isTerminated: Bool = false
+    _ text: UnsafeBufferPointer<UInt8>, isInternal: Bool = false, isTerminated: Bool = false
   ) throws -> (statement: PreparedStatement?, rest: UnsafeBufferPointer<UInt8>) {
     guard let start = text.baseAddress, !text.isEmpty else { return (nil, text) }
     if !isTerminated { try checkHasNoNul(text) }
     guard let count = Int32(exactly: text.count + (isTerminated ? 1 : 0)) else {
       throw error(SQLITE_TOOBIG, sql: nil)
     }
-    if !isOwn {
+    if !isInternal {
       try checkPragma(text)
       shared?.note(text)
     }
@@ -275,7 +275,7 @@ package final class Connection {
 
   /// Compiles one of the library's own statements.
   func compile(_ text: StaticString) throws -> PreparedStatement {
-    try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), isOwn: true)
+    try compile(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), isInternal: true)
   }
 
   /// Runs one of the library's own statements without values, such as a pragma. Returns the first column of the first
@@ -299,7 +299,7 @@ package final class Connection {
   package func eachRow(_ sql: String, binding parameters: ParameterBuffer? = nil, _ body: ([String]) -> Void) throws {
     var sql = sql
     try sql.withUTF8 { text in
-      guard let statement = try compileFirst(text, isOwn: true).statement else { return }
+      guard let statement = try compileFirst(text, isInternal: true).statement else { return }
       defer { statement.reset() }
       let code = parameters?.bind(from: 0, to: statement.handle) ?? SQLITE_OK
       guard code == SQLITE_OK else { throw error(code, sql: statement.sql) }

@@ -92,12 +92,12 @@ extension Connection {
     if message.begins(with: "misuse of window function") {
       return message + "; it needs over(…), and to filter by it, name the query with named(_:) and query that"
     }
-    let isOfStatement =
+    let isAboutStatement =
       ["misuse of ", "too many terms in ", "at most ", "wrong number of arguments to function "].contains {
         message.begins(with: $0)
       }
       || ["DISTINCT is not supported for window functions", "row value misused"].contains(message)
-    return isOfStatement ? message : nil
+    return isAboutStatement ? message : nil
   }
 
   /// SQLite's extended code and message for a failure with this code.
@@ -117,8 +117,8 @@ extension Connection {
     case .constraint(.check), .constraint(.foreignKey), .constraint(.trigger): break
     case .constraint:
       // "UNIQUE constraint failed: bicycle.name, bicycle.color" and "cannot store TEXT value in INTEGER column a.b"
-      let place = message.suffix(after: "constraint failed: ") ?? message.suffix(after: " column ")
-      let first = place.map { $0.prefix(before: ",") ?? $0 }
+      let columnList = message.suffix(after: "constraint failed: ") ?? message.suffix(after: " column ")
+      let first = columnList.map { $0.prefix(before: ",") ?? $0 }
       if let table = first?.prefix(before: "."), let column = first?.suffix(after: ".") {
         (error.table, error.column) = (table, column)
       }

@@ -89,17 +89,17 @@ extension Connection {
     guard !isProbing, let cipher else { return error }
     let isUnclear = error.code == Int(SQLITE_ERROR) && error.message == "SQL logic error" && !readsPages
     guard error.code == Int(SQLITE_NOTADB) || error.code == Int(SQLITE_CORRUPT) || isUnclear else { return error }
-    var meant = error
+    var translated = error
     if isKeyProven ? !stillFits(cipher) : error.code == Int(SQLITE_NOTADB) {
-      meant.kind = .wrongKey
-      meant.message =
+      translated.kind = .wrongKey
+      translated.message =
         cipher.settings.plaintextHeaderSize == 0 && hasPlainHeader
         ? "the file is not encrypted, and the handle has a key; export(to:key:) makes an encrypted copy"
         : Connection.wrongKeyMessage
     } else if isUnclear {
-      (meant.kind, meant.message) = (.corrupt, "a page of the encrypted file is damaged")
+      (translated.kind, translated.message) = (.corrupt, "a page of the encrypted file is damaged")
     }
-    return meant
+    return translated
   }
 
   /// Whether the connection can read a page. After a page that can't be decrypted, SQLCipher reads none until the

@@ -62,7 +62,7 @@ public struct EncryptionKey: Sendable, Hashable {
   private static func notation(of digits: some Sequence<UInt8>, count: Int) throws -> SecretBytes {
     try SecretBytes(count: 3 + count) { memory in
       (memory[0], memory[1], memory[memory.count - 1]) = (UInt8(ascii: "x"), UInt8(ascii: "'"), UInt8(ascii: "'"))
-      for (place, digit) in digits.enumerated() { memory[place + 2] = digit }
+      for (index, digit) in digits.enumerated() { memory[index + 2] = digit }
     }
   }
 

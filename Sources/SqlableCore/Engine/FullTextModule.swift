@@ -55,18 +55,18 @@ enum FullTextModule {
       var (data, methods): (UnsafeMutableRawPointer?, _) = (nil, fts5_tokenizer())
       // An older FTS5 has no trigram.
       guard find(api, name, &data, &methods) == SQLITE_OK else { continue }
-      let own = Unmanaged.passRetained(BuiltInTokenizer(connection.handle, create: methods.xCreate, data))
+      let wrapper = Unmanaged.passRetained(BuiltInTokenizer(connection.handle, create: methods.xCreate, data))
       methods.xCreate = { context, arguments, count, tokenizer in
         guard let context else { return SQLITE_MISUSE }
         return Unmanaged<BuiltInTokenizer>.fromOpaque(context).takeUnretainedValue()
           .make(arguments, count, tokenizer)
       }
-      let code = create(api, name, own.toOpaque(), &methods) { context in
+      let code = create(api, name, wrapper.toOpaque(), &methods) { context in
         if let context { Unmanaged<BuiltInTokenizer>.fromOpaque(context).release() }
       }
       // FTS5 does not destroy the context when it refuses the tokenizer.
       guard code == SQLITE_OK else {
-        own.release()
+        wrapper.release()
         throw connection.error(code, sql: nil)
       }
     }

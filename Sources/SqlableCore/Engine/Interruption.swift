@@ -183,16 +183,16 @@ extension Connection {
   package func limited<Value>(
     to allowance: RunAllowance, busyTimeout: Double, _ body: () throws -> Value
   ) -> (result: Result<Value, any Error>, excess: RunAllowance.Excess?) {
-    let own = interruption
-    let used = own ?? Interruption(busyTimeout: busyTimeout)
-    if own == nil { use(used) }
+    let existing = interruption
+    let used = existing ?? Interruption(busyTimeout: busyTimeout)
+    if existing == nil { use(used) }
     // A nested limited run must stay within both allowances.
     let outer = used.allowance
     used.allowance = allowance.atMost(outer)
     let result = Result { try body() }
     let excess = used.allowance?.excess
     used.allowance = outer?.without(used.allowance)
-    if own == nil { stopUsingInterruption(busyTimeout: busyTimeout) }
+    if existing == nil { stopUsingInterruption(busyTimeout: busyTimeout) }
     return (result, excess)
   }
 

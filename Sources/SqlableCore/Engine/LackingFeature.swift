@@ -79,18 +79,18 @@ enum LackingFeature {
       return Library.needed(for: "a RIGHT or FULL JOIN", since: 39)
     }
     // "malformed database schema (car) - near "STRICT": syntax error" is about the file, not about the statement.
-    let isOfSchema = message.begins(with: "malformed database schema ")
+    let isAboutSchema = message.begins(with: "malformed database schema ")
     // A parser that knows LIMIT there, in a library without LIMIT, says `syntax error near "LIMIT"`, and names ORDER BY
     // in full.
     guard let rest = message.suffix(after: "near \""),
       let stop = (rest.prefix(before: "\": syntax error") ?? rest.prefix(before: " BY\"") ?? rest.prefix(before: "\""))?
         .asciiUppercased
     else { return nil }
-    let text = isOfSchema ? nil : (sql ?? "").asciiUppercased
+    let text = isAboutSchema ? nil : (sql ?? "").asciiUppercased
     for form in forms where Library.versionNumber < 3_000_000 + form.since * 1_000 {
       guard form.stops.isEmpty || form.stops.contains(stop) else { continue }
       guard text.map({ $0.suffix(after: form.sign) != nil }) ?? (stop == form.stops.first) else { continue }
-      return Library.needed(for: (isOfSchema ? "the schema of this file: " : "") + form.name, since: form.since)
+      return Library.needed(for: (isAboutSchema ? "the schema of this file: " : "") + form.name, since: form.since)
     }
     if stop == "ORDER", Library.versionNumber < 3_044_000, text?.ordersAnAggregate == true {
       return Library.needed(for: "an aggregate with ORDER BY", since: 44)

@@ -16,8 +16,8 @@ package enum Library {
   }
 
   /// Returns the message that something needs SQLite 3.x or later.
-  static func needed(for what: String, since minor: Int) -> String {
-    "\(what) needs SQLite 3.\(minor) or later; this is \(version)"
+  static func needed(for feature: String, since minor: Int) -> String {
+    "\(feature) needs SQLite 3.\(minor) or later; this is \(version)"
   }
 
   /// The version of SQLCipher, such as `4.6.1 community`; nil if this SQLite is not SQLCipher.

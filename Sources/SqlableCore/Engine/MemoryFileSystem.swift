@@ -39,31 +39,31 @@ enum MemoryFileSystem {
     MemoryStatistics.settle()
     guard let files = sqlite3_vfs_find(nil), let memory = sqlite3_vfs_find("memdb") else { return nil }
     let name = "sqlable-memory"
-    let own = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+    let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     // The clock, random numbers and the like of the default VFS; they do not depend on the VFS they are called through.
-    own.initialize(to: files.pointee)
-    own.pointee.pNext = nil
-    own.pointee.zName = UnsafePointer(strdup(name))
+    vfs.initialize(to: files.pointee)
+    vfs.pointee.pNext = nil
+    vfs.pointee.zName = UnsafePointer(strdup(name))
     // SQLite allocates the file object before its kind is known.
-    own.pointee.szOsFile = max(files.pointee.szOsFile, memory.pointee.szOsFile)
-    own.pointee.xOpen = { _, name, file, flags, outFlags in
+    vfs.pointee.szOsFile = max(files.pointee.szOsFile, memory.pointee.szOsFile)
+    vfs.pointee.xOpen = { _, name, file, flags, outFlags in
       guard let system = MemoryFileSystem.systems?.system(of: name) else { return SQLITE_CANTOPEN }
       return system.pointee.xOpen?(system, name, file, flags, outFlags) ?? SQLITE_CANTOPEN
     }
-    own.pointee.xDelete = { _, name, syncsDirectory in
+    vfs.pointee.xDelete = { _, name, syncsDirectory in
       // Memdb has nothing to delete.
       guard let systems = MemoryFileSystem.systems, systems.system(of: name) == systems.files else { return SQLITE_OK }
       return systems.files.pointee.xDelete?(systems.files, name, syncsDirectory) ?? SQLITE_IOERR
     }
-    own.pointee.xAccess = { _, name, flags, result in
+    vfs.pointee.xAccess = { _, name, flags, result in
       guard let system = MemoryFileSystem.systems?.system(of: name) else { return SQLITE_IOERR }
       return system.pointee.xAccess?(system, name, flags, result) ?? SQLITE_IOERR
     }
-    own.pointee.xFullPathname = { _, name, count, path in
+    vfs.pointee.xFullPathname = { _, name, count, path in
       guard let system = MemoryFileSystem.systems?.system(of: name) else { return SQLITE_CANTOPEN }
       return system.pointee.xFullPathname?(system, name, count, path) ?? SQLITE_CANTOPEN
     }
-    guard sqlite3_vfs_register(own, 0) == SQLITE_OK else { return nil }
+    guard sqlite3_vfs_register(vfs, 0) == SQLITE_OK else { return nil }
     return Systems(name: name, memory: memory, files: files)
   }()
 }

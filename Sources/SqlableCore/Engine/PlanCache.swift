@@ -15,10 +15,10 @@ package final class PlanCache {
     } else if let known = visits[sql] {
       return known
     }
-    let found = try find()
+    let tables = try find()
     if visits.count >= PlanCache.maximumCount { visits.removeAll() }
-    visits[sql] = found
-    return found
+    visits[sql] = tables
+    return tables
   }
 }
 

@@ -170,7 +170,7 @@ extension Connection {
   /// Compiles one statement of the library's own, whose text was built.
   package func prepareText(_ text: String) throws -> PreparedStatement {
     var text = text
-    return try text.withUTF8 { try compile($0, isOwn: true) }
+    return try text.withUTF8 { try compile($0, isInternal: true) }
   }
 }
 

@@ -39,7 +39,7 @@ package final class RawFile {
   deinit { sqlite3_close_v2(handle) }
 
   /// The file at a path, or nil if there is none.
-  package static func ifThere(_ path: String) throws -> RawFile? {
+  package static func ifExists(_ path: String) throws -> RawFile? {
     FileManager.default.fileExists(atPath: path) ? try RawFile(path: path) : nil
   }
 

@@ -70,12 +70,12 @@ extension Double {
   fileprivate var product: String {
     // The significand as an integer; that of a subnormal number has fewer bits.
     var exponent = Int(self.exponent) - 52
-    var whole = Int64(significand * 0x1p52)
-    while whole != 0, whole.isMultiple(of: 2) {
-      whole /= 2
+    var integer = Int64(significand * 0x1p52)
+    while integer != 0, integer.isMultiple(of: 2) {
+      integer /= 2
       exponent += 1
     }
-    var text = "(\(sign == .minus ? -whole : whole) * 1.0"
+    var text = "(\(sign == .minus ? -integer : integer) * 1.0"
     while exponent != 0 {
       let step = Swift.min(exponent.magnitude, 60)
       text += " \(exponent < 0 ? "/" : "*") \(Int64(1) << Int64(step))"

@@ -24,7 +24,7 @@ enum RegexpFunction {
   private final class Context {
     let userCode: UserCode
     // The connection runs one statement at a time.
-    var known = RegexCache()
+    var cache = RegexCache()
 
     init(_ userCode: UserCode) { self.userCode = userCode }
   }
@@ -38,12 +38,12 @@ enum RegexpFunction {
     guard sqlite3_value_type(pattern) != SQLITE_BLOB, sqlite3_value_type(text) != SQLITE_BLOB else {
       return sqlite3_result_int(target, 0)
     }
-    let own = Unmanaged<Context>.fromOpaque(context).takeUnretainedValue()
+    let callContext = Unmanaged<Context>.fromOpaque(context).takeUnretainedValue()
     do throws(SqlError) {
-      let matches = try own.known.matches(string(pattern), string(text))
+      let matches = try callContext.cache.matches(string(pattern), string(text))
       sqlite3_result_int(target, matches ? 1 : 0)
     } catch {
-      sqlite3_result_error(target, own.userCode.keep(RefusedCall(error: error)), -1)
+      sqlite3_result_error(target, callContext.userCode.keep(RefusedCall(error: error)), -1)
     }
   }
 

@@ -49,13 +49,15 @@ extension ResultLayout {
     return ResultLayout(described + Array(repeating: column, count: count - self.count), takesRest: takesRest)
   }
 
-  static func mismatch(_ found: Int, _ read: Int) -> SqlError {
-    .misuse("the result has \(found) columns, but \(read) \(read == 1 ? "is" : "are") read")
+  static func mismatch(_ columnCount: Int, _ read: Int) -> SqlError {
+    .misuse("the result has \(columnCount) columns, but \(read) \(read == 1 ? "is" : "are") read")
   }
 
   /// Throws if a result has fewer or more columns than will be read.
-  func checkExactly(_ found: Int) throws {
-    guard found == count || (takesRest && found > count) else { throw ResultLayout.mismatch(found, count) }
+  func checkExactly(_ columnCount: Int) throws {
+    guard columnCount == count || (takesRest && columnCount > count) else {
+      throw ResultLayout.mismatch(columnCount, count)
+    }
   }
 }
 

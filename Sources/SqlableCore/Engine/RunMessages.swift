@@ -8,8 +8,8 @@ import CSqlableSQLite
 package enum RunMessage {
   /// The message if it is known to quote no value; nil if it is unknown, or may come from compiling the statement.
   static func known(_ message: String, code: Int32, extendedCode: Int32) -> String? {
-    if isOfCode(message, code) || isOfCode(message, extendedCode) || fixed.contains(message) { return message }
-    if code == SQLITE_CONSTRAINT, isOfSchema(message, extendedCode) { return message }
+    if isCodeText(message, code) || isCodeText(message, extendedCode) || fixed.contains(message) { return message }
+    if code == SQLITE_CONSTRAINT, isBuiltFromSchema(message, extendedCode) { return message }
     return UserCode.isMarker(message) ? message : nil
   }
 
@@ -27,20 +27,20 @@ package enum RunMessage {
     guard known(message, code: code, extendedCode: extendedCode) == nil else { return message }
     for (beginning, words) in shortenings where message.begins(with: beginning) {
       // SQLite says this of names as it compiles; a full-text search says it of the searched text.
-      let isOfName = beginning.begins(with: "no such ") || beginning.begins(with: "unable to use function ")
-      if isOfName, sql?.uppercased().contains("MATCH") != true { return message }
+      let isAboutName = beginning.begins(with: "no such ") || beginning.begins(with: "unable to use function ")
+      if isAboutName, sql?.uppercased().contains("MATCH") != true { return message }
       let rest = message.dropFirst(beginning.count).filter { $0 != "\"" }
       return !rest.isEmpty && sql?.filter { $0 != "\"" }.contains(rest) == true ? message : words
     }
     return message
   }
 
-  private static func isOfCode(_ message: String, _ code: Int32) -> Bool {
+  private static func isCodeText(_ message: String, _ code: Int32) -> Bool {
     sqlite3_errstr(code).map { String(cString: $0) } == message
   }
 
   /// Whether SQLite built the message at compile time, from schema names and the text of a check.
-  private static func isOfSchema(_ message: String, _ extendedCode: Int32) -> Bool {
+  private static func isBuiltFromSchema(_ message: String, _ extendedCode: Int32) -> Bool {
     let beginning: String? =
       switch SqlError.Constraint(extendedCode: extendedCode) {
       case .check: "CHECK constraint failed: "
@@ -167,7 +167,7 @@ extension Connection {
       if words == ["CREATE", "VIRTUAL"] || words == ["ALTER", "TABLE"] && message.begins(with: "error in ") {
         return message
       }
-      if let found = messageOfCompiling(statement, code: code) { return found }
+      if let compileMessage = messageOfCompiling(statement, code: code) { return compileMessage }
     case SQLITE_CANTOPEN where !canCreateFiles && statement.firstKeywords(1) == ["ATTACH"]:
       return "unable to open database: the file can't be opened or does not exist; a child or pool handle can't create "
         + "a file with ATTACH, so create it with a handle of its own first"
@@ -202,10 +202,10 @@ extension Connection {
 /// The literals and names that are the second argument of RAISE in a trigger.
 private func raisedTexts(_ sql: String) -> [String] {
   let tokens = SQLTokenList(sql)
-  return (0..<tokens.count).compactMap { place in
-    guard tokens.isWord(place, "raise"), tokens.isSign(place + 1, UInt8(ascii: "(")), tokens.isWord(place + 2),
-      tokens.isSign(place + 3, UInt8(ascii: ",")), tokens.isSign(place + 5, UInt8(ascii: ")"))
+  return (0..<tokens.count).compactMap { index in
+    guard tokens.isWord(index, "raise"), tokens.isSign(index + 1, UInt8(ascii: "(")), tokens.isWord(index + 2),
+      tokens.isSign(index + 3, UInt8(ascii: ",")), tokens.isSign(index + 5, UInt8(ascii: ")"))
     else { return nil }
-    return tokens.name(place + 4)
+    return tokens.name(index + 4)
   }
 }

@@ -187,8 +187,8 @@ final class StatementTracer {
   func endCall() { caller = outerCallers.popLast() ?? nil }
 
   /// Sets the call site of a statement's next run, unless the site is in the library itself.
-  func place(_ statement: OpaquePointer, at site: CallSite) {
-    if !site.isOwn { sites[statement] = site }
+  func setCallSite(_ site: CallSite, of statement: OpaquePointer) {
+    if !site.isInLibrary { sites[statement] = site }
   }
 
   // MARK: Measuring

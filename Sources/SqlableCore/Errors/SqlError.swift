@@ -199,8 +199,8 @@ extension SqlError: CustomStringConvertible {
     let column = [table, column].compactMap { $0 }.joined(separator: ".")
     let element = batchIndex.map { "element \($0) of the batch" }
     let parts = [documentPath, column, rowId.map { "row \($0)" }, element].compactMap(\.self)
-    let place = parts.filter { !$0.isEmpty }.joined(separator: ", ")
-    if !place.isEmpty { text += " (at \(place))" }
+    let location = parts.filter { !$0.isEmpty }.joined(separator: ", ")
+    if !location.isEmpty { text += " (at \(location))" }
     if extendedCode != 0 { text += " (code \(extendedCode))" }
     switch transaction {
     case .none: break
@@ -208,7 +208,7 @@ extension SqlError: CustomStringConvertible {
     case .rolledBack: text += "; the transaction was rolled back"
     case .unknown: text += "; the transaction is stored whole, or not at all"
     }
-    if let sql { text += "; \(placeInText)in: \(SqlError.shortened(sql, around: offset))" }
+    if let sql { text += "; \(positionInText)in: \(SqlError.shortened(sql, around: offset))" }
     return text
   }
 
@@ -216,8 +216,8 @@ extension SqlError: CustomStringConvertible {
   private static func shortened(_ sql: String, around offset: Int?) -> String {
     let (bytes, longest) = (sql.utf8, 1000)
     guard bytes.count > longest else { return sql }
-    let place = min(max(offset ?? 0, 0), bytes.count)
-    let skipped = place < longest ? 0 : min(place - longest / 2, bytes.count - longest)
+    let center = min(max(offset ?? 0, 0), bytes.count)
+    let skipped = center < longest ? 0 : min(center - longest / 2, bytes.count - longest)
     // A character that the cut divides is left out.
     let isContinued = { (byte: UInt8) in byte & 0b1100_0000 == 0b1000_0000 }
     let start = bytes.dropFirst(skipped).drop(while: isContinued).startIndex
@@ -229,7 +229,7 @@ extension SqlError: CustomStringConvertible {
   }
 
   /// `at line 1, column 8 `, both counted from 1.
-  private var placeInText: String {
+  private var positionInText: String {
     guard let sql, let offset, offset <= sql.utf8.count else { return "" }
     // By bytes: to Swift, "\r\n" is one character, which is not equal to "\n".
     let lines = sql.utf8.prefix(offset).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

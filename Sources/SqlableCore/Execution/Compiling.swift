@@ -137,8 +137,8 @@ extension Connection {
       let row = RowValues(slots: UnsafeMutableBufferPointer(rebasing: slots.memory[..<table.count]), shape: shape)
       sql.begin()
       try write(.insert(query), table, row)
-      let places = repeatElement("?", count: shape.nonzeroBitCount).joined(separator: ", ")
-      for _ in 1..<rows { sql.append(text: ", (\(places))") }
+      let placeholders = repeatElement("?", count: shape.nonzeroBitCount).joined(separator: ", ")
+      for _ in 1..<rows { sql.append(text: ", (\(placeholders))") }
     }
   }
 
@@ -165,7 +165,7 @@ extension Connection {
     // the column that is the rowid. A column named _rowid_ hides the rowid.
     if let rowid = omitted.rowid, !rowid.isSameName(as: "_rowid_") {
       var sql = "SELECT _rowid_ FROM \(table.quotedName(inDatabase: database))"
-      let named = try? sql.withUTF8 { try compileFirst($0, isOwn: true).statement?.readColumnNames().first }
+      let named = try? sql.withUTF8 { try compileFirst($0, isInternal: true).statement?.readColumnNames().first }
       if let named, named.isSameName(as: rowid) { return true }
     }
     var nullable: Set<[UInt8]> = []
@@ -231,9 +231,9 @@ extension StatementTree {
     switch self {
     case .insert(let query) where query.rest.isDefault && query.form != .query:
       PlainChange(form: query.form == .save ? .save : .insert, conflict: query.conflict)
-    case .update(let query) where query.isOfRow && query.rest.isDefault && query.selection.isAll:
+    case .update(let query) where query.isRowLevel && query.rest.isDefault && query.selection.isAll:
       PlainChange(form: .update, conflict: query.conflict)
-    case .delete(let query) where query.isOfRow && query.rest.isDefault && query.selection.isAll:
+    case .delete(let query) where query.isRowLevel && query.rest.isDefault && query.selection.isAll:
       PlainChange(form: .delete, conflict: nil)
     default: nil
     }

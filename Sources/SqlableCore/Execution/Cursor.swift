@@ -87,7 +87,7 @@ package final class CursorCore {
         throw error
       }
       expect(statement)
-      connection.tracer?.place(statement.handle, at: site)
+      connection.tracer?.setCallSite(site, of: statement.handle)
       connection.openCursors += 1
       self.statement = statement
     }

@@ -36,7 +36,7 @@ package struct ReceivedRows {
       let names = answer.columns
       let terms = (0..<count).map { $0 < names.count ? "? AS \(names[$0].quotedName)" : "?" }
       var text = "SELECT " + terms.joined(separator: ", ")
-      let statement = try text.withUTF8 { try db.openConnection().compile($0, isOwn: true) }
+      let statement = try text.withUTF8 { try db.openConnection().compile($0, isInternal: true) }
       defer { statement.reset() }
       for (index, row) in answer.rows.enumerated() {
         guard row.count == count else {

@@ -81,18 +81,20 @@ struct RowGroup {
     guard let first = mark?.count, count > 0 else { return }
     guard isFull else { return try insertEach(with: &batch, from: index, note: note) }
     do { try insertTogether(from: first) } catch {
-      guard (error as? SqlError)?.isOfRow == true, !connection.hasLostTransaction else { throw error.inBatch(index) }
+      guard (error as? SqlError)?.blamesRow == true, !connection.hasLostTransaction else { throw error.inBatch(index) }
       try insertEach(with: &batch, from: index) { _ in }
       throw error.inBatch(index)
     }
     let last = connection.lastInsertedId
-    let place = (shape & (1 << UInt64(table.key[0]) - 1)).nonzeroBitCount
+    let keyOffset = (shape & (1 << UInt64(table.key[0]) - 1)).nonzeroBitCount
     for number in 0..<count {
       guard setsKey else {
         note(Int(last) - count + 1 + number)
         continue
       }
-      if case .integer(let id) = connection.parameters.parameters[first + number * columns + place] { note(Int(id)) }
+      if case .integer(let id) = connection.parameters.parameters[first + number * columns + keyOffset] {
+        note(Int(id))
+      }
     }
   }
 
@@ -125,7 +127,7 @@ struct RowGroup {
 
 extension SqlError {
   /// Whether one of the rows that a statement inserts is to blame.
-  fileprivate var isOfRow: Bool {
+  fileprivate var blamesRow: Bool {
     switch kind {
     case .constraint, .tooBig: true
     default: false

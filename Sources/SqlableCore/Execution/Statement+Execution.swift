@@ -260,7 +260,7 @@ extension SqliteDatabase {
     defer { writer.finish(parameters) }
     // The next row in the batch.
     var index = 0
-    func insertThoseThatWait() throws {
+    func insertWaitingRows() throws {
       try checkTransactionIsAlive(connection)
       try refreshObservation()
       try group.insert(with: &batch, from: index - group.count, note: note)
@@ -274,15 +274,15 @@ extension SqliteDatabase {
         parameters.keep(since: mark)
         index += 1
         guard group.isFull || parameters.hasGrown(since: mark) else { continue }
-        try insertThoseThatWait()
+        try insertWaitingRows()
       } else {
-        try insertThoseThatWait()
+        try insertWaitingRows()
         do { note(try batch.insert(writer.values)) } catch { throw error.inBatch(index) }
         index += 1
       }
       group.clear()
     }
-    try insertThoseThatWait()
+    try insertWaitingRows()
   }
 
   /// Calls `write` with the values of each struct that `take` writes, until it returns false; all of it is one write.

@@ -59,7 +59,7 @@ extension UserArguments {
     do {
       return try Value(databaseValue: try self[index - 1])
     } catch {
-      throw refusal(error, place: "argument \(index) of function \(function)", expected: "\(Value.columnType)")
+      throw refusal(error, location: "argument \(index) of function \(function)", expected: "\(Value.columnType)")
     }
   }
 
@@ -77,12 +77,12 @@ extension UserArguments {
     }
   }
 
-  private func refusal(_ error: any Error, place: String, expected: String) -> RefusedCall {
+  private func refusal(_ error: any Error, location: String, expected: String) -> RefusedCall {
     // A conversion that the program defines may put anything into its error, even the value.
     var mismatch = SqlError.Mismatch(expected: expected, found: "another value")
-    if case .decoding(let found) = (error as? SqlError)?.kind { mismatch = found }
+    if case .decoding(let original) = (error as? SqlError)?.kind { mismatch = original }
     return RefusedCall(
       error: SqlError(
-        .decoding(mismatch), message: "\(place) takes \(mismatch.expected), but was given \(mismatch.found)"))
+        .decoding(mismatch), message: "\(location) takes \(mismatch.expected), but was given \(mismatch.found)"))
   }
 }

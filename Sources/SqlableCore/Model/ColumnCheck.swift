@@ -47,8 +47,8 @@ extension ReadRow {
       throw error
     }
     let read = state.pointee.endTracking()
-    let own = table.columns.indices.filter { table.columns[$0].definition.options.generated == nil }
-    let missing = own.filter { position in
+    let expected = table.columns.indices.filter { table.columns[$0].definition.options.generated == nil }
+    let missing = expected.filter { position in
       let identity = table.columns[position].identity
       return present.contains(identity) && !read.contains(identity)
     }
@@ -57,19 +57,19 @@ extension ReadRow {
         missing, "init(row:)", "does not read",
         "read it, or call row.skip(_:) if the struct does not hold it")
     }
-    if own.allSatisfy({ present.contains(table.columns[$0].identity) }) { table.isReadChecked.hasPassed = true }
+    if expected.allSatisfy({ present.contains(table.columns[$0].identity) }) { table.isReadChecked.hasPassed = true }
     return model
   }
 }
 
 extension TableInfo {
   fileprivate func unusedColumns(
-    _ positions: [Int], _ function: String, _ what: String, _ advice: String
+    _ positions: [Int], _ function: String, _ problem: String, _ advice: String
   ) -> SqlError {
     let names = positions.map { columns[$0].name }.joined(separator: ", ")
     return SqlError.misuse(
       """
-      \(function) of the model of table \(name) \(what) \(names), which loses data at the next update: \(advice) \
+      \(function) of the model of table \(name) \(problem) \(names), which loses data at the next update: \(advice) \
       (checked in debug builds)
       """
     ).at(table: name, column: columns[positions[0]].name)

@@ -110,10 +110,10 @@ public struct Default: ColumnOption {
     }
     forms = ColumnType.Base.unscaled.reduce(into: [:]) { $0[$1] = form($1) }
     for scale in ColumnType.scales {
-      let own = form(.decimal(scale: scale))
-      forms[.decimal(scale: scale)] = own
+      let decimalForm = form(.decimal(scale: scale))
+      forms[.decimal(scale: scale)] = decimalForm
       // A value that is not a decimal has the same form for any scale.
-      if case .success(let value) = own, value.storageClass != .integer { break }
+      if case .success(let value) = decimalForm, value.storageClass != .integer { break }
     }
   }
 

@@ -4,7 +4,7 @@ extension SqlError {
   /// SQLite names them only in its message and without quotes, so the message of a name with a dot or comma is
   /// ambiguous and is compared with the model's columns. For a CHECK, SQLite names the condition; for a foreign key,
   /// nothing.
-  func placed(in info: TableInfo) -> SqlError {
+  func withLocation(in info: TableInfo) -> SqlError {
     var error = self
     switch kind {
     case _ where isTakenRowid(in: info):
@@ -14,9 +14,11 @@ extension SqlError {
     case .constraint(let constraint):
       switch constraint {
       case .unique, .primaryKey, .notNull, .rowId:
-        guard let place = message.suffix(after: "constraint failed: \(info.name).") else { return self }
+        guard let columnNames = message.suffix(after: "constraint failed: \(info.name).") else { return self }
         let next = ", \(info.name)."
-        let columns = info.columns.map(\.name).filter { place.isExactly($0) || place.begins(with: $0 + next) }
+        let columns = info.columns.map(\.name).filter {
+          columnNames.isExactly($0) || columnNames.begins(with: $0 + next)
+        }
         guard let column = columns.max(by: { $0.utf8.count < $1.utf8.count }) else { return self }
         (error.table, error.column) = (info.name, column)
       case .dataType:
@@ -29,9 +31,9 @@ extension SqlError {
         let columns = info.columns.filter { column in
           column.definition.options.checks.contains { $0.isReported(as: condition, in: info) }
         }
-        let isOfTable = info.constraints.checks.contains { $0.isReported(as: condition, in: info) }
-        if isOfTable || !columns.isEmpty { error.table = info.name }
-        if !isOfTable, columns.count == 1 { error.column = columns[0].name }
+        let isTableCheck = info.constraints.checks.contains { $0.isReported(as: condition, in: info) }
+        if isTableCheck || !columns.isEmpty { error.table = info.name }
+        if !isTableCheck, columns.count == 1 { error.column = columns[0].name }
       case .foreignKey, .trigger, .other: return at(table: info.name)
       }
     case .schema(.missingColumn(let name)):

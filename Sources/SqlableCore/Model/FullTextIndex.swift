@@ -88,12 +88,12 @@ package struct FullTextTable: Sendable {
   }
 
   /// The full-text table for another table with the same layout.
-  init(_ own: FullTextTable, besideTable table: String, in database: String?) {
-    (columns, tokenizer, prefixes) = (own.columns, own.tokenizer, own.prefixes)
+  init(_ original: FullTextTable, forTable table: String, in database: String?) {
+    (columns, tokenizer, prefixes) = (original.columns, original.tokenizer, original.prefixes)
     self.database = database
-    switch own.content {
-    case .stored, .none: (name, content) = (table, own.content)
-    case .external(let former, _) where former.isExactly(table): (name, content) = (own.name, own.content)
+    switch original.content {
+    case .stored, .none: (name, content) = (table, original.content)
+    case .external(let former, _) where former.isExactly(table): (name, content) = (original.name, original.content)
     case .external(_, let key): (name, content) = (table + "_fulltext", .external(table: table, key: key))
     }
   }

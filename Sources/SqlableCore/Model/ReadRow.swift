@@ -153,20 +153,20 @@ public struct ReadRow {
       throw labelled(.misuse("this row must be read by name or position: its statement has no model"))
     }
     let range = state.pointee.searched
-    let found =
+    let position =
       range.first { columns[$0] == column.identity }
       ?? range.first {
         Unmanaged<ColumnDefinition>.fromOpaque(columns[$0]).takeUnretainedValue().isSame(as: column.definition)
       }
-    guard let found else {
+    guard let position else {
       throw labelled(
         SqlError(
           .schema(.missingColumn(column.name)), message: "the row has no column \(column.name) with this declaration",
           sql: state.pointee.statement?.takeUnretainedValue().sql, column: column.name))
     }
-    state.pointee.next = found + 1
-    state.pointee.noteRead(found)
-    return found
+    state.pointee.next = position + 1
+    state.pointee.noteRead(position)
+    return position
   }
 
   func labelled(_ error: SqlError) -> SqlError {
@@ -191,8 +191,8 @@ public struct ReadRow {
     error.rowId = rowId
     error.sql = state.pointee.statement?.takeUnretainedValue().sql
     if case .decoding(let mismatch) = error.kind {
-      let place = [error.table, error.column].compactMap { $0 }.joined(separator: ".")
-      error.message = "\(place) should hold \(mismatch.expected), but holds \(mismatch.found)"
+      let columnPath = [error.table, error.column].compactMap { $0 }.joined(separator: ".")
+      error.message = "\(columnPath) should hold \(mismatch.expected), but holds \(mismatch.found)"
       if mismatch.found == "\(StorageClass.null)", error.sql?.contains("LEFT JOIN") == true {
         error.message += "; a left join may have found no row: read it as an optional, in a query with typed(as:)"
       }

@@ -84,7 +84,7 @@ extension TableInfo {
     for key in constraints.primaryKeys {
       try check(key.columns, of: "a primary key")
       for column in key.columns {
-        if let place = position(named: column.name), columns[place].definition.options.generated != nil {
+        if let index = position(named: column.name), columns[index].definition.options.generated != nil {
           throw wrong("has a primary key on the generated column \(column.name)", column.name)
         }
       }
@@ -120,29 +120,29 @@ extension TableInfo {
 
   /// Throws unless all columns are the table's, and each is there once.
   private func check(
-    _ columns: [IndexColumn], of what: String, canHaveTerms: Bool = false
+    _ columns: [IndexColumn], of declaration: String, canHaveTerms: Bool = false
   ) throws(SqlError) {
-    if columns.isEmpty { throw wrong("has \(what) without columns") }
+    if columns.isEmpty { throw wrong("has \(declaration) without columns") }
     for term in columns.compactMap(\.term) {
-      if !canHaveTerms { throw wrong("has \(what) with a term that is no column") }
-      try check(term, of: what)
+      if !canHaveTerms { throw wrong("has \(declaration) with a term that is no column") }
+      try check(term, of: declaration)
     }
-    try check(names: columns.filter { $0.term == nil }.map(\.name), of: what)
+    try check(names: columns.filter { $0.term == nil }.map(\.name), of: declaration)
   }
 
   /// Throws unless the expression can stand in the table's declaration.
-  private func check(_ expression: DeclaredExpression, of what: String) throws(SqlError) {
+  private func check(_ expression: DeclaredExpression, of declaration: String) throws(SqlError) {
     do { _ = try expression.sql(for: self) { "\($0)" } } catch {
       let error = error as? SqlError
-      throw wrong("has \(what) that can't be declared: \(error?.message ?? "\(error as Any)")", error?.column)
+      throw wrong("has \(declaration) that can't be declared: \(error?.message ?? "\(error as Any)")", error?.column)
     }
   }
 
-  private func check(names: [String], of what: String) throws(SqlError) {
+  private func check(names: [String], of declaration: String) throws(SqlError) {
     if let unknown = names.first(where: { position(named: $0) == nil }) {
-      throw wrong("has \(what) on column \(unknown), one that is not in its layout", unknown)
+      throw wrong("has \(declaration) on column \(unknown), one that is not in its layout", unknown)
     }
-    if let name = names.firstDoubled { throw wrong("has \(what) with the column \(name) twice", name) }
+    if let name = names.firstDoubled { throw wrong("has \(declaration) with the column \(name) twice", name) }
   }
 
   // MARK: Foreign keys
@@ -174,8 +174,8 @@ extension TableInfo {
     }
     guard target.hasUniqueKey(of: referred) else {
       let names = referred.count == 1 ? "\(target.name).\(referred[0])" : "(\(referred.joined(separator: ", ")))"
-      let place = referred.count == 1 ? "" : " of table \(target.name)"
-      throw wrong("to \(names)\(place), which is neither the primary key nor unique")
+      let suffix = referred.count == 1 ? "" : " of table \(target.name)"
+      throw wrong("to \(names)\(suffix), which is neither the primary key nor unique")
     }
   }
 

@@ -199,16 +199,16 @@ package final class TableInfo: Sendable {
   private static let maximumColumns = 200_000
 
   /// Creates the information on another table with the same layout.
-  private init(_ own: TableInfo, name: String, database: String?) {
-    (model, modelType) = (own.model, own.modelType)
-    (self.name, self.database, modelName) = (name, database, own.modelName)
-    (columns, count, identities, cells) = (own.columns, own.count, own.identities, own.cells)
-    (key, keyIsRowid, isWithoutRowid) = (own.key, own.keyIsRowid, own.isWithoutRowid)
-    (constraints, ignoresOrReplaces, untyped) = (own.constraints, own.ignoresOrReplaces, nil)
-    (indexes, options, view) = (own.indexes, own.options, own.view)
+  private init(_ original: TableInfo, name: String, database: String?) {
+    (model, modelType) = (original.model, original.modelType)
+    (self.name, self.database, modelName) = (name, database, original.modelName)
+    (columns, count, identities, cells) = (original.columns, original.count, original.identities, original.cells)
+    (key, keyIsRowid, isWithoutRowid) = (original.key, original.keyIsRowid, original.isWithoutRowid)
+    (constraints, ignoresOrReplaces, untyped) = (original.constraints, original.ignoresOrReplaces, nil)
+    (indexes, options, view) = (original.indexes, original.options, original.view)
     quotedName = Array(name.quotedName(inDatabase: database).utf8)
-    selectAll = own.selectAll.dropLast(own.quotedName.count) + quotedName
-    fullText = own.fullText.map { FullTextTable($0, besideTable: name, in: database) }
+    selectAll = original.selectAll.dropLast(original.quotedName.count) + quotedName
+    fullText = original.fullText.map { FullTextTable($0, forTable: name, in: database) }
   }
 
   /// The contradiction in the model's declarations, if any; every statement of the model throws it.
@@ -258,10 +258,10 @@ package final class TableInfo: Sendable {
   }
 
   /// Whether this is the table that its model names.
-  package var isModelsOwn: Bool { database == nil && name.isExactly(modelName) }
+  package var isNamedByModel: Bool { database == nil && name.isExactly(modelName) }
 
   /// Whether both are tables of the same model.
-  package func isOfSameModel(as other: TableInfo) -> Bool { model == other.model }
+  package func hasSameModel(as other: TableInfo) -> Bool { model == other.model }
 
   /// Returns the information on a table with the same layout, in the same database.
   package func named(_ name: String) -> TableInfo { named(name, in: database) }
@@ -272,12 +272,12 @@ package final class TableInfo: Sendable {
     // By bytes, as SQLite compares names: == equates the two encodings of an é.
     guard !name.isExactly(self.name) || !database.isExactly(self.database) else { return self }
     if let untyped { return untyped.named(name, in: database).info }
-    if database == nil, name.isExactly(modelName), let own = TableInfo.known(model) { return own }
+    if database == nil, name.isExactly(modelName), let modelTable = TableInfo.known(model) { return modelTable }
     let key = OtherTable(model: model, name: Array(name.utf8), database: database.map { Array($0.utf8) })
-    return TableInfo.others.withLock { others in
-      if let known = others[key] { return known }
+    return TableInfo.otherTables.withLock { otherTables in
+      if let known = otherTables[key] { return known }
       let info = TableInfo(self, name: name, database: database)
-      others[key] = info
+      otherTables[key] = info
       return info
     }
   }
@@ -288,7 +288,7 @@ package final class TableInfo: Sendable {
     let database: [UInt8]?
   }
 
-  private static let others = LockedValue<[OtherTable: TableInfo]>([:])
+  private static let otherTables = LockedValue<[OtherTable: TableInfo]>([:])
 
   /// The information on a model that has been used.
   package static func known(_ model: ObjectIdentifier) -> TableInfo? { known.withLock { $0[model] } }

@@ -14,11 +14,11 @@
 public struct Tokenizer: Sendable {
   /// The name and arguments, as FTS5 expects them.
   let arguments: [String]
-  let own: UserTokenizer?
+  let custom: UserTokenizer?
 
   private init(_ arguments: [String]) {
     self.arguments = arguments
-    own = nil
+    custom = nil
   }
 
   // MARK: Built-in tokenizers
@@ -92,7 +92,7 @@ public struct Tokenizer: Sendable {
   ///   - body: Splits a text into words.
   public init(_ name: String, _ body: @escaping @Sendable (_ text: String, Purpose) throws -> [Token]) {
     arguments = [name]
-    own = UserTokenizer(name: name) { text, purpose in
+    custom = UserTokenizer(name: name) { text, purpose in
       try body(text, Purpose(purpose)).map { token in try token.checked(in: text, of: name) }
     }
   }
@@ -136,12 +136,12 @@ public struct Tokenizer: Sendable {
       self.isSynonym = isSynonym
     }
 
-    fileprivate func checked(in whole: String, of tokenizer: String) throws -> UserTokenizer.Token {
-      guard range.lowerBound >= whole.startIndex, range.upperBound <= whole.endIndex else {
+    fileprivate func checked(in source: String, of tokenizer: String) throws -> UserTokenizer.Token {
+      guard range.lowerBound >= source.startIndex, range.upperBound <= source.endIndex else {
         throw RefusedCall(error: .misuse("tokenizer \(tokenizer) returned a word with a range outside its text"))
       }
-      let start = whole.utf8.distance(from: whole.startIndex, to: range.lowerBound)
-      let end = whole.utf8.distance(from: whole.startIndex, to: range.upperBound)
+      let start = source.utf8.distance(from: source.startIndex, to: range.lowerBound)
+      let end = source.utf8.distance(from: source.startIndex, to: range.upperBound)
       return UserTokenizer.Token(text: text, bytes: start..<end, isSynonym: isSynonym)
     }
   }

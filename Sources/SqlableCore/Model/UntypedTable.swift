@@ -12,7 +12,7 @@ package struct UntypedTable: Sendable {
 
   /// The positions of the key's columns, in the key's order.
   var key: [Int] {
-    columns.indices.filter { columns[$0].keyPlace > 0 }.sorted { columns[$0].keyPlace < columns[$1].keyPlace }
+    columns.indices.filter { columns[$0].keyPosition > 0 }.sorted { columns[$0].keyPosition < columns[$1].keyPosition }
   }
 
   /// The columns as a model would declare them. Columns of the same name, in tables of the same name, are the same.
@@ -20,7 +20,7 @@ package struct UntypedTable: Sendable {
     columns.map { column in
       Column(
         column.name, .any, options: column.isGenerated ? [Generated("")] : [], file: #fileID,
-        line: UntypedTable.place(of: [name, column.name]))
+        line: UntypedTable.line(of: [name, column.name]))
     }
   }
 
@@ -40,7 +40,7 @@ package struct UntypedTable: Sendable {
     var tables: [UntypedTable: TableInfo] = [:]
     var columns = 0
     /// The places of columns, by table and name, in place of lines in a source.
-    var places: [[[UInt8]]: UInt] = [:]
+    var lines: [[[UInt8]]: UInt] = [:]
   }
 
   private static let known = LockedValue(Known())
@@ -61,13 +61,13 @@ package struct UntypedTable: Sendable {
     }
   }
 
-  private static func place(of names: [String]) -> UInt {
+  private static func line(of names: [String]) -> UInt {
     known.withLock { known in
       let names = names.map { Array($0.utf8) }
-      if let place = known.places[names] { return place }
-      let place = UInt(known.places.count)
-      if known.places.count < maximumColumns { known.places[names] = place }
-      return place
+      if let line = known.lines[names] { return line }
+      let line = UInt(known.lines.count)
+      if known.lines.count < maximumColumns { known.lines[names] = line }
+      return line
     }
   }
 }
@@ -76,13 +76,13 @@ package struct UntypedTable: Sendable {
 package struct UntypedColumn: Sendable {
   let name: String
   /// The column's place in the primary key, from 1; 0 for none.
-  package var keyPlace = 0
+  package var keyPosition = 0
   /// Whether the column is the only column of the key, and the rowid.
   package var isRowid = false
   var isGenerated = false
 
-  package init(name: String, keyPlace: Int = 0, isRowid: Bool = false, isGenerated: Bool = false) {
-    (self.name, self.keyPlace, self.isRowid, self.isGenerated) = (name, keyPlace, isRowid, isGenerated)
+  package init(name: String, keyPosition: Int = 0, isRowid: Bool = false, isGenerated: Bool = false) {
+    (self.name, self.keyPosition, self.isRowid, self.isGenerated) = (name, keyPosition, isRowid, isGenerated)
   }
 }
 
@@ -101,7 +101,7 @@ extension UntypedTable: Hashable {
 
 extension UntypedColumn: Hashable {
   package static func == (left: UntypedColumn, right: UntypedColumn) -> Bool {
-    left.name.isExactly(right.name) && left.keyPlace == right.keyPlace && left.isRowid == right.isRowid
+    left.name.isExactly(right.name) && left.keyPosition == right.keyPosition && left.isRowid == right.isRowid
       && left.isGenerated == right.isGenerated
   }
 

@@ -91,14 +91,14 @@ final class ChangeBuffer: ChangeSink {
   /// Drops the changes since a snapshot. If the tables were looked up again in between, the rows from before it are
   /// unknown.
   func goBack(to summarized: Summarized) {
-    let (places, isSame) = (state.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
+    let (indices, isSame) = (state.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
     state.earlier = summarized.earlier
-    for place in places {
-      guard isSame, let before = summarized.latest[place] else {
-        state.summaries[place] = nil
+    for index in indices {
+      guard isSame, let before = summarized.latest[index] else {
+        state.summaries[index] = nil
         continue
       }
-      state.summaries[place]?.goBack(to: before.change, imageCount: before.imageCount)
+      state.summaries[index]?.goBack(to: before.change, imageCount: before.imageCount)
     }
     guard !isSame else { return }
     for case (let table, let before?) in zip(summarized.tables, summarized.latest) {
@@ -121,17 +121,17 @@ final class ChangeBuffer: ChangeSink {
 
   /// Records a change for live results, which only check whether it concerns them.
   private func note(_ row: PreupdateRow, of table: Table, _ columns: [RowShape.Column], wantsImages: Bool) {
-    let place = state.latest
-    var summary = state.summaries[place] ?? TableChanges()
-    state.summaries[place] = nil
+    let index = state.latest
+    var summary = state.summaries[index] ?? TableChanges()
+    state.summaries[index] = nil
     if row.operation == .update {
       // Without the pre-update hook there is one id only, and no values.
       if row.oldId != row.newId { summary.isMembershipChanged = true }
       for column in columns {
         let name = column.foldedName
         guard !summary.columns.contains(name) else { continue }
-        if let places = column.places, !row.changes(old: places.old, new: places.updated),
-          !column.mayHideDefault || row.oldValue(places.old) != .null
+        if let positions = column.positions, !row.changes(old: positions.old, new: positions.updated),
+          !column.mayHideDefault || row.oldValue(positions.old) != .null
         {
           continue
         }
@@ -141,14 +141,15 @@ final class ChangeBuffer: ChangeSink {
       summary.isMembershipChanged = true
     }
     summary.add { wantsImages && row.hasValues ? images(row, of: table) : nil }
-    state.summaries[place] = summary
+    state.summaries[index] = summary
   }
 
   private func images(_ row: PreupdateRow, of table: Table) -> RowImages {
     var isWhole = table.isWhole
-    func values(_ place: (RowShape.Places) -> Int, _ read: (Int) -> DatabaseValue?) -> [DatabaseValue] {
+    func values(_ position: (RowShape.Positions) -> Int, _ read: (Int) -> DatabaseValue?) -> [DatabaseValue] {
       table.key.row.columns.map { column in
-        guard let places = column.places, let value = read(place(places)).flatMap(column.affinity.value) else {
+        guard let positions = column.positions, let value = read(position(positions)).flatMap(column.affinity.value)
+        else {
           isWhole = false
           return .null
         }
@@ -247,6 +248,6 @@ final class ChangeBuffer: ChangeSink {
   func forgetAll() {
     state.changes = []
     state.earlier = [:]
-    for place in state.summaries.indices { state.summaries[place] = nil }
+    for index in state.summaries.indices { state.summaries[index] = nil }
   }
 }

@@ -79,8 +79,8 @@ package struct TableChanges: Sendable {
   mutating func formUnion(_ other: TableChanges) {
     isMembershipChanged = isMembershipChanged || other.isMembershipChanged
     columns.formUnion(other.columns)
-    guard let others = other.images else { return forgetImages() }
-    for row in others { add { row } }
+    guard let otherImages = other.images else { return forgetImages() }
+    for row in otherImages { add { row } }
   }
 }
 

@@ -19,7 +19,7 @@ package final class HandleObservation {
   /// Whether the schema may have changed since the keys were looked up.
   private var mayBeOutdated = false
   /// Whether the keys were looked up inside the open transaction, in a schema that may be rolled back.
-  private var isOfOpenTransaction = false
+  private var isLookupUncommitted = false
   /// The count of observer changes when the open transaction began: for later observers, its earlier writes are not
   /// recorded.
   private var changesAtBegin = -1
@@ -105,7 +105,7 @@ package final class HandleObservation {
       if interest.commits, dataVersion != nil { try detectOtherCommits() }
     }
     guard isBeginning ? isActive : isSchemaUncertain else { return }
-    if isBeginning { isOfOpenTransaction = false }
+    if isBeginning { isLookupUncommitted = false }
     let current = try connection.schemaVersion()
     if isBeginning { schemaAtBegin = current }
     mayBeOutdated = false
@@ -120,7 +120,7 @@ package final class HandleObservation {
       try ChangeBuffer.Table(nameInDatabase: name, interest) { try connection.keyShape(ofTable: name) }
     }
     schemaVersion = current
-    isOfOpenTransaction = !isBeginning
+    isLookupUncommitted = !isBeginning
   }
 
   /// Checks whether another connection has committed since the last check.
@@ -128,13 +128,13 @@ package final class HandleObservation {
     // Notify before the check: an ambiguity that arises during the check needs another check. The first check has
     // nothing to compare with, and resolves no ambiguity.
     if dataVersion != nil { for ancestor in ancestors { ancestor.sink?.willDetectOtherCommits() } }
-    let found: Int64
-    do { found = try connection.dataVersion() } catch {
+    let current: Int64
+    do { current = try connection.dataVersion() } catch {
       for ancestor in ancestors { ancestor.sink?.didCommitElsewhere() }
       throw error
     }
-    let isNew = dataVersion.map { $0 != found } ?? false
-    dataVersion = found
+    let isNew = dataVersion.map { $0 != current } ?? false
+    dataVersion = current
     if isNew { for ancestor in ancestors { ancestor.sink?.didCommitElsewhere() } }
   }
 
@@ -200,7 +200,7 @@ package final class HandleObservation {
     forget(after: mark)
     if let summarized { buffer.goBack(to: summarized) }
     // The next schema change may get the version of one that was rolled back.
-    if isOfOpenTransaction { schemaVersion = nil }
+    if isLookupUncommitted { schemaVersion = nil }
   }
 
   /// Commits with `commit`, and passes the recorded changes to the observers if that succeeds.

@@ -2,7 +2,7 @@
 package struct KeyComparison: Sendable {
   enum Collation: Sendable {
     case binary, nocase, rtrim
-    case own(UserCollation)
+    case custom(UserCollation)
   }
 
   let affinity: KeyShape.Affinity
@@ -58,7 +58,7 @@ package struct KeyComparison: Sendable {
     // Folds the letters A to Z, and no others.
     case .nocase: left.isSameName(as: right)
     case .rtrim: left.withoutTrailingSpaces.elementsEqual(right.withoutTrailingSpaces)
-    case .own(let collation): collation.compare(left, right) == 0
+    case .custom(let collation): collation.compare(left, right) == 0
     }
   }
 }
@@ -76,6 +76,6 @@ extension Connection {
   func collation(_ name: String) -> KeyComparison.Collation {
     if name.isSameName(as: "NOCASE") { return .nocase }
     if name.isSameName(as: "RTRIM") { return .rtrim }
-    return collations[name.foldedName].map { .own($0) } ?? .binary
+    return collations[name.foldedName].map { .custom($0) } ?? .binary
   }
 }

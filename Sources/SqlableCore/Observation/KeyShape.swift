@@ -31,13 +31,13 @@ package struct KeyShape {
 /// The positions of all columns of a table among the values that the pre-update hook reports.
 package struct RowShape {
   /// The position of a value among the old values, those of a new row, and those after an update.
-  typealias Places = (old: Int, inserted: Int, updated: Int)
+  typealias Positions = (old: Int, inserted: Int, updated: Int)
 
   struct Column {
     let name: String
     let foldedName: [UInt8]
     /// The positions of the column's value; nil for a column that is not stored.
-    var places: Places?
+    var positions: Positions?
     let affinity: KeyShape.Affinity
     /// Whether an old NULL may stand for the default, which this SQLite does not report for rows from before the column
     /// was added.
@@ -50,7 +50,7 @@ package struct RowShape {
   /// The columns' names.
   package var names: [String] { columns.map(\.name) }
   /// Whether SQLite reports the values of all columns.
-  var isWhole: Bool { columns.allSatisfy { $0.places != nil } }
+  var isWhole: Bool { columns.allSatisfy { $0.positions != nil } }
 }
 
 extension KeyShape.Affinity {
@@ -122,7 +122,7 @@ extension Connection {
       shape.row.columns.append(
         RowShape.Column(
           name: row[1], foldedName: row[1].foldedName,
-          places: isStored
+          positions: isStored
             ? (
               old: passes.old ? stored : number, inserted: passes.inserted ? stored : number,
               updated: passes.updated ? stored : number
@@ -132,13 +132,13 @@ extension Connection {
     }
     guard index != nil else {
       // A column of that name hides the rowid.
-      shape.names = String.rowidName(beside: shape.row.names).map { [$0] } ?? []
+      shape.names = String.rowidName(avoiding: shape.row.names).map { [$0] } ?? []
       return shape
     }
     shape.columns = indexed.filter { shape.row.columns.indices.contains($0) }
-    shape.old = shape.columns.map { shape.row.columns[$0].places?.old ?? $0 }
-    shape.inserted = shape.columns.map { shape.row.columns[$0].places?.inserted ?? $0 }
-    shape.updated = shape.columns.map { shape.row.columns[$0].places?.updated ?? $0 }
+    shape.old = shape.columns.map { shape.row.columns[$0].positions?.old ?? $0 }
+    shape.inserted = shape.columns.map { shape.row.columns[$0].positions?.inserted ?? $0 }
+    shape.updated = shape.columns.map { shape.row.columns[$0].positions?.updated ?? $0 }
     shape.affinities = shape.columns.map { shape.row.columns[$0].affinity }
     shape.names = shape.columns.map { shape.row.columns[$0].name.quotedName }
     if shape.affinities.count == 1 {

@@ -15,7 +15,7 @@ package final class ObserverRegistry: Sendable {
 
     package func wants(_ row: RowChange) -> Bool {
       guard change == nil || change == row.change, row.table.isSameName(as: table) else { return false }
-      return key.map { row.isOfRow($0) } ?? true
+      return key.map { row.concernsRow($0) } ?? true
     }
   }
 
@@ -171,18 +171,18 @@ package final class ObserverRegistry: Sendable {
     package func deliver() {
       // By index: taking a row or an observer out of its array would retain all that it holds.
       for row in rows.indices {
-        if let didUpdate, isHeard(didUpdateToken) {
+        if let didUpdate, isStillRegistered(didUpdateToken) {
           attempt { try didUpdate(rows[row].table, rows[row].id, rows[row].change) }
         }
         for observer in observers.indices
-        where observers[observer].wants(rows[row]) && isHeard(observers[observer].token) {
+        where observers[observer].wants(rows[row]) && isStillRegistered(observers[observer].token) {
           attempt { try observers[observer].body(rows[row].named(observers[observer].table)) }
         }
       }
     }
 
     /// Whether an observer is still registered: it may be removed or replaced meanwhile, even by the one before it.
-    private func isHeard(_ token: ObserverToken) -> Bool {
+    private func isStillRegistered(_ token: ObserverToken) -> Bool {
       registry.version == version || registry.isRegistered(token)
     }
 

@@ -66,12 +66,12 @@ public struct RowChange: Sendable, Hashable {
   }
 
   /// Whether its key has a custom collation.
-  package var hasOwnCollation: Bool {
-    if case .own = keys?.comparison?.collation { true } else { false }
+  package var hasCustomCollation: Bool {
+    if case .custom = keys?.comparison?.collation { true } else { false }
   }
 
   /// Whether it is or was the row with an id or key, compared as SQLite compares a value with the key's column.
-  func isOfRow(_ given: DatabaseValue) -> Bool {
+  func concernsRow(_ given: DatabaseValue) -> Bool {
     if case .integer(let id) = given, hasId, id == Int64(self.id) || id == Int64(previousId) { return true }
     guard let keys else {
       return isKeyedById && hasId

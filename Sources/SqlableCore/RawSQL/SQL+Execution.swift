@@ -306,14 +306,14 @@ extension PreparedStatement {
     switch columns {
     case .unknown: expectAnyColumns()
     case .named(let table):
-      let found = readColumnNames().map { name in table.columns.firstIndex { $0.name.isSameName(as: name) } }
+      let columnIndices = readColumnNames().map { name in table.columns.firstIndex { $0.name.isSameName(as: name) } }
       var seen: Set<Int> = []
       // One of the two columns may belong to another table: a struct of both would be saved as a row that never
       // existed.
-      if let twice = found.lazy.compactMap(\.self).first(where: { !seen.insert($0).inserted }) {
-        throw SqlError.severalColumns(named: table.columns[twice].name)
+      if let duplicate = columnIndices.lazy.compactMap(\.self).first(where: { !seen.insert($0).inserted }) {
+        throw SqlError.severalColumns(named: table.columns[duplicate].name)
       }
-      expect(ResultLayout(found.map { $0.map { ResultColumn(table.columns[$0]) } ?? ResultColumn() }))
+      expect(ResultLayout(columnIndices.map { $0.map { ResultColumn(table.columns[$0]) } ?? ResultColumn() }))
     case .single: expectAnyColumns()
     case .positioned(let layout):
       // A row may have as many columns as the layout: a DynamicRow, which takes the rest, needs all of them.
@@ -331,13 +331,13 @@ package enum ExpectedColumns {
   case named(TableInfo)
   case positioned(ResultLayout)
 
-  /// Throws if a result with `found` columns can't be read in this way.
-  func check(_ found: Int) throws {
+  /// Throws if a result with `columnCount` columns can't be read in this way.
+  func check(_ columnCount: Int) throws {
     switch self {
     case .unknown: break
-    case .named(let table): guard found > 0 else { throw ResultLayout.mismatch(found, table.count) }
-    case .single: guard found == 1 else { throw ResultLayout.mismatch(found, 1) }
-    case .positioned(let layout): try layout.checkExactly(found)
+    case .named(let table): guard columnCount > 0 else { throw ResultLayout.mismatch(columnCount, table.count) }
+    case .single: guard columnCount == 1 else { throw ResultLayout.mismatch(columnCount, 1) }
+    case .positioned(let layout): try layout.checkExactly(columnCount)
     }
   }
 }

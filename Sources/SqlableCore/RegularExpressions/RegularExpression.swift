@@ -24,7 +24,7 @@ package struct RegularExpression: Sendable {
     case both(Int, Int)
     case jump(Int)
     case start, end, edge, noEdge
-    case found
+    case match
   }
 
   let steps: [Step]
@@ -43,10 +43,10 @@ package struct RegularExpression: Sendable {
   /// error says where, and does not contain the pattern.
   package init(_ text: String) throws(SqlError) {
     var parser = RegularExpressionParser(text)
-    let tree = try parser.whole()
+    let tree = try parser.expression()
     var program = RegularExpressionProgram()
     try program.add(tree)
-    try program.append(.found)
+    try program.append(.match)
     steps = program.steps
     ignoresCase = parser.ignoresCase
     isAnchored = tree.isAnchored

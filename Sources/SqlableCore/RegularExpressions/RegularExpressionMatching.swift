@@ -29,7 +29,7 @@ private struct RegularExpressionRun {
       let scalar = index < text.endIndex ? text[index] : nil
       round += 1
       following.removeAll(keepingCapacity: true)
-      for place in current where add(place, previous, scalar) { return true }
+      for position in current where add(position, previous, scalar) { return true }
       // A match may begin at each character.
       if previous == nil || !expression.isAnchored, add(0, previous, scalar) { return true }
       guard let scalar, !(following.isEmpty && expression.isAnchored) else { return false }
@@ -41,22 +41,22 @@ private struct RegularExpressionRun {
   }
 
   /// Adds a place, and all that are reached from it without a character. Returns whether the end of the program is.
-  private mutating func add(_ place: Int, _ previous: Unicode.Scalar?, _ next: Unicode.Scalar?) -> Bool {
-    pending.append(place)
-    while let place = pending.popLast() {
-      guard rounds[place] != round else { continue }
-      rounds[place] = round
-      switch expression.steps[place] {
-      case .scalar, .any, .set: following.append(place)
+  private mutating func add(_ position: Int, _ previous: Unicode.Scalar?, _ next: Unicode.Scalar?) -> Bool {
+    pending.append(position)
+    while let position = pending.popLast() {
+      guard rounds[position] != round else { continue }
+      rounds[position] = round
+      switch expression.steps[position] {
+      case .scalar, .any, .set: following.append(position)
       case .jump(let target): pending.append(target)
       case .both(let first, let second):
         pending.append(second)
         pending.append(first)
-      case .start: if previous == nil { pending.append(place + 1) }
-      case .end: if next == nil { pending.append(place + 1) }
-      case .edge: if isEdge(previous, next) { pending.append(place + 1) }
-      case .noEdge: if !isEdge(previous, next) { pending.append(place + 1) }
-      case .found: return true
+      case .start: if previous == nil { pending.append(position + 1) }
+      case .end: if next == nil { pending.append(position + 1) }
+      case .edge: if isEdge(previous, next) { pending.append(position + 1) }
+      case .noEdge: if !isEdge(previous, next) { pending.append(position + 1) }
+      case .match: return true
       }
     }
     return false
@@ -69,16 +69,16 @@ private struct RegularExpressionRun {
   /// Collects the places behind those that the character fits.
   private mutating func advance(over scalar: Unicode.Scalar) {
     let cases = expression.ignoresCase ? scalar.cases : []
-    for place in following {
+    for position in following {
       let fits =
-        switch expression.steps[place] {
-        case .scalar(let own):
-          own == scalar || (expression.ignoresCase && !own.cases.allSatisfy { !cases.contains($0) })
+        switch expression.steps[position] {
+        case .scalar(let expected):
+          expected == scalar || (expression.ignoresCase && !expected.cases.allSatisfy { !cases.contains($0) })
         case .any: scalar != "\n"
         case .set(let set): expression.ignoresCase ? set.contains(cases) : set.contains(scalar)
         default: false
         }
-      if fits { current.append(place + 1) }
+      if fits { current.append(position + 1) }
     }
   }
 }

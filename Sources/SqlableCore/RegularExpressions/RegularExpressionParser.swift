@@ -21,33 +21,33 @@ indirect enum RegularExpressionTree {
 /// Reads a regular expression.
 struct RegularExpressionParser {
   private let scalars: [Unicode.Scalar]
-  private var place = 0
+  private var position = 0
   private var depth = 0
   private(set) var ignoresCase = false
 
   init(_ text: String) { scalars = Array(text.unicodeScalars) }
 
-  private var next: Unicode.Scalar? { place < scalars.count ? scalars[place] : nil }
+  private var next: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
 
-  private func failure(_ message: String, at place: Int? = nil) -> SqlError {
-    .invalidStatement("the regular expression is invalid at character \((place ?? self.place) + 1): \(message)")
+  private func failure(_ message: String, at position: Int? = nil) -> SqlError {
+    .invalidStatement("the regular expression is invalid at character \((position ?? self.position) + 1): \(message)")
   }
 
   private mutating func take(_ scalar: Unicode.Scalar) -> Bool {
     guard next == scalar else { return false }
-    place += 1
+    position += 1
     return true
   }
 
   private mutating func take(_ text: String) -> Bool {
     let wanted = Array(text.unicodeScalars)
-    guard scalars[place...].starts(with: wanted) else { return false }
-    place += wanted.count
+    guard scalars[position...].starts(with: wanted) else { return false }
+    position += wanted.count
     return true
   }
 
   /// Reads the whole.
-  mutating func whole() throws(SqlError) -> RegularExpressionTree {
+  mutating func expression() throws(SqlError) -> RegularExpressionTree {
     // More characters have more steps.
     guard scalars.count <= 4 * RegularExpression.maximumSteps else { throw RegularExpression.tooLarge }
     ignoresCase = take("(?i)")
@@ -65,7 +65,7 @@ struct RegularExpressionParser {
   private mutating func sequence() throws(SqlError) -> RegularExpressionTree {
     var parts: [RegularExpressionTree] = []
     while let scalar = next, scalar != "|", scalar != ")" {
-      let start = place
+      let start = position
       let part = try part()
       parts.append(try repeated(part, from: start))
     }
@@ -73,9 +73,9 @@ struct RegularExpressionParser {
   }
 
   private mutating func part() throws(SqlError) -> RegularExpressionTree {
-    let start = place
+    let start = position
     guard let scalar = next else { throw failure("it ends too early") }
-    place += 1
+    position += 1
     switch scalar {
     case ".": return .step(.any)
     case "^": return .step(.start)
@@ -107,22 +107,22 @@ struct RegularExpressionParser {
   private mutating func repeated(_ part: RegularExpressionTree, from start: Int) throws(SqlError)
     -> RegularExpressionTree
   {
-    let own = place
+    let quantifierStart = position
     let (least, greatest): (Int, Int?)
     switch next {
     case "*": (least, greatest) = (0, nil)
     case "+": (least, greatest) = (1, nil)
     case "?": (least, greatest) = (0, 1)
     case "{":
-      place += 1
-      (least, greatest) = try counts(from: own)
-      place -= 1
+      position += 1
+      (least, greatest) = try counts(from: quantifierStart)
+      position -= 1
     default: return part
     }
-    place += 1
+    position += 1
     switch part {
     case .step(.start), .step(.end), .step(.edge), .step(.noEdge):
-      guard scalars[start] == "(" else { throw failure("a place can't be repeated", at: own) }
+      guard scalars[start] == "(" else { throw failure("a place can't be repeated", at: quantifierStart) }
     default: break
     }
     // Whether it takes as few as possible: what it matches is the same.
@@ -150,7 +150,7 @@ struct RegularExpressionParser {
     var number: Int?
     while let scalar = next, ("0"..."9").contains(scalar) {
       number = (number ?? 0) * 10 + Int(scalar.value - 48)
-      place += 1
+      position += 1
       guard number ?? 0 <= RegularExpression.maximumCount else {
         throw failure("a part is repeated more than \(RegularExpression.maximumCount) times", at: start)
       }
@@ -165,34 +165,34 @@ struct RegularExpressionParser {
     guard let scalar = next else { throw failure("nothing behind the backslash", at: start) }
     switch scalar {
     case "b", "B":
-      place += 1
+      position += 1
       return .step(scalar == "b" ? .edge : .noEdge)
     default: break
     }
-    if let own = classBehindBackslash() { return .step(.set(ScalarSet(classes: [own]))) }
+    if let characterClass = classBehindBackslash() { return .step(.set(ScalarSet(classes: [characterClass]))) }
     return .step(.scalar(try escapedScalar(from: start)))
   }
 
   /// Reads the letter of `\d` and the like.
   private mutating func classBehindBackslash() -> (ScalarSet.Class, Bool)? {
-    let own: (ScalarSet.Class, Bool)
+    let characterClass: (ScalarSet.Class, Bool)
     switch next {
-    case "d": own = (.digit, false)
-    case "D": own = (.digit, true)
-    case "w": own = (.word, false)
-    case "W": own = (.word, true)
-    case "s": own = (.space, false)
-    case "S": own = (.space, true)
+    case "d": characterClass = (.digit, false)
+    case "D": characterClass = (.digit, true)
+    case "w": characterClass = (.word, false)
+    case "W": characterClass = (.word, true)
+    case "s": characterClass = (.space, false)
+    case "S": characterClass = (.space, true)
     default: return nil
     }
-    place += 1
-    return own
+    position += 1
+    return characterClass
   }
 
   /// Reads what stands behind a backslash for a character.
   private mutating func escapedScalar(from start: Int) throws(SqlError) -> Unicode.Scalar {
     guard let scalar = next else { throw failure("nothing behind the backslash", at: start) }
-    place += 1
+    position += 1
     switch scalar {
     case "n": return "\n"
     case "r": return "\r"
@@ -212,7 +212,7 @@ struct RegularExpressionParser {
     var digits = ""
     while let scalar = next, scalar.properties.isASCIIHexDigit, digits.utf8.count < (isBraced ? 6 : 2) {
       digits.unicodeScalars.append(scalar)
-      place += 1
+      position += 1
     }
     guard let value = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(value),
       isBraced ? take("}") : digits.utf8.count == 2
@@ -224,21 +224,21 @@ struct RegularExpressionParser {
     var set = ScalarSet()
     set.isNegated = take("^")
     while let scalar = next, scalar != "]" {
-      let own = place
+      let memberStart = position
       if scalar == "[" { throw failure("a [ in a set needs a backslash") }
       if take("\\"), let part = classBehindBackslash() {
         set.classes.append(part)
         continue
       }
-      place = own
+      position = memberStart
       let first = try member()
-      guard next == "-", place + 1 < scalars.count, scalars[place + 1] != "]" else {
+      guard next == "-", position + 1 < scalars.count, scalars[position + 1] != "]" else {
         set.ranges.append(first...first)
         continue
       }
-      place += 1
+      position += 1
       let last = try member()
-      guard first <= last else { throw failure("a range ends before it begins", at: own) }
+      guard first <= last else { throw failure("a range ends before it begins", at: memberStart) }
       set.ranges.append(first...last)
     }
     guard take("]") else { throw failure("the [ has no ]", at: start) }
@@ -248,9 +248,9 @@ struct RegularExpressionParser {
 
   /// Reads a character of a set.
   private mutating func member() throws(SqlError) -> Unicode.Scalar {
-    let start = place
+    let start = position
     guard let scalar = next else { throw failure("the [ has no ]") }
-    place += 1
+    position += 1
     guard scalar == "\\" else { return scalar }
     return try escapedScalar(from: start)
   }

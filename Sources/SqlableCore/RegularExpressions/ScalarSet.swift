@@ -23,7 +23,7 @@ package struct ScalarSet: Sendable {
 
   private func has(_ scalar: Unicode.Scalar) -> Bool {
     for range in ranges where range.contains(scalar) { return true }
-    for (own, isNegated) in classes where own.contains(scalar) != isNegated { return true }
+    for (characterClass, isNegated) in classes where characterClass.contains(scalar) != isNegated { return true }
     return false
   }
 }

@@ -89,7 +89,7 @@ extension Ordering: IndexTerm {
 extension IndexColumn {
   fileprivate init(_ term: OrderTerm) {
     let expression = term.expression
-    if case .column(let column) = expression.node, term.direction.isUsual {
+    if case .column(let column) = expression.node, term.direction.hasDefaultNulls {
       self.init(name: column.name, isDescending: term.direction == .desc)
     } else {
       self.init(
@@ -101,7 +101,7 @@ extension IndexColumn {
 
 extension OrderTerm.Direction {
   /// Whether NULL is where it is without saying so.
-  fileprivate var isUsual: Bool { self == .asc || self == .desc }
+  fileprivate var hasDefaultNulls: Bool { self == .asc || self == .desc }
 }
 
 private struct TermOfDeclaration: DeclaredTerm {
@@ -110,7 +110,7 @@ private struct TermOfDeclaration: DeclaredTerm {
 
   func sql(for table: TableInfo, real: (Double) throws -> String) throws -> String {
     let term = term()
-    guard direction.isUsual else { throw SqlError.misuse("NULLS FIRST and NULLS LAST can't stand in an index") }
+    guard direction.hasDefaultNulls else { throw SqlError.misuse("NULLS FIRST and NULLS LAST can't stand in an index") }
     try term.checkStandsInDeclaration()
     let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: .literal))
     try Renderer(Scope(table), sql: sql, parameters: parameters).write(term)

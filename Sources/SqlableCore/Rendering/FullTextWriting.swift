@@ -4,29 +4,29 @@ extension StatementWriter {
   /// Throws for changes that SQLite can't make to a full-text table, or silently makes wrong.
   func checkFullText(_ query: InsertQuery) throws {
     guard let fullText = table.fullText, !fullText.isExternal else { return }
-    try refuseOfFullText("RETURNING", query.rest.value.returned != nil)
-    try refuseOfFullText("columns to update on conflict", !query.rest.value.upserts.isEmpty)
-    try refuseOfFullText("ignoring conflicts", query.conflict == .ignore)
+    try refuseForFullText("RETURNING", query.rest.value.returned != nil)
+    try refuseForFullText("columns to update on conflict", !query.rest.value.upserts.isEmpty)
+    try refuseForFullText("ignoring conflicts", query.conflict == .ignore)
     guard fullText.content == .none else { return }
     let isInsert = query.form == .row || query.form == .rows
-    try refuseOfFullText(StatementWriter.contentlessChange, !isInsert || query.conflict == .replace)
+    try refuseForFullText(StatementWriter.contentlessChange, !isInsert || query.conflict == .replace)
   }
 
   func checkFullText(changing returned: Returned?, _ conflict: ConflictPolicy?) throws {
     guard let fullText = table.fullText, !fullText.isExternal else { return }
-    try refuseOfFullText("RETURNING", returned != nil)
-    try refuseOfFullText("ignoring conflicts", conflict == .ignore)
-    try refuseOfFullText(StatementWriter.contentlessChange, fullText.content == .none)
+    try refuseForFullText("RETURNING", returned != nil)
+    try refuseForFullText("ignoring conflicts", conflict == .ignore)
+    try refuseForFullText(StatementWriter.contentlessChange, fullText.content == .none)
   }
 
   private static let contentlessChange = "this change of its rows unless it stores their text"
 
-  private func refuseOfFullText(_ what: String, _ isUsed: Bool) throws {
-    if isUsed { throw SqlError.invalidStatement("a full-text table does not support \(what)").at(table: table.name) }
+  private func refuseForFullText(_ feature: String, _ isUsed: Bool) throws {
+    if isUsed { throw SqlError.invalidStatement("a full-text table does not support \(feature)").at(table: table.name) }
   }
 
   /// Writes the `?` for a column of a new row.
-  func writePlace(of position: Int, at index: Int) {
+  func writePlaceholder(of position: Int, at index: Int) {
     guard let fullText = table.fullText, fullText.content == .none, table.key.contains(position) else {
       return sql.append("?")
     }
@@ -40,8 +40,8 @@ extension StatementWriter {
   /// Throws if the struct leaves out a column: full-text tables have no upsert, and replacing the row would lose the
   /// column's value.
   func checkReplaces(_ positions: [Int]) throws {
-    let others = table.columns.indices.filter { !positions.contains($0) && !table.key.contains($0) }
-    guard let column = others.first.map({ table.columns[$0].name }) else { return }
+    let unwritten = table.columns.indices.filter { !positions.contains($0) && !table.key.contains($0) }
+    guard let column = unwritten.first.map({ table.columns[$0].name }) else { return }
     throw SqlError.invalidStatement("a save to a full-text table writes all columns; the struct leaves out \(column)")
       .at(table: table.name, column: column)
   }

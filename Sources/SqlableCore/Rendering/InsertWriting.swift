@@ -15,7 +15,7 @@ extension StatementWriter {
       sql.append(") VALUES (")
       for (index, position) in positions.enumerated() {
         if index > 0 { sql.append(", ") }
-        writePlace(of: position, at: index)
+        writePlaceholder(of: position, at: index)
         parameters.append(written(row[position]))
       }
       sql.append(")")
@@ -138,7 +138,7 @@ extension StatementWriter {
       }
       return sql.append("NOTHING")
     }
-    if returnsId { try checkIsFound(upsert, target, written) }
+    if returnsId { try checkCanBeFound(upsert, target, written) }
     sql.append("UPDATE SET ")
     for (index, position) in columns.enumerated() {
       try checkWritable(position)
@@ -174,14 +174,14 @@ extension StatementWriter {
 
   /// Throws if the updated row can't be found by its conflict columns, which is needed in SQLite versions without
   /// RETURNING.
-  private func checkIsFound(_ upsert: Upsert, _ target: [Int], _ written: [Int]) throws {
+  private func checkCanBeFound(_ upsert: Upsert, _ target: [Int], _ written: [Int]) throws {
     guard !Library.hasReturning, !table.isWithoutRowid else { return }
     let isNewRow = table.keyIsRowid && target == table.key && !written.contains { table.key.contains($0) }
     guard !isNewRow else { return }
     let isKept = try upsert.assignments.allSatisfy { !target.contains(try renderer.position(of: $0.column)) }
     guard isKept, target.allSatisfy(written.contains) else {
-      let what = "the id of an upsert that sets or leaves out one of its conflict columns"
-      throw SqlError.misuse(Library.needed(for: what, since: 35)).at(table: table.name)
+      let feature = "the id of an upsert that sets or leaves out one of its conflict columns"
+      throw SqlError.misuse(Library.needed(for: feature, since: 35)).at(table: table.name)
     }
   }
 

@@ -13,9 +13,9 @@ extension StatementWriter {
     if let hint = query.rest.value.indexHint { try sql.append(hint: hint) }
     sql.append(" SET ")
     try write(query.rest.value.assignments, with: all)
-    try writer.writeOthers(clauses, all)
+    try writer.writeOtherTables(clauses, all)
     var condition: SqlExpression?
-    for source in clauses.sources { if let own = source.condition { condition.and(own) } }
+    for source in clauses.sources { if let joinCondition = source.condition { condition.and(joinCondition) } }
     if let filter = query.selection.filter { condition.and(filter) }
     guard let condition else { return }
     sql.append(" WHERE ")

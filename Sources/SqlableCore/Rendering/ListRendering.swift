@@ -8,15 +8,15 @@ extension Renderer {
   }
 
   private func write(list values: [DatabaseValue]) {
-    let form = parameters.lists == .literal ? .whole : ListForm(values, isOrdering: isOrdering)
+    let form = parameters.lists == .literal ? .unpadded : ListForm(values, isOrdering: isOrdering)
     switch form {
-    case .whole where parameters.lists == .expanded && !isOrdering && !values.isEmpty:
+    case .unpadded where parameters.lists == .expanded && !isOrdering && !values.isEmpty:
       // One parameter for lists of any length, if JSON can hold the same values.
       guard let text = jsonArray(of: values) else { fallthrough }
       sql.append(" IN (SELECT value FROM json_each(")
       write(.text(text))
       sql.append("))")
-    case .whole where parameters.lists != .pointers:
+    case .unpadded where parameters.lists != .pointers:
       // In ORDER BY, SQLite treats an empty list as a column's position. A declaration can't have a subquery.
       let isQuery = values.isEmpty && parameters.lists == .expanded
       sql.append(isQuery ? " IN (SELECT 0 WHERE 0" : " IN (")
@@ -25,7 +25,7 @@ extension Renderer {
         write(value)
       }
       sql.append(")")
-    case .whole:
+    case .unpadded:
       sql.append(" IN (SELECT value FROM ")
       sql.append(text: ValueListModule.name)
       sql.append("(?))")
@@ -62,11 +62,11 @@ enum ListForm {
   /// compiled statement.
   case padded(Int)
   /// All values in a single parameter.
-  case whole
+  case unpadded
 
   init(_ values: [DatabaseValue], isOrdering: Bool) {
     guard values.count <= 32, !(isOrdering && values.isEmpty) else {
-      self = .whole
+      self = .unpadded
       return
     }
     // The next of 0, 1, 2, 4, 8, 16, 32.

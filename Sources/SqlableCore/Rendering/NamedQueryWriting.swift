@@ -41,7 +41,7 @@ extension SelectWriter {
       // The parser's stack holds WITH RECURSIVE, a list, a name, its columns and AS ( before the query.
       let writer = SelectWriter(
         sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, isNested: isNested,
-        named: named, isInText: isInText, visible: visible(beside: sources).filter { !$0.isNamedLike(source) })
+        named: named, isInText: isInText, visible: visible(afterDefining: sources).filter { !$0.isNamedLike(source) })
       try writer.write(definition)
       sql.append(")")
       isFirst = false
@@ -50,7 +50,7 @@ extension SelectWriter {
   }
 
   /// The named queries that a part of a query can use which defines these.
-  func visible(beside sources: [SelectQuery.Source]) -> [SelectQuery.Source] {
+  func visible(afterDefining sources: [SelectQuery.Source]) -> [SelectQuery.Source] {
     visible.filter { !sources.contains(where: $0.isNamedLike) } + sources
   }
 

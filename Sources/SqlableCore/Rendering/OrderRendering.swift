@@ -59,8 +59,8 @@ extension Renderer {
       guard !term.hasColumn else { throw SqlError.invalidStatement("a limit or offset can't depend on a column") }
       // SQLite takes less than 0 for no limit.
       sql.append("max(")
-      let own = sql.isKey ? self : Renderer(try Scope([], outer: nil), sql: sql, parameters: parameters)
-      try own.write(term, within: .any, stack: baseStack + 8)
+      let renderer = sql.isKey ? self : Renderer(try Scope([], outer: nil), sql: sql, parameters: parameters)
+      try renderer.write(term, within: .any, stack: baseStack + 8)
       sql.append(", 0)")
     }
   }

@@ -70,8 +70,8 @@ package struct Renderer {
 
   /// Writes a term; `stack` is the number of symbols on the parser's stack before it.
   func write(_ expression: SqlExpression, within outer: Precedence, stack: Int) throws {
-    let own = strength(of: expression)
-    let isOpen = own < outer
+    let precedence = strength(of: expression)
+    let isOpen = precedence < outer
     let stack = stack + (isOpen ? 1 : 0)
     if !sql.isKey {
       try checkStack(stack + ownStack(of: expression))
@@ -83,7 +83,7 @@ package struct Renderer {
     case .column, .qualified, .value, .parameter, .invalid: try writeLeaf(expression)
     case .all, .any: try writeChain(expression, stack: stack)
     case .not, .negative, .isNull, .isNotNull: try writeUnary(expression, stack: stack)
-    case .binary: try writeBinary(expression, own, stack: stack)
+    case .binary: try writeBinary(expression, precedence, stack: stack)
     case .between: try writeBetween(expression, stack: stack)
     case .isIn: try writeList(expression, stack: stack)
     case .like: try writeLike(expression, stack: stack)
@@ -167,9 +167,9 @@ package struct Renderer {
     write(try scope.find(reference, ofAlias: alias))
   }
 
-  private func write(_ found: Scope.Found) {
-    found.qualifier.map(writeName)
-    sql.append(found.column.quotedName)
+  private func write(_ resolved: Scope.ResolvedColumn) {
+    resolved.qualifier.map(writeName)
+    sql.append(resolved.column.quotedName)
   }
 
   /// Writes the name of a table as the qualifier of a column.
@@ -178,24 +178,24 @@ package struct Renderer {
     sql.append(".")
   }
 
-  private func writeBinary(_ expression: SqlExpression, _ own: Precedence, stack: Int) throws {
+  private func writeBinary(_ expression: SqlExpression, _ precedence: Precedence, stack: Int) throws {
     guard case .binary(let operation, let left, let right) = expression.node else { return }
-    try write(left, beside: right, operation.flipped, within: own, stack: stack)
+    try write(left, opposite: right, operation.flipped, within: precedence, stack: stack)
     sql.append(operation.sql)
-    let strength = Precedence(rawValue: own.rawValue + 1) ?? .atom
+    let strength = Precedence(rawValue: precedence.rawValue + 1) ?? .atom
     if operation.takesConstant { return try write(constant: right, within: strength, stack: stack + 2) }
-    try write(right, beside: left, operation, within: strength, stack: stack + 2)
+    try write(right, opposite: left, operation, within: strength, stack: stack + 2)
   }
 
   /// Writes one side of an operator. A parameter that is compared with a column gets its values in the column's form.
   private func write(
-    _ term: SqlExpression, beside other: SqlExpression, _ operation: SqlExpression.BinaryOperator,
+    _ term: SqlExpression, opposite other: SqlExpression, _ operation: SqlExpression.BinaryOperator,
     within strength: Precedence, stack: Int
   ) throws {
     guard case .parameter(let name) = term.node else { return try write(term, within: strength, stack: stack) }
     try write {
       let column = try column(of: other)
-      if operation.isComparison { return Placeholder(name: name, beside: column, operation.side) }
+      if operation.isComparison { return Placeholder(name: name, comparedWith: column, operation.side) }
       // Beside a decimal it is one of the same scale.
       guard let column, column.type.scale != nil else { return Placeholder(name: name) }
       return Placeholder(name: name, storedIn: column)
@@ -223,9 +223,9 @@ package struct Renderer {
     guard case .between(let term, let low, let high) = expression.node else { return }
     try write(term, within: .comparison, stack: stack)
     sql.append(" BETWEEN ")
-    try write(low, beside: term, .greaterOrEqual, within: .sum, stack: stack + 2)
+    try write(low, opposite: term, .greaterOrEqual, within: .sum, stack: stack + 2)
     sql.append(" AND ")
-    try write(high, beside: term, .lessOrEqual, within: .sum, stack: stack + 4)
+    try write(high, opposite: term, .lessOrEqual, within: .sum, stack: stack + 4)
   }
 
   private func writeLike(_ expression: SqlExpression, stack: Int) throws {
@@ -337,8 +337,8 @@ package struct Renderer {
 
   /// The position of a column in the table. Throws for a column of another table.
   func position(of reference: ColumnReference) throws -> Int {
-    guard let found = table.position(of: reference) else { throw scope.missing(reference) }
-    return found
+    guard let position = table.position(of: reference) else { throw scope.missing(reference) }
+    return position
   }
 
   /// Writes the name of a column, as it stands where only one of the table's columns can.

@@ -82,7 +82,7 @@ package final class Scope: Sendable {
   package var table: TableInfo { sources.first?.table ?? .none }
 
   /// A column and its qualifier.
-  package struct Found {
+  package struct ResolvedColumn {
     /// The name of its table, if that must be written.
     package let qualifier: String?
     package let column: ColumnDefinition
@@ -91,15 +91,16 @@ package final class Scope: Sendable {
   }
 
   /// Finds a column in the innermost query whose table has it without an alias, or else with an alias.
-  package func find(_ reference: ColumnReference) throws -> Found {
-    if let found = try find(reference, at: { source, own in source.table.columns.firstIndex { $0.definition === own } })
+  package func find(_ reference: ColumnReference) throws -> ResolvedColumn {
+    if let resolved = try find(
+      reference, at: { source, definition in source.table.columns.firstIndex { $0.definition === definition } })
     {
-      return found
+      return resolved
     }
     // A redeclaration evaluated again for each use, or a decoded name.
-    if let found = try find(reference, at: { source, _ in source.table.position(of: reference) }) { return found }
+    if let resolved = try find(reference, at: { source, _ in source.table.position(of: reference) }) { return resolved }
     guard let free = try freeColumn(reference) else { throw missing(reference) }
-    return Found(qualifier: nil, column: free)
+    return ResolvedColumn(qualifier: nil, column: free)
   }
 
   /// A column of a table that is known only to the enclosing SQL text.
@@ -119,35 +120,35 @@ package final class Scope: Sendable {
 
   private func find(
     _ reference: ColumnReference, at position: (SelectQuery.Source, ColumnDefinition?) -> Int?
-  ) throws -> Found? {
-    if let found = try find(reference, isAliased: false, at: position) { return found }
-    guard let found = try find(reference, isAliased: true, at: position) else { return nil }
+  ) throws -> ResolvedColumn? {
+    if let resolved = try find(reference, isAliased: false, at: position) { return resolved }
+    guard let resolved = try find(reference, isAliased: true, at: position) else { return nil }
     // The text may also contain the table without an alias, and the column would silently refer to the aliased one.
     guard !isInText else {
       throw SqlError.invalidStatement(
-        "column \(reference.name) is ambiguous without the alias \(found.qualifier ?? ""): it may belong to the "
+        "column \(reference.name) is ambiguous without the alias \(resolved.qualifier ?? ""): it may belong to the "
           + "enclosing SQL; use the alias's subscript"
       ).at(table: nil, column: reference.name)
     }
-    return found
+    return resolved
   }
 
   private func find(
     _ reference: ColumnReference, isAliased: Bool, at position: (SelectQuery.Source, ColumnDefinition?) -> Int?
-  ) throws -> Found? {
+  ) throws -> ResolvedColumn? {
     let definition = reference.definition
     var scope: Scope? = self
     while let current = scope {
-      let found = current.sources.filter { ($0.alias != nil) == isAliased }
+      let matches = current.sources.filter { ($0.alias != nil) == isAliased }
         .compactMap { source in position(source, definition).map { (source, $0) } }
-      if found.count > 1 {
+      if matches.count > 1 {
         throw SqlError.invalidStatement(
           "column \(reference.name) is ambiguous: several tables of the query have it; use an alias"
-        ).at(table: found[0].0.table.name, column: reference.name)
+        ).at(table: matches[0].0.table.name, column: reference.name)
       }
-      if let (source, position) = found.first {
+      if let (source, position) = matches.first {
         if current !== self { try checkNotHidden(source, in: current) }
-        return Found(
+        return ResolvedColumn(
           qualifier: !current.isPlain || current !== self ? source.name : nil,
           column: source.table.columns[position].definition,
           aliasedTable: isAliased ? source.table : nil)
@@ -158,7 +159,7 @@ package final class Scope: Sendable {
   }
 
   /// Finds a column of the table with an alias.
-  func find(_ reference: ColumnReference, ofAlias alias: String) throws -> Found {
+  func find(_ reference: ColumnReference, ofAlias alias: String) throws -> ResolvedColumn {
     var scope: Scope? = self
     while let current = scope {
       if let source = current.sources.first(where: { $0.alias?.isExactly(alias) == true }) {
@@ -167,9 +168,9 @@ package final class Scope: Sendable {
           throw missing(reference)
         }
         if current !== self { try checkNotHidden(source, in: current) }
-        return Found(qualifier: source.name, column: source.table.columns[position].definition)
+        return ResolvedColumn(qualifier: source.name, column: source.table.columns[position].definition)
       }
-      if current.isFree, let column = reference.definition { return Found(qualifier: alias, column: column) }
+      if current.isFree, let column = reference.definition { return ResolvedColumn(qualifier: alias, column: column) }
       scope = current.outer
     }
     throw SqlError.invalidStatement("the query has no table with the alias \(alias)").at(
@@ -183,7 +184,7 @@ package final class Scope: Sendable {
     var scope: Scope? = self
     while let current = scope {
       let sources = current.sources.filter {
-        $0.table.isOfSameModel(as: table) && (alias == nil || $0.alias.isExactly(alias))
+        $0.table.hasSameModel(as: table) && (alias == nil || $0.alias.isExactly(alias))
       }
       if let source = sources.first(where: { $0.alias.isExactly(alias) }) ?? (sources.count == 1 ? sources[0] : nil) {
         if current !== self { try checkNotHidden(source, in: current) }
@@ -199,7 +200,7 @@ package final class Scope: Sendable {
   func searched(_ table: TableInfo) throws -> SelectQuery.Source? {
     var scope: Scope? = self
     while let current = scope {
-      if let source = current.sources.first(where: { $0.isSearched && $0.table.isOfSameModel(as: table) }) {
+      if let source = current.sources.first(where: { $0.isSearched && $0.table.hasSameModel(as: table) }) {
         if current !== self { try checkNotHidden(source, in: current) }
         return source
       }

@@ -86,18 +86,18 @@ struct SelectWriter {
     if isPlain, clauses.results.allSatisfy({ if case .model(_, []) = $0 { true } else { false } }) {
       clauses.results = []
     }
-    try write(clauses, columns: nil, results: clauses.results.isEmpty ? .one : .own)
+    try write(clauses, columns: nil, results: clauses.results.isEmpty ? .one : .selected)
   }
 
   /// The columns between SELECT and FROM.
   private enum Results {
-    case own
+    case selected
     /// 1, if only the number of rows matters.
     case one
     case count
   }
 
-  private func write(_ query: SelectQuery.Clauses, columns: Int?, results: Results = .own) throws {
+  private func write(_ query: SelectQuery.Clauses, columns: Int?, results: Results = .selected) throws {
     if let defect = query.defect { throw defect }
     if !sql.isKey, let columns, case let count = query.columnCount, columns != count {
       throw SqlError.invalidStatement("a subquery used as a value has \(count) columns instead of one")
@@ -123,7 +123,7 @@ struct SelectWriter {
     nested.named = names
     if query.compounds.contains(where: { $0.query.clauses.isNested }) {
       if sql.isKey, definesQueries { nested.defined = definedNames(query) }
-      nested.visible = visible(beside: query.definedSources)
+      nested.visible = visible(afterDefining: query.definedSources)
     }
     for compound in query.compounds {
       let other = compound.query.clauses
@@ -170,11 +170,11 @@ struct SelectWriter {
     guard other.columnCount == count else {
       throw SqlError.invalidStatement("queries of \(count) and \(other.columnCount) columns can't be combined")
     }
-    for (own, other) in zip(columns, other.columns) {
-      if case (.date(let format), .date(let another)) = (own.type?.base, other.type?.base), format != another {
+    for (column, otherColumn) in zip(columns, other.columns) {
+      if case (.date(let format), .date(let another)) = (column.type?.base, otherColumn.type?.base), format != another {
         throw SqlError.invalidStatement("combined queries have dates in different storage formats")
       }
-      if own.type?.scale != other.type?.scale {
+      if column.type?.scale != otherColumn.type?.scale {
         throw SqlError.invalidStatement("combined queries have decimals, and numbers of another scale or of none")
       }
     }
@@ -188,7 +188,7 @@ struct SelectWriter {
   }
 
   /// Writes the tables of an update after its own, without their conditions.
-  func writeOthers(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
+  func writeOtherTables(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
     let names = sql.isKey ? [] : renderer.scope.named
     for (index, source) in query.sources.dropFirst().enumerated() {
       if let defect = source.table.defect { throw defect }
@@ -210,15 +210,15 @@ struct SelectWriter {
     return Renderer(scope, sql: sql, parameters: parameters, baseStack: baseStack + (isNested ? 21 : 0))
   }
 
-  /// The symbols on the parser's stack before a clause's terms: `own` ones, those of WITH, the parts before it. Other
-  /// clauses are said to have 21 before them, more than any has; but queries in filters nest, as associations do.
-  private func stack(own: Int, of query: SelectQuery.Clauses, isPart: Bool) -> Int {
-    isNested ? baseStack + own + (query.definesQueries ? 3 : 0) + (isPart ? 2 : 0) : baseStack
+  /// The symbols on the parser's stack before a clause's terms: its `symbols`, those of WITH, the parts before it.
+  /// Other clauses are said to have 21 before them, more than any has; but queries in filters nest, as associations do.
+  private func stack(symbols: Int, of query: SelectQuery.Clauses, isPart: Bool) -> Int {
+    isNested ? baseStack + symbols + (query.definesQueries ? 3 : 0) + (isPart ? 2 : 0) : baseStack
   }
 
   /// Writes the query without order, limit and compounds.
   private func writeCore(
-    _ query: SelectQuery.Clauses, _ renderer: Renderer, results: Results = .own, named: [String] = [],
+    _ query: SelectQuery.Clauses, _ renderer: Renderer, results: Results = .selected, named: [String] = [],
     isPart: Bool = false
   ) throws {
     guard !query.sources.isEmpty else {
@@ -238,7 +238,7 @@ struct SelectWriter {
     if query.isDistinct { sql.append("SELECT DISTINCT ") } else { sql.append("SELECT ") }
     switch results {
     // SELECT, DISTINCT, the columns before and a place.
-    case .own: try writeResults(query, renderer, stack: stack(own: 4, of: query, isPart: isPart))
+    case .selected: try writeResults(query, renderer, stack: stack(symbols: 4, of: query, isPart: isPart))
     case .one: sql.append("1")
     case .count: sql.append("count(*)")
     }
@@ -255,7 +255,7 @@ struct SelectWriter {
     if let filter = query.filter {
       sql.append(" WHERE ")
       // SELECT, DISTINCT, columns, tables and WHERE.
-      try renderer.write(filter, within: .any, stack: stack(own: 5, of: query, isPart: isPart))
+      try renderer.write(filter, within: .any, stack: stack(symbols: 5, of: query, isPart: isPart))
     }
     for (index, term) in query.groups.enumerated() {
       if index == 0 { sql.append(" GROUP BY ") } else { sql.append(", ") }

@@ -29,7 +29,7 @@ package struct StatementWriter {
       try write(query.rest.value.returned)
     case .update(let query):
       try checkFullText(changing: query.rest.value.returned, query.conflict)
-      if query.isOfRow { try writeUpdate(query, row) } else { try writeAssign(query) }
+      if query.isRowLevel { try writeUpdate(query, row) } else { try writeAssign(query) }
       try write(query.rest.value.returned)
     case .delete(let query):
       try checkFullText(changing: query.rest.value.returned, nil)
@@ -47,7 +47,7 @@ package struct StatementWriter {
     case .terms(let terms):
       for (index, term) in terms.enumerated() {
         if index > 0 { sql.append(", ") }
-        if !sql.isKey { try term.checkIsOfOneRow() }
+        if !sql.isKey { try term.checkUsesOneRow() }
         try renderer.write(term)
       }
     }
@@ -88,7 +88,7 @@ package struct StatementWriter {
   /// The columns that identify a row: the rowid by one of its names, or the key of a WITHOUT ROWID table.
   func rowIdentity() throws -> [[UInt8]] {
     if table.isWithoutRowid || table.keyIsRowid { return table.key.map { table.columns[$0].definition.quotedName } }
-    guard let name = String.rowidName(beside: table.columns.map(\.name)) else {
+    guard let name = String.rowidName(avoiding: table.columns.map(\.name)) else {
       throw SqlError.invalidStatement("columns of table \(table.name) hide all names of its rowid")
     }
     return [[UInt8](name.utf8)]
@@ -113,7 +113,7 @@ package struct StatementWriter {
     try query.selection.check(query.extent, of: table, "a delete", "deleteAll()")
     sql.append("DELETE FROM ")
     sql.append(table)
-    if query.isOfRow { return try writeKey(of: row, and: query.selection.filter) }
+    if query.isRowLevel { return try writeKey(of: row, and: query.selection.filter) }
     if !query.selection.isLimited, let hint = query.rest.value.indexHint { try sql.append(hint: hint) }
     try write(query.selection, query.rest.value.indexHint)
     let isAll = query.selection.filter == nil && !query.selection.isLimited

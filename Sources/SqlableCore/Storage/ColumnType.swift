@@ -167,12 +167,13 @@ public struct ColumnType: Sendable, Hashable {
   /// The error for a value that this column does not store.
   package func mismatch(_ storageClass: StorageClass) -> SqlError {
     if scale != nil { return .encoding(expected: name, found: "\(storageClass)") }
-    let own = self.storageClass
+    let declared = self.storageClass
     // The storage class fits or converts; only this number does not.
-    let isNumber = storageClass == .integer && (own == .integer || own == .real)
-    let found =
-      !isNumber ? "\(storageClass)" : own == .integer ? "another INTEGER" : "an INTEGER that no Double holds exactly"
-    return .encoding(expected: name, found: found)
+    let isNumber = storageClass == .integer && (declared == .integer || declared == .real)
+    let actual =
+      !isNumber
+      ? "\(storageClass)" : declared == .integer ? "another INTEGER" : "an INTEGER that no Double holds exactly"
+    return .encoding(expected: name, found: actual)
   }
 
   /// Whether a value of this storage class may be compared with the column; INTEGER and REAL compare with each other.
@@ -180,7 +181,7 @@ public struct ColumnType: Sendable, Hashable {
     if base == .any { return true }
     return switch (self.storageClass, storageClass) {
     case (_, .null), (.integer, .real), (.real, .integer): true
-    case (let own, let other): own == other
+    case (let declared, let other): declared == other
     }
   }
 }

@@ -16,7 +16,7 @@ package struct CallSite: Sendable, CustomStringConvertible {
   ]
 
   /// Whether it is the library's own, which tells a program nothing.
-  package var isOwn: Bool {
+  package var isInLibrary: Bool {
     file.withUTF8Buffer { path in
       path.starts(with: "Sqlable".utf8)
         && CallSite.modules.contains(String(decoding: path.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self))

@@ -20,8 +20,8 @@ extension Decoder {
 extension KeyedDecodingContainer<AnyKey> {
   /// Throws `.invalidStatement` unless the container has exactly these keys.
   func check(are keys: some Collection<some CodingKey>) throws {
-    let (found, needed) = (Set(allKeys.map(\.stringValue)), keys.map(\.stringValue))
-    guard found == Set(needed) else {
+    let (actual, needed) = (Set(allKeys.map(\.stringValue)), keys.map(\.stringValue))
+    guard actual == Set(needed) else {
       throw SqlError.invalidStatement(
         "a part of the statement must have exactly the keys \(needed.joined(separator: ", "))")
     }

@@ -43,8 +43,8 @@ package enum KernelLocks {
   static func otherProcess(withFileAt path: String) -> Int? {
     let inodes = [path, path + "-shm"].compactMap { FileIdentity.info($0) }.map { UInt64($0.st_ino) }
     guard !inodes.isEmpty else { return nil }
-    let own = Int(getpid())
-    return all.first { lock in lock.process > 0 && lock.process != own && inodes.contains(lock.inode) }?.process
+    let thisProcess = Int(getpid())
+    return all.first { lock in lock.process > 0 && lock.process != thisProcess && inodes.contains(lock.inode) }?.process
   }
 
   /// The text of a file of the kernel, which gives a page at a time, up to so many bytes; nil if it can't be read.

@@ -23,15 +23,15 @@ package struct LogChecksum: Equatable {
   /// - Parameter bytes: A multiple of eight of them.
   func adding(_ bytes: UnsafeRawBufferPointer) -> LogChecksum {
     guard let start = bytes.baseAddress else { return self }
-    var (one, two, offset) = (first, second, 0)
+    var (s1, s2, offset) = (first, second, 0)
     while offset + 8 <= bytes.count {
       let words = start.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
       // The first word in the lower half, in the log's order of bytes.
       let ordered = isBigEndian ? words.bigEndian >> 32 | words.bigEndian << 32 : words.littleEndian
-      one &+= UInt32(truncatingIfNeeded: ordered) &+ two
-      two &+= UInt32(truncatingIfNeeded: ordered >> 32) &+ one
+      s1 &+= UInt32(truncatingIfNeeded: ordered) &+ s2
+      s2 &+= UInt32(truncatingIfNeeded: ordered >> 32) &+ s1
       offset += 8
     }
-    return LogChecksum(isBigEndian: isBigEndian, first: one, second: two)
+    return LogChecksum(isBigEndian: isBigEndian, first: s1, second: s2)
   }
 }

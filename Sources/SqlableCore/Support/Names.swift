@@ -36,13 +36,13 @@ extension String {
   /// Whether SQLite treats both as the same name.
   package func isSameName(as other: String) -> Bool {
     // Not with ==, which treats the two Unicode forms of an é as equal.
-    let isSame = utf8.withContiguousStorageIfAvailable { own in
+    let isSame = utf8.withContiguousStorageIfAvailable { bytes in
       other.utf8.withContiguousStorageIfAvailable { other in
-        guard own.count == other.count, let first = own.baseAddress, let second = other.baseAddress else {
-          return own.count == other.count
+        guard bytes.count == other.count, let first = bytes.baseAddress, let second = other.baseAddress else {
+          return bytes.count == other.count
         }
-        return memcmp(first, second, own.count) == 0
-          || own.elementsEqual(other) { $0.foldedLetter == $1.foldedLetter }
+        return memcmp(first, second, bytes.count) == 0
+          || bytes.elementsEqual(other) { $0.foldedLetter == $1.foldedLetter }
       }
     }
     return isSame.flatMap { $0 } ?? (foldedName == other.foldedName)
@@ -55,7 +55,7 @@ extension String {
   }
 
   /// A name for the rowid of a table with these columns, which may hide some of its names; nil if they hide all.
-  package static func rowidName(beside columns: some Sequence<String>) -> String? {
+  package static func rowidName(avoiding columns: some Sequence<String>) -> String? {
     ["rowid", "_rowid_", "oid"].first { name in !columns.contains { $0.isSameName(as: name) } }
   }
 }

@@ -87,13 +87,13 @@ package struct SQLTokenList {
     result.reserveCapacity(range.count * 6)
     for position in range {
       if !result.isEmpty { result.append(UInt8(ascii: " ")) }
-      let own = bytes[tokens[position].range]
+      let text = bytes[tokens[position].range]
       switch tokens[position].kind {
-      case .word: result += own.map(\.foldedLetter)
+      case .word: result += text.map(\.foldedLetter)
       case .name: result += (name(position) ?? "").utf8.map(\.foldedLetter)
       // SQLite reads both alike.
-      case .symbol where own.elementsEqual("==".utf8): result.append(UInt8(ascii: "="))
-      case .text, .number, .blob, .parameter, .symbol, .illegal: result += own
+      case .symbol where text.elementsEqual("==".utf8): result.append(UInt8(ascii: "="))
+      case .text, .number, .blob, .parameter, .symbol, .illegal: result += text
       }
     }
     return result

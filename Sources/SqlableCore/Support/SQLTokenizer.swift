@@ -138,14 +138,14 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
       while byte().isDigit { position += 1 }
       return .parameter
     case UInt8(ascii: "$"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "#"): return takeParameter()
-    case let byte where byte.isOfWord:
+    case let byte where byte.isWordByte:
       skipWord()
       return .word
     default: return takeSymbol(first)
     }
   }
 
-  private mutating func skipWord() { while byte().isOfWord { position += 1 } }
+  private mutating func skipWord() { while byte().isWordByte { position += 1 } }
 
   /// Moves past the byte that ends quotes.
   private mutating func close(_ kind: SQLToken.Kind) -> SQLToken.Kind {
@@ -196,7 +196,7 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
         skipDigits()
       }
     }
-    guard byte().isOfWord else { return .number }
+    guard byte().isWordByte else { return .number }
     skipWord()
     return .illegal
   }
@@ -208,7 +208,7 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
     position += 1
     var isNamed = false
     while position < bytes.count {
-      if byte().isOfWord {
+      if byte().isWordByte {
         isNamed = true
         position += 1
       } else if byte() == UInt8(ascii: "("), isNamed {
@@ -279,12 +279,12 @@ extension UInt8 {
 
   /// Whether it may stand in a name without quotes or in a keyword: a letter, a digit, `_`, `$`, or a part of a
   /// character that is not ASCII.
-  package var isOfWord: Bool {
+  package var isWordByte: Bool {
     self >= 0x80 || (97...122).contains(foldedLetter) || isDigit || self == UInt8(ascii: "_")
       || self == UInt8(ascii: "$")
   }
 
   /// Whether a byte right after an interpolation would join it: `?` and `1` are the parameter `?1`, `"a"` and `"b"` are
   /// one name.
-  var joinsInterpolation: Bool { isOfWord || self == UInt8(ascii: "\"") }
+  var joinsInterpolation: Bool { isWordByte || self == UInt8(ascii: "\"") }
 }

@@ -2,7 +2,7 @@ import Glibc
 
 extension SqlError {
   /// The error for a failed system call on a file.
-  package static func system(_ what: String, _ path: String, _ code: Int32) -> SqlError {
+  package static func system(_ action: String, _ path: String, _ code: Int32) -> SqlError {
     let kind: Kind =
       switch code {
       case ENOSPC, EDQUOT: .full
@@ -10,7 +10,7 @@ extension SqlError {
       case ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP, EMFILE, ENFILE, ENXIO: .cannotOpen
       default: .io
       }
-    return SqlError(kind, message: "can't \(what) \(path): \(String(cString: strerror(code)))")
+    return SqlError(kind, message: "can't \(action) \(path): \(String(cString: strerror(code)))")
   }
 }
 

@@ -75,10 +75,10 @@ extension SqlExpression.Call.BuiltIn {
     case .hex: .init(.scalar, 1...1, .other, .never)
     case .typeof: .init(.scalar, 1...1, .other, .never, [.neverThrows, .takesDecimals])
     case .random: .init(.scalar, 0...0, .other, .never, [.neverThrows, .varies])
-    case .round: .init(.scalar, 1...2, .other, .withAny, .neverThrows, .others)
-    case .substr: .init(.scalar, 2...3, .other, .withAny, .neverThrows, .others)
+    case .round: .init(.scalar, 1...2, .other, .withAny, .neverThrows, .allButFirst)
+    case .substr: .init(.scalar, 2...3, .other, .withAny, .neverThrows, .allButFirst)
     case .trim, .ltrim, .rtrim:
-      .init(.scalar, 1...2, .other, .withAny, [.neverThrows, .multipliesLengths], .others)
+      .init(.scalar, 1...2, .other, .withAny, [.neverThrows, .multipliesLengths], .allButFirst)
     case .instr: .init(.scalar, 2...2, .integer, .withAny, [.neverThrows, .multipliesLengths])
     case .replace: .init(.scalar, 3...3, .other, .withAny, .multipliesLengths)
     case .printf: .init(.scalar, 1...100, .other, .withFirst, [], .format)
@@ -141,7 +141,7 @@ extension SqlExpression.Call.BuiltIn {
     package enum Constants {
       case nothing, format
       /// All but the first.
-      case others
+      case allButFirst
       /// All but the first, which are paths within JSON.
       case paths
       /// Paths within JSON, each with its value behind it.

@@ -45,7 +45,7 @@ extension SqlExpression {
     func isConstant(_ index: Int) -> Bool {
       switch facts?.constants {
       case .format: index == 0
-      case .others, .paths: index > 0
+      case .allButFirst, .paths: index > 0
       case .pathsOfValues: !index.isMultiple(of: 2)
       case .nothing, nil: false
       }
@@ -104,7 +104,7 @@ extension SqlExpression {
       switch facts?.constants {
       case .paths: index > 0
       case .pathsOfValues: !index.isMultiple(of: 2)
-      case .nothing, .format, .others, nil: false
+      case .nothing, .format, .allButFirst, nil: false
       }
     }
 

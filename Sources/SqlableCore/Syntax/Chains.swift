@@ -3,18 +3,18 @@
 extension SqlExpression {
   package func and(_ other: SqlExpression) -> SqlExpression {
     switch (node, other.node) {
-    case (.all(let own), .all(let others)): SqlExpression(.all(own.appending(others)))
-    case (.all(let own), _): SqlExpression(.all(own.appending(other)))
-    case (_, .all(let others)): SqlExpression(.all(TermChain([self] + others)))
+    case (.all(let left), .all(let right)): SqlExpression(.all(left.appending(right)))
+    case (.all(let left), _): SqlExpression(.all(left.appending(other)))
+    case (_, .all(let right)): SqlExpression(.all(TermChain([self] + right)))
     default: SqlExpression(.all(TermChain([self, other])))
     }
   }
 
   package func or(_ other: SqlExpression) -> SqlExpression {
     switch (node, other.node) {
-    case (.any(let own), .any(let others)): SqlExpression(.any(own.appending(others)))
-    case (.any(let own), _): SqlExpression(.any(own.appending(other)))
-    case (_, .any(let others)): SqlExpression(.any(TermChain([self] + others)))
+    case (.any(let left), .any(let right)): SqlExpression(.any(left.appending(right)))
+    case (.any(let left), _): SqlExpression(.any(left.appending(other)))
+    case (_, .any(let right)): SqlExpression(.any(TermChain([self] + right)))
     default: SqlExpression(.any(TermChain([self, other])))
     }
   }

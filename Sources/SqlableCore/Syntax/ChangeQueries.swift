@@ -91,7 +91,7 @@ package struct UpdateQuery: Sendable, Hashable {
   }
 
   /// Whether the update changes the row with a struct's key.
-  @usableFromInline package var isOfRow: Bool { extent == .row }
+  @usableFromInline package var isRowLevel: Bool { extent == .row }
 
   /// The updated table, and the others that give values.
   package var tables: [SelectQuery.Source] { [SelectQuery.Source(table: table)] + rest.value.sources }
@@ -123,7 +123,7 @@ package struct DeleteQuery: Sendable, Hashable {
   }
 
   /// Whether the delete removes the row with a struct's key.
-  @usableFromInline package var isOfRow: Bool { extent == .row }
+  @usableFromInline package var isRowLevel: Bool { extent == .row }
 }
 
 /// The rows that an update or delete is meant for.
@@ -194,12 +194,12 @@ package enum Returned: Sendable, Hashable {
 extension SqlExpression {
   /// Throws for an aggregate or a window function outside a subquery: RETURNING computes its terms for each row by
   /// itself. SQLite checks registered functions.
-  func checkIsOfOneRow() throws {
+  func checkUsesOneRow() throws {
     if case .call(let call) = node, let name = call.nameOverRows {
       throw SqlError.invalidStatement(
         "RETURNING can't have \(name), which needs several rows: select it afterwards, or in a subquery")
     }
-    for term in node.terms { try term.checkIsOfOneRow() }
+    for term in node.terms { try term.checkUsesOneRow() }
   }
 }
 
@@ -212,9 +212,9 @@ extension StatementTree {
       return .positions(columns.compactMap { query.table.position(named: $0.name) })
     case .update(let query) where !query.rest.isDefault:
       guard let columns = query.rest.value.columns else { return .all }
-      let key = query.isOfRow ? query.table.key : []
+      let key = query.isRowLevel ? query.table.key : []
       return .positions(columns.compactMap { query.table.position(named: $0.name) } + key)
-    case .delete(let query) where query.isOfRow: return .key
+    case .delete(let query) where query.isRowLevel: return .key
     default: return .all
     }
   }

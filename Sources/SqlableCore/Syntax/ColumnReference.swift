@@ -23,8 +23,10 @@ package enum ColumnReference: Sendable, Hashable {
   }
 
   package static func == (left: ColumnReference, right: ColumnReference) -> Bool {
-    guard let own = left.definition, let other = right.definition else { return left.name.isExactly(right.name) }
-    return own.isSame(as: other)
+    guard let leftDefinition = left.definition, let rightDefinition = right.definition else {
+      return left.name.isExactly(right.name)
+    }
+    return leftDefinition.isSame(as: rightDefinition)
   }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(name) }
@@ -32,10 +34,10 @@ package enum ColumnReference: Sendable, Hashable {
 
 extension SqlError {
   /// The error for a column that none of the tables has.
-  package static func missing(_ reference: ColumnReference, in tables: [TableInfo], named own: [String]? = nil)
+  package static func missing(_ reference: ColumnReference, in tables: [TableInfo], named tableNames: [String]? = nil)
     -> SqlError
   {
-    let names = (own ?? tables.map(\.name)).reduce(into: [String]()) { names, name in
+    let names = (tableNames ?? tables.map(\.name)).reduce(into: [String]()) { names, name in
       if !names.contains(where: name.isExactly) { names.append(name) }
     }
     return SqlError(

@@ -131,8 +131,8 @@ extension SqlExpression {
 
   private func defect(of query: QueryTerm, _ lookup: ColumnLookup) -> InvalidTerm? {
     guard query.kind == .isIn, let term = query.term else { return nil }
-    let found = query.query.clauses.columns.first?.type?.scale
-    return term.scale(lookup) == found ? nil : SqlExpression.mixed(term)
+    let columnScale = query.query.clauses.columns.first?.type?.scale
+    return term.scale(lookup) == columnScale ? nil : SqlExpression.mixed(term)
   }
 
   private static func mixed(_ term: SqlExpression) -> InvalidTerm {

@@ -45,13 +45,13 @@ extension SqlExpression {
   /// The classes of values that operators distinguish: SQLite treats INTEGER and REAL alike.
   fileprivate enum Values: Equatable {
     case numbers
-    case others(StorageClass)
+    case nonNumbers(StorageClass)
 
     init?(_ storageClass: StorageClass) {
       switch storageClass {
       case .null: return nil
       case .integer, .real: self = .numbers
-      case .text, .blob: self = .others(storageClass)
+      case .text, .blob: self = .nonNumbers(storageClass)
       }
     }
   }
@@ -78,11 +78,11 @@ extension SqlExpression {
   {
     if operation.takesNumbers {
       for term in [left, right] {
-        guard case .others(let found) = term.values else { continue }
-        return mismatch("\(operation.rawValue) takes numbers, but was given \(found)", of: term)
+        guard case .nonNumbers(let storageClass) = term.values else { continue }
+        return mismatch("\(operation.rawValue) takes numbers, but was given \(storageClass)", of: term)
       }
     } else if operation.isComparison {
-      if let own = left.values, let other = right.values, own != other {
+      if let leftValues = left.values, let rightValues = right.values, leftValues != rightValues {
         return mismatch("terms of different types are compared and are never equal", of: left)
       }
       return mixedDates([left, right]) ?? mixedValue(left, right) ?? mixedValue(right, left)
@@ -117,8 +117,8 @@ extension SqlExpression {
   package func storable(in column: Column) -> SqlExpression {
     let type = columnDefinition?.type
     if column.type.scale != nil, type == nil, !isUnknownUntilBound {
-      let found = "a term whose digits after the point are not known"
-      return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: found), column: column)
+      let actual = "a term whose digits after the point are not known"
+      return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: actual), column: column)
     }
     guard let type, !column.type.takesValues(of: type) else { return self }
     return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: type.name), column: column)
@@ -145,8 +145,8 @@ extension SqlExpression.Call.BuiltIn {
   package func defect(in arguments: [SqlExpression]) -> SqlExpression.InvalidTerm? {
     guard facts.has(.takesNumbers) else { return nil }
     for term in arguments {
-      guard case .others(let found) = term.values else { continue }
-      return SqlExpression.mismatch("\(name) takes numbers, but was given \(found)", of: term)
+      guard case .nonNumbers(let storageClass) = term.values else { continue }
+      return SqlExpression.mismatch("\(name) takes numbers, but was given \(storageClass)", of: term)
     }
     return nil
   }

@@ -34,9 +34,9 @@ extension SqlExpression {
     case .special(var special):
       special.terms = try special.terms.map(term)
       return SqlExpression(.special(special))
-    case .query(let own):
+    case .query(let queryTerm):
       return SqlExpression(
-        .query(QueryTerm(kind: own.kind, term: try own.term.map(term), query: try query(own.query))))
+        .query(QueryTerm(kind: queryTerm.kind, term: try queryTerm.term.map(term), query: try query(queryTerm.query))))
     }
   }
 }
@@ -47,13 +47,13 @@ extension SelectQuery.Result {
   /// Swift 6.3 miscompiles the switch as the closure of a `map` in a rethrowing function: it crashes where it throws.
   fileprivate mutating func mapTerms(_ term: (SqlExpression) throws -> SqlExpression) rethrows {
     switch self {
-    case .term(let own):
-      let other = try term(own)
-      self = .term(other)
+    case .term(let original):
+      let mapped = try term(original)
+      self = .term(mapped)
     case .model(let index, var replaced):
-      for place in replaced.indices {
-        let other = try term(replaced[place].term)
-        replaced[place] = SelectQuery.Replacement(column: replaced[place].column, term: other)
+      for position in replaced.indices {
+        let other = try term(replaced[position].term)
+        replaced[position] = SelectQuery.Replacement(column: replaced[position].column, term: other)
       }
       self = .model(index, replaced: replaced)
     case .table: break
@@ -68,7 +68,7 @@ extension SelectQuery.Clauses {
   ) rethrows {
     for index in sources.indices {
       switch sources[index].kind {
-      case .defined(let own): sources[index].define(try query(own))
+      case .defined(let definition): sources[index].define(try query(definition))
       case .call(let call): sources[index].kind = .call(try term(call))
       case .named, .table: break
       }
@@ -93,25 +93,25 @@ extension SqlExpression {
   /// table themselves.
   package func replacing(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
     if case .column(let reference) = node { return table.position(of: reference).map(other) ?? self }
-    return mapped({ $0.replacing(table, with: other) }, { $0.replacingOwn(table, with: other) })
+    return mapped({ $0.replacing(table, with: other) }, { $0.replacingDeclared(table, with: other) })
   }
 
   /// The same for a term of a query in it, whose tables may have columns of the same names.
-  fileprivate func replacingOwn(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
+  fileprivate func replacingDeclared(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
     if case .column(let reference) = node {
       return table.columns.firstIndex { $0.definition === reference.definition }.map(other) ?? self
     }
-    return mapped({ $0.replacingOwn(table, with: other) }, { $0.replacingOwn(table, with: other) })
+    return mapped({ $0.replacingDeclared(table, with: other) }, { $0.replacingDeclared(table, with: other) })
   }
 }
 
 extension SelectQuery {
-  fileprivate func replacingOwn(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SelectQuery {
-    guard !clauses.sources.contains(where: { $0.alias == nil && $0.table.isOfSameModel(as: table) }) else {
+  fileprivate func replacingDeclared(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SelectQuery {
+    guard !clauses.sources.contains(where: { $0.alias == nil && $0.table.hasSameModel(as: table) }) else {
       return self
     }
     var query = self
-    query.clauses.mapTerms({ $0.replacingOwn(table, with: other) }, { $0.replacingOwn(table, with: other) })
+    query.clauses.mapTerms({ $0.replacingDeclared(table, with: other) }, { $0.replacingDeclared(table, with: other) })
     return query
   }
 }

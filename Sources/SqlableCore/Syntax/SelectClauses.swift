@@ -22,9 +22,9 @@ extension SelectQuery.Clauses {
     if let having { size.join(having.size) }
     for compound in compounds {
       let part = compound.query.clauses
-      var own = part.size
-      if part.isNested { own.depth += 1 }
-      size.join(own)
+      var partSize = part.size
+      if part.isNested { partSize.depth += 1 }
+      size.join(partSize)
     }
     for term in order { size.join(term.expression.size) }
     add([limit?.term, offset?.term].compactMap(\.self))
@@ -85,29 +85,29 @@ extension SelectQuery.Clauses {
     let former = self.results
     self.results = results.map { result in
       guard case .table(let table, let alias, let isOptional) = result else { return result }
-      let places = sources.indices.filter {
-        sources[$0].table.isOfSameModel(as: table) && sources[$0].alias.isExactly(alias)
+      let matches = sources.indices.filter {
+        sources[$0].table.hasSameModel(as: table) && sources[$0].alias.isExactly(alias)
       }
-      guard let place = places.first else { return result }
-      if places.count > 1 {
+      guard let match = matches.first else { return result }
+      if matches.count > 1 {
         note(.invalidStatement("table \(table.name) is in the query twice; one needs an alias").at(table: table.name))
-      } else if let join = joinMissing(place), !isOptional {
+      } else if let join = joinMissing(match), !isOptional {
         let message = "\(join) may find no row of \(alias ?? table.name), but it is not selected as an optional"
         note(.invalidStatement(message).at(table: table.name))
       }
       // Keeps the columns that were replaced by terms when the model was read.
-      return former.first { if case .model(place, _) = $0 { true } else { false } } ?? .model(place)
+      return former.first { if case .model(match, _) = $0 { true } else { false } } ?? .model(match)
     }
   }
 
   /// The join that may find no row of the table at a position, for an error; nil if there is none.
   func joinMissing(_ index: Int) -> String? {
     if sources[index].join.keepsEarlier { return "a \(sources[index].join.rawValue) join" }
-    return sources[(index + 1)...].first(where: \.join.keepsOwn).map { "a \($0.join.rawValue) join" }
+    return sources[(index + 1)...].first(where: \.join.keepsJoined).map { "a \($0.join.rawValue) join" }
   }
 
   /// Whether a join may find no row of one of its tables.
-  var missesRows: Bool { sources.contains { $0.join.keepsEarlier || $0.join.keepsOwn } }
+  var missesRows: Bool { sources.contains { $0.join.keepsEarlier || $0.join.keepsJoined } }
 
   /// Resolves the result's models whose tables are now joined.
   mutating func findResults() {
@@ -134,16 +134,16 @@ extension SelectQuery.Clauses {
 
   /// Says that SQLite must use an index, for the table whose model declares it.
   mutating func hint(_ index: Index) {
-    let places = sources.indices.filter { sources[$0].table.indexes.contains(index) }
-    guard let place = places.first else {
+    let matches = sources.indices.filter { sources[$0].table.indexes.contains(index) }
+    guard let match = matches.first else {
       return note(.invalidStatement("no model of the query declares the index; name it by its text"))
     }
-    guard places.count == 1 else {
+    guard matches.count == 1 else {
       return note(
         .invalidStatement("several tables of the query have the index; use indexed(by:) of an alias")
-          .at(table: sources[place].table.name))
+          .at(table: sources[match].table.name))
     }
-    sources[place].indexHint = IndexHint(name: index.name(inTable: sources[place].table.name))
+    sources[match].indexHint = IndexHint(name: index.name(inTable: sources[match].table.name))
   }
 
   mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
@@ -221,15 +221,17 @@ extension SelectQuery.Clauses {
         continue
       }
       let source = sources[index]
-      let own: Int? =
+      let columnPosition: Int? =
         switch term.node {
         case .column(let column) where source.alias == nil: source.table.position(of: column)
         case .qualified(let alias, let column) where source.alias?.isExactly(alias) == true:
           source.table.position(of: column)
         default: nil
         }
-      let isReplaced = replaced.contains { own != nil && source.table.position(of: $0.column) == own }
-      if let own, !isReplaced { return position + own }
+      let isReplaced = replaced.contains {
+        columnPosition != nil && source.table.position(of: $0.column) == columnPosition
+      }
+      if let columnPosition, !isReplaced { return position + columnPosition }
       position += source.table.count
     }
     return nil

@@ -15,15 +15,15 @@ public struct SelectQuery: Sendable, Hashable {
   private var box: Box?
   // The clauses of most queries: a filter and limit on one table. Stored inline, because a query is copied at each step
   // of building and running it.
-  unowned(unsafe) private var ownTable: TableInfo
-  private var ownFilter: SqlExpression?
-  private var ownLimit: Int?
+  unowned(unsafe) private var inlineTable: TableInfo
+  private var inlineFilter: SqlExpression?
+  private var inlineLimit: Int?
 
   /// A query of one table.
   @usableFromInline
   package init(_ form: Form = .rows, of table: TableInfo) {
     self.form = form
-    ownTable = table
+    inlineTable = table
   }
 
   package init(_ source: Source, results: [Result]) { self.init(Clauses(sources: [source], results: results)) }
@@ -31,10 +31,10 @@ public struct SelectQuery: Sendable, Hashable {
   /// A query of which only the number or existence of rows may matter.
   package init(_ form: Form, _ query: SelectQuery) {
     self.form = form
-    ownTable = query.ownTable
+    inlineTable = query.inlineTable
     box = query.box
-    ownFilter = query.ownFilter
-    ownLimit = query.ownLimit
+    inlineFilter = query.inlineFilter
+    inlineLimit = query.inlineLimit
   }
 
   /// A query of literal rows.
@@ -42,7 +42,7 @@ public struct SelectQuery: Sendable, Hashable {
 
   private init(_ clauses: Clauses) {
     form = .rows
-    ownTable = .none
+    inlineTable = .none
     box = Box(clauses)
   }
 
@@ -52,12 +52,12 @@ public struct SelectQuery: Sendable, Hashable {
   /// All clauses; modified in place if the box is not shared.
   package var clauses: Clauses {
     _read {
-      if let box { yield box.clauses } else { yield ownClauses }
+      if let box { yield box.clauses } else { yield inlineClauses }
     }
     _modify {
       if box == nil {
-        box = Box(ownClauses)
-        ownFilter = nil
+        box = Box(inlineClauses)
+        inlineFilter = nil
       } else if !isKnownUniquelyReferenced(&box) {
         box = box.map { Box($0.clauses) }
       }
@@ -65,10 +65,10 @@ public struct SelectQuery: Sendable, Hashable {
     }
   }
 
-  private var ownClauses: Clauses {
+  private var inlineClauses: Clauses {
     Clauses(
-      sources: [Source(table: ownTable)], results: SelectQuery.wholeRows, filter: ownFilter,
-      limit: ownLimit.map { .number($0) })
+      sources: [Source(table: inlineTable)], results: SelectQuery.wholeRows, filter: inlineFilter,
+      limit: inlineLimit.map { .number($0) })
   }
 
   private static let wholeRows: [Result] = [.model(0)]
@@ -84,7 +84,7 @@ public struct SelectQuery: Sendable, Hashable {
 
   public static func == (left: SelectQuery, right: SelectQuery) -> Bool {
     guard left.form == right.form else { return false }
-    if let own = left.box, let other = right.box, own === other { return true }
+    if let leftBox = left.box, let rightBox = right.box, leftBox === rightBox { return true }
     return left.clauses == right.clauses
   }
 
@@ -100,24 +100,24 @@ extension SelectQuery {
 
   /// The first table.
   package var table: TableInfo {
-    get { box.map { $0.clauses.sources.first?.table ?? .none } ?? ownTable }
+    get { box.map { $0.clauses.sources.first?.table ?? .none } ?? inlineTable }
     set {
-      if box == nil { ownTable = newValue } else if !clauses.sources.isEmpty { clauses.sources[0].table = newValue }
+      if box == nil { inlineTable = newValue } else if !clauses.sources.isEmpty { clauses.sources[0].table = newValue }
     }
   }
 
-  package var filter: SqlExpression? { box.map(\.clauses.filter) ?? ownFilter }
+  package var filter: SqlExpression? { box.map(\.clauses.filter) ?? inlineFilter }
 
   /// Adds a condition to the filter.
   @usableFromInline
   package mutating func filter(_ condition: SqlExpression) {
-    if box == nil { ownFilter.and(condition) } else { clauses.filter.and(condition) }
+    if box == nil { inlineFilter.and(condition) } else { clauses.filter.and(condition) }
   }
 
   /// The limit, if it is a number.
   @usableFromInline package var limit: Int? {
-    get { box.map(\.clauses.limit?.number) ?? ownLimit }
-    set { if box == nil { ownLimit = newValue } else { clauses.limit = newValue.map { .number($0) } } }
+    get { box.map(\.clauses.limit?.number) ?? inlineLimit }
+    set { if box == nil { inlineLimit = newValue } else { clauses.limit = newValue.map { .number($0) } } }
   }
 
   /// Whether the query has a limit or an offset.
@@ -166,9 +166,9 @@ extension SelectQuery {
     package var term: SqlExpression? { if case .term(let term) = self { term } else { nil } }
 
     func map(_ term: (SqlExpression) throws -> SqlExpression) rethrows -> RowCount {
-      guard case .term(let own) = self else { return self }
-      let other = try term(own)
-      return .term(other)
+      guard case .term(let original) = self else { return self }
+      let mapped = try term(original)
+      return .term(mapped)
     }
   }
 }
@@ -217,7 +217,7 @@ extension SelectQuery {
       var keepsEarlier: Bool { self == .left || self == .full }
 
       /// Whether the join keeps rows of its own table that have no match, with NULL for the earlier tables.
-      package var keepsOwn: Bool { self == .right || self == .full }
+      package var keepsJoined: Bool { self == .right || self == .full }
     }
 
     /// The hint of a named query.
@@ -286,8 +286,8 @@ extension SelectQuery {
 
     /// Whether both are named queries of the same name.
     func isNamedLike(_ other: Source) -> Bool {
-      guard let own = definedName, let name = other.definedName else { return false }
-      return own.isSameName(as: name)
+      guard let name = definedName, let otherName = other.definedName else { return false }
+      return name.isSameName(as: otherName)
     }
 
     /// Whether both are the same named query.

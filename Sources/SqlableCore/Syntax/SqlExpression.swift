@@ -251,17 +251,17 @@ extension SqlExpression.Node: Hashable {
   }
 
   /// Whether one of its direct subterms is of a kind. Unlike `terms` it makes no array.
-  package func hasTerm(where isOfKind: (SqlExpression) -> Bool) -> Bool {
+  package func hasTerm(where predicate: (SqlExpression) -> Bool) -> Bool {
     switch self {
     case .column, .value, .parameter, .qualified, .invalid: false
-    case .call, .special: terms.contains(where: isOfKind)
-    case .query(let query): query.term.map(isOfKind) ?? false
-    case .all(let terms), .any(let terms): terms.contains(where: isOfKind)
+    case .call, .special: terms.contains(where: predicate)
+    case .query(let query): query.term.map(predicate) ?? false
+    case .all(let terms), .any(let terms): terms.contains(where: predicate)
     case .not(let term), .negative(let term), .isNull(let term), .isNotNull(let term), .isIn(let term, _),
       .collate(let term, _):
-      isOfKind(term)
-    case .binary(_, let left, let right), .like(let left, let right, _): isOfKind(left) || isOfKind(right)
-    case .between(let term, let low, let high): isOfKind(term) || isOfKind(low) || isOfKind(high)
+      predicate(term)
+    case .binary(_, let left, let right), .like(let left, let right, _): predicate(left) || predicate(right)
+    case .between(let term, let low, let high): predicate(term) || predicate(low) || predicate(high)
     }
   }
 
@@ -295,7 +295,7 @@ extension SqlExpression.Node: Hashable {
 
   /// The subterms that are compared separately. Terms that are also in `rest` would be compared twice at each level,
   /// which is exponential: a depth of 60 would never finish.
-  private var ownTerms: [SqlExpression] {
+  private var comparedTerms: [SqlExpression] {
     switch self {
     case .call, .query: []
     default: terms
@@ -305,13 +305,13 @@ extension SqlExpression.Node: Hashable {
   // Written by hand: the synthesized code for so many cases uses more stack per level than a deep tree leaves.
 
   package static func == (left: Self, right: Self) -> Bool {
-    left.form == right.form && left.rest == right.rest && left.ownTerms == right.ownTerms
+    left.form == right.form && left.rest == right.rest && left.comparedTerms == right.comparedTerms
   }
 
   package func hash(into hasher: inout Hasher) {
     hasher.combine(form)
     hasher.combine(rest)
-    hasher.combine(ownTerms)
+    hasher.combine(comparedTerms)
   }
 }
 

@@ -38,8 +38,8 @@ extension StatementTree {
     switch self {
     case .select: false
     case .insert(let query): query.form != .query
-    case .update(let query): query.isOfRow
-    case .delete(let query): query.isOfRow
+    case .update(let query): query.isRowLevel
+    case .delete(let query): query.isRowLevel
     }
   }
 
@@ -80,8 +80,8 @@ extension StatementTree {
       case .exists: "an exists"
       }
     case .insert(let query): query.form == .save ? "a save" : "an insert"
-    case .update(let query): query.isOfRow ? "an update of a struct" : "an update"
-    case .delete(let query): query.isOfRow ? "a delete of a struct" : "a delete"
+    case .update(let query): query.isRowLevel ? "an update of a struct" : "an update"
+    case .delete(let query): query.isRowLevel ? "a delete of a struct" : "a delete"
     }
   }
 }
@@ -140,10 +140,10 @@ extension StatementTree {
     case .select(var query):
       read(&query)
       self = .select(query)
-    case .update(var query) where !query.isOfRow:
+    case .update(var query) where !query.isRowLevel:
       change(&query.selection.rest.value)
       self = .update(query)
-    case .delete(var query) where !query.isOfRow:
+    case .delete(var query) where !query.isRowLevel:
       change(&query.selection.rest.value)
       self = .delete(query)
     case let other:
@@ -238,7 +238,7 @@ extension StatementTree {
   /// Takes values from another table for an update.
   mutating func join(_ source: SelectQuery.Source, on condition: SqlExpression) {
     switch consume self {
-    case .update(var query) where !query.isOfRow:
+    case .update(var query) where !query.isRowLevel:
       var source = source
       source.condition = condition
       query.rest.value.sources.append(source)
@@ -255,10 +255,10 @@ extension StatementTree {
     case .select(var query):
       query.clauses.hint(hint)
       self = .select(query)
-    case .update(var query) where !query.isOfRow:
+    case .update(var query) where !query.isRowLevel:
       query.rest.value.indexHint = hint
       self = .update(query)
-    case .delete(var query) where !query.isOfRow:
+    case .delete(var query) where !query.isRowLevel:
       query.rest.value.indexHint = hint
       self = .delete(query)
     case let other:
@@ -273,7 +273,7 @@ extension StatementTree {
     case .insert(var query) where query.form != .query:
       query.rest.value.columns = columns
       self = .insert(query)
-    case .update(var query) where query.isOfRow:
+    case .update(var query) where query.isRowLevel:
       query.rest.value.columns = columns
       self = .update(query)
     case let other:

@@ -7,16 +7,18 @@ extension SelectQuery {
   struct RequiredResults: Sendable, Hashable {
     // A set would be allocated for each query.
     private var first: UInt64 = 0
-    private var others: [Int] = []
+    private var higherPositions: [Int] = []
 
     init() {}
 
     init(_ positions: some Sequence<Int>) {
-      for position in positions { if position < 64 { first |= 1 << position } else { others.append(position) } }
+      for position in positions {
+        if position < 64 { first |= 1 << position } else { higherPositions.append(position) }
+      }
     }
 
     func contains(_ position: Int) -> Bool {
-      position < 64 ? first & (1 << position) != 0 : others.contains(position)
+      position < 64 ? first & (1 << position) != 0 : higherPositions.contains(position)
     }
 
     static func == (left: RequiredResults, right: RequiredResults) -> Bool { true }
@@ -34,11 +36,11 @@ extension SelectQuery.Clauses {
 
   private mutating func refuseUnmatched(_ term: SqlExpression) {
     let matched = UnmatchedRow(missing: []).outcome(of: term)
-    for (place, missing) in unmatchedSources {
+    for (index, missing) in unmatchedSources {
       guard UnmatchedRow(missing: missing).outcome(of: term).nulls > matched.nulls,
-        let join = joinMissing(place)
+        let join = joinMissing(index)
       else { continue }
-      let source = sources[place]
+      let source = sources[index]
       let column = term.unqualifiedColumn
       let remedy = "select \(column == nil ? "the term" : "its column") as an optional, with typed(as:)"
       note(
@@ -55,7 +57,7 @@ extension SelectQuery.Clauses {
     if let first = sources.firstIndex(where: \.join.keepsEarlier) {
       several.append((first, sources.filter(\.join.keepsEarlier)))
     }
-    for index in sources.indices where index > 0 && sources[index].join.keepsOwn {
+    for index in sources.indices where index > 0 && sources[index].join.keepsJoined {
       several.append((0, Array(sources[..<index])))
     }
     return single + several

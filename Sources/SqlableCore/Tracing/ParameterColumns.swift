@@ -1,7 +1,7 @@
 /// The column of each parameter in a statement: the column that the parameter is compared with, or stored in.
 ///
 /// ```swift
-/// ParameterColumns(of: #"SELECT * FROM "bicycle" AS b WHERE b.color = ? AND length(b.name) > ?"#).places
+/// ParameterColumns(of: #"SELECT * FROM "bicycle" AS b WHERE b.color = ? AND length(b.name) > ?"#).columns
 /// // bicycle.color, and none for the length
 /// ```
 ///
@@ -10,15 +10,15 @@
 /// WITH or a subquery have no columns. In a statement on several tables, a bare column name gives its parameter no
 /// column either.
 struct ParameterColumns: Sendable {
-  struct Place: Sendable, Hashable {
+  struct TableColumn: Sendable, Hashable {
     /// The names as SQLite compares them.
     let table, column: [UInt8]
   }
 
   /// The columns of the parameters, in the order of the text; nil for a parameter whose column is not certain.
-  let places: [Place?]
+  let columns: [TableColumn?]
 
-  fileprivate init(places: [Place?]) { self.places = places }
+  fileprivate init(columns: [TableColumn?]) { self.columns = columns }
 
   init(of text: String) {
     let words = DetachedSQLToken.words(of: text)
@@ -26,7 +26,7 @@ struct ParameterColumns: Sendable {
     // In a statement with several parts, a name can mean different things in each part.
     let isOnePart = selects == (words.first?.isKeyword("SELECT") == true ? 1 : 0)
     guard isOnePart, !words.contains(where: { $0.isKeyword("WITH") }) else {
-      self.init(places: [])
+      self.init(columns: [])
       return
     }
     self = ParameterReader(words: words).columns
@@ -40,7 +40,7 @@ private struct ParameterReader {
   /// table is nil for a source that is not a table.
   private var tables: [(name: [UInt8], table: [UInt8]?)] = []
   /// The columns of an INSERT, by position.
-  private var inserted: [ParameterColumns.Place] = []
+  private var inserted: [ParameterColumns.TableColumn] = []
 
   init(words: [DetachedSQLToken]) {
     self.words = words
@@ -60,8 +60,8 @@ private struct ParameterReader {
 
   var columns: ParameterColumns {
     let stored = storedColumns
-    let places = words.indices.filter { words[$0].kind == .parameter }.map { stored[$0] ?? place(of: $0) }
-    return ParameterColumns(places: places)
+    let parameterColumns = words.indices.filter { words[$0].kind == .parameter }.map { stored[$0] ?? column(of: $0) }
+    return ParameterColumns(columns: parameterColumns)
   }
 
   private func word(_ index: Int) -> DetachedSQLToken? { words.indices.contains(index) ? words[index] : nil }
@@ -109,9 +109,9 @@ private struct ParameterReader {
   // MARK: Stored values
 
   /// The columns of the parameters that stand alone in a row of VALUES, by their index.
-  private var storedColumns: [Int: ParameterColumns.Place] {
+  private var storedColumns: [Int: ParameterColumns.TableColumn] {
     guard !inserted.isEmpty, let start = words.firstIndex(where: { $0.isKeyword("VALUES") }) else { return [:] }
-    var stored: [Int: ParameterColumns.Place] = [:]
+    var stored: [Int: ParameterColumns.TableColumn] = [:]
     var (depth, position) = (0, 0)
     for index in words.indices[(start + 1)...] {
       let word = words[index]
@@ -132,8 +132,8 @@ private struct ParameterReader {
   }
 
   private func isAlone(_ index: Int) -> Bool {
-    [index - 1, index + 1].allSatisfy { place in
-      word(place).map { [",", "(", ")"].contains($0.text) && $0.kind == .symbol } ?? false
+    [index - 1, index + 1].allSatisfy { neighbor in
+      word(neighbor).map { [",", "(", ")"].contains($0.text) && $0.kind == .symbol } ?? false
     }
   }
 
@@ -148,7 +148,7 @@ private struct ParameterReader {
     "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "WHEN", "WINDOW", "AS", "DO", "USING",
   ]
 
-  private func place(of parameter: Int) -> ParameterColumns.Place? {
+  private func column(of parameter: Int) -> ParameterColumns.TableColumn? {
     guard let before = word(parameter - 1) else { return nil }
     if isComparison(before) { return isEnd(parameter + 1) ? column(endingAt: parameter - 2) : nil }
     switch before.keyword {
@@ -175,12 +175,12 @@ private struct ParameterReader {
 
   private func isStart(_ index: Int) -> Bool {
     guard let word = word(index) else { return false }
-    if word.isKeyword("AND"), isOfBetween(index) { return false }
+    if word.isKeyword("AND"), mayBelongToBetween(index) { return false }
     return ParameterReader.starts.contains(word.keyword) || word.isSymbol("(") || word.isSymbol(",")
   }
 
   /// Whether an AND may belong to a BETWEEN: `a BETWEEN 1 AND b = ?` compares the whole with the parameter.
-  private func isOfBetween(_ index: Int) -> Bool {
+  private func mayBelongToBetween(_ index: Int) -> Bool {
     for word in words[..<index].reversed() {
       if word.isKeyword("BETWEEN") { return true }
       if word.isSymbol(")") { return words.contains { $0.isKeyword("BETWEEN") } }
@@ -195,7 +195,7 @@ private struct ParameterReader {
   }
 
   /// Returns the column that a list after IN is compared with, for a parameter in that list; nil for other parameters.
-  private func listed(_ parameter: Int) -> ParameterColumns.Place? {
+  private func listed(_ parameter: Int) -> ParameterColumns.TableColumn? {
     guard word(parameter + 1).map({ $0.isSymbol(",") || $0.isSymbol(")") }) == true else { return nil }
     var index = parameter - 1
     while let word = word(index), word.isBound || word.isSymbol(",") { index -= 1 }
@@ -203,7 +203,7 @@ private struct ParameterReader {
     return column(endingAt: skipNot(index - 2))
   }
 
-  private func column(endingAt last: Int) -> ParameterColumns.Place? {
+  private func column(endingAt last: Int) -> ParameterColumns.TableColumn? {
     guard let name = word(last), name.isName else { return nil }
     guard word(last - 1)?.isSymbol(".") == true else {
       return isStart(last - 1) ? column(name, of: nil) : nil
@@ -214,7 +214,7 @@ private struct ParameterReader {
     return column(name, of: table)
   }
 
-  private func column(startingAt first: Int) -> ParameterColumns.Place? {
+  private func column(startingAt first: Int) -> ParameterColumns.TableColumn? {
     guard let name = word(first), name.isName else { return nil }
     guard word(first + 1)?.isSymbol(".") == true else { return isEnd(first + 1) ? column(name, of: nil) : nil }
     // In a name of three parts, the first part is the database.
@@ -223,9 +223,9 @@ private struct ParameterReader {
     return self.column(column, of: word(last - 2))
   }
 
-  private func column(_ name: DetachedSQLToken, of table: DetachedSQLToken?) -> ParameterColumns.Place? {
+  private func column(_ name: DetachedSQLToken, of table: DetachedSQLToken?) -> ParameterColumns.TableColumn? {
     let named = table.map { table in tables.filter { $0.name == table.text.foldedName } } ?? tables
-    guard named.count == 1, let own = named[0].table else { return nil }
-    return .init(table: own, column: name.text.foldedName)
+    guard named.count == 1, let tableName = named[0].table else { return nil }
+    return .init(table: tableName, column: name.text.foldedName)
   }
 }

@@ -84,17 +84,17 @@ package final class TraceHub: Sendable {
         receiver.body(event)
         continue
       }
-      var own = event
-      own.values = details.values(of: receiver.options.values)
+      var detailed = event
+      detailed.values = details.values(of: receiver.options.values)
       let isExplained = event.error == nil && event.kind == .read
       if isExplained, receiver.options.explains {
         plan = plan ?? details.plan()
-        own.plan = plan ?? []
+        detailed.plan = plan ?? []
       }
       if let advising = receiver.options.advising, event.error == nil, event.kind == .read || event.kind == .write {
-        advising.source.advise(own, with: details, receiver.body)
+        advising.source.advise(detailed, with: details, receiver.body)
       } else {
-        receiver.body(own)
+        receiver.body(detailed)
       }
     }
   }

@@ -40,20 +40,22 @@ extension [TracedColumns] {
   /// The values of these columns, among those with which a statement has run, in the order of its parameters; nil for
   /// one that is not known.
   package func values(in sql: String, _ bound: () -> [DatabaseValue?]) -> [TracedValue] {
-    let places = ParameterColumns.cache.value(of: sql).places
-    let wanted = places.map { place in place.flatMap(column) }
+    let parameterColumns = ParameterColumns.cache.value(of: sql).columns
+    let wanted = parameterColumns.map { parameterColumn in parameterColumn.flatMap(column) }
     guard wanted.contains(where: { $0 != nil }) else { return [] }
     let values = bound()
-    guard values.count == places.count else { return [] }
+    guard values.count == parameterColumns.count else { return [] }
     return zip(wanted, values).compactMap { wanted, value in
       guard let (table, column) = wanted, let value else { return nil }
       return TracedValue(table: table, column: column, value: value)
     }
   }
 
-  private func column(_ place: ParameterColumns.Place) -> (table: String, column: String)? {
-    for own in self where own.table.foldedName == place.table {
-      if let column = own.columns.first(where: { $0.foldedName == place.column }) { return (own.table, column) }
+  private func column(_ parameterColumn: ParameterColumns.TableColumn) -> (table: String, column: String)? {
+    for traced in self where traced.table.foldedName == parameterColumn.table {
+      if let column = traced.columns.first(where: { $0.foldedName == parameterColumn.column }) {
+        return (traced.table, column)
+      }
     }
     return nil
   }

@@ -39,7 +39,7 @@ extension ColumnType {
     guard comparesInAnotherForm else { return try value.databaseValue(in: self) }
     if let scale { return try units(of: value, scale, side) }
     let storage = try value.databaseValue(in: ColumnType(.date(.unixSecondsWithFraction), isNullable: isNullable))
-    if case .real(let seconds) = storage, let whole = Int64(exactly: seconds) { return .integer(whole) }
+    if case .real(let seconds) = storage, let wholeSeconds = Int64(exactly: seconds) { return .integer(wholeSeconds) }
     return storage
   }
 

@@ -86,7 +86,7 @@ extension ReadCell {
   /// The seconds since 1970 of a text in the form that dates are written in; nil for anything else.
   @usableFromInline
   var isoSeconds: Double? {
-    ownTextBytes.flatMap { ISO8601Date.secondsSince1970(ofOwnForm: $0) }
+    borrowedTextBytes.flatMap { ISO8601Date.secondsSince1970(ofCanonicalForm: $0) }
   }
 }
 

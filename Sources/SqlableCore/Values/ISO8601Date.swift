@@ -54,14 +54,14 @@ enum ISO8601Date {
       fraction = digits
     }
     guard let offset = reader.offset() ?? (isSQLite ? 0 : nil), reader.bytes.isEmpty else { return nil }
-    let whole = (dayNumber(year, month, day) * 24 + hour) * 3600 + minute * 60 + second - offset
-    return Double(whole) + fraction
+    let wholeSeconds = (dayNumber(year, month, day) * 24 + hour) * 3600 + minute * 60 + second - offset
+    return Double(wholeSeconds) + fraction
   }
 
   /// Parses the form that `text(secondsSince1970:)` writes, 24 bytes; nil for any other form.
   ///
   /// Eight bytes at a time: what XOR with the form leaves are the digits, and 0 where a separator belongs.
-  static func secondsSince1970(ofOwnForm bytes: UnsafeRawBufferPointer) -> Double? {
+  static func secondsSince1970(ofCanonicalForm bytes: UnsafeRawBufferPointer) -> Double? {
     guard bytes.count == 24 else { return nil }
     func word(_ index: Int) -> UInt64 {
       UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
@@ -83,8 +83,8 @@ enum ISO8601Date {
     guard month >= 1, month <= 12, day >= 1, day <= days(inMonth: month, of: year), hour < 24, minute < 60, second < 60
     else { return nil }
     let milliseconds = digits(rest, 4) * 10 + Int(truncatingIfNeeded: (rest >> 48) & 15)
-    let whole = (dayNumber(year, month, day) * 24 + hour) * 3600 + minute * 60 + second
-    return Double(whole) + Double(milliseconds) / 1000
+    let wholeSeconds = (dayNumber(year, month, day) * 24 + hour) * 3600 + minute * 60 + second
+    return Double(wholeSeconds) + Double(milliseconds) / 1000
   }
 
   private struct Reader {

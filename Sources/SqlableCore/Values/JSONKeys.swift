@@ -9,24 +9,24 @@ struct JSONKeys {
 
   private struct Object {
     /// The keys as written, while there are few: comparing them allocates nothing.
-    var few: [Range<Int>] = []
+    var ranges: [Range<Int>] = []
     /// The decoded keys, compared as a dictionary compares them: both encodings of an é are equal.
     var keys: Set<String> = []
   }
 
   /// More keys than most types have.
-  private static let fewest = 16
+  private static let maximumRanges = 16
 
   /// Whether a valid JSON text has an object with a duplicate key.
-  static func standTwice(in text: UnsafeBufferPointer<UInt8>) -> Bool {
+  static func hasDuplicates(in text: UnsafeBufferPointer<UInt8>) -> Bool {
     guard text.contains(UInt8(ascii: "{")) else { return false }
     var keys = JSONKeys(text: text)
-    return keys.standTwice()
+    return keys.hasDuplicates()
   }
 
   private init(text: UnsafeBufferPointer<UInt8>) { self.text = text }
 
-  private mutating func standTwice() -> Bool {
+  private mutating func hasDuplicates() -> Bool {
     while position < text.count {
       switch text[position] {
       case UInt8(ascii: "{"): objects.append(Object())
@@ -34,7 +34,7 @@ struct JSONKeys {
       case UInt8(ascii: "}"), UInt8(ascii: "]"): _ = objects.popLast()
       case UInt8(ascii: "\""):
         let string = passString()
-        if isBeforeColon, standsAgain(string) { return true }
+        if isBeforeColon, isDuplicate(string) { return true }
         continue
       default: break
       }
@@ -74,18 +74,18 @@ struct JSONKeys {
   }
 
   /// Records a key; returns whether its object already had it.
-  private mutating func standsAgain(_ key: (range: Range<Int>, isPlain: Bool)) -> Bool {
-    guard let place = objects.indices.last, var object = objects[place] else { return false }
-    objects[place] = nil
-    defer { objects[place] = object }
-    guard key.isPlain, object.keys.isEmpty, object.few.count < JSONKeys.fewest else {
-      for range in object.few { object.keys.insert(meaning(of: range, isPlain: true)) }
-      object.few = []
+  private mutating func isDuplicate(_ key: (range: Range<Int>, isPlain: Bool)) -> Bool {
+    guard let index = objects.indices.last, var object = objects[index] else { return false }
+    objects[index] = nil
+    defer { objects[index] = object }
+    guard key.isPlain, object.keys.isEmpty, object.ranges.count < JSONKeys.maximumRanges else {
+      for range in object.ranges { object.keys.insert(meaning(of: range, isPlain: true)) }
+      object.ranges = []
       return !object.keys.insert(meaning(of: key.range, isPlain: key.isPlain)).inserted
     }
     let bytes = text[key.range]
-    for range in object.few where range.count == bytes.count && text[range].elementsEqual(bytes) { return true }
-    object.few.append(key.range)
+    for range in object.ranges where range.count == bytes.count && text[range].elementsEqual(bytes) { return true }
+    object.ranges.append(key.range)
     return false
   }
 

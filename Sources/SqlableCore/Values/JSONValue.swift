@@ -133,7 +133,7 @@ enum JSONText {
     do {
       let value = try JSONDecoder().decode(type, from: Data(text.utf8))
       var copy = text
-      guard !copy.withUTF8(JSONKeys.standTwice) else {
+      guard !copy.withUTF8(JSONKeys.hasDuplicates) else {
         throw SqlError.decoding(
           expected: "the JSON of \(name)", found: "TEXT with a duplicate key in an object")
       }

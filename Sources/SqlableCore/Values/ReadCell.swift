@@ -66,7 +66,7 @@ public struct ReadCell {
   }
 
   /// The bytes of a text in SQLite's memory, valid until the next row; nil for any other value.
-  var ownTextBytes: UnsafeRawBufferPointer? {
+  var borrowedTextBytes: UnsafeRawBufferPointer? {
     guard typeCode == SQLITE3_TEXT else { return nil }
     return (try? SqliteValue(value).textBytes()).map { UnsafeRawBufferPointer($0) }
   }

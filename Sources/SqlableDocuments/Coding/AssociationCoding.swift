@@ -183,7 +183,7 @@ extension DocumentDecoder {
       throw DocumentAccess.refusal
     }
     let source = try part(fields, .from) { try self.source(ofAssociation: $0) }
-    guard let source, source.table.isOfSameModel(as: known.query.table), known.query.table.database == nil,
+    guard let source, source.table.hasSameModel(as: known.query.table), known.query.table.database == nil,
       try isPath(fields, of: known, under: table), try isForm(fields, of: known)
     else { throw unknownAssociation }
     var level = known

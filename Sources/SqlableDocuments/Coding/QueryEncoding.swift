@@ -84,7 +84,7 @@ extension DocumentEncoder {
     case .table:
       try checkDatabase(of: source.table)
       members.add(.table, .text(source.table.name))
-      if !source.table.isModelsOwn { members.add(.model, .text(source.table.modelName)) }
+      if !source.table.isNamedByModel { members.add(.model, .text(source.table.modelName)) }
       add(source.indexHint, to: &members)
     case .defined(let query):
       members.add(.query, try self.query(query, outer: scope.outer))
@@ -174,7 +174,7 @@ extension DocumentEncoder {
 
   private func table(_ table: TableInfo) throws -> Document {
     try checkDatabase(of: table)
-    guard !table.isModelsOwn else { return .text(table.name) }
+    guard !table.isNamedByModel else { return .text(table.name) }
     var members = Members()
     members.add(.table, .text(table.name))
     members.add(.model, .text(table.modelName))
@@ -241,7 +241,7 @@ extension DocumentEncoder {
     if !rest.sources.isEmpty {
       members.add(.from, .list(try rest.sources.map { try source($0, isFirst: false, scope) }))
     }
-    if query.isOfRow {
+    if query.isRowLevel {
       members.add(.row, try rows.first.map(row))
     } else {
       members.add(.set, try assignments(rest.assignments, scope))
@@ -258,7 +258,7 @@ extension DocumentEncoder {
     var members = Members()
     members.add(.from, try table(query.table))
     add(query.rest.value.indexHint, to: &members)
-    if query.isOfRow { members.add(.row, try rows.first.map(row)) }
+    if query.isRowLevel { members.add(.row, try rows.first.map(row)) }
     try add(query.selection, query.extent, scope, to: &members)
     members.add(.returning, try returned(query.rest.value.returned, scope))
     return members.document
@@ -303,7 +303,7 @@ extension Document {
 extension SelectQuery.Source {
   /// The name of a model's own table; nil for a source with an alias, a condition or another option.
   fileprivate var plainName: String? {
-    guard case .table = kind, alias == nil, !isSearched, condition == nil, indexHint == nil, table.isModelsOwn else {
+    guard case .table = kind, alias == nil, !isSearched, condition == nil, indexHint == nil, table.isNamedByModel else {
       return nil
     }
     return table.name

@@ -54,7 +54,7 @@ private struct RepeatabilityCheck {
     case .update(let query):
       for assignment in query.rest.value.assignments { try check(assignment.value) }
       let keepsAll = query.conflict.map { $0 == .abort } ?? !query.table.ignoresOrReplaces
-      guard query.isOfRow || keepsAll else {
+      guard query.isRowLevel || keepsAll else {
         throw failure("which of the rows that conflict an update keeps is not determined", query.table)
       }
       guard query.rest.value.sources.isEmpty else {

@@ -114,7 +114,7 @@ extension Statement {
   /// A decoded statement, if it is of this type. Throws for any other.
   init(_ decoded: DecodedStatement, _ decoder: DocumentDecoder) throws {
     let own = try TableInfo.of(Model.self)
-    guard decoded.tree.tableInfo.isOfSameModel(as: own) else {
+    guard decoded.tree.tableInfo.hasSameModel(as: own) else {
       throw decoder.failure("the statement is not for table \(own.name)").at(table: own.name)
     }
     guard decoded.gives(Output.self, of: Model.self) else {

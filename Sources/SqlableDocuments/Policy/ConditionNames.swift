@@ -28,12 +28,12 @@ struct ConditionNames: Sendable {
   /// condition has SQL text: a text can quote it in several ways.
   func contains(_ name: String) -> Bool {
     let folded = name.foldedName
-    return words.contains(folded) || hasText && !folded.allSatisfy(\.isOfWord)
+    return words.contains(folded) || hasText && !folded.allSatisfy(\.isWordByte)
   }
 
   /// The names in a text, and all words inside its quotes and comments.
   private static func words(in text: [UInt8]) -> [[UInt8]] {
     let names = text.withUnsafeBufferPointer { SQLTokenizer($0).compactMap(\.name) }
-    return (names + text.split { !$0.isOfWord }.map(Array.init)).map { $0.map(\.foldedLetter) }
+    return (names + text.split { !$0.isWordByte }.map(Array.init)).map { $0.map(\.foldedLetter) }
   }
 }

@@ -223,7 +223,7 @@ struct PolicyCheck {
       if term.isOfText { try require(.excerpts) }
       if term.isOfQuery { try check(special.terms, upTo: policy.limits.searchBytes) }
       // A search looks into all columns of the index.
-      guard let rules = policy.tables.first(where: { $0.table.isOfSameModel(as: term.table) }),
+      guard let rules = policy.tables.first(where: { $0.table.hasSameModel(as: term.table) }),
         let index = rules.table.fullText
       else { throw DocumentAccess.refusal }
       for position in index.columns.compactMap({ rules.table.position(of: $0.definition) }) {

@@ -142,7 +142,7 @@ extension SelectQuery.Clauses {
   /// added to the join's ON condition.
   private mutating func addConditions(of policy: StatementPolicy) throws {
     // A right or full join would keep rows that the join's ON condition hides, as rows without a match.
-    if sources.contains(where: \.join.keepsOwn) {
+    if sources.contains(where: \.join.keepsJoined) {
       for index in sources.indices where try condition(ofSource: index, policy) != nil { throw DocumentAccess.refusal }
       return
     }
@@ -228,7 +228,7 @@ extension SqlExpression {
     guard hasQuery else { return self }
     if case .special(let special) = node, case .fullText(let term) = special.form, case .matches(let alias) = term.form
     {
-      guard let rules = policy.tables.first(where: { $0.table.isOfSameModel(as: term.table) }) else {
+      guard let rules = policy.tables.first(where: { $0.table.hasSameModel(as: term.table) }) else {
         throw DocumentAccess.refusal
       }
       return matching(alias, rules)

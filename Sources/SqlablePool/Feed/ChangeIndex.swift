@@ -36,7 +36,7 @@ struct ChangeIndex {
         if row.previousId != row.id { add(byId[Int64(row.previousId)]) }
       }
       guard !byKey.isEmpty else { return found }
-      if row.hasOwnCollation {
+      if row.hasCustomCollation {
         // The table may declare a collation that the model does not, and that treats any two texts as equal.
         for numbers in byKey.values { found.formUnion(numbers) }
         return found
@@ -71,7 +71,7 @@ struct ChangeIndex {
     var table = tables.removeValue(forKey: name) ?? Table()
     switch observer.key {
     case nil: change(&table.everything, Everything(table: observer.table, change: observer.change))
-    case .some where observed.hasOwnCollation: body(&table.walked)
+    case .some where observed.hasCustomCollation: body(&table.walked)
     case .some(let value):
       // Add all forms of the value: the affinity of the key's column decides which form matches.
       for key in Set(KeyComparison.forms(of: value).map(MatchKey.init)) {

@@ -5,7 +5,7 @@ package struct ObservedRows: Sendable {
   package let observer: ObserverRegistry.Observer
   let withValues: Bool
   /// Whether the model's key has a custom collation.
-  let hasOwnCollation: Bool
+  let hasCustomCollation: Bool
 
   package init<Model: Sqlable>(
     _ model: Model.Type, _ change: Change?, in tableName: String?, id: (any SqlValue)?, withValues: Bool = false
@@ -13,7 +13,7 @@ package struct ObservedRows: Sendable {
     observer = try ObserverRegistry.Observer(of: model, change, in: tableName, id: id) { _ in }
     self.withValues = withValues
     let table = try TableInfo.of(model)
-    hasOwnCollation = table.key.contains { place in
+    hasCustomCollation = table.key.contains { place in
       if case .named(let name) = table.columns[place].definition.options.collation {
         PageOrder.Collation(name) == nil
       } else {

@@ -31,7 +31,7 @@ extension AssociatedQuery: Runnable {
       if try db.isInFunction { return try rows(db) }
       // Outside a transaction the statements would see commits that happen between them.
       return try db.transaction(.deferred, rows)
-    } catch { throw db.ofOwn(error, levels: levels) }
+    } catch { throw db.errorOfSeparateTransaction(error, levels: levels) }
   }
 
   /// The SQL that reads the rows.

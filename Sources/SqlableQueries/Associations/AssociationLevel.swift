@@ -192,7 +192,7 @@ extension AssociationLevel {
     // An aggregate of columns of the enclosing query would be one of its rows.
     _ = try rows.withValues()
     var column = path.term
-    if rows.clauses.sources.contains(where: { $0.table.isOfSameModel(as: table) }) {
+    if rows.clauses.sources.contains(where: { $0.table.hasSameModel(as: table) }) {
       // Under another name, so that a column of the table itself is one of the enclosing query.
       guard !term.hasText else {
         let text = "SQL text can't stand in an aggregate of rows that refer to their own table"

@@ -63,7 +63,7 @@ extension SalvageRun {
       return try copy(table, columns, from: source, condition: "")
     }
     let oldRowid =
-      old.columns.first(where: \.isRowid)?.name ?? String.rowidName(beside: old.table.columns.map(\.name))
+      old.columns.first(where: \.isRowid)?.name ?? String.rowidName(avoiding: old.table.columns.map(\.name))
     guard !old.isWithoutRowid, let oldRowid else { return }
     guard try keepsRowids(table, rowid, oldRowid, columns, source) else {
       report.problems.append("the rows of \(sink.name) have other ids in the backup, and were not completed")

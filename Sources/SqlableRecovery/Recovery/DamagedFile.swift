@@ -31,10 +31,10 @@ final class DamagedFile {
     let file = file
     let stored = DatabaseHeader(file.bytes(at: 0, count: 100))
     let guess = PageGeometry.best(for: file, header: stored?.isSound == true ? stored : nil)
-    let writeAhead = try RawFile.ifThere(path + "-wal").flatMap { log in
+    let writeAhead = try RawFile.ifExists(path + "-wal").flatMap { log in
       LogOverlay(writeAheadLog: log) { guess?.pageSize }
     }
-    let journal = try writeAhead == nil ? RawFile.ifThere(path + "-journal").flatMap { LogOverlay(journal: $0) } : nil
+    let journal = try writeAhead == nil ? RawFile.ifExists(path + "-journal").flatMap { LogOverlay(journal: $0) } : nil
     log = writeAhead ?? journal
     let first = log?.page(1) ?? file.bytes(at: 0, count: 100)
     let header = DatabaseHeader(first).flatMap { $0.isSound ? $0 : nil }

@@ -130,7 +130,7 @@ private struct BackupKey {
 extension TableShape {
   /// The column that is the rowid, or a name that no column has; nil if there is neither.
   fileprivate var rowidName: String? {
-    columns.first(where: \.isRowid)?.name ?? String.rowidName(beside: table.columns.map(\.name))
+    columns.first(where: \.isRowid)?.name ?? String.rowidName(avoiding: table.columns.map(\.name))
   }
 }
 

@@ -174,7 +174,7 @@ final class TableSink {
   var rowidColumn: String? {
     if shape.isWithoutRowid { return nil }
     return shape.columns.first(where: \.isRowid)?.name
-      ?? String.rowidName(beside: shape.table.columns.map(\.name))
+      ?? String.rowidName(avoiding: shape.table.columns.map(\.name))
   }
 
   /// The names of the columns that can be inserted, without the rowid.

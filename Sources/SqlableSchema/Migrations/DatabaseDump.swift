@@ -133,7 +133,7 @@ package struct DatabaseDump {
     }
     var order = (table.primaryKey?.columns ?? []).map(\.expression.text)
     if !table.isWithoutRowid, table.module == nil || table.fullText != nil,
-      let rowid = String.rowidName(beside: table.columns.map(\.name) + columns)
+      let rowid = String.rowidName(avoiding: table.columns.map(\.name) + columns)
     {
       order = [rowid]
       // The rowid is in the list already if the key is the rowid.

@@ -41,13 +41,13 @@ private struct TableReading: Runnable {
         // 1 is a hidden column of a virtual table, 2 and 3 are generated.
         guard row[6] != "1" else { continue }
         columns.append(
-          UntypedColumn(name: row[1], keyPlace: Int(row[5]) ?? 0, isGenerated: row[6] == "2" || row[6] == "3"))
+          UntypedColumn(name: row[1], keyPosition: Int(row[5]) ?? 0, isGenerated: row[6] == "2" || row[6] == "3"))
       }
       guard !columns.isEmpty else {
         throw SqlError(.schema(.missingTable(name)), message: "no such table: \(name)", table: name)
       }
       let found = try connection.schema(of: [name.foldedName])[table: name]
-      if found?.keyIsRowid == true, let place = columns.firstIndex(where: { $0.keyPlace > 0 }) {
+      if found?.keyIsRowid == true, let place = columns.firstIndex(where: { $0.keyPosition > 0 }) {
         columns[place].isRowid = true
       }
       return Table(

@@ -21,7 +21,9 @@ import Testing
   }
 
   /// Restores an archive at a moment and returns the database as SQL.
-  private func restored(_ directory: String, _ moment: DatabaseArchive.RestorePoint, _ commit: Int? = nil) throws -> String {
+  private func restored(_ directory: String, _ moment: DatabaseArchive.RestorePoint, _ commit: Int? = nil) throws
+    -> String
+  {
     let path = directory + "/restored-\(UUID().uuidString).sqlite"
     let found = try DatabaseArchive(at: directory + "/archive").restore(to: path, at: moment)
     if let commit { #expect(found.commit == commit) }

@@ -65,7 +65,7 @@ import Testing
     let least = facts.arguments.lowerBound
     let items =
       switch facts.constants {
-      case .nothing, .format, .others: ##""items": {"$ref": "#/$defs/noPath"}"##
+      case .nothing, .format, .allButFirst: ##""items": {"$ref": "#/$defs/noPath"}"##
       case .paths: ##""prefixItems": [{"$ref": "#/$defs/noPath"}], "items": {"type": "array"}"##
       case .pathsOfValues: ##""prefixItems": [{"$ref": "#/$defs/noPath"}]"##
       }
@@ -113,7 +113,7 @@ import Testing
       case .paths where most == 2: "one, and perhaps a path within JSON"
       case .paths: "one, and paths within JSON"
       case .pathsOfValues: "one, and then paths within JSON, each with a value behind it"
-      case .nothing, .others:
+      case .nothing, .allButFirst:
         least == most
           ? number(least)
           : least == 0 ? "up to \(most)" : "\(number(least)) \(most - least == 1 ? "or" : "to") \(number(most))"

@@ -12,8 +12,8 @@ import Testing
   }
 
   @Test func aProgramWithTheLibrarysPrefixIsNotTheLibrary() {
-    #expect(CallSite(file: "SqlableCore/Runs.swift", line: 1).isOwn)
-    #expect(!CallSite(file: "SqlableTests/CallSiteTests.swift", line: 1).isOwn)
-    #expect(!CallSite(file: "Bikes/main.swift", line: 1).isOwn)
+    #expect(CallSite(file: "SqlableCore/Runs.swift", line: 1).isInLibrary)
+    #expect(!CallSite(file: "SqlableTests/CallSiteTests.swift", line: 1).isInLibrary)
+    #expect(!CallSite(file: "Bikes/main.swift", line: 1).isInLibrary)
   }
 }

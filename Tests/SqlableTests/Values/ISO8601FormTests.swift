@@ -8,7 +8,7 @@ import Testing
 @Suite struct ISO8601FormTests {
   private func quick(_ text: String) -> Double? {
     var text = text
-    return text.withUTF8 { ISO8601Date.secondsSince1970(ofOwnForm: UnsafeRawBufferPointer($0)) }
+    return text.withUTF8 { ISO8601Date.secondsSince1970(ofCanonicalForm: UnsafeRawBufferPointer($0)) }
   }
 
   @Test func bothParsersAgreeOnDatesOfAllYears() {
@@ -33,7 +33,7 @@ import Testing
         for byte in UInt8.min...UInt8.max {
           var changed = bytes
           changed[position] = byte
-          let found = changed.withUnsafeBytes { ISO8601Date.secondsSince1970(ofOwnForm: $0) }
+          let found = changed.withUnsafeBytes { ISO8601Date.secondsSince1970(ofCanonicalForm: $0) }
           let expected = byte < 128 ? ISO8601Date.secondsSince1970(String(decoding: changed, as: UTF8.self)) : nil
           // The general parser accepts other separators too.
           if let found { #expect(found == expected, "\(position) \(byte)") }

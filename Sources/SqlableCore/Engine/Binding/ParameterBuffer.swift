@@ -308,13 +308,13 @@ extension BoundValue {
   fileprivate func isSame(as other: BoundValue) -> Bool {
     switch (self, other) {
     case (.unset, .unset), (.null, .null): true
-    case (.integer(let own), .integer(let other)): own == other
-    case (.real(let own), .real(let other)): own.bitPattern == other.bitPattern
-    case (.text(let own, let count), .text(let other, let otherCount)),
-      (.blob(let own, let count), .blob(let other, let otherCount)):
-      count == otherCount && memcmp(own, other, count) == 0
-    case (.list(let own), .list(let other)):
-      own.takeUnretainedValue().parameters.count == other.takeUnretainedValue().parameters.count
+    case (.integer(let left), .integer(let right)): left == right
+    case (.real(let left), .real(let right)): left.bitPattern == right.bitPattern
+    case (.text(let left, let count), .text(let right, let otherCount)),
+      (.blob(let left, let count), .blob(let right, let otherCount)):
+      count == otherCount && memcmp(left, right, count) == 0
+    case (.list(let left), .list(let right)):
+      left.takeUnretainedValue().parameters.count == right.takeUnretainedValue().parameters.count
     default: false
     }
   }

@@ -7,7 +7,7 @@ package struct Placeholder: Sendable {
   /// The side to which a comparison with the column rounds the value; nil if the value is not compared.
   let side: RoundingSide?
 
-  init(name: String, beside column: (any AnyObject & Sendable)? = nil, _ side: RoundingSide? = nil) {
+  init(name: String, comparedWith column: (any AnyObject & Sendable)? = nil, _ side: RoundingSide? = nil) {
     self.name = name
     self.column = column
     self.side = side

@@ -43,10 +43,10 @@ struct SqliteValue {
     // Decoding repairs invalid UTF-8; only then do the bytes differ. Comparing takes half the time of
     // String(validating:as:), whose generic code looks up metadata on every call.
     let text = String(decoding: bytes, as: UTF8.self)
-    let isSame = text.utf8.withContiguousStorageIfAvailable { own in
-      guard own.count == bytes.count else { return false }
-      guard let first = own.baseAddress, let second = bytes.baseAddress else { return true }
-      return memcmp(first, second, own.count) == 0
+    let isSame = text.utf8.withContiguousStorageIfAvailable { decoded in
+      guard decoded.count == bytes.count else { return false }
+      guard let first = decoded.baseAddress, let second = bytes.baseAddress else { return true }
+      return memcmp(first, second, decoded.count) == 0
     }
     guard isSame == true else {
       throw SqlError.decoding(expected: "TEXT", found: "TEXT that is not valid UTF-8")
@@ -77,11 +77,11 @@ struct SqliteValue {
     case SQLITE_INTEGER: return sqlite3_value_int64(pointer) == sqlite3_value_int64(other.pointer)
     case SQLITE_FLOAT: return sqlite3_value_double(pointer) == sqlite3_value_double(other.pointer)
     default:
-      let (own, others) = (sqlite3_value_blob(pointer), sqlite3_value_blob(other.pointer))
+      let (left, right) = (sqlite3_value_blob(pointer), sqlite3_value_blob(other.pointer))
       let count = sqlite3_value_bytes(pointer)
       guard count == sqlite3_value_bytes(other.pointer) else { return false }
-      guard let own, let others else { return count == 0 }
-      return memcmp(own, others, Int(count)) == 0
+      guard let left, let right else { return count == 0 }
+      return memcmp(left, right, Int(count)) == 0
     }
   }
 }

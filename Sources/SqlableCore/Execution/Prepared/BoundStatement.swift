@@ -80,13 +80,13 @@ private final class GivenValues: ParameterValues {
   private let used = LockedValue<Set<String>>([])
 
   init(_ values: KeyValuePairs<String, any SqlValue>) throws {
-    var found: [String: any SqlValue] = [:]
+    var valuesByName: [String: any SqlValue] = [:]
     for (name, value) in values {
-      guard found.updateValue(value, forKey: name) == nil else {
+      guard valuesByName.updateValue(value, forKey: name) == nil else {
         throw SqlError.misuse("the parameter \(name) is given twice")
       }
     }
-    self.values = found
+    self.values = valuesByName
   }
 
   func value(for placeholder: Placeholder, in parameters: ParameterBuffer) throws -> BoundValue? {

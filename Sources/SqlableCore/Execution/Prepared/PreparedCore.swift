@@ -155,25 +155,25 @@ final class PreparedCore {
   /// Returns the statement with the values bound. Call with the lock held.
   private func begin(_ values: some PreparedValues, _ connection: Connection) throws -> PreparedStatement {
     try connection.checkInterruption()
-    var found = kept.statement
-    if found == nil {
+    var cached = kept.statement
+    if cached == nil {
       // Dropped by the connection: an observer was added, or memory was released.
-      found = try compile(connection)
-      kept.statement = found
+      cached = try compile(connection)
+      kept.statement = cached
     }
     // Inside the statement's own loop, a second copy is compiled for the run.
-    let statement = found.flatMap { $0.isInUse ? nil : $0 }
-    let own = try statement ?? compile(connection)
-    own.isInUse = true
-    connection.tracer?.place(own.handle, at: site)
-    own.mark = connection.parameters.mark
+    let idle = cached.flatMap { $0.isInUse ? nil : $0 }
+    let statement = try idle ?? compile(connection)
+    statement.isInUse = true
+    connection.tracer?.setCallSite(site, of: statement.handle)
+    statement.mark = connection.parameters.mark
     do {
-      try values.bind(with: PreparedBinder(core: self, statement: own, parameters: connection.parameters))
+      try values.bind(with: PreparedBinder(core: self, statement: statement, parameters: connection.parameters))
     } catch {
-      connection.finish(own)
+      connection.finish(statement)
       throw error
     }
-    return own
+    return statement
   }
 
   @usableFromInline

@@ -44,7 +44,7 @@ extension Sqlable {
   public static func rightJoin<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Select<
     (Self?, Other)
   > {
-    var query = whole()
+    var query = queryOfAllRows()
     query.add(Other.source(), .right, on: condition)
     return .init(tuples: query)
   }
@@ -54,7 +54,7 @@ extension Sqlable {
   public static func rightJoin<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     (Self?, Other)
   > {
-    var query = whole()
+    var query = queryOfAllRows()
     query.add(other.source, .right, on: condition)
     return .init(tuples: query)
   }
@@ -71,7 +71,7 @@ extension Sqlable {
   public static func fullJoin<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Select<
     (Self?, Other?)
   > {
-    var query = whole()
+    var query = queryOfAllRows()
     query.add(Other.source(), .full, on: condition)
     return .init(tuples: query)
   }
@@ -81,7 +81,7 @@ extension Sqlable {
   public static func fullJoin<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     (Self?, Other?)
   > {
-    var query = whole()
+    var query = queryOfAllRows()
     query.add(other.source, .full, on: condition)
     return .init(tuples: query)
   }

@@ -88,11 +88,11 @@ extension Sqlable {
   /// has no default.
   public static func read(only first: any ColumnConvertible, _ others: any ColumnConvertible...) -> Select<Self> {
     let table = TableInfo.unchecked(Self.self)
-    let own = ([first] + others).map { ColumnReference($0.column) }
-    var replaced = table.columns.filter { !own.contains(ColumnReference($0)) }.map { column in
-      SelectQuery.Replacement(column: ColumnReference(column), term: column.valueOfUnread(in: table))
+    let readColumns = ([first] + others).map { ColumnReference($0.column) }
+    var replaced = table.columns.filter { !readColumns.contains(ColumnReference($0)) }.map { column in
+      SelectQuery.Replacement(column: ColumnReference(column), term: column.valueIfUnread(in: table))
     }
-    for reference in own where table.position(of: reference) == nil {
+    for reference in readColumns where table.position(of: reference) == nil {
       // Reports the column that the table does not have.
       replaced.append(SelectQuery.Replacement(column: reference, term: SqlExpression(.column(reference))))
     }
@@ -109,7 +109,7 @@ extension Column {
   /// Returns the value that a struct gets if the column is not read: the column's default, or NULL. The term is invalid
   /// if the default can't be stored. Without a default, it is invalid for a column that can't be NULL and is not the
   /// key.
-  fileprivate func valueOfUnread(in table: TableInfo) -> SqlExpression {
+  fileprivate func valueIfUnread(in table: TableInfo) -> SqlExpression {
     let options = definition.options
     do {
       if let value = options.defaultValue { return SqlExpression(try value.value(in: type)) }

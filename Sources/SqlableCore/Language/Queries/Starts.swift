@@ -16,7 +16,7 @@ extension Sqlable {
 
   /// A query of all rows and columns.
   @usableFromInline
-  static func whole() -> SelectQuery { SelectQuery(source(), results: [.model(0)]) }
+  static func queryOfAllRows() -> SelectQuery { SelectQuery(source(), results: [.model(0)]) }
 
   /// A query that selects these items.
   @usableFromInline
@@ -115,7 +115,7 @@ extension SelectQuery {
     source.condition = condition?.expression
     clauses.sources.append(source)
     clauses.findResults()
-    if join.keepsOwn {
+    if join.keepsJoined {
       // A right or full join makes all results before it optional.
       clauses.requiredResults = RequiredResults()
     } else if join == .left {

@@ -88,7 +88,7 @@ extension Select {
   private consuming func paged(after values: [any SqlValue]?, _ limit: Int) -> Self {
     query.refuseIfCombined("a page")
     let order = query.clauses.order
-    if !query.clauses.groups.isEmpty || order.contains(where: { $0.expression.isOfSeveralRows }) {
+    if !query.clauses.groups.isEmpty || order.contains(where: { $0.expression.combinesRows }) {
       let error = SqlError.invalidStatement(
         "a query with groups, or ordered by a window, has no pages: name it with named(_:) and query that")
       query.clauses.filter.and(SqlExpression(invalid: error))
@@ -170,9 +170,9 @@ extension SqlExpression {
 
 extension SqlExpression {
   /// Whether the expression has an aggregate or a window function, which no WHERE can have.
-  fileprivate var isOfSeveralRows: Bool {
+  fileprivate var combinesRows: Bool {
     if case .call(let call) = node, call.window != nil || call.isAggregate { return true }
-    return node.hasTerm { $0.isOfSeveralRows }
+    return node.hasTerm { $0.combinesRows }
   }
 }
 

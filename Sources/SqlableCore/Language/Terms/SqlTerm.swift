@@ -128,9 +128,9 @@ extension SqlExpression {
     guard operation == .times else { return self.value(value) }
     let term = SqlExpression(value)
     guard case .value(.text(let text)) = term.node, let factor = try? Decimal(databaseValue: .text(text)),
-      case .exact(let whole)? = try? DecimalUnits(factor, scale: 0)
+      case .exact(let units)? = try? DecimalUnits(factor, scale: 0)
     else { return term }
-    return SqlExpression(DatabaseValue.integer(whole))
+    return SqlExpression(DatabaseValue.integer(units))
   }
 
   /// A quotient or remainder that is not optional, so a divisor that would make it NULL is an error.

@@ -5,10 +5,10 @@ final class KeyedColumns: Sendable {
   let table: TableInfo
   /// The map that was created first; most models have no other. Sound: the map is never freed.
   nonisolated(unsafe) private let first = Atomic<UnsafePointer<KeyMap>?>(nil)
-  private let found = LockedValue(Found())
+  private let cache = LockedValue(Cache())
   private let writer = Atomic(Writer.unknown.rawValue)
 
-  private struct Found {
+  private struct Cache {
     /// The positions of the columns, by the names of the keys.
     var positions: [ByteComparedName: Int] = [:]
     /// The names of the keys, by the positions of the columns.
@@ -36,29 +36,29 @@ final class KeyedColumns: Sendable {
 
   @inline(never)
   private static func make(for table: TableInfo) -> KeyedColumns {
-    let made = Unmanaged.passRetained(KeyedColumns(table))
+    let created = Unmanaged.passRetained(KeyedColumns(table))
     let (isFirst, known) = table.keyedColumns.compareExchange(
-      expected: nil, desired: UnsafeRawPointer(made.toOpaque()), ordering: .acquiringAndReleasing)
-    guard !isFirst, let known else { return made.takeUnretainedValue() }
-    made.release()
+      expected: nil, desired: UnsafeRawPointer(created.toOpaque()), ordering: .acquiringAndReleasing)
+    guard !isFirst, let known else { return created.takeUnretainedValue() }
+    created.release()
     return Unmanaged<KeyedColumns>.fromOpaque(known).takeUnretainedValue()
   }
 
   /// Returns the position of the column that stores a key: the column of this name, or else of this name in snake_case.
   /// Nil if there is no such column. Throws `.misuse` if the column stores another key.
   func position(of name: String) throws -> Int? {
-    try found.withLock { found in
+    try cache.withLock { cache in
       let key = ByteComparedName(wrappedValue: name)
-      if let position = found.positions[key] { return position }
+      if let position = cache.positions[key] { return position }
       guard let position = table.position(named: name) ?? table.position(named: snakeCase(name)) else { return nil }
-      if let other = found.names[position] {
+      if let other = cache.names[position] {
         let column = table.columns[position].name
         throw SqlError.misuse(
           "the model of table \(table.name) has two keys for the column \(column): \(other) and \(name)"
         ).at(table: table.name, column: column)
       }
-      found.names[position] = name
-      found.positions[key] = position
+      cache.names[position] = name
+      cache.positions[key] = position
       return position
     }
   }
@@ -73,13 +73,13 @@ final class KeyedColumns: Sendable {
   @inline(never)
   private func searchedMap<Key: CodingKey>(of keys: Key.Type) -> UnsafePointer<KeyMap> {
     let id = ObjectIdentifier(keys)
-    return found.withLock { found in
-      if let map = found.maps[id] { return map }
-      let made = UnsafeMutablePointer<KeyMap>.allocate(capacity: 1)
-      made.initialize(to: KeyMap(of: keys, in: self))
-      let map = UnsafePointer(made)
-      found.maps[id] = map
-      if found.maps.count == 1 { first.store(map, ordering: .releasing) }
+    return cache.withLock { cache in
+      if let map = cache.maps[id] { return map }
+      let created = UnsafeMutablePointer<KeyMap>.allocate(capacity: 1)
+      created.initialize(to: KeyMap(of: keys, in: self))
+      let map = UnsafePointer(created)
+      cache.maps[id] = map
+      if cache.maps.count == 1 { first.store(map, ordering: .releasing) }
       return map
     }
   }
@@ -117,9 +117,9 @@ final class KeyedColumns: Sendable {
     ).at(table: table.name, column: name)
   }
 
-  func refused(_ what: String, key: (any CodingKey)? = nil) -> SqlError {
-    let place = key.map { ", key \($0.stringValue)," } ?? ""
-    return SqlError.misuse("the model of table \(table.name)\(place) \(what)").at(
+  func refused(_ problem: String, key: (any CodingKey)? = nil) -> SqlError {
+    let keyPhrase = key.map { ", key \($0.stringValue)," } ?? ""
+    return SqlError.misuse("the model of table \(table.name)\(keyPhrase) \(problem)").at(
       table: table.name, column: key?.stringValue)
   }
 }

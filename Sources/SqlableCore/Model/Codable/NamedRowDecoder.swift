@@ -20,14 +20,14 @@ final class NamedColumns {
   }
 
   /// The position of the column that a key names: the one of this name, or else of its name in snake_case.
-  fileprivate func found(_ key: String) -> Int? {
+  fileprivate func lookup(_ key: String) -> Int? {
     positions[ByteComparedName(wrappedValue: key)] ?? positions[ByteComparedName(wrappedValue: snakeCase(key))]
   }
 
   /// The position of a key's column. Throws if there is none, or several.
   fileprivate func position(of key: any CodingKey) throws -> Int {
     let name = key.stringValue
-    guard let position = found(name) else {
+    guard let position = lookup(name) else {
       let snake = snakeCase(name)
       let tried = name == snake ? name : "\(name) or \(snake)"
       var message = "the result has no column \(tried)"
@@ -105,7 +105,7 @@ private struct NamedKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
   }
 
-  func contains(_ key: Key) -> Bool { columns.found(key.stringValue) != nil }
+  func contains(_ key: Key) -> Bool { columns.lookup(key.stringValue) != nil }
 
   private func cell(_ key: Key) throws -> CodedCell {
     do {

@@ -22,8 +22,8 @@ final class RowEncoder: Encoder {
   }
 
   /// Records that the row can't be written, and returns an encoder that throws the reason.
-  func refuse(_ what: String, key: (any CodingKey)? = nil) -> RefusingEncoder {
-    let error = columns.refused(what, key: key)
+  func refuse(_ problem: String, key: (any CodingKey)? = nil) -> RefusingEncoder {
+    let error = columns.refused(problem, key: key)
     if let row { row.pointee.failure = row.pointee.failure ?? error }
     return RefusingEncoder(error: error)
   }
@@ -31,11 +31,11 @@ final class RowEncoder: Encoder {
   /// The row. Throws once it has been written.
   @inline(__always)
   func current() throws -> UnsafeMutablePointer<RowWriter> {
-    guard let row else { throw gone() }
+    guard let row else { throw expiredError() }
     return row
   }
 
-  private func gone() -> SqlError {
+  private func expiredError() -> SqlError {
     SqlError.misuse("an encoder of a row was used after encode(to:) had returned").at(table: columns.table.name)
   }
 

@@ -234,7 +234,7 @@ extension Connection {
     guard let statement = step.statements.first(where: { $0.copy != nil }), let copy = statement.copy,
       let new = try schema(of: [temporary.foldedName])[table: temporary],
       let old = try schema(of: [step.table.foldedName])[table: step.table], old.keyIsRowid || !new.keyIsRowid,
-      let id = String.rowidName(beside: new.columns.map(\.name)), let place = statement.sql.firstRange(of: "OR ABORT")
+      let id = String.rowidName(avoiding: new.columns.map(\.name)), let place = statement.sql.firstRange(of: "OR ABORT")
     else { return [] }
     var insert = statement.sql
     insert.replaceSubrange(place, with: "OR IGNORE")

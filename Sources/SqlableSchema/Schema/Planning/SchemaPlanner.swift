@@ -159,7 +159,7 @@ struct SchemaPlanner {
     let old = answers.renamedTables.first { $0.value.isSameName(as: table) }?.key
     guard let found = schema[table: table] ?? old.flatMap({ schema[table: $0] }) else { return 0 }
     let table = "main.\(found.name.quotedName)"
-    if !found.isWithoutRowid, let id = String.rowidName(beside: found.columns.map(\.name)) {
+    if !found.isWithoutRowid, let id = String.rowidName(avoiding: found.columns.map(\.name)) {
       // One query for both ends would read the whole table: SQLite seeks a single min or max only.
       let ends = ["max", "min"].map { "(SELECT \($0)(\(id)) FROM \(table))" }.joined(separator: " - ")
       // A distance beyond 64 bits is not an integer; count the rows instead.

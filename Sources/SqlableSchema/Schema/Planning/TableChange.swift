@@ -239,7 +239,7 @@ struct TableChange {
 
   /// The SQL name of the rowid in the existing table; `NULL` if no name reaches a rowid.
   var rowid: String {
-    found.isWithoutRowid ? "NULL" : String.rowidName(beside: found.columns.map(\.name)) ?? "NULL"
+    found.isWithoutRowid ? "NULL" : String.rowidName(avoiding: found.columns.map(\.name)) ?? "NULL"
   }
 
   func duplicates(_ columns: [String]) -> SchemaPlan.Diagnosis {

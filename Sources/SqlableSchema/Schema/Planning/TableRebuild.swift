@@ -100,7 +100,7 @@ struct TableRebuild {
   /// The id of a row of the new table; NULL if it has none.
   private var newRowid: String {
     if table.isWithoutRowid { return "NULL" }
-    return String.rowidName(beside: table.columns.map(\.name) + change.keptColumns.map(\.name)) ?? "NULL"
+    return String.rowidName(avoiding: table.columns.map(\.name) + change.keptColumns.map(\.name)) ?? "NULL"
   }
 
   private func diagnoses() -> [SchemaPlan.Diagnosis] {
