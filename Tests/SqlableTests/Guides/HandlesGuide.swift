@@ -12,7 +12,8 @@ import Testing
       try db.close()
       #expect(!db.isOpen)
       let error = sqlError { _ = try Bicycle.count().run(db) }
-      #expect(error?.kind == .closed && error?.label == "main")
+      #expect(error?.kind == .closed)
+      #expect(error?.label == "main")
       let readOnly = try SqliteDatabase(filepath: path, configuration: .init(isReadOnly: true))
       #expect(try Bicycle.count().run(readOnly) == 0)
       #expect(sqlError { _ = try Bicycle.deleteAll().run(readOnly) }?.kind == .readOnly)
@@ -36,7 +37,8 @@ import Testing
       let size = files.size  // of all files, in bytes; also db.files.size and pool.files.size
       try files.move(to: archivePath)
       try DatabaseFiles(of: archivePath).remove(overwriting: true)
-      #expect(size >= 0 && SqlableTests.files(in: directory) == [])
+      #expect(size >= 0)
+      #expect(SqlableTests.files(in: directory) == [])
     }
   }
 
@@ -150,7 +152,8 @@ import Testing
       for id in 1...100 { _ = try Person.byId(id).run(db) }
       let use = try db.statementCacheUse
       let rate = use.hitRate  // near 1 in a service that runs the same statements with other values
-      #expect(rate > 0.8 && use.statements > 0)
+      #expect(rate > 0.8)
+      #expect(use.statements > 0)
     }
   }
 
@@ -175,11 +178,21 @@ import Testing
 
   @Test func theDefaultsAreThoseOfTheTable() throws {
     let defaults = Configuration()
-    #expect(defaults.label == nil && !defaults.isReadOnly && defaults.createsDirectories)
-    #expect(defaults.busyTimeout == 5 && defaults.journalMode == .wal && defaults.synchronous == .normal)
-    #expect(defaults.foreignKeys && defaults.secureDelete == .fast && defaults.statementCacheBytes == 4 << 20)
-    #expect(defaults.cacheSize == 8_192 && defaults.walAutocheckpoint == 1_000 && defaults.maximumPageCount == nil)
-    #expect(defaults.usesPreupdateHook && !defaults.recursiveTriggers && defaults.trustsSchema)
+    #expect(defaults.label == nil)
+    #expect(!defaults.isReadOnly)
+    #expect(defaults.createsDirectories)
+    #expect(defaults.busyTimeout == 5)
+    #expect(defaults.journalMode == .wal)
+    #expect(defaults.synchronous == .normal)
+    #expect(defaults.foreignKeys)
+    #expect(defaults.secureDelete == .fast)
+    #expect(defaults.statementCacheBytes == 4 << 20)
+    #expect(defaults.cacheSize == 8_192)
+    #expect(defaults.walAutocheckpoint == 1_000)
+    #expect(defaults.maximumPageCount == nil)
+    #expect(defaults.usesPreupdateHook)
+    #expect(!defaults.recursiveTriggers)
+    #expect(defaults.trustsSchema)
     try withDatabase { db in
       func pragma(_ name: String) throws -> String? {
         try db.query(SQL(verbatim: "PRAGMA \(name)")) { row in try row.get(at: 0, as: SqlText.self).text }.first

@@ -114,7 +114,8 @@ struct JobQueue<Database: SqlDatabase> {
       #expect(try names(db) == ["second", "first too"])
       #expect(try !queue.runNext(at: now))
       #expect(try queue.runNext(at: now + 60))
-      #expect(try names(db) == ["second", "first too", "later"] && Job.count().run(db) == 0)
+      #expect(try names(db) == ["second", "first too", "later"])
+      #expect(try Job.count().run(db) == 0)
     }
   }
 
@@ -131,7 +132,9 @@ struct JobQueue<Database: SqlDatabase> {
         throw OutOfStock()
       }
       let queue = JobQueue(db: db, rules: rules)
-      #expect(try queue.runNext(at: nextYear) && !queue.runNext(at: nextYear) && Bicycle.count().run(db) == 0)
+      #expect(try queue.runNext(at: nextYear))
+      #expect(try !queue.runNext(at: nextYear))
+      #expect(try Bicycle.count().run(db) == 0)
     }
   }
 
@@ -161,10 +164,12 @@ struct JobQueue<Database: SqlDatabase> {
       try queue.add(Person(id: nil, name: "Ann").insert(), after: now)
       try db.execute("CREATE TRIGGER stay BEFORE DELETE ON job BEGIN SELECT raise(ABORT, 'stay'); END")
       #expect(try queue.runNext(at: now))
-      #expect(try names(db) == [] && Job.read().run(db).map(\.attempts) == [1])
+      #expect(try names(db) == [])
+      #expect(try Job.read().run(db).map(\.attempts) == [1])
       try db.execute("DROP TRIGGER stay")
       #expect(try queue.runNext(at: now + 4))
-      #expect(try names(db) == ["Ann"] && Job.count().run(db) == 0)
+      #expect(try names(db) == ["Ann"])
+      #expect(try Job.count().run(db) == 0)
     }
   }
 
@@ -174,13 +179,16 @@ struct JobQueue<Database: SqlDatabase> {
       try Bicycle(id: 1, name: secret, color: secret).insert().run(db)
       try queue.add(Bicycle(id: 2, name: secret, color: secret).insert(), after: now)
       try queue.add(Person(id: nil, name: "not held up").insert(), after: now)
-      #expect(try queue.runNext(at: now) && queue.runNext(at: now) && !queue.runNext(at: now))
+      #expect(try queue.runNext(at: now))
+      #expect(try queue.runNext(at: now))
+      #expect(try !queue.runNext(at: now))
       #expect(try names(db) == ["not held up"])
       var time = now
       for delay in [4.0, 16, 64, 256] {
         #expect(try !queue.runNext(at: time + delay - 1))
         time += delay
-        #expect(try queue.runNext(at: time) && !queue.runNext(at: time))
+        #expect(try queue.runNext(at: time))
+        #expect(try !queue.runNext(at: time))
       }
       #expect(try !queue.runNext(at: .distantFuture))
       let poisonous = try Job.read().filter(Job.runAfter == nil).run(db)  // [Job]
@@ -189,8 +197,11 @@ struct JobQueue<Database: SqlDatabase> {
       try Job.update(Job.runAfter.set(to: Date()), Job.attempts.set(to: 0)).filter(Job.runAfter == nil).run(db)
       #expect(poisonous.map(\.attempts) == [5])
       let error = try #require(poisonous.first?.lastError)
-      #expect(error.contains("UNIQUE constraint failed: bicycle.name, bicycle.color") && !error.contains(secret))
-      #expect(try queue.runNext() && Bicycle.read().run(db).map(\.id) == [2] && Job.count().run(db) == 0)
+      #expect(error.contains("UNIQUE constraint failed: bicycle.name, bicycle.color"))
+      #expect(!error.contains(secret))
+      #expect(try queue.runNext())
+      #expect(try Bicycle.read().run(db).map(\.id) == [2])
+      #expect(try Job.count().run(db) == 0)
     }
   }
 
@@ -242,9 +253,11 @@ struct JobQueue<Database: SqlDatabase> {
       defer { other.quit() }
       try other.run("BEGIN IMMEDIATE;")
       let error = expectError(.busy) { _ = try queue.runNext(at: now) }
-      #expect(try error?.isRetryable == true && Job.read().run(db).map(\.attempts) == [0])
+      #expect(error?.isRetryable == true)
+      #expect(try Job.read().run(db).map(\.attempts) == [0])
       try other.run("ROLLBACK;")
-      #expect(try queue.runNext(at: now) && names(db) == ["Ann"])
+      #expect(try queue.runNext(at: now))
+      #expect(try names(db) == ["Ann"])
     }
   }
 
@@ -292,7 +305,8 @@ struct JobQueue<Database: SqlDatabase> {
         _ = try other.runNext(at: now + 20)
       }
       #expect(try JobQueue(db: succeeding, rules: rules).runNext(at: now + 20))
-      #expect(try names(db) == ["Ann checked"] && Job.count().run(db) == 0)
+      #expect(try names(db) == ["Ann checked"])
+      #expect(try Job.count().run(db) == 0)
     }
   }
 
@@ -317,7 +331,9 @@ struct JobQueue<Database: SqlDatabase> {
         } catch { Issue.record(error) }
       }
       let names = try Person.read().run(pool).map(\.name)
-      #expect(names.count == 300 && Set(names).count == 300 && counts.values.reduce(0, +) == 300)
+      #expect(names.count == 300)
+      #expect(Set(names).count == 300)
+      #expect(counts.values.reduce(0, +) == 300)
       let left = try Job.count().run(pool)
       #expect(left == 0)
     }

@@ -24,7 +24,11 @@ import Testing
       let gone = try await pool.transaction { db in
         try Bicycle.delete(Bicycle.color == "blue").run(db)
       }
-      #expect(id == 1 && reds.map(\.name) == ["Norco"] && count == 1 && first?.id == 1 && gone == 0)
+      #expect(id == 1)
+      #expect(reds.map(\.name) == ["Norco"])
+      #expect(count == 1)
+      #expect(first?.id == 1)
+      #expect(gone == 0)
     }
     do {
       let lines = ["Norco", "Trek"]

@@ -29,7 +29,8 @@ import Testing
       let cheapest = try prices.first(db)?.0  // String?
       #expect(prices.sql == #"SELECT "name", "price" FROM "car" WHERE "price" < ? ORDER BY "price" DESC"#)
       #expect(Car.select(Car.name).distinct().sql == #"SELECT DISTINCT "name" FROM "car""#)
-      #expect(names.count == 2 && cheapest == "Golf")
+      #expect(names.count == 2)
+      #expect(cheapest == "Golf")
     }
   }
 
@@ -38,7 +39,8 @@ import Testing
       let rows = try Bicycle.select(Bicycle.name, Bicycle.ownerId).orderBy(Bicycle.id).run(db)  // [DynamicRow]
       let owner = try rows[0].get(1, as: Int?.self)
       let colors = try Bicycle.select(Bicycle.color.typed(as: String.self)).distinct().run(db)  // [String]
-      #expect(owner == 1 && colors.sorted() == ["blue", "red"])
+      #expect(owner == 1)
+      #expect(colors.sorted() == ["blue", "red"])
     }
   }
 
@@ -55,7 +57,10 @@ import Testing
         figures.sql
           == #"SELECT avg("price"), max("price") FILTER (WHERE "is_electric" = ?), count(DISTINCT "name") FROM "car""#)
       let (colors, row) = (try perColor.run(db), try figures.first(db))
-      #expect(colors.map(\.0) == ["red"] && row?.0 == 18_000 && row?.1 == 30_000 && row?.2 == 2)
+      #expect(colors.map(\.0) == ["red"])
+      #expect(row?.0 == 18_000)
+      #expect(row?.1 == 30_000)
+      #expect(row?.2 == 2)
       let listed = Car.select(
         Car.name.groupConcat(", ", orderBy: Car.price.desc), Car.price.total(distinct: true))
       #expect(
@@ -75,7 +80,8 @@ import Testing
         scanned.sql
           == #"SELECT "id", "name", "color", "owner_id" FROM "bicycle" NOT INDEXED WHERE "color" = ?"#)
       let (found, same) = (try reds.run(db), try scanned.run(db))
-      #expect(found.count == 2 && same == found)
+      #expect(found.count == 2)
+      #expect(same == found)
     }
   }
 
@@ -93,7 +99,8 @@ import Testing
           == #"SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", "person"."name" FROM "bicycle" LEFT JOIN "person" ON "bicycle"."owner_id" = "person"."id" ORDER BY "bicycle"."id""#
       )
       let (pairs, everything) = (try owned.run(db), try all.run(db))
-      #expect(pairs.map(\.1.name) == ["Anna"] && everything.count == 3)
+      #expect(pairs.map(\.1.name) == ["Anna"])
+      #expect(everything.count == 3)
       let perOwner = Person.leftJoin(Bicycle.self, on: Bicycle.ownerId == Person.id)
         .select(Person.self, Bicycle.id.count().typed(as: Int.self)).groupBy(Person.id).orderBy(Person.id)
       for (person, count) in try perOwner.run(db) { print(person.name, count) }
@@ -128,7 +135,9 @@ import Testing
           == #"SELECT "bicycle"."name", "person"."name" FROM "bicycle" FULL JOIN "person" ON "bicycle"."owner_id" = "person"."id""#
       )
       let (people, all) = (try everyone.orderBy(Person.id).run(db), try both.run(db))
-      #expect(people.map(\.0?.name) == ["Norco", nil] && people.map(\.1.name) == ["Anna", "Bo"] && all.count == 4)
+      #expect(people.map(\.0?.name) == ["Norco", nil])
+      #expect(people.map(\.1.name) == ["Anna", "Bo"])
+      #expect(all.count == 4)
     }
   }
 
@@ -138,7 +147,8 @@ import Testing
       let bosses = Worker.leftJoin(boss, on: Worker.bossId == boss[Worker.id])
         .select(boss.optional, Worker.name, boss[Worker.name].typed(as: String?.self))  // (Worker?, String, String?)
       let rows = try bosses.orderBy(Worker.id).run(db)
-      #expect(rows.map(\.0?.id) == [nil, 1, 1, 2] && rows.map(\.2) == [nil, "Ada", "Ada", "Ben"])
+      #expect(rows.map(\.0?.id) == [nil, 1, 1, 2])
+      #expect(rows.map(\.2) == [nil, "Ada", "Ada", "Ben"])
     }
   }
 
@@ -160,7 +170,9 @@ import Testing
           == #"SELECT "id", "name", "price", "is_electric", "sold_at" FROM "car" WHERE "price" > (SELECT avg("car"."price") FROM "car")"#
       )
       let (bikes, people, cars) = (try annas.run(db), try withoutBike.run(db), try aboveAverage.run(db))
-      #expect(bikes.map(\.name) == ["Norco"] && people.map(\.name) == ["Bo"] && cars.map(\.id) == [3])
+      #expect(bikes.map(\.name) == ["Norco"])
+      #expect(people.map(\.name) == ["Bo"])
+      #expect(cars.map(\.id) == [3])
     }
   }
 
@@ -183,7 +195,9 @@ import Testing
           == #"SELECT "name", (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") FROM "person""#
       )
       let rows = try counts.orderBy(Person.id).run(db)
-      #expect(isAny == true && colors == 2 && rows.map(\.1) == [1, 0])
+      #expect(isAny == true)
+      #expect(colors == 2)
+      #expect(rows.map(\.1) == [1, 0])
     }
   }
 
@@ -241,7 +255,8 @@ import Testing
           == #"SELECT "name", rank() OVER (PARTITION BY "is_electric" ORDER BY "price" DESC), sum("price") OVER (ORDER BY "id" ROWS BETWEEN 6 PRECEDING AND CURRENT ROW) FROM "car""#
       )
       let rows = try ranked.orderBy(Car.id).run(db)
-      #expect(rows.map(\.1) == [2, 1, 1] && rows.map(\.2) == [9_000, 24_000, 54_000])
+      #expect(rows.map(\.1) == [2, 1, 1])
+      #expect(rows.map(\.2) == [9_000, 24_000, 54_000])
     }
   }
 }

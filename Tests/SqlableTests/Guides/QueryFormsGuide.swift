@@ -75,7 +75,9 @@ import Testing
         .filter(Bicycle.color == "red").orderBy(Bicycle.id)  // (Bicycle, Person, Worker?)
       let salary = try reds.first(db)?.2?.salary
       let rows = try reds.run(db)
-      #expect(rows.map(\.0.name) == ["Norco", "Giant"] && rows.allSatisfy { $0.2 == nil } && salary == nil)
+      #expect(rows.map(\.0.name) == ["Norco", "Giant"])
+      #expect(rows.allSatisfy { $0.2 == nil })
+      #expect(salary == nil)
     }
   }
 
@@ -113,7 +115,8 @@ import Testing
           == #"WITH RECURSIVE "year" ("c1") AS (SELECT * FROM (VALUES (?)) UNION ALL SELECT "year"."c1" + ? FROM "year" WHERE "year"."c1" < ?) SELECT "year"."c1", count("car"."id") FROM "year" LEFT JOIN "car" ON CAST(strftime('%Y', "car"."sold_at", 'unixepoch') AS INTEGER) = "year"."c1" GROUP BY "year"."c1""#
       )
       let (rows, prepared) = (try perYear.run(db), try db.prepare(limits).run(["cheap": 9.5]))
-      #expect(rows.map(\.0) == [2020, 2022, 2024] && rows.allSatisfy { $0.1 == 0 })
+      #expect(rows.map(\.0) == [2020, 2022, 2024])
+      #expect(rows.allSatisfy { $0.1 == 0 })
       #expect(prepared.map(\.1) == [9.5, 19])
     }
   }
@@ -126,7 +129,8 @@ import Testing
         needed.sql
           == #"SELECT "column"."name" FROM "pragma_table_info"(?) AS "column" WHERE "column"."notnull" = ?"#)
       let names = try needed.run(db)
-      #expect(names.contains("price") && !names.contains("sold_at"))
+      #expect(names.contains("price"))
+      #expect(!names.contains("sold_at"))
     }
   }
 
@@ -164,7 +168,8 @@ import Testing
           == #"SELECT "id", "name", "price", "is_electric", "sold_at" FROM "car" ORDER BY "id" LIMIT max(?, 0) OFFSET max(?, 0)"#
       )
       #expect(second.map(\.id) == [2])
-      #expect(rows.count == 2 && others.count == 1)
+      #expect(rows.count == 2)
+      #expect(others.count == 1)
     }
   }
 
@@ -180,8 +185,10 @@ import Testing
           == #"SELECT "price" - lag("price", ?, "price") OVER (ORDER BY "id"), lead("name", ?, ?) OVER (ORDER BY "id"), nth_value("name", ?) OVER (ORDER BY "id"), avg("price") FILTER (WHERE "is_electric" = ?) OVER (ORDER BY "id" ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) FROM "car""#
       )
       let rows = try steps.orderBy(Car.id).run(db)
-      #expect(rows.map(\.0) == [0, 6_000, 15_000] && rows.map(\.1) == ["Zoe", "none", "none"])
-      #expect(rows.map(\.2) == [nil, "Golf", "Golf"] && rows.map(\.3) == [nil, 19_500, nil])
+      #expect(rows.map(\.0) == [0, 6_000, 15_000])
+      #expect(rows.map(\.1) == ["Zoe", "none", "none"])
+      #expect(rows.map(\.2) == [nil, "Golf", "Golf"])
+      #expect(rows.map(\.3) == [nil, 19_500, nil])
     }
   }
 
@@ -212,7 +219,8 @@ import Testing
           == #"INSERT INTO "archive" ("id", "name", "color", "owner_id") SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ?"#
       )
       #expect(names.sql == #"INSERT INTO "person" ("name") SELECT "name" FROM "worker" WHERE "salary" > ?"#)
-      #expect(try archive.run(db) == 2 && names.run(db) == 2)
+      #expect(try archive.run(db) == 2)
+      #expect(try names.run(db) == 2)
       let old = try Bicycle.read().in("archive").run(db)
       #expect(old.count == 2)
     }
@@ -232,7 +240,8 @@ import Testing
           == #"INSERT INTO "car" ("id", "name", "price", "is_electric", "sold_at") VALUES (?, ?, ?, ?, ?) ON CONFLICT ("id") DO UPDATE SET "price" = "car"."price" + "excluded"."price" RETURNING "id""#
       )
       let ids = try [lower.run(db), sum.run(db)]
-      #expect(try ids == [1, 1] && Car.byId(1).run(db)?.price == 16_000)
+      #expect(ids == [1, 1])
+      #expect(try Car.byId(1).run(db)?.price == 16_000)
     }
   }
 
@@ -243,7 +252,9 @@ import Testing
       let wanted = Car.isElectric == true && Car.price < 20_000
       let count = try db.query("SELECT count(*) FROM car WHERE \(wanted)", as: Int.self)
       let pairs = try db.query("SELECT name, price FROM car ORDER BY price", as: String.self, Double.self)
-      #expect(highest == [30_000] && count == [1] && pairs.map(\.0) == ["Zoe", "Golf", "Zoe"])
+      #expect(highest == [30_000])
+      #expect(count == [1])
+      #expect(pairs.map(\.0) == ["Zoe", "Golf", "Zoe"])
       let byName = try db.prepare("SELECT price FROM car WHERE name = \(Parameter<String>("name"))", as: Double.self)
       let zoes = try byName.run("Zoe")
       #expect(zoes.count == 2)
@@ -278,7 +289,8 @@ import Testing
         cheap.sql
           == #"SELECT "id", "tags" FROM "shop" WHERE ? IN (SELECT "element"."value" FROM json_each("shop"."tags") AS "element")"#
       )
-      #expect(try tags.run(db).count == 2 && cheap.run(db).count == 1)
+      #expect(try tags.run(db).count == 2)
+      #expect(try cheap.run(db).count == 1)
     }
   }
 

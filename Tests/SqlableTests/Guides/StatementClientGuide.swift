@@ -172,7 +172,8 @@ extension StatementClientGuide {
   private func expectWhatTheLibraryWrites(_ output: String) throws {
     let lines = output.split(separator: "\n").map { $0.split(separator: "\t") }
     let statements = try statements()
-    try #require(lines.count == statements.count && lines.allSatisfy { $0.count == 2 })
+    try #require(lines.count == statements.count)
+    try #require(lines.allSatisfy { $0.count == 2 })
     try withDirectory { directory in
       for (line, statement) in zip(lines, statements) {
         #expect(line[0] == String(decoding: statement, as: UTF8.self))

@@ -44,7 +44,8 @@ private struct SavedSearch: Sqlable {
       let child = try db.createChild()
       let all = try reds.run(db)
       let first = try firstReds.run(child)
-      #expect(all.count == 3 && first.count == 2)
+      #expect(all.count == 3)
+      #expect(first.count == 2)
     }
   }
 
@@ -77,7 +78,8 @@ private struct SavedSearch: Sqlable {
     let data = try JSONEncoder().encode(search)
     let same = try JSONDecoder().decode(Search.self, from: data)
     #expect(same == search)
-    #expect(same.statement.sql == search.statement.sql && same.statement.bindings == [.text("red")])
+    #expect(same.statement.sql == search.statement.sql)
+    #expect(same.statement.bindings == [.text("red")])
   }
 
   @Test func structsTravelWithTheirStatements() throws {
@@ -117,7 +119,8 @@ private struct SavedSearch: Sqlable {
       decoder.userInfo[.statementRules] = StatementRules(models: [Car.self])
       let same = try decoder.decode(Report.self, from: data)
       let rows = try same.rows.select.run(db)  // [(String, Double)]
-      #expect(same == report && rows.map(\.0) == ["Leaf"])
+      #expect(same == report)
+      #expect(rows.map(\.0) == ["Leaf"])
     }
   }
 
@@ -144,7 +147,8 @@ private struct SavedSearch: Sqlable {
         .returning(Bicycle.id.typed(as: Int.self), Bicycle.name.typed(as: String.self))
       let same = try Returning<Bicycle, (Int, String)>(json: paint.json())
       let painted = try same.run(db)  // [(Int, String)]
-      #expect(same == paint && painted.map(\.1) == ["Norco"])
+      #expect(same == paint)
+      #expect(painted.map(\.1) == ["Norco"])
     }
   }
 
@@ -162,7 +166,8 @@ private struct SavedSearch: Sqlable {
         case .exists(let exists): print(exists)
         }
       }
-      #expect(try works[0].run(db) == .number(0) && works[1].run(db) == .rows([]))
+      #expect(try works[0].run(db) == .number(0))
+      #expect(try works[1].run(db) == .rows([]))
     }
   }
 
@@ -211,7 +216,8 @@ private struct SavedSearch: Sqlable {
     let decoder = JSONDecoder()
     decoder.userInfo[.statementRules] = StatementRules(kinds: [.count], tables: ["archive"])
     let count = try decoder.decode(Statement<Bicycle, Int>.self, from: data)
-    #expect(count == Bicycle.count().in("archive") && count.kind == .count)
+    #expect(count == Bicycle.count().in("archive"))
+    #expect(count.kind == .count)
     let deletion = try JSONEncoder().encode(Bicycle.deleteAll().in("archive"))
     expectInvalidStatement { _ = try decoder.decode(Statement<Bicycle, Int>.self, from: deletion) }
   }
@@ -232,7 +238,8 @@ private struct SavedSearch: Sqlable {
     let noFilter = sqlError {
       _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(misspelt.utf8))
     }
-    #expect(noFilter?.message == "a query has an unknown key" && noFilter?.documentPath == "read.wehre")
+    #expect(noFilter?.message == "a query has an unknown key")
+    #expect(noFilter?.documentPath == "read.wehre")
     expectInvalidStatement { _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data("[1]".utf8)) }
     let ofAnother = Bicycle.read().filter(Person.name == "Anna")
     #expect(throws: SqlError.self) { try JSONEncoder().encode(ofAnother) }

@@ -32,8 +32,12 @@ import Testing
       let isThere = try Bicycle.exists().filter(Bicycle.name == "Norco").run(db)  // Bool
       #expect(Bicycle.read(Bicycle.id > 1) == Bicycle.read().filter(Bicycle.id > 1))
       #expect(try Bicycle.count(Bicycle.color == "red").run(db) == count)
-      #expect(try Bicycle.exists(Bicycle.name == "Norco").run(db) && !Bicycle.exists(Bicycle.name == "x").run(db))
-      #expect(last?.name == "Giant" && second?.name == "Trek" && count == 2 && isThere)
+      #expect(try Bicycle.exists(Bicycle.name == "Norco").run(db))
+      #expect(try !Bicycle.exists(Bicycle.name == "x").run(db))
+      #expect(last?.name == "Giant")
+      #expect(second?.name == "Trek")
+      #expect(count == 2)
+      #expect(isThere)
       #expect(
         Bicycle.byId(2).sql == """
           SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "id" = ? LIMIT ?
@@ -63,7 +67,8 @@ import Testing
       let id = try bike.insert().run(db)
       let ids = try Bicycle.insert([Bicycle(name: "Scott", color: "red"), Bicycle(name: "Cannondale", color: "red")])
         .run(db)
-      #expect(id == 4 && ids == [5, 6])
+      #expect(id == 4)
+      #expect(ids == [5, 6])
       #expect(bike.insert().sql == #"INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)"#)
       let nameOnly = Bicycle(name: "Bianchi", color: "").insert(Bicycle.name)
       #expect(nameOnly.sql == #"INSERT INTO "bicycle" ("name") VALUES (?)"#)
@@ -83,7 +88,8 @@ import Testing
       var reader = Reader()
       let count = try Bicycle.insert().run(db, streaming: lines.lazy.map { Bicycle(name: $0, color: "red") })
       let more = try Bicycle.insert().ignoreOnConflict().run(db) { try reader.next() }
-      #expect(count == 2 && more == 2)
+      #expect(count == 2)
+      #expect(more == 2)
       #expect(try Bicycle.count().run(db) == 7)
     }
   }
@@ -92,7 +98,8 @@ import Testing
     try withBicycles { db in
       let stored = try Bicycle(name: "Kona", color: "").insert(Bicycle.name).returning().first().run(db)  // Bicycle?
       let gone = try Bicycle.delete(Bicycle.color == "red").returning().run(db)  // [Bicycle]
-      #expect(stored?.color == "black" && gone.count == 2)
+      #expect(stored?.color == "black")
+      #expect(gone.count == 2)
       #expect(
         Bicycle(name: "Kona", color: "").insert(Bicycle.name).returning().sql
           == #"INSERT INTO "bicycle" ("name") VALUES (?) RETURNING "id", "name", "color", "owner_id""#)
@@ -111,7 +118,8 @@ import Testing
         .returning(Bicycle.id, Bicycle.name.uppercase()).run(db)  // [DynamicRow]
       let sale = Car.update(Car.price.set(to: Car.price * 0.9)).filter(Car.id == 1).returning(Car.price).first()
       let price = try sale.run(db)  // Double?
-      #expect(painted.map(\.values) == [[.integer(4), .text("KONA")]] && price == 9_000)
+      #expect(painted.map(\.values) == [[.integer(4), .text("KONA")]])
+      #expect(price == 9_000)
       #expect(
         Bicycle.update(Bicycle.color.set(to: "blue")).filter(Bicycle.color == "black")
           .returning(Bicycle.id, Bicycle.name.uppercase()).sql
@@ -131,7 +139,9 @@ import Testing
       let paint = try db.prepare(
         Bicycle.update(Bicycle.color.set(to: Parameter("to"))).filter(Bicycle.color == Parameter("from")))
       let painted = try paint.run(["from": "red", "to": "black"])
-      #expect(reds.map(\.name) == ["Norco", "Giant"] && blues.map(\.name) == ["Trek"] && painted == 2)
+      #expect(reds.map(\.name) == ["Norco", "Giant"])
+      #expect(blues.map(\.name) == ["Trek"])
+      #expect(painted == 2)
       #expect(byColor.sql == #"SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ?"#)
       #expect(paint.sql == #"UPDATE "bicycle" SET "color" = ? WHERE "color" = ?"#)
     }
@@ -145,7 +155,9 @@ import Testing
       let recolored = try Bicycle.update(Bicycle.color.set(to: "black")).filter(Bicycle.color == "red").run(db)
       let deleted = try bike.delete().run(db)
       try Bicycle.delete(Bicycle.color == "blue").run(db)
-      #expect(changed == 1 && recolored == 1 && deleted == 1)
+      #expect(changed == 1)
+      #expect(recolored == 1)
+      #expect(deleted == 1)
       #expect(try Bicycle.read().run(db).map(\.name) == ["Giant"])
       #expect(
         Bicycle.update(Bicycle.color.set(to: "black")).filter(Bicycle.color == "red").sql
@@ -160,7 +172,8 @@ import Testing
       let bike = Bicycle(name: "x", color: "green")
       try Bicycle.update(Bicycle.color, Bicycle.ownerId, from: bike).filter(Bicycle.id > 3).run(db)
       let names = try Bicycle.read(only: Bicycle.id, Bicycle.name).filter(Bicycle.color == "red").run(db)
-      #expect(names.allSatisfy { $0.color == "black" } && !names.isEmpty)
+      #expect(names.allSatisfy { $0.color == "black" })
+      #expect(!names.isEmpty)
       #expect(
         Bicycle.update(Bicycle.color, Bicycle.ownerId, from: bike).filter(Bicycle.id > 3).sql
           == #"UPDATE "bicycle" SET "color" = ?, "owner_id" = ? WHERE "id" > ?"#)
@@ -225,7 +238,8 @@ import Testing
           """)
       try Car.insert([3, 1, 2].map { Car(name: "Zoe", price: $0, isElectric: true) }).run(db)
       let changed = try sale.run(db)
-      #expect(try changed == 3 && Car.select(Car.price).run(db) == [1, 1, 1])
+      #expect(changed == 3)
+      #expect(try Car.select(Car.price).run(db) == [1, 1, 1])
       try Bicycle.delete(Bicycle.id == 3).run(db)
       #expect(try named.run(db) == 2)
     }
@@ -259,7 +273,8 @@ import Testing
       let replaced = try known.insert().replaceOnConflict().run(db)  // a new id: the old row was deleted
       let kept = try known.insert().onConflict(Bicycle.name, Bicycle.color).run(db)  // 0
       let updated = try known.insert().onConflict(Bicycle.name, Bicycle.color, update: Bicycle.name).run(db)  // its id
-      #expect(replaced > 3 && [skipped, kept, updated] == [0, 0, replaced])
+      #expect(replaced > 3)
+      #expect([skipped, kept, updated] == [0, 0, replaced])
       #expect(
         known.insert().ignoreOnConflict().sql == #"INSERT OR IGNORE INTO "bicycle" ("name", "color") VALUES (?, ?)"#)
       #expect(
@@ -323,8 +338,10 @@ import Testing
         (color: try row.get(at: 0, as: String.self), count: try row.get(at: 1, as: Int.self))
       }
       try db.execute("UPDATE \(Bicycle.self) SET \(Bicycle.color) = \(color) WHERE \(Bicycle.name) = 'Trek'")
-      #expect(names == ["Giant", "Norco"] && bikes.count == 2)
-      #expect(counts.map(\.color) == ["blue", "red"] && counts.map(\.count) == [1, 2])
+      #expect(names == ["Giant", "Norco"])
+      #expect(bikes.count == 2)
+      #expect(counts.map(\.color) == ["blue", "red"])
+      #expect(counts.map(\.count) == [1, 2])
       #expect(try Bicycle.count().filter(Bicycle.color == "red").run(db) == 3)
       let update: SQL = "UPDATE \(Bicycle.self) SET \(Bicycle.color) = \(color)"
       #expect(update.text == #"UPDATE "bicycle" SET "color" = ?"#)
@@ -367,7 +384,8 @@ import Testing
           """)
       let rows = try odd.run(db)
       #expect(rows.map(\.1) == [99])
-      #expect(try seconds.run(db).map(\.1) == [nil] && people.run(db).isEmpty)
+      #expect(try seconds.run(db).map(\.1) == [nil])
+      #expect(try people.run(db).isEmpty)
     }
   }
 

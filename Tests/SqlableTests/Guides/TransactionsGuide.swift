@@ -82,7 +82,8 @@ import Testing
       return deleted
     }
     let count = try await Bicycle.count().run(pool)
-    #expect(deleted == 20 && count == 20)
+    #expect(deleted == 20)
+    #expect(count == 20)
   }
 
   @Test func transactionsNest() throws {
@@ -104,7 +105,8 @@ import Testing
       let (count, first) = try db.transaction(.deferred) { db in
         (try Bicycle.count().run(db), try Bicycle.read().first().run(db))
       }
-      #expect(count == 0 && first == nil)
+      #expect(count == 0)
+      #expect(first == nil)
     }
   }
 
@@ -148,7 +150,8 @@ import Testing
       }
       #expect(error?.transaction == .rolledBack)
       let alone = sqlError { _ = try Bicycle(name: "Norco", color: "red", ownerId: 7).insert().run(db) }
-      #expect(alone?.kind == .constraint(.foreignKey) && alone?.transaction == SqlError.TransactionFate.none)
+      #expect(alone?.kind == .constraint(.foreignKey))
+      #expect(alone?.transaction == SqlError.TransactionFate.none)
     }
   }
 
@@ -168,7 +171,8 @@ import Testing
       ]
       let error = sqlError { _ = try Bicycle.insert(bikes).run(db) }
       let count = try Bicycle.count().run(db)
-      #expect(error?.kind == .constraint(.unique) && count == 0)
+      #expect(error?.kind == .constraint(.unique))
+      #expect(count == 0)
     }
   }
 }

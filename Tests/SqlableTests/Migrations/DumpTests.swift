@@ -28,7 +28,8 @@ import Testing
 
           """)
       let copy = try copy(of: db)
-      #expect(try copy.dump() == text && copy.userVersion() == 3)
+      #expect(try copy.dump() == text)
+      #expect(try copy.userVersion() == 3)
       try Person(id: nil, name: "Bob").insert().run(copy)
       #expect(try Person.read().run(copy).map(\.id) == [1, 8])
     }
@@ -118,7 +119,8 @@ import Testing
         "INSERT INTO bicycle (name, owner_id) VALUES ('x', 77)",
       ] {
         #expect(throws: SqlError.self) { try db.load(text) }
-        #expect(try db.dump() == before && db.query("PRAGMA foreign_keys", as: Int.self) == [1])
+        #expect(try db.dump() == before)
+        #expect(try db.query("PRAGMA foreign_keys", as: Int.self) == [1])
       }
       try db.execute("CREATE VIRTUAL TABLE bare USING fts5(a, content='')")
       #expect(

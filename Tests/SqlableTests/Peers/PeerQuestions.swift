@@ -19,7 +19,8 @@ struct PeerQuestions {
     let query = query.asSelect().untyped
     try compare(query, sql, byHand, sourceLocation)
     let decoded = try Select<DynamicRow>(json: query.json(), rules: PeerQuestions.rules)
-    #expect(decoded == query && decoded.sql == sql, sourceLocation: sourceLocation)
+    #expect(decoded == query, sourceLocation: sourceLocation)
+    #expect(decoded.sql == sql, sourceLocation: sourceLocation)
   }
 
   /// A question that a query answers with a piece of SQL.
@@ -37,7 +38,8 @@ struct PeerQuestions {
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     let expected = try db.query(byHand, as: String.self)
-    #expect(Array(result) == expected && !expected.isEmpty, sourceLocation: sourceLocation)
+    #expect(Array(result) == expected, sourceLocation: sourceLocation)
+    #expect(!expected.isEmpty, sourceLocation: sourceLocation)
   }
 
   /// The same with a piece of SQL, or SQL text by itself.
@@ -58,7 +60,8 @@ struct PeerQuestions {
     let (done, byHand) = (
       try undone { _ = try statement.run(db) }, try undone { try db.execute(byHand) }
     )
-    #expect(done == byHand && done != before, sourceLocation: sourceLocation)
+    #expect(done == byHand, sourceLocation: sourceLocation)
+    #expect(done != before, sourceLocation: sourceLocation)
     #expect(try rows() == before)
   }
 

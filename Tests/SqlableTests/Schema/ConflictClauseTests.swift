@@ -32,7 +32,8 @@ import Testing
       #expect(try schema.differences(db) == [])
       #expect(try schema.plan(db).isEmpty)
       let table = try #require(try db.schema()[table: "t"])
-      #expect(table.primaryKey?.onConflict == "REPLACE" && table.primaryKey?.name == "the key")
+      #expect(table.primaryKey?.onConflict == "REPLACE")
+      #expect(table.primaryKey?.name == "the key")
       #expect(table.uniques.map(\.onConflict) == ["IGNORE", "REPLACE"])
       #expect(table.uniques.map(\.name) == ["one code", "color \"and\" size"])
       #expect(table.checks.map(\.name) == ["c", nil, nil, "apart"])
@@ -102,11 +103,16 @@ import Testing
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Entry<Policies>.self)
       let ofColumn = expectError(.constraint(.check)) { try Entry<Policies>(1, "a", "", 7).insert().run(db) }
-      #expect(ofColumn?.table == "t" && ofColumn?.column == "color" && ofColumn?.message.hasSuffix("c") == true)
+      #expect(ofColumn?.table == "t")
+      #expect(ofColumn?.column == "color")
+      #expect(ofColumn?.message.hasSuffix("c") == true)
       let second = expectError(.constraint(.check)) { try Entry<Policies>(1, "a", "x", 100).insert().run(db) }
-      #expect(second?.table == "t" && second?.column == "size")
+      #expect(second?.table == "t")
+      #expect(second?.column == "size")
       let ofTable = expectError(.constraint(.check)) { try Entry<Policies>(7, "a", "x", 7).insert().run(db) }
-      #expect(ofTable?.table == "t" && ofTable?.column == nil && ofTable?.message.hasSuffix("apart") == true)
+      #expect(ofTable?.table == "t")
+      #expect(ofTable?.column == nil)
+      #expect(ofTable?.message.hasSuffix("apart") == true)
     }
   }
 

@@ -10,7 +10,8 @@ import Testing
   ) throws {
     try withDatabase { db in
       let change = try db.createTable(Entry<D>.self)
-      #expect(change.createdTable && change.table == D.name, sourceLocation: sourceLocation)
+      #expect(change.createdTable, sourceLocation: sourceLocation)
+      #expect(change.table == D.name, sourceLocation: sourceLocation)
       #expect(try db.definition(of: D.name) == sql, sourceLocation: sourceLocation)
       #expect(try db.createTable(Entry<D>.self).isEmpty, sourceLocation: sourceLocation)
       #expect(try db.definition(of: D.name) == sql, sourceLocation: sourceLocation)
@@ -85,7 +86,8 @@ import Testing
     try with(D.self, #"CREATE TABLE "t" ("id" INTEGER PRIMARY KEY DESC NOT NULL, "n" TEXT)"#) { db in
       try Entry<D>(5, "a").insert().run(db)
       let error = expectMisuse { try Entry<D>(nil, "b").insert().run(db) }
-      #expect(error?.table == "t" && error?.column == "id")
+      #expect(error?.table == "t")
+      #expect(error?.column == "id")
       expect(.primaryKey, at: "t.id") { try Entry<D>(5, "b").insert().run(db) }
       #expect(try Entry<D>(5, "c").save().run(db) != 0)
       #expect(try Entry<D>.byId(5).run(db) == Entry<D>(5, "c"))

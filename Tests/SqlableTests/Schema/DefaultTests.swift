@@ -84,7 +84,8 @@ import Testing
       try withDatabase { db in
         let error = sqlError { try db.createTable(Entry<E>.self) }
         #expect(error?.isEncoding == true, "\(E.self)")
-        #expect(error?.table == "t" && error?.column == "a", "\(E.self)")
+        #expect(error?.table == "t", "\(E.self)")
+        #expect(error?.column == "a", "\(E.self)")
         #expect(error?.message.hasPrefix("the default of t.a should be ") == true, "\(E.self)")
         // Also when the model is used without creating its table.
         #expect(sqlError { _ = try Entry<E>.count().run(db) } == error, "\(E.self)")

@@ -26,7 +26,8 @@ private enum New: TableDeclaration {
   @Test func missingColumnsAndIndexesAreAddedAndReported() throws {
     try withOld { db in
       let change = try db.createTable(Entry<New>.self)
-      #expect(!change.createdTable && change.table == "t")
+      #expect(!change.createdTable)
+      #expect(change.table == "t")
       #expect(change.addedColumns == ["b", "c"])
       #expect(change.addedIndexes == ["t_b", "t_a_c_desc", "own name"])
       #expect(try db.definition(of: "t_a_c_desc") == #"CREATE UNIQUE INDEX "t_a_c_desc" ON "t" ("a", "c" DESC)"#)
@@ -63,7 +64,8 @@ private enum New: TableDeclaration {
           return
         }
         #expect(message.contains("t.d can't be added"))
-        #expect(error?.table == "t" && error?.column == "d")
+        #expect(error?.table == "t")
+        #expect(error?.column == "d")
         #expect(try schema(db) == before)
         #expect(try db.query("SELECT a FROM t", as: String.self) == ["x", "y"])
       }
@@ -155,7 +157,9 @@ private enum New: TableDeclaration {
       try db.execute("UPDATE bicycle SET color = x'00'")
       let error = sqlError { _ = try Bicycle.read().run(db) }
       #expect(error?.kind == .decoding(.init(expected: "TEXT", found: "BLOB")))
-      #expect(error?.table == "bicycle" && error?.column == "color" && error?.rowId == id)
+      #expect(error?.table == "bicycle")
+      #expect(error?.column == "color")
+      #expect(error?.rowId == id)
     }
   }
 }

@@ -74,7 +74,8 @@ private enum Plain: TableDeclaration {
     }
     try withDatabase { db throws in
       try db.execute("CREATE TABLE untouched (x)")
-      #expect(try db.createTable(Entry<Quoted>.self).createdTable && db.createTable(Entry<Quoted>.self).isEmpty)
+      #expect(try db.createTable(Entry<Quoted>.self).createdTable)
+      #expect(try db.createTable(Entry<Quoted>.self).isEmpty)
       try Entry<Quoted>().insert().run(db)
       let row = try Entry<Quoted>.byId(1).run(db)
       #expect(row?.values == [1, "a'\u{FE0F}b", "'\u{301}); DROP TABLE untouched; --"])

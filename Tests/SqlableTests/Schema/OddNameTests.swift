@@ -103,9 +103,11 @@ private enum N20: OddlyNamed { static let hostile = "constraint failed: t.x" }
       #expect(try db.query("SELECT \(text) FROM \(Row.self) WHERE \(id) = 1", as: String.self) == ["d"])
       #expect(try db.query("SELECT * FROM \(table: D.name)", as: Row.self).count == 2)
       let unique = expectError(.constraint(.unique)) { try Row(nil, "b", 5).insert().run(db) }
-      #expect(unique?.table == D.name && unique?.column == text.name)
+      #expect(unique?.table == D.name)
+      #expect(unique?.column == text.name)
       let null = expectError(.constraint(.notNull)) { try Row(nil, .null, 5).insert().run(db) }
-      #expect(null?.table == D.name && null?.column == text.name)
+      #expect(null?.table == D.name)
+      #expect(null?.column == text.name)
       try db.execute("UPDATE \(Row.self) SET \(text) = x'00' WHERE \(id) = 2")
       let wrong = sqlError { _ = try Row.read().run(db).map { try String(databaseValue: $0.values[1] ?? .null) } }
       #expect(wrong?.isDecoding == true)

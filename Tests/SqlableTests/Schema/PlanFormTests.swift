@@ -114,6 +114,7 @@ private struct FormRow<F: Form>: Sqlable {
     for value in PlanFormTests.values {
       for form in PlanFormTests.forms { try check(form, value) }
     }
-    #expect(changed > 0 && refused > 0)
+    #expect(changed > 0)
+    #expect(refused > 0)
   }
 }

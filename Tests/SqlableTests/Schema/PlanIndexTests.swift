@@ -45,7 +45,8 @@ private enum Numbers: TableDeclaration { static let columns = [id, number] }
       }
       try plan().apply(db)
       let found = try indexes(db)
-      #expect(found.contains("other") && names.allSatisfy(found.contains))
+      #expect(found.contains("other"))
+      #expect(names.allSatisfy(found.contains))
       #expect(found.count == Indexed.indexes.count + 1, "\(found)")
       try schema.verify(db)
       #expect(try plan().isEmpty)
@@ -85,7 +86,8 @@ private enum Numbers: TableDeclaration { static let columns = [id, number] }
         try db.execute(SQL(verbatim: "CREATE TABLE t (id INTEGER PRIMARY KEY, a BLOB); INSERT INTO t VALUES \(rows)"))
         let error = sqlError { try Schema(model).plan(db).apply(db) }
         #expect(error?.message == message)
-        #expect(error?.table == "t" && error?.rowId == row)
+        #expect(error?.table == "t")
+        #expect(error?.rowId == row)
       }
     }
     // The new collation, or the new type, makes them equal.

@@ -196,7 +196,8 @@ private let id = Column("id", .integer, PrimaryKey())
       try plan.apply(db)
       #expect(try rows(db, "log") == [])
       try db.execute("UPDATE t SET a = b")
-      #expect(try rows(db, "log") == [["y"]] && rows(db) == [[1, "y", "y"]])
+      #expect(try rows(db, "log") == [["y"]])
+      #expect(try rows(db) == [[1, "y", "y"]])
     }
   }
 
@@ -211,7 +212,8 @@ private let id = Column("id", .integer, PrimaryKey())
         #expect(plan.steps.map { $0.statements.flatMap(\.values) } == [[1_000], ["1970-01-01T00:00:02.000Z"]])
       }
       try schema.plan(db, filling: ["at": first]).apply(db)
-      #expect(try rows(db) == [[1, 1_000]] && rows(db, "u") == [[1, "1970-01-01T00:00:01.000Z"]])
+      #expect(try rows(db) == [[1, 1_000]])
+      #expect(try rows(db, "u") == [[1, "1970-01-01T00:00:01.000Z"]])
     }
   }
 

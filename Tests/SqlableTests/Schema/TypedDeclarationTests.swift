@@ -95,13 +95,16 @@ import Testing
         try Product(id, name, 1).insert().run(db)
       }
       let ofColumn = expectError(.constraint(.check)) { try Product(9, "?", -1).insert().run(db) }
-      #expect(ofColumn?.table == "product" && ofColumn?.column == "price")
+      #expect(ofColumn?.table == "product")
+      #expect(ofColumn?.column == "price")
       let ofTable = expectError(.constraint(.check)) { try Product(9, "other", 1).insert().run(db) }
-      #expect(ofTable?.table == "product" && ofTable?.column == nil)
+      #expect(ofTable?.table == "product")
+      #expect(ofTable?.column == nil)
       let named = expectError(.constraint(.check)) {
         try Product.update(Product.isSold.set(to: true)).filter(Product.id == 1).run(db)
       }
-      #expect(named?.table == "product" && named?.message == "CHECK constraint failed: sold when")
+      #expect(named?.table == "product")
+      #expect(named?.message == "CHECK constraint failed: sold when")
       #expect(try Product.select(Product.total, Product.label).filter(Product.id == 0).run(db).map(\.0) == [2])
     }
   }
@@ -243,7 +246,8 @@ import Testing
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Job.self)
       let sql = try db.query("SELECT sql FROM sqlite_schema ORDER BY type DESC, name", as: String.self)
-      #expect(sql[0].contains(#"CHECK ("is_done")"#) && sql[1].hasSuffix(#" WHERE "is_done""#))
+      #expect(sql[0].contains(#"CHECK ("is_done")"#))
+      #expect(sql[1].hasSuffix(#" WHERE "is_done""#))
       #expect(sqlError { try Job(done: false).insert().run(db) }?.kind == .constraint(.check))
       let clearing = Trigger("clear", after: .insert, on: Job.self, when: Job.isDone.new, run: Job.deleteAll())
       try clearing.run(db)

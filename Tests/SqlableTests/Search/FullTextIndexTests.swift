@@ -79,7 +79,8 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
     try withStories { db in
       let replacing = Story(5, "moved", slug: "2").insert().replaceOnConflict()
       let error = expectMisuse { try replacing.run(db) }
-      #expect(error?.message.contains("recursiveTriggers") == true && error?.table == "story")
+      #expect(error?.message.contains("recursiveTriggers") == true)
+      #expect(error?.table == "story")
       expectMisuse { try Story.insert([Story(5, "moved", slug: "2")]).replaceOnConflict().run(db) }
       expectMisuse { try Story.updateAll(Story.slug.set(to: "2")).replaceOnConflict().run(db) }
       expectMisuse { _ = try db.prepare(Story.updateAll(Story.slug.set(to: "2")).replaceOnConflict()) }

@@ -11,7 +11,8 @@ func printedModels(_ statements: [String], _ options: [String] = []) throws -> S
     for statement in statements { try db.execute(SQL(verbatim: statement)) }
     try db.close()
     let run = try Program.tool.run(["models", "shop.sqlite"] + options, in: directory)
-    try #require(run.exitCode == 0 && run.errors == "", "\(run.errors)")
+    try #require(run.exitCode == 0, "\(run.errors)")
+    try #require(run.errors == "", "\(run.errors)")
     return run.output
   }
 }
@@ -35,7 +36,8 @@ struct ModelsTests {
       }
       try db.close()
       let run = try Program.tool.run(["models", "printed.sqlite", "--macro"], in: directory)
-      #expect(run.exitCode == 0 && run.errors == "")
+      #expect(run.exitCode == 0)
+      #expect(run.errors == "")
       #expect(run.output == (try text("PrintedModels.swift")))
     }
   }
@@ -209,11 +211,14 @@ struct ModelsTests {
     #expect(
       one.contains(
         "public struct B {\n  public var aId: Int?\n\n  public init(aId: Int? = nil) {\n    self.aId = aId\n"))
-    #expect(one.contains("public static let tableLayout") && one.contains("public init(row: ReadRow) throws {"))
-    #expect(one.contains("//   FOREIGN KEY (a_id) REFERENCES a (x)") && !one.contains("struct A"))
+    #expect(one.contains("public static let tableLayout"))
+    #expect(one.contains("public init(row: ReadRow) throws {"))
+    #expect(one.contains("//   FOREIGN KEY (a_id) REFERENCES a (x)"))
+    #expect(!one.contains("struct A"))
     let sample = try printedModels(tables, ["--table=a", "--table=c", "--sample=2"])
     #expect(sample.contains("// Their types are those of the first 2 rows of each table.\n"))
-    #expect(sample.contains(#"static let x = column("x", Int?.self)"#) && sample.contains("struct C {"))
+    #expect(sample.contains(#"static let x = column("x", Int?.self)"#))
+    #expect(sample.contains("struct C {"))
     #expect(try printedModels(tables, ["--table=a"]).contains("struct StoredValue: SqlValue {"))
   }
 
@@ -228,13 +233,15 @@ struct ModelsTests {
         (["schema", "a", "--table=x"], "Unknown option '--table'"),
       ] {
         let run = try Program.tool.run(arguments, in: directory)
-        #expect(run.exitCode == 2 && run.output == "", "\(arguments)")
+        #expect(run.exitCode == 2, "\(arguments)")
+        #expect(run.output == "", "\(arguments)")
         #expect(run.errors.hasPrefix("sqlable: \(error)"), "\(arguments): \(run.errors)")
         #expect(run.errors.contains("\nUsage: sqlable \(arguments[0]) <database>"), "\(arguments): \(run.errors)")
       }
       for subcommand in ["models", "schema"] {
         let help = try Program.tool.run([subcommand, "--help"], in: directory)
-        #expect(help.exitCode == 0 && help.output.contains("\nUSAGE: sqlable \(subcommand) <database> "))
+        #expect(help.exitCode == 0)
+        #expect(help.output.contains("\nUSAGE: sqlable \(subcommand) <database> "))
         let missing = try Program.tool.run([subcommand, "missing"], in: directory)
         #expect(missing == Program.Run(exitCode: 1, output: "", errors: "sqlable: missing: no such file\n"))
       }
@@ -252,10 +259,13 @@ struct ModelsTests {
         let before = (try Data(contentsOf: URL(fileURLWithPath: path)), files(in: directory))
         for subcommand in ["models", "schema"] {
           let run = try Program.tool.run([subcommand, "shop.sqlite"], in: directory)
-          #expect(run.exitCode == 0 && run.errors == "" && run.output.lowercased().contains("seat"))
+          #expect(run.exitCode == 0)
+          #expect(run.errors == "")
+          #expect(run.output.lowercased().contains("seat"))
           #expect(!run.output.contains("uncommitted"))
         }
-        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before.0 && files(in: directory) == before.1)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before.0)
+        #expect(files(in: directory) == before.1)
         try db.rollbackTransaction()
       }
     }
@@ -272,10 +282,12 @@ struct ModelsTests {
       try db.execute("CREATE VIEW old AS SELECT id,\r\n\tname FROM bicycle -- a comment\n WHERE name <> ';'")
       try db.execute("CREATE TRIGGER hook INSTEAD OF DELETE ON old BEGIN DELETE FROM bicycle WHERE id = old.id; END")
       let run = try Program.tool.run(["schema", "shop.sqlite"], in: directory)
-      #expect(run.exitCode == 0 && run.errors == "")
+      #expect(run.exitCode == 0)
+      #expect(run.errors == "")
       let copy = try SqliteDatabase(filepath: directory + "/copy.sqlite")
       try copy.execute(run.output)
-      #expect(try copy.schema() == db.schema() && db.schema().tables.count == 6)
+      #expect(try copy.schema() == db.schema())
+      #expect(try db.schema().tables.count == 6)
       let json = try Program.tool.run(["schema", "shop.sqlite", "--json"], in: directory)
       #expect(try JSONDecoder().decode(DatabaseSchema.self, from: Data(json.output.utf8)) == db.schema())
     }

@@ -57,7 +57,9 @@ enum Outer {
       try db.createTable(Anchor.self)
       try Anchor(id: 1, weight: 2.5).insert().run(db)
       let anchor = try #require(try Anchor.read().first().run(db))
-      #expect(anchor.id == 1 && anchor.weight == 2.5 && anchor.polish == "none")
+      #expect(anchor.id == 1)
+      #expect(anchor.weight == 2.5)
+      #expect(anchor.polish == "none")
       #expect(Anchor.read().sql == #"SELECT "id", "weight" FROM "anchor""#)
     }
   }

@@ -17,7 +17,8 @@ import Testing
     let pauses = (0..<1_000).map { _ in backoff.next() }
     #expect(pauses.allSatisfy { (.zero...Duration.milliseconds(64)).contains($0) })
     // Among a thousand random ones.
-    #expect(pauses.min()! < .milliseconds(8) && pauses.max()! > .milliseconds(56))
+    #expect(pauses.min()! < .milliseconds(8))
+    #expect(pauses.max()! > .milliseconds(56))
     var other = Backoff(from: .milliseconds(10), upTo: .milliseconds(200))
     #expect((Duration.milliseconds(5)...Duration.milliseconds(10)).contains(other.next()))
   }

@@ -73,7 +73,8 @@ import Testing
       // dqlite reports NULL as 0 or '' in a column of such a type.
       try await cluster.execute("INSERT INTO t (b, d) VALUES (NULL, NULL)")
       let boolean = await failure { _ = try await cluster.query("SELECT b FROM t", as: Bool?.self) }
-      #expect(boolean?.column == "b" && boolean?.message.contains("select +\"b\"") == true)
+      #expect(boolean?.column == "b")
+      #expect(boolean?.message.contains("select +\"b\"") == true)
       let date = await failure { _ = try await cluster.query("SELECT d FROM t", as: String?.self) }
       #expect(date?.column == "d")
       #expect(try await cluster.query("SELECT +b FROM t", as: Bool?.self) == [nil])
@@ -152,7 +153,9 @@ import Testing
     // Nothing listens there.
     let cluster = try SqliteCluster(nodes: ["127.0.0.1:1"], configuration: configuration)
     let error = await failure { try await cluster.execute(SQL(verbatim: sql)) }
-    #expect(error?.kind == .misuse(message) && error?.sql == sql && error?.label == "bikes")
+    #expect(error?.kind == .misuse(message))
+    #expect(error?.sql == sql)
+    #expect(error?.label == "bikes")
     cluster.close()
   }
 
@@ -189,7 +192,9 @@ import Testing
       let replaced = try await cluster.query(
         "WITH n(x) AS (VALUES ('a-b')) SELECT replace(x, '-', '+') FROM n", as: String.self)
       #expect(replaced == ["a+b"])
-      #expect(one == [1] && two == [2] && people.map(\.name) == ["c", "c"])
+      #expect(one == [1])
+      #expect(two == [2])
+      #expect(people.map(\.name) == ["c", "c"])
       for node in nodes.nodes { #expect(await node.isRunning) }
     }
   }

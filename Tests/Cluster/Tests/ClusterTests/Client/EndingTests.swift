@@ -59,7 +59,8 @@ import Testing
           }
         }
       }
-      #expect(late?.kind == .timeout && late?.transaction == .rolledBack, "\(String(describing: late))")
+      #expect(late?.kind == .timeout, "\(String(describing: late))")
+      #expect(late?.transaction == .rolledBack, "\(String(describing: late))")
       let task = Task {
         try await cluster.transaction { tx in
           _ = try await Person(id: nil, name: "cancelled").insert().run(tx)

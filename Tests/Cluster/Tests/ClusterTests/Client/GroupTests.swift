@@ -62,7 +62,10 @@ import Testing
         return await group.reduce(into: [SqlError]()) { all, error in if let error { all.append(error) } }
       }
       #expect(failures.count == 6)
-      for error in failures { #expect(error.kind == .constraint(.trigger) && error.transaction == .rolledBack) }
+      for error in failures {
+        #expect(error.kind == .constraint(.trigger))
+        #expect(error.transaction == .rolledBack)
+      }
       #expect(try await Person.count().run(cluster) == 54)
     }
   }
@@ -144,7 +147,8 @@ import Testing
     case 7:
       let rows = try await cluster.query(
         "INSERT INTO person (id, name) VALUES (\(id), 'h') RETURNING id, name", as: Int.self, String.self)
-      #expect(rows.map(\.0) == [id] && rows.map(\.1) == ["h"])
+      #expect(rows.map(\.0) == [id])
+      #expect(rows.map(\.1) == ["h"])
       return [id]
     case 8:
       // Two of the same text are compiled before they run.
@@ -189,7 +193,8 @@ import Testing
       try await cluster.execute(
         "CREATE TRIGGER few BEFORE INSERT ON person BEGIN SELECT RAISE(ABORT, 'at most none'); END")
       let error = await failure { _ = try await Person(id: 1, name: "a").insert().run(cluster) }
-      #expect(error?.kind == .constraint(.trigger) && error?.message == "at most none")
+      #expect(error?.kind == .constraint(.trigger))
+      #expect(error?.message == "at most none")
       let misuse = await failure { _ = try await cluster.query("SELECT 1 WHERE count(*) > 1", as: Int.self) }
       if case .invalidStatement? = misuse?.kind {} else { Issue.record("\(String(describing: misuse))") }
     }
@@ -209,7 +214,8 @@ import Testing
             }
           }
           let expected = "other clients had the write lock until the deadline"
-          #expect(error?.kind == .timeout && error?.message == expected, "\(isClosure): \(String(describing: error))")
+          #expect(error?.kind == .timeout, "\(isClosure): \(String(describing: error))")
+          #expect(error?.message == expected, "\(isClosure): \(String(describing: error))")
         }
       }
     }

@@ -58,7 +58,8 @@ import Testing
       #expect(try await migrations.apply(cluster).isEmpty)
       #expect(try await Person.read().orderBy(Person.id).run(cluster).map(\.name) == ["ann!", "bo!"])
       let parts = try await cluster.query("SELECT name, note FROM part ORDER BY id", as: String.self, String.self)
-      #expect(parts.map(\.0) == ["x", "y; z"] && parts.map(\.1) == ["X", "a;b"])
+      #expect(parts.map(\.0) == ["x", "y; z"])
+      #expect(parts.map(\.1) == ["X", "a;b"])
       // The statements of the text are those that a handle finds in it.
       let here = try SqliteDatabase.inMemory()
       try Migrations([MigrationTests.script]).apply(here)
@@ -82,7 +83,8 @@ import Testing
     try await withClient { cluster, _ in
       let code = Migrations([Migration("a", sql: "SELECT 1")]) { db in try db.createTable(Person.self) }
       let error = await failure { try await code.apply(cluster) }
-      #expect(error?.isMisuse == true && error?.message.contains("use a Schema") == true)
+      #expect(error?.isMisuse == true)
+      #expect(error?.message.contains("use a Schema") == true)
       let tables = try await cluster.query("SELECT count(*) FROM sqlite_schema", as: Int.self)
       #expect(tables == [0])
     }
@@ -93,7 +95,8 @@ import Testing
       let first = Migration("a", sql: "CREATE TABLE t (x)")
       let broken = Migrations([first, Migration("b", sql: "INSERT INTO t VALUES (1); INSERT INTO gone VALUES (1)")])
       let error = await failure { try await broken.apply(cluster) }
-      #expect(error?.kind == .schema(.missingTable("gone")) && error?.message.hasPrefix("migration b: ") == true)
+      #expect(error?.kind == .schema(.missingTable("gone")))
+      #expect(error?.message.hasPrefix("migration b: ") == true)
       #expect(error?.transaction == .rolledBack)
       #expect(try await cluster.query("SELECT count(*) FROM t", as: Int.self) == [0])
       #expect(try await broken.status(cluster) == .pending(["b"]))
@@ -110,7 +113,8 @@ import Testing
         Migration("d") { db in try db.execute("DELETE FROM t") },
       ])
       let refusal = await failure { try await code.apply(cluster) }
-      #expect(refusal?.isMisuse == true && refusal?.message.hasPrefix("migration d: it is a closure") == true)
+      #expect(refusal?.isMisuse == true)
+      #expect(refusal?.message.hasPrefix("migration d: it is a closure") == true)
       #expect(try await cluster.query("SELECT x FROM t", as: Int.self) == [2])
       let inside = await failure { try await cluster.transaction { _ in _ = try await broken.apply(cluster) } }
       #expect(inside?.isMisuse == true)
@@ -144,7 +148,8 @@ import Testing
       #expect(run == ["rows"])
       #expect(try await cluster.query("SELECT x FROM t ORDER BY x", as: Int.self) == [1, 2, 3, 4, 5])
       let steps = progress.with { $0 }
-      #expect(steps.map(\.batch) == [0, 1] && steps.allSatisfy { $0.name == "rows" })
+      #expect(steps.map(\.batch) == [0, 1])
+      #expect(steps.allSatisfy { $0.name == "rows" })
     }
   }
 
@@ -165,7 +170,9 @@ import Testing
       #expect(try await Bicycle.read().run(cluster).map(\.ownerId) == [ann])
       let orphans = Migrations([anew, Migration("orphans", sql: "DELETE FROM person")])
       let error = await failure { try await orphans.apply(cluster) }
-      #expect(error?.kind == .constraint(.foreignKey) && error?.table == "bicycle" && error?.transaction == .rolledBack)
+      #expect(error?.kind == .constraint(.foreignKey))
+      #expect(error?.table == "bicycle")
+      #expect(error?.transaction == .rolledBack)
       #expect(try await Person.count().run(cluster) == 1)
       // Afterwards they are enforced.
       let bike = Bicycle(name: "Norco", color: "blue", ownerId: 99)

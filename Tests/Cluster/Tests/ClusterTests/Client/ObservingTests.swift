@@ -269,7 +269,8 @@ import Testing
       try await cluster.execute("INSERT INTO seat VALUES ('C', 3)")
       var events = changes.makeAsyncIterator()
       if case .row(let row)? = await events.next() {
-        #expect(row.key == [.integer(3), .text("C")] && row.id == 1)
+        #expect(row.key == [.integer(3), .text("C")])
+        #expect(row.id == 1)
       } else {
         Issue.record("no row")
       }

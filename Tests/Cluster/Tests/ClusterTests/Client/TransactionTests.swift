@@ -79,7 +79,8 @@ import Testing
         }
       }
       for error in errors.with({ $0 }) {
-        #expect(error?.kind == .constraint(.primaryKey) && error?.transaction == .untouched)
+        #expect(error?.kind == .constraint(.primaryKey))
+        #expect(error?.transaction == .untouched)
       }
       #expect(errors.with { $0.count } == 3)
       #expect(try await names(cluster) == ["Ann", "Bo", "Hal"])
@@ -96,7 +97,9 @@ import Testing
           _ = try await tx.transaction { tx in try await Person(id: 3, name: "bad").insert().run(tx) }
         }
       }
-      #expect(error?.kind == .constraint(.trigger) && error?.message == "no" && error?.transaction == .rolledBack)
+      #expect(error?.kind == .constraint(.trigger))
+      #expect(error?.message == "no")
+      #expect(error?.transaction == .rolledBack)
       #expect(try await names(cluster) == ["Ann"])
     }
   }
@@ -106,11 +109,13 @@ import Testing
       let left = await failure {
         _ = try await cluster.transaction { tx in try await Person(id: 1, name: "Bo").insert().run(tx) }
       }
-      #expect(left?.kind == .constraint(.primaryKey) && left?.transaction == .rolledBack)
+      #expect(left?.kind == .constraint(.primaryKey))
+      #expect(left?.transaction == .rolledBack)
       try await cluster.transaction { tx in
         let text = "a\u{0}b"
         let unsent = await failure { try await Person(id: 2, name: text).insert().run(tx) }
-        #expect(unsent?.transaction == .untouched && unsent?.sql?.hasPrefix("INSERT INTO") == true)
+        #expect(unsent?.transaction == .untouched)
+        #expect(unsent?.sql?.hasPrefix("INSERT INTO") == true)
         #expect(unsent?.message.contains("b") == false || unsent?.message.contains(text) == false)
         let unread = await failure { _ = try await tx.query("SELECT name FROM person", as: Int.self) }
         #expect(unread?.transaction == .untouched)
@@ -191,11 +196,14 @@ import Testing
         "CREATE TRIGGER t BEFORE INSERT ON person WHEN new.name = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'no'); END")
       let slow = await failure { try await Person.insert(batch).run(cluster) }
       for error in [plain, repeatable, nested, slow] {
-        #expect(error?.kind == .constraint(.primaryKey) && error?.batchIndex == 170)
+        #expect(error?.kind == .constraint(.primaryKey))
+        #expect(error?.batchIndex == 170)
       }
       let single = await failure { try await batch[170].insert().run(cluster) }
       let singleWithId = await failure { try await cluster.run(batch[170].insert(), id: UUID()) }
-      #expect(single != nil && single?.batchIndex == nil && singleWithId?.batchIndex == nil)
+      #expect(single != nil)
+      #expect(single?.batchIndex == nil)
+      #expect(singleWithId?.batchIndex == nil)
       #expect(try await names(cluster) == ["Ann"])
     }
   }
@@ -212,7 +220,8 @@ import Testing
         _ = try await cluster.query("SELECT text FROM f WHERE f MATCH \("\"secret99")", as: String.self)
       }
       for error in [path, search, query] {
-        #expect(error != nil && "\(String(describing: error))".contains("secret99") == false)
+        #expect(error != nil)
+        #expect("\(String(describing: error))".contains("secret99") == false)
       }
       // A name of the statement stays.
       let column = await failure { try await cluster.execute("DELETE FROM f WHERE f MATCH 'x' AND absent = 1") }
@@ -227,7 +236,8 @@ import Testing
         "CREATE TEMP TABLE q (x)",
       ] {
         let error = await failure { try await cluster.execute(sql) }
-        #expect(error?.isMisuse == true && error?.message.contains("no temporary tables") == true)
+        #expect(error?.isMisuse == true)
+        #expect(error?.message.contains("no temporary tables") == true)
       }
       try await cluster.execute("CREATE VIEW v AS SELECT temp.id FROM person AS temp")
     }
@@ -238,7 +248,8 @@ import Testing
       try await cluster.createTables(Person.self)
       let id = try await cluster.transaction { tx in
         let error = await failure { try await withDeadline(.zero) { _ = try await Person.count().run(tx) } }
-        #expect(error?.kind == .timeout && error?.transaction == .untouched)
+        #expect(error?.kind == .timeout)
+        #expect(error?.transaction == .untouched)
         return try await Person(id: nil, name: "a").insert().run(tx)
       }
       #expect(id == 1)

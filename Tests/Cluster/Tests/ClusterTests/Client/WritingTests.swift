@@ -54,7 +54,8 @@ import Testing
       try await cluster.transaction { tx in
         _ = try await Person(id: 1, name: "a").insert().run(tx)
         let error = await failure { _ = try await Person(id: 1, name: "b").insert().run(tx) }
-        #expect(error?.kind == .constraint(.primaryKey) && error?.transaction == .untouched)
+        #expect(error?.kind == .constraint(.primaryKey))
+        #expect(error?.transaction == .untouched)
         _ = try await Person(id: 2, name: "c").insert().run(tx)
       }
       #expect(try await Person.count().run(cluster) == 2)
@@ -93,7 +94,8 @@ import Testing
           }
         }
       }
-      #expect(error?.kind == .timeout && error?.message == "the transaction did not end in time")
+      #expect(error?.kind == .timeout)
+      #expect(error?.message == "the transaction did not end in time")
       #expect(error?.transaction == .rolledBack)
       #expect(try await Person.count().run(cluster) == 0)
     }
@@ -135,7 +137,8 @@ import Testing
       let other = try SqliteCluster(nodes: nodes.addresses)
       let second = try await other.transaction(id: id) { tx in try await Person(id: nil, name: "a").insert().run(tx) }
       other.close()
-      #expect(first == 1 && second == nil)
+      #expect(first == 1)
+      #expect(second == nil)
       #expect(try await Person.count().run(cluster) == 1)
       // One that failed can be repeated.
       struct Stop: Error {}
@@ -282,12 +285,14 @@ extension WritingTests {
         }
         return try await group.reduce(into: [Int]()) { all, id in if let id { all.append(id) } }
       }
-      #expect(Set(stored) == Set(1...20) && stored.count == 20)
+      #expect(Set(stored) == Set(1...20))
+      #expect(stored.count == 20)
       #expect(try await Person.count().run(cluster) == 20)
       // One that is refused is not recorded.
       let id = UUID()
       let error = await failure { try await cluster.run(Person(id: 1, name: "y").insert(), id: id) }
-      #expect(error?.kind == .constraint(.primaryKey) && error?.table == "person")
+      #expect(error?.kind == .constraint(.primaryKey))
+      #expect(error?.table == "person")
       #expect(try await cluster.run(Person(id: 100, name: "y").insert(), id: id) == 100)
       try await cluster.transaction { _ in
         let error = await failure { try await cluster.run(Person(id: 1, name: "y").insert(), id: UUID()) }
@@ -390,8 +395,10 @@ extension WritingTests {
     let cluster = try SqliteCluster(nodes: [node.address])
     defer { cluster.close() }
     let reads = await failure { _ = try await cluster.query("SELECT 1", as: Int.self) }
-    #expect(reads?.kind == .unavailable && node.broken == 3)
+    #expect(reads?.kind == .unavailable)
+    #expect(node.broken == 3)
     let writes = await failure { try await cluster.execute("DELETE FROM t") }
-    #expect(writes?.kind == .unavailable && node.broken == 6)
+    #expect(writes?.kind == .unavailable)
+    #expect(node.broken == 6)
   }
 }
