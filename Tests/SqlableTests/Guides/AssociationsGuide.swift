@@ -82,7 +82,8 @@ import Testing
       #expect(
         texts.withLock(\.self).contains(
           """
-          SELECT "bicycle_id", sum("cost") FROM "repair" WHERE "cost" > ? AND "bicycle_id" IN (?…) GROUP BY "bicycle_id" \
+          SELECT "bicycle_id", sum("cost") FROM "repair" \
+          WHERE "cost" > ? AND "bicycle_id" IN (?…) GROUP BY "bicycle_id" \
           UNION ALL SELECT ?, sum("cost") FROM "repair" WHERE "cost" > ? AND "bicycle_id" = ?
           """))
       let untyped = try Person.read().including(Person.bikes.aggregate(Bicycle.id.max().typed(as: Int?.self))).run(db)

@@ -99,7 +99,8 @@ extension Photo: Sqlable {
       #expect(
         definition == [
           """
-          CREATE VIRTUAL TABLE "article_fulltext" USING fts5("title", "body", content = 'article', content_rowid = 'id', \
+          CREATE VIRTUAL TABLE "article_fulltext" USING fts5("title", "body", content = 'article', \
+          content_rowid = 'id', \
           tokenize = 'porter unicode61 remove_diacritics 2', prefix = '2 3')
           """
         ])
@@ -133,7 +134,8 @@ extension Photo: Sqlable {
           SELECT "article"."title", "article_fulltext"."rank", \
           snippet("article_fulltext"."article_fulltext", 1, ?, ?, ?, 8) FROM "article" \
           JOIN "article_fulltext" ON "article_fulltext"."rowid" = "article"."id" \
-          WHERE "article_fulltext"."article_fulltext" MATCH ? AND "article_fulltext"."rank" MATCH ? AND "article"."year" > ? \
+          WHERE "article_fulltext"."article_fulltext" MATCH ? AND "article_fulltext"."rank" MATCH ? \
+          AND "article"."year" > ? \
           ORDER BY "article_fulltext"."rank"
           """)
     }
@@ -176,7 +178,8 @@ extension Photo: Sqlable {
       #expect(
         definition == [
           """
-          CREATE VIRTUAL TABLE "page" USING fts5("text", "url" UNINDEXED, tokenize = 'porter unicode61 remove_diacritics 2')
+          CREATE VIRTUAL TABLE "page" USING fts5("text", "url" UNINDEXED, \
+          tokenize = 'porter unicode61 remove_diacritics 2')
           """
         ])
       let page = Page(rowid: 1, text: "Bicycles", url: "https://example.com/bicycles")

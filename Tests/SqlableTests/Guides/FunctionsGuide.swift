@@ -147,12 +147,13 @@ import Testing
       #expect(words.map(\.1) == ["dear", "cheap"])
       #expect(sold == 1)
       #expect(
-        Car.select(Car.name, word).orderBy(Car.name).sql
-          == #"SELECT "name", CASE WHEN "price" > ? THEN ? WHEN "price" > ? THEN ? ELSE ? END FROM "car" ORDER BY "name""#
-      )
+        Car.select(Car.name, word).orderBy(Car.name).sql == """
+          SELECT "name", CASE WHEN "price" > ? THEN ? WHEN "price" > ? THEN ? ELSE ? END FROM "car" ORDER BY "name"
+          """)
       #expect(
         Car.count().filter(Car.soldAt.year() == 2024 && Car.name.hasPrefix("50%")).sql == #"""
-          SELECT count(*) FROM "car" WHERE CAST(strftime('%Y', "sold_at", 'unixepoch') AS INTEGER) = ? AND "name" LIKE ? ESCAPE '\'
+          SELECT count(*) FROM "car" \#
+          WHERE CAST(strftime('%Y', "sold_at", 'unixepoch') AS INTEGER) = ? AND "name" LIKE ? ESCAPE '\'
           """#)
     }
   }

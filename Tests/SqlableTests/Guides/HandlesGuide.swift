@@ -83,9 +83,10 @@ import Testing
       #expect(try Bicycle.read().run(db).map(\.name) == ["Cube"])
       let copy = Bicycle.insert(from: Bicycle.read().filter(Bicycle.color == "sold")).in(database: "archive")
       #expect(
-        copy.sql
-          == #"INSERT INTO "archive"."bicycle" ("id", "name", "color", "owner_id") SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ?"#
-      )
+        copy.sql == """
+          INSERT INTO "archive"."bicycle" ("id", "name", "color", "owner_id") \
+          SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ?
+          """)
       #expect(
         Bicycle.read().in(database: "archive").sql
           == #"SELECT "id", "name", "color", "owner_id" FROM "archive"."bicycle""#)

@@ -30,7 +30,8 @@ import Testing
       #expect(bikes.map(\.name) == ["Norco"])
       #expect(
         search.sql == """
-          SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "owner_id" = ? AND "color" = ? ORDER BY "id" LIMIT ?
+          SELECT "id", "name", "color", "owner_id" FROM "bicycle" \
+          WHERE "owner_id" = ? AND "color" = ? ORDER BY "id" LIMIT ?
           """)
       switch try policy.statement(json: body).limited(by: policy).run(db) {
       case .rows(let rows): print(rows.count)  // [DynamicRow]

@@ -91,13 +91,17 @@ import Testing
       let all = Bicycle.leftJoin(Person.self, on: Bicycle.ownerId == Person.id)  // (Bicycle, Person?)
       for (bike, owner) in try all.orderBy(Bicycle.id).run(db) { print(bike.name, owner?.name ?? "nobody's") }
       #expect(
-        owned.sql
-          == #"SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", "person"."name" FROM "bicycle" JOIN "person" ON "bicycle"."owner_id" = "person"."id""#
-      )
+        owned.sql == """
+          SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", \
+          "person"."name" \
+          FROM "bicycle" JOIN "person" ON "bicycle"."owner_id" = "person"."id"
+          """)
       #expect(
-        all.orderBy(Bicycle.id).sql
-          == #"SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", "person"."name" FROM "bicycle" LEFT JOIN "person" ON "bicycle"."owner_id" = "person"."id" ORDER BY "bicycle"."id""#
-      )
+        all.orderBy(Bicycle.id).sql == """
+          SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", \
+          "person"."name" \
+          FROM "bicycle" LEFT JOIN "person" ON "bicycle"."owner_id" = "person"."id" ORDER BY "bicycle"."id"
+          """)
       let (pairs, everything) = (try owned.run(db), try all.run(db))
       #expect(pairs.map(\.1.name) == ["Anna"])
       #expect(everything.count == 3)
@@ -105,22 +109,27 @@ import Testing
         .select(Person.self, Bicycle.id.count().typed(as: Int.self)).groupBy(Person.id).orderBy(Person.id)
       for (person, count) in try perOwner.run(db) { print(person.name, count) }
       #expect(
-        perOwner.sql
-          == #"SELECT "person"."id", "person"."name", count("bicycle"."id") FROM "person" LEFT JOIN "bicycle" ON "bicycle"."owner_id" = "person"."id" GROUP BY "person"."id" ORDER BY "person"."id""#
-      )
+        perOwner.sql == """
+          SELECT "person"."id", "person"."name", count("bicycle"."id") FROM "person" \
+          LEFT JOIN "bicycle" ON "bicycle"."owner_id" = "person"."id" GROUP BY "person"."id" \
+          ORDER BY "person"."id"
+          """)
       let other = Alias(Bicycle.self, "other")
       let sameColor = Bicycle.join(other, on: Bicycle.color == other[Bicycle.color] && Bicycle.id < other[Bicycle.id])
         .select(Bicycle.name, other[Bicycle.name])
       #expect(
-        sameColor.sql
-          == #"SELECT "bicycle"."name", "other"."name" FROM "bicycle" JOIN "bicycle" AS "other" ON "bicycle"."color" = "other"."color" AND "bicycle"."id" < "other"."id""#
-      )
+        sameColor.sql == """
+          SELECT "bicycle"."name", "other"."name" FROM "bicycle" \
+          JOIN "bicycle" AS "other" ON "bicycle"."color" = "other"."color" AND "bicycle"."id" < "other"."id"
+          """)
       #expect(try sameColor.run(db).map(\.values) == [[.text("Norco"), .text("Giant")]])
       let combinations = Car.crossJoin(Person.self).filter(Car.price < 20_000)  // (Car, Person)
       #expect(
-        combinations.sql
-          == #"SELECT "car"."id", "car"."name", "car"."price", "car"."is_electric", "car"."sold_at", "person"."id", "person"."name" FROM "car" CROSS JOIN "person" WHERE "car"."price" < ?"#
-      )
+        combinations.sql == """
+          SELECT "car"."id", "car"."name", "car"."price", "car"."is_electric", "car"."sold_at", "person"."id", \
+          "person"."name" \
+          FROM "car" CROSS JOIN "person" WHERE "car"."price" < ?
+          """)
       #expect(try combinations.count(db) == 4)
     }
   }
@@ -131,9 +140,10 @@ import Testing
       let both = Bicycle.fullJoin(Person.self, on: Bicycle.ownerId == Person.id)  // (Bicycle?, Person?)
         .select(Bicycle.name.typed(as: String?.self), Person.name.typed(as: String?.self))  // (String?, String?)
       #expect(
-        both.sql
-          == #"SELECT "bicycle"."name", "person"."name" FROM "bicycle" FULL JOIN "person" ON "bicycle"."owner_id" = "person"."id""#
-      )
+        both.sql == """
+          SELECT "bicycle"."name", "person"."name" FROM "bicycle" \
+          FULL JOIN "person" ON "bicycle"."owner_id" = "person"."id"
+          """)
       let (people, all) = (try everyone.orderBy(Person.id).run(db), try both.run(db))
       #expect(people.map(\.0?.name) == ["Norco", nil])
       #expect(people.map(\.1.name) == ["Anna", "Bo"])
@@ -158,17 +168,20 @@ import Testing
       let withoutBike = Person.read().filter(!exists(Bicycle.read().filter(Bicycle.ownerId == Person.id)))
       let aboveAverage = Car.read().filter(Car.price > scalar(Car.select(Car.price.average())))
       #expect(
-        annas.sql
-          == #"SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "owner_id" IN (SELECT "person"."id" FROM "person" WHERE "person"."name" = ?)"#
-      )
+        annas.sql == """
+          SELECT "id", "name", "color", "owner_id" FROM "bicycle" \
+          WHERE "owner_id" IN (SELECT "person"."id" FROM "person" WHERE "person"."name" = ?)
+          """)
       #expect(
-        withoutBike.sql
-          == #"SELECT "id", "name" FROM "person" WHERE NOT EXISTS (SELECT 1 FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id")"#
-      )
+        withoutBike.sql == """
+          SELECT "id", "name" FROM "person" \
+          WHERE NOT EXISTS (SELECT 1 FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id")
+          """)
       #expect(
-        aboveAverage.sql
-          == #"SELECT "id", "name", "price", "is_electric", "sold_at" FROM "car" WHERE "price" > (SELECT avg("car"."price") FROM "car")"#
-      )
+        aboveAverage.sql == """
+          SELECT "id", "name", "price", "is_electric", "sold_at" FROM "car" \
+          WHERE "price" > (SELECT avg("car"."price") FROM "car")
+          """)
       let (bikes, people, cars) = (try annas.run(db), try withoutBike.run(db), try aboveAverage.run(db))
       #expect(bikes.map(\.name) == ["Norco"])
       #expect(people.map(\.name) == ["Bo"])
@@ -184,16 +197,18 @@ import Testing
       let ofPerson = Bicycle.read().filter(Bicycle.ownerId == Person.id)
       let counts = Person.select(Person.name.typed(as: String.self), scalar(ofPerson.count()))  // [(String, Int?)]
       #expect(
-        owned.filter(Bicycle.color == "red").exists().sql
-          == #"SELECT EXISTS (SELECT 1 FROM "bicycle" JOIN "person" ON "bicycle"."owner_id" = "person"."id" WHERE "bicycle"."color" = ?)"#
-      )
+        owned.filter(Bicycle.color == "red").exists().sql == """
+          SELECT EXISTS (SELECT 1 FROM "bicycle" \
+          JOIN "person" ON "bicycle"."owner_id" = "person"."id" \
+          WHERE "bicycle"."color" = ?)
+          """)
       #expect(
         Bicycle.read().select(Bicycle.color).distinct().count().sql
           == #"SELECT count(*) FROM (SELECT DISTINCT "bicycle"."color" FROM "bicycle")"#)
       #expect(
-        counts.sql
-          == #"SELECT "name", (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") FROM "person""#
-      )
+        counts.sql == """
+          SELECT "name", (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") FROM "person"
+          """)
       let rows = try counts.orderBy(Person.id).run(db)
       #expect(isAny == true)
       #expect(colors == 2)
@@ -210,9 +225,14 @@ import Testing
       let members = try team.read().orderBy(team[Worker.id]).run(db)  // [Worker]
       #expect(members.map(\.name) == ["Ben", "Dan"])
       #expect(
-        team.read().orderBy(team[Worker.id]).sql
-          == #"WITH RECURSIVE "team" ("id", "name", "boss_id", "salary") AS (SELECT "id", "name", "boss_id", "salary" FROM "worker" WHERE "id" = ? UNION ALL SELECT "worker"."id", "worker"."name", "worker"."boss_id", "worker"."salary" FROM "worker" JOIN "team" ON "worker"."boss_id" = "team"."id") SELECT "team"."id", "team"."name", "team"."boss_id", "team"."salary" FROM "team" ORDER BY "team"."id""#
-      )
+        team.read().orderBy(team[Worker.id]).sql == """
+          WITH RECURSIVE "team" ("id", "name", "boss_id", "salary") \
+          AS (SELECT "id", "name", "boss_id", "salary" FROM "worker" WHERE "id" = ? \
+          UNION ALL SELECT "worker"."id", "worker"."name", "worker"."boss_id", "worker"."salary" \
+          FROM "worker" JOIN "team" ON "worker"."boss_id" = "team"."id") \
+          SELECT "team"."id", "team"."name", "team"."boss_id", "team"."salary" FROM "team" \
+          ORDER BY "team"."id"
+          """)
     }
   }
 
@@ -222,23 +242,29 @@ import Testing
       let electric = Car.select(Car.name).filter(Car.isElectric == true)
       let either = cheap.union(electric).orderBy(Car.name).limit(10)
       #expect(
-        either.sql
-          == #"SELECT "name" FROM "car" WHERE "price" < ? UNION SELECT "name" FROM "car" WHERE "is_electric" = ? ORDER BY "name" LIMIT ?"#
-      )
+        either.sql == """
+          SELECT "name" FROM "car" WHERE "price" < ? \
+          UNION SELECT "name" FROM "car" WHERE "is_electric" = ? ORDER BY "name" LIMIT ?
+          """)
       let names = try either.run(db)
       #expect(names == ["Zoe"])
       let rest = either.except(electric.orderBy(Car.price).limit(3))
       #expect(
-        rest.sql
-          == #"SELECT "name" FROM "car" WHERE "price" < ? UNION SELECT "name" FROM "car" WHERE "is_electric" = ? EXCEPT SELECT * FROM (SELECT "name" FROM "car" WHERE "is_electric" = ? ORDER BY "price" LIMIT ?) ORDER BY "name" LIMIT ?"#
-      )
+        rest.sql == """
+          SELECT "name" FROM "car" WHERE "price" < ? \
+          UNION SELECT "name" FROM "car" WHERE "is_electric" = ? \
+          EXCEPT SELECT * FROM (SELECT "name" FROM "car" WHERE "is_electric" = ? ORDER BY "price" LIMIT ?) \
+          ORDER BY "name" LIMIT ?
+          """)
       #expect(try rest.run(db).isEmpty)
       let whole = cheap.union(electric).named("whole")
       let some = whole.read().filter(whole.column > "M")
       #expect(
-        some.sql
-          == #"WITH RECURSIVE "whole" ("c1") AS (SELECT "name" FROM "car" WHERE "price" < ? UNION SELECT "name" FROM "car" WHERE "is_electric" = ?) SELECT "whole"."c1" FROM "whole" WHERE "whole"."c1" > ?"#
-      )
+        some.sql == """
+          WITH RECURSIVE "whole" ("c1") AS (SELECT "name" FROM "car" WHERE "price" < ? \
+          UNION SELECT "name" FROM "car" WHERE "is_electric" = ?) \
+          SELECT "whole"."c1" FROM "whole" WHERE "whole"."c1" > ?
+          """)
       #expect(try some.run(db) == ["Zoe"])
       let misplaced = sqlError { _ = try either.filter(Car.price > 1).run(db) }
       #expect(misplaced?.message.hasPrefix("a filter after a union, intersect or except") == true)
@@ -251,9 +277,11 @@ import Testing
         Car.name, rank().over(partitionBy: Car.isElectric, orderBy: Car.price.desc),
         Car.price.sum().over(orderBy: Car.id.asc, frame: .rows(.preceding(6), .currentRow)))
       #expect(
-        ranked.sql
-          == #"SELECT "name", rank() OVER (PARTITION BY "is_electric" ORDER BY "price" DESC), sum("price") OVER (ORDER BY "id" ROWS BETWEEN 6 PRECEDING AND CURRENT ROW) FROM "car""#
-      )
+        ranked.sql == """
+          SELECT "name", rank() OVER (PARTITION BY "is_electric" ORDER BY "price" DESC), \
+          sum("price") OVER (ORDER BY "id" ROWS BETWEEN 6 PRECEDING AND CURRENT ROW) \
+          FROM "car"
+          """)
       let rows = try ranked.orderBy(Car.id).run(db)
       #expect(rows.map(\.1) == [2, 1, 1])
       #expect(rows.map(\.2) == [9_000, 24_000, 54_000])

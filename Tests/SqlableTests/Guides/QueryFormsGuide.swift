@@ -24,9 +24,12 @@ import Testing
       let dear = Car.select(Car.name, Car.price, average).joining(perName, on: Car.name == name)
         .filter(Car.price > average)
       #expect(
-        dear.sql
-          == #"WITH RECURSIVE "per_name" ("c1", "c2") AS (SELECT "name", avg("price") FROM "car" GROUP BY "name") SELECT "car"."name", "car"."price", "per_name"."c2" FROM "car" JOIN "per_name" ON "car"."name" = "per_name"."c1" WHERE "car"."price" > "per_name"."c2""#
-      )
+        dear.sql == """
+          WITH RECURSIVE "per_name" ("c1", "c2") AS (SELECT "name", avg("price") FROM "car" GROUP BY "name") \
+          SELECT "car"."name", "car"."price", "per_name"."c2" FROM "car" \
+          JOIN "per_name" ON "car"."name" = "per_name"."c1" \
+          WHERE "car"."price" > "per_name"."c2"
+          """)
       #expect(try dear.run(db).map(\.1) == [30_000])
       let team = Worker.select(Worker.id, TypedExpression(0)).filter(Worker.id == 1).named("team") { team in
         let (id, level) = team.columns
@@ -46,9 +49,12 @@ import Testing
         return Worker.select(Worker.id, depth + 1).joining(down, on: Worker.bossId == id)
       }
       #expect(
-        down.read().sql
-          == #"WITH RECURSIVE "down" ("c1", "c2") AS (SELECT "id", ? FROM "worker" WHERE "id" = ? UNION ALL SELECT "worker"."id", "down"."c2" + ? FROM "worker" JOIN "down" ON "worker"."boss_id" = "down"."c1" ORDER BY 2 DESC LIMIT ?) SELECT "down"."c1", "down"."c2" FROM "down""#
-      )
+        down.read().sql == """
+          WITH RECURSIVE "down" ("c1", "c2") AS (SELECT "id", ? FROM "worker" WHERE "id" = ? \
+          UNION ALL SELECT "worker"."id", "down"."c2" + ? FROM "worker" \
+          JOIN "down" ON "worker"."boss_id" = "down"."c1" ORDER BY 2 DESC LIMIT ?) \
+          SELECT "down"."c1", "down"."c2" FROM "down"
+          """)
       let rows = try down.read().run(db)
       #expect(rows.map(\.0) == [1, 2, 4])
     }
@@ -60,9 +66,11 @@ import Testing
       let larger = perBoss.alias("larger")
       let pairs = perBoss.read().joining(larger, on: larger.columns.1 > perBoss.columns.1)
       #expect(
-        pairs.sql
-          == #"WITH RECURSIVE "per_boss" ("c1", "c2") AS (SELECT "boss_id", count(*) FROM "worker" GROUP BY "boss_id") SELECT "per_boss"."c1", "per_boss"."c2" FROM "per_boss" JOIN "per_boss" AS "larger" ON "larger"."c2" > "per_boss"."c2""#
-      )
+        pairs.sql == """
+          WITH RECURSIVE "per_boss" ("c1", "c2") AS (SELECT "boss_id", count(*) FROM "worker" GROUP BY "boss_id") \
+          SELECT "per_boss"."c1", "per_boss"."c2" FROM "per_boss" \
+          JOIN "per_boss" AS "larger" ON "larger"."c2" > "per_boss"."c2"
+          """)
       let rows = try pairs.run(db)
       #expect(rows.map(\.1) == [1, 1])
     }
@@ -87,9 +95,10 @@ import Testing
       let (currency, factor) = rates.columns
       let prices = Car.select(Car.name, currency, Car.price * factor).crossJoining(rates)
       #expect(
-        prices.sql
-          == #"WITH RECURSIVE "rate" ("c1", "c2") AS (VALUES (?, ?), (?, ?)) SELECT "car"."name", "rate"."c1", "car"."price" * "rate"."c2" FROM "car" CROSS JOIN "rate""#
-      )
+        prices.sql == """
+          WITH RECURSIVE "rate" ("c1", "c2") AS (VALUES (?, ?), (?, ?)) \
+          SELECT "car"."name", "rate"."c1", "car"."price" * "rate"."c2" FROM "car" CROSS JOIN "rate"
+          """)
       let count = try prices.run(db).count
       #expect(count == 6)
       let dearest = Car.read(replacing: Car.price, with: Car.price.max()).groupBy(Car.name)  // Select<Car>
@@ -111,9 +120,13 @@ import Testing
       let perYear = year.read().select(year.column, Car.id.count())
         .leftJoining(Car.self, on: Car.soldAt.year() == year.column).groupBy(year.column)
       #expect(
-        perYear.sql
-          == #"WITH RECURSIVE "year" ("c1") AS (SELECT * FROM (VALUES (?)) UNION ALL SELECT "year"."c1" + ? FROM "year" WHERE "year"."c1" < ?) SELECT "year"."c1", count("car"."id") FROM "year" LEFT JOIN "car" ON CAST(strftime('%Y', "car"."sold_at", 'unixepoch') AS INTEGER) = "year"."c1" GROUP BY "year"."c1""#
-      )
+        perYear.sql == """
+          WITH RECURSIVE "year" ("c1") AS (SELECT * FROM (VALUES (?)) \
+          UNION ALL SELECT "year"."c1" + ? FROM "year" WHERE "year"."c1" < ?) \
+          SELECT "year"."c1", count("car"."id") FROM "year" \
+          LEFT JOIN "car" ON CAST(strftime('%Y', "car"."sold_at", 'unixepoch') AS INTEGER) = "year"."c1" \
+          GROUP BY "year"."c1"
+          """)
       let (rows, prepared) = (try perYear.run(db), try db.prepare(limits).run(["cheap": 9.5]))
       #expect(rows.map(\.0) == [2020, 2022, 2024])
       #expect(rows.allSatisfy { $0.1 == 0 })
@@ -138,9 +151,11 @@ import Testing
     try withAll { db in
       let namesakes = Bicycle.join(Person.self, on: Person.using(Bicycle.name))  // (Bicycle, Person)
       #expect(
-        namesakes.sql
-          == #"SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", "person"."name" FROM "bicycle" JOIN "person" ON "bicycle"."name" = "person"."name""#
-      )
+        namesakes.sql == """
+          SELECT "bicycle"."id", "bicycle"."name", "bicycle"."color", "bicycle"."owner_id", "person"."id", \
+          "person"."name" \
+          FROM "bicycle" JOIN "person" ON "bicycle"."name" = "person"."name"
+          """)
       let rows = try namesakes.run(db)
       #expect(rows.isEmpty)
     }
@@ -164,9 +179,10 @@ import Testing
       let page = try db.prepare(Car.read().orderBy(Car.id).limit(Parameter("count"), offset: Parameter("skipped")))
       let second = try page.run(["count": 1, "skipped": 1])  // [Car]
       #expect(
-        page.sql
-          == #"SELECT "id", "name", "price", "is_electric", "sold_at" FROM "car" ORDER BY "id" LIMIT max(?, 0) OFFSET max(?, 0)"#
-      )
+        page.sql == """
+          SELECT "id", "name", "price", "is_electric", "sold_at" FROM "car" ORDER BY "id" \
+          LIMIT max(?, 0) OFFSET max(?, 0)
+          """)
       #expect(second.map(\.id) == [2])
       #expect(rows.count == 2)
       #expect(others.count == 1)
@@ -181,9 +197,13 @@ import Testing
         Car.price.average(where: Car.isElectric == true)
           .over(orderBy: Car.id.asc, frame: .rows(.preceding(1), .following(1), excluding: .currentRow)))
       #expect(
-        steps.sql
-          == #"SELECT "price" - lag("price", ?, "price") OVER (ORDER BY "id"), lead("name", ?, ?) OVER (ORDER BY "id"), nth_value("name", ?) OVER (ORDER BY "id"), avg("price") FILTER (WHERE "is_electric" = ?) OVER (ORDER BY "id" ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) FROM "car""#
-      )
+        steps.sql == """
+          SELECT "price" - lag("price", ?, "price") OVER (ORDER BY "id"), lead("name", ?, ?) OVER (ORDER BY "id"), \
+          nth_value("name", ?) OVER (ORDER BY "id"), \
+          avg("price") FILTER (WHERE "is_electric" = ?) OVER (ORDER BY "id" ROWS BETWEEN 1 PRECEDING \
+          AND 1 FOLLOWING EXCLUDE CURRENT ROW) \
+          FROM "car"
+          """)
       let rows = try steps.orderBy(Car.id).run(db)
       #expect(rows.map(\.0) == [0, 6_000, 15_000])
       #expect(rows.map(\.1) == ["Zoe", "none", "none"])
@@ -199,9 +219,12 @@ import Testing
       let running = perKind.orderBy(Car.id.asc).frame(.rows(.unboundedPreceding, .currentRow))
       let sums = Car.select(Car.name, Car.price.sum().over(running))
       #expect(
-        sums.sql
-          == #"SELECT "name", sum("price") OVER (PARTITION BY "is_electric" ORDER BY "price" DESC, "id" ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM "car""#
-      )
+        sums.sql == """
+          SELECT "name", \
+          sum("price") OVER (PARTITION BY "is_electric" \
+          ORDER BY "price" DESC, "id" ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) \
+          FROM "car"
+          """)
       let totals = try sums.run(db).map(\.1)
       #expect(Set(totals) == [15_000, 30_000, 39_000])
       let count = try places.run(db).count
@@ -215,9 +238,10 @@ import Testing
       let archive = Bicycle.insert(from: Bicycle.read().filter(Bicycle.color == "red")).in("archive")
       let names = Person.insert(Person.name, from: Worker.select(Worker.name).filter(Worker.salary > 6))
       #expect(
-        archive.sql
-          == #"INSERT INTO "archive" ("id", "name", "color", "owner_id") SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ?"#
-      )
+        archive.sql == """
+          INSERT INTO "archive" ("id", "name", "color", "owner_id") \
+          SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ?
+          """)
       #expect(names.sql == #"INSERT INTO "person" ("name") SELECT "name" FROM "worker" WHERE "salary" > ?"#)
       #expect(try archive.run(db) == 2)
       #expect(try names.run(db) == 2)
@@ -232,13 +256,16 @@ import Testing
       let lower = car.insert().onConflict(Car.id, update: Car.price, where: Car.price > Car.price.excluded)
       let sum = car.insert().onConflict(Car.id, set: Car.price.set(to: Car.price + Car.price.excluded))
       #expect(
-        lower.sql
-          == #"INSERT INTO "car" ("id", "name", "price", "is_electric", "sold_at") VALUES (?, ?, ?, ?, ?) ON CONFLICT ("id") DO UPDATE SET "price" = excluded."price" WHERE "car"."price" > "excluded"."price" RETURNING "id""#
-      )
+        lower.sql == """
+          INSERT INTO "car" ("id", "name", "price", "is_electric", "sold_at") VALUES (?, ?, ?, ?, ?) \
+          ON CONFLICT ("id") DO UPDATE SET "price" = excluded."price" \
+          WHERE "car"."price" > "excluded"."price" RETURNING "id"
+          """)
       #expect(
-        sum.sql
-          == #"INSERT INTO "car" ("id", "name", "price", "is_electric", "sold_at") VALUES (?, ?, ?, ?, ?) ON CONFLICT ("id") DO UPDATE SET "price" = "car"."price" + "excluded"."price" RETURNING "id""#
-      )
+        sum.sql == """
+          INSERT INTO "car" ("id", "name", "price", "is_electric", "sold_at") VALUES (?, ?, ?, ?, ?) \
+          ON CONFLICT ("id") DO UPDATE SET "price" = "car"."price" + "excluded"."price" RETURNING "id"
+          """)
       let ids = try [lower.run(db), sum.run(db)]
       #expect(ids == [1, 1])
       #expect(try Car.byId(1).run(db)?.price == 16_000)
@@ -282,13 +309,14 @@ import Testing
       let sale = Shop.update(Shop.tags.set(to: Shop.tags.jsonSet(0, to: "sale"))).filter(Shop.id == 1)
       #expect(sale.sql == #"UPDATE "shop" SET "tags" = json_set("tags", '$[0]', ?) WHERE "id" = ?"#)
       #expect(
-        tags.sql
-          == #"SELECT "tag"."value", count(*) FROM "shop" JOIN json_each("shop"."tags") AS "tag" GROUP BY "tag"."value""#
-      )
+        tags.sql == """
+          SELECT "tag"."value", count(*) FROM "shop" JOIN json_each("shop"."tags") AS "tag" GROUP BY "tag"."value"
+          """)
       #expect(
-        cheap.sql
-          == #"SELECT "id", "tags" FROM "shop" WHERE ? IN (SELECT "element"."value" FROM json_each("shop"."tags") AS "element")"#
-      )
+        cheap.sql == """
+          SELECT "id", "tags" FROM "shop" \
+          WHERE ? IN (SELECT "element"."value" FROM json_each("shop"."tags") AS "element")
+          """)
       #expect(try tags.run(db).count == 2)
       #expect(try cheap.run(db).count == 1)
     }
@@ -300,9 +328,10 @@ import Testing
       try House(id: 1, address: Address(street: "Storgata 1", city: "Oslo"), owner: nil).insert().run(db)
       let inOslo = House.read().filter(House.address[Address.city] == "Oslo")
       #expect(
-        inOslo.sql
-          == #"SELECT "id", "address_street", "address_city", "owner_street", "owner_city" FROM "house" WHERE "address_city" = ?"#
-      )
+        inOslo.sql == """
+          SELECT "id", "address_street", "address_city", "owner_street", "owner_city" FROM "house" \
+          WHERE "address_city" = ?
+          """)
       #expect(try inOslo.run(db).first?.owner == nil)
     }
   }

@@ -13,9 +13,11 @@ import Testing
       //   drift: [bicycle: the unique is missing: UNIQUE (name, color)], possibleRenames: [:])
       #expect(
         "\(change)".hasSuffix(
-          #"addedColumns: ["color", "owner_id"], addedIndexes: ["bicycle_color"], addedTriggers: [], "#
-            + "builtFullText: false, drift: [bicycle: the unique is missing: UNIQUE (name, color)], possibleRenames: [:])"
-        ))
+          """
+          addedColumns: ["color", "owner_id"], addedIndexes: ["bicycle_color"], addedTriggers: [], \
+          builtFullText: false, drift: [bicycle: the unique is missing: UNIQUE (name, color)], \
+          possibleRenames: [:])
+          """))
       #expect(change.addedColumns == ["color", "owner_id"])
       #expect(change.addedIndexes == ["bicycle_color"])
       #expect(try db.createTable(Bicycle.self).isEmpty)

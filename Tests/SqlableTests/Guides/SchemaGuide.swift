@@ -252,9 +252,11 @@ struct ColorCount: Sqlable {
       #expect(
         ColorCount.read(ColorCount.count > 1).sql == #"SELECT "color", "count" FROM "color_count" WHERE "count" > ?"#)
       #expect(
-        trigger.ifNotExists().sql
-          == #"CREATE TRIGGER IF NOT EXISTS "bicycle_repainted" AFTER UPDATE OF "color" ON "bicycle" FOR EACH ROW WHEN "new"."color" <> "old"."color" BEGIN UPDATE "person" SET "name" = "new"."color" WHERE "id" = "new"."owner_id"; END"#
-      )
+        trigger.ifNotExists().sql == """
+          CREATE TRIGGER IF NOT EXISTS "bicycle_repainted" AFTER UPDATE OF "color" ON "bicycle" FOR EACH ROW \
+          WHEN "new"."color" <> "old"."color" \
+          BEGIN UPDATE "person" SET "name" = "new"."color" WHERE "id" = "new"."owner_id"; END
+          """)
     }
   }
 

@@ -293,12 +293,14 @@ import Testing
       #expect(try [either.run(db), any.run(db)] == [0, 0])
       #expect(
         either.sql == """
-          INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) ON CONFLICT ("id") DO UPDATE SET "color" = excluded."color" \
+          INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) \
+          ON CONFLICT ("id") DO UPDATE SET "color" = excluded."color" \
           ON CONFLICT ("name", "color") DO NOTHING RETURNING "id"
           """)
       #expect(
         any.sql == """
-          INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) ON CONFLICT ("id") DO UPDATE SET "color" = excluded."color" \
+          INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) \
+          ON CONFLICT ("id") DO UPDATE SET "color" = excluded."color" \
           ON CONFLICT DO NOTHING RETURNING "id"
           """)
       let bike = Bicycle(id: 9, name: "Norco", color: "white")

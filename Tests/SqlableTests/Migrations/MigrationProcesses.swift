@@ -13,8 +13,10 @@ struct MigrationProcesses {
     all.append(
       Migration("rows") { db in
         try db.execute(
-          "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO t (id) SELECT i FROM n"
-        )
+          """
+          WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO t (id) \
+          SELECT i FROM n
+          """)
       })
     all.append(
       Migration(batches: "batches") { db, last in

@@ -18,7 +18,8 @@ import Testing
   private let sql = #"""
     CREATE TABLE "t" ("id" INTEGER CONSTRAINT "the key" PRIMARY KEY ON CONFLICT REPLACE AUTOINCREMENT, \#
     "code" TEXT CONSTRAINT "one code" UNIQUE ON CONFLICT IGNORE, \#
-    "color" TEXT CONSTRAINT "colored" NOT NULL ON CONFLICT REPLACE DEFAULT 'black' CONSTRAINT "c" CHECK (color <> ''), \#
+    "color" TEXT CONSTRAINT "colored" NOT NULL ON CONFLICT REPLACE DEFAULT 'black' \#
+    CONSTRAINT "c" CHECK (color <> ''), \#
     "size" INTEGER NOT NULL ON CONFLICT IGNORE CHECK (size > 0) CHECK (size < 99), \#
     CONSTRAINT "color ""and"" size" UNIQUE ("color", "size" DESC) ON CONFLICT REPLACE, \#
     CONSTRAINT "apart" CHECK (size <> id))

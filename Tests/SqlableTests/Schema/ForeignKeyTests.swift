@@ -55,7 +55,8 @@ private enum Ticket: TableDeclaration {
       try db.createTable(Entry<Parent>.self)
       try db.createTable(Entry<Child>.self)
       let sql = #"""
-        CREATE TABLE "child" ("id" INTEGER PRIMARY KEY, "parent_id" INTEGER REFERENCES "parent" ("id") ON DELETE CASCADE, \#
+        CREATE TABLE "child" ("id" INTEGER PRIMARY KEY, \#
+        "parent_id" INTEGER REFERENCES "parent" ("id") ON DELETE CASCADE, \#
         "code" TEXT REFERENCES "parent" ("code") ON DELETE SET NULL ON UPDATE CASCADE, \#
         "above" INTEGER REFERENCES "child" ("id") DEFERRABLE INITIALLY DEFERRED)
         """#

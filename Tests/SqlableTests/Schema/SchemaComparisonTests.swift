@@ -112,9 +112,10 @@ private enum Own: TableDeclaration {
       try db.execute("CREATE VIEW bicycle AS SELECT 1 AS id")
       let error = sqlError { try Schema(Bicycle.self).verify(db) }
       #expect(
-        error?.message
-          == "the database differs from the models: bicycle: it is CREATE VIEW bicycle AS SELECT 1 AS id, and should be a table"
-      )
+        error?.message == """
+          the database differs from the models: \
+          bicycle: it is CREATE VIEW bicycle AS SELECT 1 AS id, and should be a table
+          """)
     }
   }
 

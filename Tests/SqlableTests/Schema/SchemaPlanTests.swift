@@ -116,13 +116,17 @@ private enum New: TableDeclaration {
 
   @Test func aColumnIsRenamedOnlyWhereTheProgramSaysSo() throws {
     try withOld(
-      "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL COLLATE NOCASE); INSERT INTO t VALUES (1, 'x')"
+      """
+      CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL COLLATE NOCASE); \
+      INSERT INTO t VALUES (1, 'x')
+      """
     ) { db in
       let error = sqlError { _ = try schema.plan(db) }
       #expect(
-        error?.message
-          == #"column t.name can't be NULL and has no default, and the table has rows; say what they get: filling: ["t.name": …]"#
-      )
+        error?.message == """
+          column t.name can't be NULL and has no default, and the table has rows; \
+          say what they get: filling: ["t.name": …]
+          """)
       let asking = try schema.plan(db, filling: ["name": "?"], dropping: .columns)
       #expect(asking.questions.map(\.description) == ["was t.title renamed to name or code?"])
       #expect(
@@ -141,7 +145,10 @@ private enum New: TableDeclaration {
 
   @Test func aTableIsRenamed() throws {
     try withOld(
-      "CREATE TABLE old (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL COLLATE NOCASE); INSERT INTO old VALUES (4, 'x')"
+      """
+      CREATE TABLE old (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL COLLATE NOCASE); \
+      INSERT INTO old VALUES (4, 'x')
+      """
     ) { db in
       try schema.plan(db, renamedTables: ["old": "t"]).apply(db)
       try schema.verify(db)
@@ -280,8 +287,10 @@ private enum New: TableDeclaration {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       let schema = Schema(Entry<Text>.self)
       try db.execute(
-        "CREATE TABLE note (id INTEGER PRIMARY KEY, body TEXT NOT NULL, stars TEXT); INSERT INTO note VALUES (1, 'red bike', '3')"
-      )
+        """
+        CREATE TABLE note (id INTEGER PRIMARY KEY, body TEXT NOT NULL, stars TEXT); \
+        INSERT INTO note VALUES (1, 'red bike', '3')
+        """)
       try schema.plan(db).apply(db)
       try schema.verify(db)
       func found(_ word: String) throws -> [Int] {

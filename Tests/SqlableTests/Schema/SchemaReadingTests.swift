@@ -7,17 +7,29 @@ import Testing
   /// Tables as others write them.
   private static let tables = [
     "CREATE TABLE plain (a INTEGER PRIMARY KEY AUTOINCREMENT, b TEXT NOT NULL, c)",
-    #"CREATE TABLE "o'd""d name" ([select] VARCHAR(10, 2) DEFAULT 'it''s', `b c` DOUBLE PRECISION, 'd' -- a comment, with )"#
-      + "\n, e NUMERIC /* and, another ( */ CHECK (e > 0 AND \"b c\" <> ')') )",
+    """
+    CREATE TABLE "o'd""d name" \
+    ([select] VARCHAR(10, 2) DEFAULT 'it''s', `b c` DOUBLE PRECISION, 'd' -- a comment, with )
+    , e NUMERIC /* and, another ( */ CHECK (e > 0 AND "b c" <> ')') )
+    """,
     "CREATE TABLE keys (a TEXT, b INT, c BLOB, PRIMARY KEY (b DESC, a COLLATE NOCASE), UNIQUE (c) ON CONFLICT REPLACE)",
     "CREATE TABLE rows (a TEXT PRIMARY KEY ON CONFLICT IGNORE, b ANY) WITHOUT ROWID, STRICT",
-    "CREATE TABLE defaults (a DEFAULT -1, b DEFAULT (1 + (2)), c DEFAULT CURRENT_TIMESTAMP, d DEFAULT x'00', e DEFAULT NULL, "
-      + "f DEFAULT 'a,b)', g DEFAULT 1.5e-3, h TEXT DEFAULT \"b\" NOT NULL)",
+    """
+    CREATE TABLE defaults (a DEFAULT -1, b DEFAULT (1 + (2)), c DEFAULT CURRENT_TIMESTAMP, d DEFAULT x'00', \
+    e DEFAULT NULL, f DEFAULT 'a,b)', g DEFAULT 1.5e-3, h TEXT DEFAULT "b" NOT NULL)
+    """,
     "CREATE TABLE made (a INT, b INT AS (a + 1) UNIQUE, c TEXT GENERATED ALWAYS AS (a || ')') STORED)",
-    "CREATE TABLE refers (a INT CONSTRAINT own REFERENCES plain ON DELETE CASCADE ON UPDATE SET NULL DEFERRABLE "
-      + "INITIALLY DEFERRED, b INT REFERENCES plain (a) MATCH FULL NOT DEFERRABLE NOT NULL, c, d, "
-      + "e REFERENCES plain NOT NULL DEFERRABLE INITIALLY DEFERRED, f NOT DEFERRABLE, "
-      + "CONSTRAINT two FOREIGN KEY (c, d) REFERENCES keys (b, a) ON DELETE SET DEFAULT CHECK (c) CONSTRAINT last UNIQUE (d))",
+    """
+    CREATE TABLE refers \
+    (a INT CONSTRAINT own REFERENCES plain ON DELETE CASCADE ON UPDATE SET NULL DEFERRABLE INITIALLY DEFERRED, \
+    b INT REFERENCES plain (a) MATCH FULL NOT DEFERRABLE NOT NULL, \
+    c, \
+    d, \
+    e REFERENCES plain NOT NULL DEFERRABLE INITIALLY DEFERRED, \
+    f NOT DEFERRABLE, \
+    CONSTRAINT two FOREIGN KEY (c, d) REFERENCES keys (b, a) ON DELETE SET DEFAULT CHECK (c) \
+    CONSTRAINT last UNIQUE (d))
+    """,
     "CREATE TABLE copied AS SELECT 1 AS x, 'y' AS \"y z\"",
   ]
 

@@ -161,7 +161,8 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
       let search = Story.search(.words("swift")).in("old").select(Story.id, Story.searchRank)
       #expect(
         search.sql == """
-          SELECT "old"."id", "old_fulltext"."rank" FROM "old" JOIN "old_fulltext" ON "old_fulltext"."rowid" = "old"."id" \
+          SELECT "old"."id", "old_fulltext"."rank" FROM "old" \
+          JOIN "old_fulltext" ON "old_fulltext"."rowid" = "old"."id" \
           WHERE "old_fulltext"."old_fulltext" MATCH ? ORDER BY "old_fulltext"."rank"
           """)
       #expect(try search.run(db).map(\.0) == [7])

@@ -151,7 +151,8 @@ private enum ForeignDatabases {
     CREATE TABLE "select" ("from" TEXT, "a b" INT, a_b INT, row TEXT, self TEXT, "init" TEXT, "quote""s" TEXT,
       "日本" REAL, "table_name" TEXT, "count" INTEGER, "read" TEXT, "delete" TEXT, "insert" INT, "update" INT,
       "column" TEXT, write INT, "any" INT, await TEXT, "" TEXT, "Type" TEXT, description TEXT,
-      "search" TEXT, "exists" INT, "select" TEXT, protocol TEXT, "\\(evil)" TEXT, "tab\tnew\nline" TEXT, PRIMARY KEY ("from", "a b" DESC))
+      "search" TEXT, "exists" INT, "select" TEXT, protocol TEXT, "\\(evil)" TEXT, "tab\tnew\nline" TEXT, \
+      PRIMARY KEY ("from", "a b" DESC))
     """,
     "INSERT INTO \"select\" (\"from\", \"a b\", a_b, \"日本\") VALUES ('x', 1, 'text', 5), (NULL, 2, 3, 0.5)",
     "CREATE TABLE \"select 2\" (a INTEGER, PRIMARY KEY (a DESC))",

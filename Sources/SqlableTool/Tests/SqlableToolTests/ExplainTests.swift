@@ -227,7 +227,8 @@ struct ExplainTests {
         run.output.contains(
           """
           SQL
-            SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "owner_id" = ? AND "color" = ? ORDER BY "id" LIMIT ?
+            SELECT "id", "name", "color", "owner_id" FROM "bicycle" \
+            WHERE "owner_id" = ? AND "color" = ? ORDER BY "id" LIMIT ?
 
           Values, as they were given
             1  INTEGER  7

@@ -128,8 +128,10 @@ import Testing
     // The type is stated: Swift would look for it in the options, and there for that of the other column.
     expectColumn(
       #"@ForeignKey<Shop.Person>(column: \.code)"#, "var a: Int",
-      #"static let a: TypedColumn<Model, Int> = column("a", Int.self, ForeignKey<Shop.Person>(column: Shop.Person.code))"#
-    )
+      """
+      static let a: TypedColumn<Model, Int> = \
+      column("a", Int.self, ForeignKey<Shop.Person>(column: Shop.Person.code))
+      """)
     expectColumn(
       #"@ForeignKey<Person>(column: \Person.code, onUpdate: .cascade)"#, "var a: Int",
       """

@@ -26,8 +26,10 @@ import Testing
   @Test func aGenericTypeHasNoColumns() {
     expectMistake(
       "@Sqlable struct Box<Value> { var value: Value }",
-      "@Sqlable can't write the columns of a generic type, which has no stored static properties: write the conformance "
-        + "by hand, with static computed properties", at: "<Value>")
+      """
+      @Sqlable can't write the columns of a generic type, which has no stored static properties: \
+      write the conformance by hand, with static computed properties
+      """, at: "<Value>")
   }
 
   @Test func anExtensionSeesTheType() {
@@ -106,8 +108,13 @@ import Testing
       "@Sqlable public struct Boat {\n  var id: Int\n  /// By hand.\n  static let tableIndexes = [Index(id)]\n}",
       "tableIndexes has to be public like Boat", at: "tableIndexes = [Index(id)]",
       [
-        "make it public":
-          "@Sqlable public struct Boat {\n  var id: Int\n  /// By hand.\n  public static let tableIndexes = [Index(id)]\n}"
+        "make it public": """
+        @Sqlable public struct Boat {
+          var id: Int
+          /// By hand.
+          public static let tableIndexes = [Index(id)]
+        }
+        """
       ])
   }
 

@@ -59,7 +59,8 @@ enum Rig: String, SqlValue { case sloop, ketch, schooner }
       #expect(
         try schema(Mooring.self, of: db).first == """
           CREATE TABLE "mooring" ("harbour_id" INTEGER NOT NULL, "number" INTEGER NOT NULL, "yacht_id" INTEGER, \
-          "depth" REAL NOT NULL CHECK (depth >= 0), PRIMARY KEY ("harbour_id", "number" DESC), UNIQUE ("yacht_id", "depth"))
+          "depth" REAL NOT NULL CHECK (depth >= 0), PRIMARY KEY ("harbour_id", "number" DESC), \
+          UNIQUE ("yacht_id", "depth"))
           """)
       #expect(
         try schema(Harbour.self, of: db).first == """
