@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// A dump makes the same database again.
+/// Tests that a dump recreates the same database.
 @Suite struct DumpTests {
   private func copy(of db: SqliteDatabase) throws -> SqliteDatabase {
     let copy = try SqliteDatabase.inMemory()
@@ -10,7 +10,7 @@ import Testing
     return copy
   }
 
-  @Test func aDumpIsTheSchemaAndTheRows() throws {
+  @Test func dumpContainsTheSchemaAndTheRows() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try Person(id: nil, name: "Ann").insert().run(db)
@@ -101,8 +101,8 @@ import Testing
     }
   }
 
-  /// The shell enforces no foreign keys, so its dumps may have such rows.
-  @Test func aHandleThatDoesNotEnforceForeignKeysLoadsRowsThatReferToNone() throws {
+  /// The shell does not enforce foreign keys, so its dumps may contain orphaned rows.
+  @Test func handleWithoutForeignKeysLoadsOrphanedRows() throws {
     try withDatabase(Configuration(foreignKeys: false)) { db in
       try db.createTables(Person.self, Bicycle.self)
       try db.load("INSERT INTO bicycle (name, owner_id) VALUES ('x', 77)")

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Migrations run once each, in their order, and say what does not fit.
+/// Tests that migrations run once each, in order, and report mismatches.
 @Suite struct MigrationTests {
   private let first = Migration(
     "bicycles",
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func aMigrationDoesNotWaitForALockOfItsOwnThread() throws {
+  @Test func migrationDoesNotWaitForALockOfTheSameThread() throws {
     try withDirectory { directory in
       let configuration = Configuration(busyTimeout: 0.05)
       let db = try SqliteDatabase(filepath: directory + "/a.sqlite", configuration: configuration)
@@ -94,7 +94,7 @@ import Testing
       let pool = try SqlitePool(filepath: directory + "/a.sqlite", configuration: .init(handles: configuration))
       try db.beginTransaction()
       let (migrations, reports) = (Migrations(all), Collected<SqlError.Kind>())
-      // More tasks than there are threads for tasks.
+      // There are more tasks than threads for tasks.
       let tasks = (0..<32).map { _ in
         Task {
           try await migrations.apply(pool) { _ in
@@ -185,7 +185,7 @@ import Testing
     }
   }
 
-  @Test func anotherRevisionIsAnotherMigration() {
+  @Test func migrationsOfDifferentRevisionsDiffer() {
     let revisions = (1...2).map { Migration("x", revision: $0) { _ in }.checksum }
     #expect(first.checksum != second.checksum)
     #expect(revisions[0] != revisions[1])
@@ -200,7 +200,7 @@ import Testing
       INSERT INTO pet VALUES (1, 1), (2, 2)
       """)
 
-  @Test func aTableThatIsMadeAnewKeepsTheRowsThatReferToIt() throws {
+  @Test func recreatedTableKeepsTheRowsThatReferenceIt() throws {
     let rebuild = Migration(
       "names",
       sql: """
@@ -233,7 +233,7 @@ import Testing
     }
   }
 
-  @Test func batchesGoOnWhereTheyWere() throws {
+  @Test func batchesResumeWhereTheyStopped() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try Migrations([first]).apply(db)
       try db.execute(
@@ -259,7 +259,7 @@ import Testing
     }
   }
 
-  @Test func aNewFileTakesTheShortWayToTheSameSchema() throws {
+  @Test func newFileGetsTheFreshSchemaWithoutMigrating() throws {
     let migrations = Migrations(all, fresh: Schema(Person.self, Bicycle.self))
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       #expect(try migrations.apply(db) == [])
@@ -280,7 +280,7 @@ import Testing
         == "a new file does not get the rows that the migrations leave in table person")
   }
 
-  @Test func statementsAreMigrations() throws {
+  @Test func statementsRunAsMigrations() throws {
     let red = try Migration("red", AnyStatement(Bicycle.updateAll(Bicycle.color.set(to: "red"))))
     let blue = try Migration("red", AnyStatement(Bicycle.updateAll(Bicycle.color.set(to: "blue"))))
     #expect(red.checksum != blue.checksum)
@@ -330,7 +330,7 @@ import Testing
     }
   }
 
-  @Test func aPoolIsMigratedBesideItsReaders() async throws {
+  @Test func poolMigratesWhileItsReadersRun() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       let migrations = Migrations(all)

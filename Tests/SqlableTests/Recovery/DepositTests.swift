@@ -18,7 +18,7 @@ struct DepositTests {
           try Person(id: id, name: "person \(id)").insert().run(db)
           try Bicycle(id: id, name: "bicycle \(id)", color: "red", ownerId: id).insert().run(db)
         }
-        // Refers to a person who is not there.
+        // This bicycle references a missing person.
         try db.execute("PRAGMA foreign_keys = 0; DELETE FROM person WHERE id = 50")
       }
       _ = damaged
@@ -40,7 +40,7 @@ struct DepositTests {
       #expect(try Person.read().filter(Person.id == 7).run(db).first?.name == "new")
       #expect(try db.query("SELECT count(*) FROM pragma_foreign_key_check", as: Int.self) == [0])
       #expect(files(in: directory).filter { $0.contains("salvaged") }.isEmpty)
-      // Again: everything is there already.
+      // The second merge finds every row in place.
       #expect(try Salvage(damaged: aside).merge(into: db).allSatisfy { $0.added == 0 })
       try db.close()
     }
@@ -76,13 +76,13 @@ struct DepositTests {
             for number in 0..<200 {
               let id = 10_000 + task * 1_000 + number
               do {
-                // One that begins before may be stored in the file that is put aside.
+                // A write that started earlier may be stored in the file that is put aside.
                 let isNew = aside.withLock { $0 != nil }
                 try await Bicycle(id: id, name: "new \(id)", color: "blue").insert().run(pool)
                 if isNew { written += 1 }
                 _ = try await Bicycle.read().run(pool)
               } catch let error as SqlError {
-                // Only the damage itself ends calls, and never the change of files.
+                // Calls may fail because of the damage, but never because the file is replaced.
                 #expect(error.kind == .corrupt, "\(error)")
               }
             }
@@ -120,13 +120,13 @@ struct DepositTests {
     }
   }
 
-  @Test func aFileThatIsNotThereIsNotMovedAside() throws {
+  @Test func missingFileIsNotPutAside() throws {
     try withDirectory { directory in
       #expect(sqlError { _ = try Salvage.putAside(directory + "/a.sqlite") }?.kind == .io)
     }
   }
 
-  /// Rows of the database that referred to none before the merge, with and without a rowid.
+  /// The database has orphaned rows before the merge, in tables with and without a rowid.
   @Test func aMergeDeletesNoRowThatWasThereBefore() throws {
     try withDirectory { directory in
       let tables: SQL = """
@@ -164,7 +164,7 @@ struct DepositTests {
     }
   }
 
-  @Test func aLinkStaysAndTheFileThatItLeadsToIsPutAsideWithItsLog() throws {
+  @Test func symlinkStaysAndItsTargetIsPutAsideWithItsWAL() throws {
     try withDirectory { directory in
       try FileManager.default.createDirectory(atPath: directory + "/real", withIntermediateDirectories: true)
       let path = directory + "/a.sqlite"
@@ -178,19 +178,19 @@ struct DepositTests {
       #expect(files(in: directory) == ["a.sqlite", "real"])
       #expect(files(in: directory + "/real").count == 2)
       #expect(FileManager.default.fileExists(atPath: aside + "-wal"))
-      // Through the link a new file is made in the place of the old one.
+      // Opening the symlink creates a new file in place of the old one.
       try SqliteDatabase(filepath: path).close()
       #expect(FileManager.default.fileExists(atPath: directory + "/real/a.sqlite"))
     }
   }
 
-  @Test func whatIsNoFileIsNotPutAside() throws {
+  @Test func nonRegularFileIsNotPutAside() throws {
     try withDirectory { directory in
       try FileManager.default.createDirectory(atPath: directory + "/d", withIntermediateDirectories: true)
       #expect(mkfifo(directory + "/pipe", 0o600) == 0)
       for name in ["d", "pipe"] {
         #expect(sqlError { _ = try Salvage.putAside(directory + "/" + name) }?.kind == .io)
-        // Opening a pipe to read from it would wait for ever.
+        // Opening a pipe for reading would block forever.
         let error = sqlError { try Salvage(damaged: directory + "/" + name).recover(into: directory + "/new") }
         #expect(error?.kind == .cannotOpen)
         #expect(error?.message.contains("of no file") == true)
@@ -199,7 +199,7 @@ struct DepositTests {
     }
   }
 
-  @Test func theLogIsSalvagedThroughALink() throws {
+  @Test func walIsSalvagedThroughASymlink() throws {
     try withDirectory { directory in
       let (path, other) = (directory + "/link.sqlite", directory + "/other.sqlite")
       try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "a.sqlite")
@@ -207,7 +207,7 @@ struct DepositTests {
       let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
       try SalvageTests.bicycles(db, 10)
       try Data().write(to: URL(filePath: directory + "/none.sqlite"))
-      // All of it is in the log still.
+      // All rows are still in the WAL.
       for link in [path, other] {
         let report = try Salvage(damaged: link).recover(into: directory + "/new.sqlite")
         #expect(report.tables.first { $0.name == "bicycle" }?.rowsFromPages == 10)
@@ -217,7 +217,7 @@ struct DepositTests {
     }
   }
 
-  @Test func aClosureThatHasTheFileForItselfMayCloseIt() throws {
+  @Test func closureWithExclusiveAccessMayCloseThePool() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let damaged = try DamagedDatabase(path) { db in

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Salvage: definitions, texts and ends of files", .needsPlainFiles("it damages pages by their contents"))
 struct SalvageDamageTests {
-  /// Pages are filled from their ends, so a file that ends within one has the oldest cells cut.
-  @Test func aRowAcrossTheEndOfACutFileIsNotInvented() throws {
+  /// SQLite fills pages from their ends, so a file that is cut within a page loses that page's oldest cells.
+  @Test func rowCutOffByTheEndOfTheFileIsNotInvented() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite", pageSize: 4_096) { db in
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a INTEGER, b BLOB)")
@@ -26,9 +26,9 @@ struct SalvageDamageTests {
     }
   }
 
-  /// The text that creates the table, before it is damaged by one byte at each of some places.
+  /// Each argument is a word of the table's definition in which one byte is damaged.
   @Test(arguments: ["CREATE", "WITHOUT", "PRIMARY", "(key"])
-  func aTableWithoutRowidWhoseDefinitionIsDamagedKeepsItsRowsSomewhere(place: String) throws {
+  func withoutRowidTableKeepsItsRowsIfItsDefinitionIsDamaged(place: String) throws {
     try withDirectory { directory in
       let text = "CREATE TABLE w(key TEXT PRIMARY KEY, number INTEGER, word TEXT) WITHOUT ROWID"
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
@@ -53,7 +53,7 @@ struct SalvageDamageTests {
     }
   }
 
-  @Test func theKeysOfALostIndexAreNoRows() throws {
+  @Test func keysOfALostIndexAreNotSalvagedAsRows() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
         try SalvageTests.bicycles(db, 2_000)
@@ -100,8 +100,8 @@ struct SalvageDamageTests {
     }
   }
 
-  /// Without a column for the rowid, it may be another row's in the backup.
-  @Test func aRowOfTheBackupThatHasOnlyTheSameRowidIsNotTaken() throws {
+  /// If no column holds the rowid, the backup may have another row under the same rowid.
+  @Test func backupRowThatSharesOnlyTheRowidIsNotUsed() throws {
     try withDirectory { directory in
       let path = directory + "/backup.sqlite"
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in

@@ -19,7 +19,7 @@ struct SalvageOverwriteTests {
     try Salvage(damaged: damaged.path).recover(into: damaged.path + "-new")
   }
 
-  /// The leaf is written over the root of a table of one page, whose rows are gone without another trace.
+  /// The leaf overwrites the only page of a table, so no trace of that table's rows is left.
   @Test func theRootThatIsACopyOfAnotherTablesLeafHasNoRows() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
@@ -39,7 +39,7 @@ struct SalvageOverwriteTests {
     }
   }
 
-  /// Which of two equal pages is in its place is unknown, so both keep their rows.
+  /// Salvage can't know the right place of two equal pages, so both tables keep the rows.
   @Test func twoRootsThatAreTheSameAreReported() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
@@ -65,7 +65,7 @@ struct SalvageOverwriteTests {
     }
   }
 
-  /// An empty page looks like that of an empty table; only the index knows better.
+  /// An empty page looks like an empty table. Only the index shows that rows are missing.
   @Test func aTableWithFewerRowsThanItsIndexIsNotComplete() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
@@ -81,7 +81,7 @@ struct SalvageOverwriteTests {
     }
   }
 
-  /// The keys of another table's index say nothing of how many rows a table had.
+  /// The keys of another table's index don't show how many rows a table had.
   @Test func theSwappedRootsOfTwoIndexesLoseNoRows() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
@@ -118,8 +118,8 @@ struct SalvageOverwriteTests {
     }
   }
 
-  /// The header of a leaf has the number of its cells at offset 3. With fewer the rows of the others are lost; with
-  /// more, no rows are.
+  /// A leaf's header has the number of its cells at offset 3. A smaller number loses the rows of the other cells.
+  /// A larger number loses no rows.
   @Test(arguments: [-3, 3, 40])
   func aChangedNumberOfCellsLosesAsManyRowsAsAreMissing(change: Int) throws {
     try withDirectory { directory in
@@ -137,8 +137,8 @@ struct SalvageOverwriteTests {
     }
   }
 
-  /// Nothing of the tables behind the end is left but their definitions.
-  @Test func theTablesBehindTheEndOfACutFileCountByItsMissingPages() throws {
+  /// Only the definitions of the tables beyond the cut are left.
+  @Test func tablesBeyondACutAreEstimatedByTheMissingPages() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
         for number in 1...4 { try db.execute(self.table("t\(number)", 2_000)) }
@@ -154,7 +154,7 @@ struct SalvageOverwriteTests {
 
   @Test func theRowsOfTablesWhoseDefinitionsWereCutAreEstimated() throws {
     try withDirectory { directory in
-      // The schema has several pages, of which the later ones are behind the end.
+      // The schema has several pages; the cut removes the later ones.
       let comment = String(repeating: "x", count: 300)
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
         for number in 1...20 {

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// What constraints say of conflicts, and their names.
+/// Tests of the ON CONFLICT clauses and the names of constraints.
 @Suite struct ConflictClauseTests {
   private enum Policies: TableDeclaration {
     static let id = Column("id", .integer, PrimaryKey(autoincrement: true, onConflict: .replace, name: "the key"))
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func constraintsDoWhatTheySayAndAStatementsPolicyPrecedesThem() throws {
+  @Test func conflictClausesApplyUnlessAStatementOverridesThem() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Entry<Policies>.self)
       typealias Row = Entry<Policies>
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  /// Else a client could delete a row that it can't see.
+  /// A replacement would let a client delete a row that it can't see.
   @Test func aPolicyLetsNoConstraintReplaceRows() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Entry<Policies>.self)
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func whichOfSeveralRowsAConstraintKeepsIsNotDetermined() throws {
+  @Test func updateWithConflictClauseIsNotRepeatable() throws {
     let update = Entry<Policies>.update(Policies.code.set(to: "b")).filter(Policies.size > 1)
     let error = expectInvalidStatement { try AnyStatement(update).checkIsRepeatable() }
     #expect(error?.message == "which of the rows that conflict an update keeps is not determined")
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func aPolicyThatTheTableLacksIsADifferenceAndANameIsNone() throws {
+  @Test func missingConflictClauseDiffersAndMissingNameDoesNot() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.execute(
         """
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func aUniqueIndexIsNotAsGoodAsAConstraintWithAPolicy() throws {
+  @Test func uniqueIndexDoesNotReplaceAConstraintWithAPolicy() throws {
     enum Ignoring: TableDeclaration {
       static let columns = [Column("a", .text, Unique(onConflict: .ignore))]
     }

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Each rule as SQL, and as the error of breaking it.
+/// Tests of each constraint: its SQL and the error of a violation.
 @Suite struct ConstraintTests {
   private func with<D: TableDeclaration>(
     _ declaration: D.Type, _ sql: String, sourceLocation: SourceLocation = #_sourceLocation,
@@ -29,7 +29,7 @@ import Testing
     #expect(error?.transaction == SqlError.TransactionFate.none, sourceLocation: sourceLocation)
   }
 
-  @Test func integerKeys() throws {
+  @Test func integerKeysAreNumberedAndRequireValues() throws {
     enum D: TableDeclaration {
       static let id = Column("id", .integer, PrimaryKey())
       static let columns = [id, Column("n", .text)]
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func countedKeysAreNeverUsedAgain() throws {
+  @Test func autoincrementKeysAreNeverReused() throws {
     enum D: TableDeclaration {
       static let id = Column("id", .integer, PrimaryKey(autoincrement: true))
       static let columns = [id, Column("n", .text)]
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func onlyAnIntegerCanBeCountedUp() throws {
+  @Test func onlyIntegerKeysAllowAutoincrement() throws {
     enum D: TableDeclaration { static let columns = [Column("id", .text, PrimaryKey(autoincrement: true))] }
     enum E: TableDeclaration {
       static let columns = [Column("id", .integer, PrimaryKey(autoincrement: true, descending: true))]
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func textKeys() throws {
+  @Test func textKeysAreUniqueAndNeverNull() throws {
     enum D: TableDeclaration { static let columns = [Column("k", .text, PrimaryKey(), Collate.nocase)] }
     try with(D.self, #"CREATE TABLE "t" ("k" TEXT PRIMARY KEY NOT NULL COLLATE NOCASE)"#) { db in
       try Entry<D>("a").insert().run(db)
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func compositeKeys() throws {
+  @Test func compositeKeysAreUniqueAndFindRows() throws {
     enum D: TableDeclaration {
       static let (a, b) = (Column("a", .text), Column("b", .integer))
       static let columns = [a, b]
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test(.needs(37, "a STRICT table")) func tablesWithoutRowid() throws {
+  @Test(.needs(37, "a STRICT table")) func tablesWithoutRowidAreOrderedByTheirKey() throws {
     enum D: TableDeclaration {
       static let (a, b) = (Column("a", .text), Column("b", .integer))
       static let columns = [a, b, Column("c", .nullable(.real))]
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func uniqueColumnsAndCombinations() throws {
+  @Test func uniqueColumnsAndCombinationsRefuseDuplicates() throws {
     enum D: TableDeclaration {
       static let (a, b, c) = (Column("a", .nullable(.text), Unique()), Column("b", .integer), Column("c", .integer))
       static let columns = [a, b, c]
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  @Test func checksOfColumnsAndTables() throws {
+  @Test func checksOfColumnsAndTablesRefuseRows() throws {
     enum D: TableDeclaration {
       static let a = Column("price", .nullable(.real), Check("price >= 0.5 AND price <> 1.25"))
       static let columns = [a, Column("b", .nullable(.text), Check("b IN ('x, y', 'z.z')"))]

@@ -27,7 +27,7 @@ import Testing
         #expect(drop.sql == sql)
         let before = try names(db).count
         try drop.run(db)
-        // Its indexes go with a table.
+        // Dropping a table drops its indexes.
         #expect(try names(db).count < before, "\(sql)")
         #expect(expectSqlError { try drop.run(db) }?.transaction != nil)
         try drop.ifExists().run(db)
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func aTableToWhichRowsReferStays() throws {
+  @Test func tableWithReferencingRowsIsNotDropped() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       enum Parent: TableDeclaration {
         static let name = "parent"
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func whatAnAttachedDatabaseHasStays() throws {
+  @Test func dropLeavesAttachedDatabasesUnchanged() throws {
     try withDirectory { (directory: String) throws -> Void in
       let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
       try db.execute("ATTACH \(directory + "/b.sqlite") AS b")

@@ -40,7 +40,7 @@ private enum New: TableDeclaration {
     }
   }
 
-  @Test func aColumnThatCanNotBeAddedLeavesAllAsItWas() throws {
+  @Test func failedColumnAdditionChangesNothing() throws {
     enum NoDefault: TableDeclaration { static let columns = New.columns + [Column("d", .text)] }
     enum NullDefault: TableDeclaration { static let columns = New.columns + [Column("d", .text, Default(Null()))] }
     enum UniqueOne: TableDeclaration { static let columns = New.columns + [Column("d", .nullable(.text), Unique())] }
@@ -78,7 +78,7 @@ private enum New: TableDeclaration {
     try expectRefusal(Key.self)
   }
 
-  @Test func rowsThatBreakWhatIsAddedLeaveAllAsItWas() throws {
+  @Test func rowsThatViolateAnAdditionChangeNothing() throws {
     enum Checked: TableDeclaration {
       static let columns = New.columns + [Column("d", .integer, Default(1), Check("a <> 'y'"))]
     }
@@ -96,7 +96,7 @@ private enum New: TableDeclaration {
     }
   }
 
-  @Test func namesOfIndexesThatMeetAreRefused() throws {
+  @Test func collidingIndexNamesAreRefused() throws {
     enum Order: TableDeclaration {
       static let name = "order"
       static let item = Column("item_id", .integer)
@@ -129,7 +129,7 @@ private enum New: TableDeclaration {
     }
   }
 
-  @Test func aDatabaseOfAnotherSchema() throws {
+  @Test func statementsReportMissingTablesAndColumns() throws {
     try withDatabase { db in
       let statements: [(SqliteDatabase) throws -> Void] = [
         { _ = try Bicycle.read().run($0) }, { _ = try Bicycle.count().filter(Bicycle.color == "x").run($0) },
@@ -144,7 +144,7 @@ private enum New: TableDeclaration {
         let error = expectError(.schema(.missingTable("bicycle"))) { try statement(db) }
         #expect(error?.table == "bicycle")
       }
-      // Without the column "color", and with one that the model knows nothing of.
+      // The table lacks the column "color" and has an undeclared one.
       try db.execute("CREATE TABLE bicycle (extra INT DEFAULT 5, owner_id INT, name TEXT, id INTEGER PRIMARY KEY)")
       for (index, statement) in statements.enumerated() {
         let error = expectError(.schema(.missingColumn("color")), "statement \(index)") { try statement(db) }

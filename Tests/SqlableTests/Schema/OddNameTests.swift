@@ -40,9 +40,9 @@ private enum N18: OddlyNamed { static let hostile = "--" }
 private enum N19: OddlyNamed { static let hostile = "Ä" }
 private enum N20: OddlyNamed { static let hostile = "constraint failed: t.x" }
 
-/// Tables and columns whose names are SQL themselves, through everything that names them.
+/// Tests of tables and columns whose names are themselves SQL, in every statement that names them.
 @Suite struct OddNameTests {
-  /// SQLite has virtual tables of these names, without any table in the file.
+  /// SQLite has built-in virtual tables with these names.
   @Test(arguments: ["json_each", "JSON_TREE", "pragma_table_info", "pragma_user_version"])
   func aTableMayHaveTheNameOfATableValuedFunction(name: String) throws {
     try withDatabase { db in
@@ -55,14 +55,14 @@ private enum N20: OddlyNamed { static let hostile = "constraint failed: t.x" }
     }
   }
 
-  @Test func theLibraryKeepsItsOwnName() throws {
+  @Test func libraryTableNameIsReserved() throws {
     try withDatabase { db in
       let error = expectMisuse { try db.createTable(Person.self, named: "SQLable_values") }
       #expect(error?.message == "sqlable_values is the library's own; give the table another name")
     }
   }
 
-  @Test func everyNameWorksThroughout() throws {
+  @Test func everyOddNameWorksInEveryStatement() throws {
     try exercise(N0.self)
     try exercise(N1.self)
     try exercise(N2.self)

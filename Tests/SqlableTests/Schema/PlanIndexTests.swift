@@ -20,7 +20,7 @@ private enum Partial: TableDeclaration {
 private enum WithoutCase: TableDeclaration { static let columns = [id, nocase] }
 private enum Numbers: TableDeclaration { static let columns = [id, number] }
 
-/// The indexes of a table whose name, columns or types change.
+/// Tests of indexes on tables whose name, columns or types change.
 @Suite struct PlanIndexTests {
   private let names = ["given", "t_a", "t_id_a_desc"]
 
@@ -29,7 +29,7 @@ private enum Numbers: TableDeclaration { static let columns = [id, number] }
   }
 
   @Test(arguments: ["old", "t"], ["b", "a"])
-  func anIndexWithAnAutomaticNameGetsThatOfTheRenamedColumnAndTable(_ table: String, _ column: String) throws {
+  func automaticIndexNameFollowsRenames(_ table: String, _ column: String) throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.execute(
         SQL(
@@ -90,7 +90,7 @@ private enum Numbers: TableDeclaration { static let columns = [id, number] }
         #expect(error?.rowId == row)
       }
     }
-    // The new collation, or the new type, makes them equal.
+    // The values are equal under the new collation or type.
     let unique = "UNIQUE constraint failed: t.a, in rows such as"
     try fail(Entry<WithoutCase>.self, "(3, 'x'), (5, 'y'), (7, 'X')", "\(unique) 7", 7)
     try fail(Entry<Numbers>.self, "(3, 1), (5, 2), (7, '1')", "\(unique) 7", 7)

@@ -12,7 +12,7 @@ private enum New: TableDeclaration {
   static let indexes = [Index(price), Index(name, ownerId)]
 }
 
-/// A plan makes the tables those of the models, and loses nothing.
+/// Tests that a plan converts the tables to the models without losing data.
 @Suite struct SchemaPlanTests {
   private let schema = Schema(Person.self, Entry<New>.self)
 
@@ -68,7 +68,7 @@ private enum New: TableDeclaration {
     }
   }
 
-  @Test func aTableIsRebuiltAndKeepsItsRowsIndexesTriggersViewsAndCounter() throws {
+  @Test func rebuildKeepsRowsIndexesTriggersViewsAndCounter() throws {
     try withOld { db in
       try db.execute(
         """
@@ -101,7 +101,7 @@ private enum New: TableDeclaration {
       #expect(try db.query("SELECT t FROM child", as: Int.self) == [3, 7])
       #expect(try db.query("SELECT name FROM names", as: String.self) == ["a", "b"])
       #expect(try db.schema()[table: "t"]?.indexes.map(\.name) == ["own", "t_name_owner_id", "t_price"])
-      // The counter goes on, the triggers fire, and foreign keys are enforced.
+      // The counter continues, triggers fire and foreign keys are enforced.
       #expect(try Entry<New>(nil, "c", 2.0, nil, nil).insert().run(db) == 10)
       #expect(try db.query("SELECT id FROM log", as: Int.self) == [3, 7, 9, 10])
       try Person(id: nil, name: "Ann").insert().run(db)
@@ -114,7 +114,7 @@ private enum New: TableDeclaration {
     }
   }
 
-  @Test func aColumnIsRenamedOnlyWhereTheProgramSaysSo() throws {
+  @Test func columnIsRenamedOnlyOnRequest() throws {
     try withOld(
       """
       CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL COLLATE NOCASE); \
@@ -169,7 +169,7 @@ private enum New: TableDeclaration {
       try Story(2, "The hen").insert().run(db)
       try Story.delete(Story.id == 1).run(db)
       #expect(try db.query("SELECT rowid FROM story_fulltext('hen OR fox')", as: Int.self) == [2])
-      // Another table is in the way.
+      // A table with the new name already exists.
       try db.execute("CREATE TABLE tale (id INTEGER PRIMARY KEY)")
       #expect(
         sqlError { _ = try schema.plan(db, renamedTables: ["tale": "story"]) }?.message
@@ -233,7 +233,7 @@ private enum New: TableDeclaration {
     }
   }
 
-  @Test func aPlanFitsTheSchemaThatItWasMadeForOnly() throws {
+  @Test func checkRefusesASchemaThatChangedSinceThePlan() throws {
     try withOld { db in
       let plan = try schema.plan(db, filling: ["t.name": "none"])
       try plan.check(db)
@@ -247,7 +247,7 @@ private enum New: TableDeclaration {
     }
   }
 
-  @Test func rowsGetWhatTheProgramSays() throws {
+  @Test func fillingSetsMissingValuesOfExistingRows() throws {
     try withOld { db in
       try db.execute("INSERT INTO t VALUES (1, NULL, '2', NULL), (2, 'b', NULL, NULL)")
       try schema.plan(db, filling: ["t.name": "none", "price": 9.5]).apply(db)
@@ -261,7 +261,7 @@ private enum New: TableDeclaration {
     }
   }
 
-  @Test func aPlanIsForTheSchemaThatItWasMadeFor() throws {
+  @Test func storedPlanRefusesASchemaThatChanged() throws {
     try withOld { db in
       let plan = try schema.plan(db)
       let stored = try JSONDecoder().decode(SchemaPlan.self, from: JSONEncoder().encode(plan))

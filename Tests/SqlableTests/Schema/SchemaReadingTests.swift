@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// A schema that is read is what SQLite says of it.
+/// Tests that the parsed schema agrees with SQLite's pragmas.
 @Suite struct SchemaReadingTests {
-  /// Tables as others write them.
+  /// Table definitions in foreign styles.
   private static let tables = [
     "CREATE TABLE plain (a INTEGER PRIMARY KEY AUTOINCREMENT, b TEXT NOT NULL, c)",
     """
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func statementsMakeTheSameSchema() throws {
+  @Test func schemaStatementsRecreateTheSchema() throws {
     try withTables { (db: SqliteDatabase) throws -> Void in
       try db.execute(
         """
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func columnsAreThoseOfThePragma() throws {
+  @Test func columnsMatchThePragma() throws {
     try withTables { (db: SqliteDatabase) throws -> Void in
       try db.execute("ALTER TABLE plain ADD COLUMN added TEXT COLLATE NOCASE DEFAULT 'x' REFERENCES keys (b)")
       try db.execute("ALTER TABLE defaults RENAME COLUMN a TO \"new name\"")
@@ -140,7 +140,7 @@ import Testing
       #expect(schema[table: "plain"]?.triggers.map(\.name) == ["kept"])
       try #require(schema.views.map(\.name) == ["shown"])
       #expect(schema.views[0].triggers.map(\.name) == ["written"])
-      // Without the tables in which FTS5 keeps its rows.
+      // The shadow tables of FTS5 are excluded.
       #expect(schema[table: "words"]?.module == "fts5(text)")
       #expect(schema[table: "words_data"] == nil)
       #expect(try db.tableExists("PLAIN"))

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Checks, generated columns and indexes that are written in the language of filters.
+/// Tests of checks, generated columns and indexes that are declared as typed terms.
 @Suite struct TypedDeclarationTests {
   private struct Product: Sqlable, Equatable {
     static let id = column("id", Int.self, PrimaryKey())
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  /// SQLite compares the condition with the bound values, as if they stood in the filter.
+  /// SQLite compares the index condition with the bound values of the filter.
   @Test func filtersUseAPartialIndexWhoseConditionTheyImply() throws {
     try withProducts { (db: SqliteDatabase) throws -> Void in
       func index(_ filter: SqlExpression) throws -> String? {
@@ -137,9 +137,9 @@ import Testing
       #expect(try index(Product.name == "?" && Product.soldAt.isNull) == "one unsold (name=?)")
       #expect(try index(Product.name == "?" && Product.soldAt.isNotNull) == nil)
       #expect(try index(Product.name.substr(1, 2) == "ab") == "product_substr_name (<expr>=?)")
-      // A value in the term is bound, and a term with a parameter is another one.
+      // The filter's term binds its value, and a term with a parameter does not match the index.
       #expect(try index(Product.price * 2 > 8) == nil)
-      // The index compares as the term does, not as the column.
+      // The index has the term's collation, not the column's.
       #expect(try index(Product.name.uppercase().collate(.binary) == "X") == "product_upper_name_price (<expr>=?)")
     }
   }
@@ -168,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func whatCanNotStandInADeclarationIsRefusedByName() throws {
+  @Test func invalidDeclarationTermsAreRefusedByName() throws {
     try expectRefusal(WithParameter.self, "a check that can't be declared: a parameter can't stand in a declaration")
     try expectRefusal(WithSubquery.self, "a subquery can't stand")
     try expectRefusal(WithAggregate.self, "the aggregate sum() can't stand")
@@ -205,8 +205,7 @@ import Testing
 
   // MARK: Values
 
-  /// Any value as a literal is that value.
-  @Test func everyValueIsItselfAsALiteral() throws {
+  @Test func everyLiteralEvaluatesToItsValue() throws {
     let db = try SqliteDatabase.inMemory()
     func check<N: Numbered>(_: N.Type) throws {
       let name = Entry<Valued<N>>.tableName
@@ -242,7 +241,7 @@ import Testing
     }
   }
 
-  @Test func aTruthValueIsACondition() throws {
+  @Test func booleanColumnIsACondition() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Job.self)
       let sql = try db.query("SELECT sql FROM sqlite_schema ORDER BY type DESC, name", as: String.self)

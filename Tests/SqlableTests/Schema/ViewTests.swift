@@ -82,7 +82,7 @@ private enum Named: TableDeclaration {
   static let options: [TableOption] = [.view(View(sql: "SELECT [a b] FROM color_sum"))]
 }
 
-/// A view is a model that can only be read.
+/// Tests of models that are views and can only be read.
 @Suite struct ViewTests {
   private func withBicycles(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
@@ -95,7 +95,7 @@ private enum Named: TableDeclaration {
     }
   }
 
-  @Test func itIsCreatedAndReadLikeATable() throws {
+  @Test func viewIsCreatedAndReadLikeATable() throws {
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       #expect(try db.query("SELECT sql FROM sqlite_schema WHERE type = 'view'", as: String.self) == [text])
       #expect(try ColorSum.read().run(db) == [.init(color: "blue", count: 1), .init(color: "red", count: 2)])
@@ -117,7 +117,7 @@ private enum Named: TableDeclaration {
     }
   }
 
-  @Test func itIsNotChanged() throws {
+  @Test func viewRefusesChanges() throws {
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       let row = ColorSum(color: "red", count: 5)
       let messages = [
@@ -136,7 +136,7 @@ private enum Named: TableDeclaration {
     }
   }
 
-  @Test func itsDeclarationIsChecked() throws {
+  @Test func viewDeclarationIsChecked() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTables(Person.self, Bicycle.self)
       func message(_ model: any Sqlable.Type) -> String? {
@@ -153,7 +153,7 @@ private enum Named: TableDeclaration {
     }
   }
 
-  @Test func aPlanCreatesAndChangesIt() throws {
+  @Test func planCreatesAndChangesViews() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       let schema = Schema(ColorSum.self, Person.self, Bicycle.self)
       let plan = try schema.plan(db)
@@ -181,7 +181,7 @@ private enum Named: TableDeclaration {
     }
   }
 
-  @Test func itMayTakeTheNamesOfItsColumnsFromItsQuery() throws {
+  @Test func viewMayTakeColumnNamesFromItsQuery() throws {
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       let schema = Schema(Entry<BySQL>.self)
       try db.execute("CREATE VIEW \"by sql\" AS select \"count\" from color_sum -- as the model's, but for the name")
@@ -195,13 +195,13 @@ private enum Named: TableDeclaration {
       try renamed.verify(db)
       #expect(try renamed.plan(db).isEmpty)
       #expect(try db.createTable(Entry<Named>.self).drift.isEmpty)
-      // Of what is not there: its columns are not known.
+      // The view reads a missing table, so its columns are unknown.
       try db.execute("DROP VIEW color_sum")
       #expect(try renamed.differences(db).map(\.kind) == [.view])
     }
   }
 
-  @Test func aTableInItsPlaceIsAMistake() throws {
+  @Test func tableInPlaceOfAViewIsRefused() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTables(Person.self, Bicycle.self)
       try db.execute("CREATE TABLE color_sum (color TEXT, count INTEGER)")
@@ -212,7 +212,7 @@ private enum Named: TableDeclaration {
     }
   }
 
-  @Test func liveResultsOfItFollowItsTables() async throws {
+  @Test func liveResultsOfAViewFollowItsTables() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       try await pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self, ColorSum.self) }
