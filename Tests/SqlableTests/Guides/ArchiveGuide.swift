@@ -4,7 +4,7 @@ import SqlableRecovery
 import Testing
 
 @Suite(.needsPlainFiles("it reads pages")) struct ArchiveGuide {
-  @Test func theDatabaseAtNoon() throws {
+  @Test func archiveRestoresTheDatabaseOfAMoment() throws {
     try withDirectory { directory in
       let (path, backups) = (directory + "/bikes.sqlite", directory + "/backups")
       let pool = try SqlitePool(filepath: path)

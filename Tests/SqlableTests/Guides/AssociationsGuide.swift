@@ -3,7 +3,7 @@ import Testing
 
 /// The examples of Docs/Queries.md on associations.
 @Suite struct AssociationsGuide {
-  @Test func rowsComeWithWhatBelongsToThem() throws {
+  @Test func rowsIncludeTheirAssociatedRows() throws {
     try withSchool { db in
       let owners = Person.read().orderBy(Person.name).including(Person.bikes.orderBy(Bicycle.name).limit(3))
       for (person, bikes) in try owners.run(db) { print(person.name, bikes.map(\.name)) }  // Person, [Bicycle]
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func levelsAreNested() throws {
+  @Test func includedAssociationsAreNested() throws {
     try withSchool { db in
       let people = Person.read()
         .including(Person.bikes.including(Bicycle.repairs, Bicycle.owner))
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func rowsAreFilteredByWhatBelongsToThem() throws {
+  @Test func rowsAreFilteredByAssociatedRows() throws {
     try withSchool { db in
       let reds = Person.bikes.filter(Bicycle.color == "red")
       let some = Person.read().whereAny(reds)
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func theFirstRowComesWithItsOwn() throws {
+  @Test func firstRowIncludesItsAssociatedRows() throws {
     try withSchool { db in
       let newest: (Person, [Bicycle])? = try Person.read().orderBy(Person.id, .desc).including(Person.bikes).first(db)
       let anna = try Person.byId(1).including(Person.bikes).run(db)  // (Person, [Bicycle])?
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func anAggregateIsATerm() throws {
+  @Test func associationAggregateIsATerm() throws {
     try withSchool { db in
       let busy = Person.read().filter(Person.bikes.count() > 1).orderBy(Person.bikes.count(), .desc)
       let costs = Bicycle.repairs.filter(Repair.cost > 20).aggregate(Repair.cost.sum())
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func aColumnIsEnough() throws {
+  @Test func foreignKeyColumnDefinesAnAssociation() throws {
     try withCompany { db in
       let teams = try Worker.read().including(Worker.bossId, of: Worker.id).run(db)  // [(Worker, [Worker])]
       let pairs = Person.read().including(Bicycle.read().orderBy(Bicycle.id), by: Bicycle.ownerId)

@@ -134,7 +134,7 @@ extension AnyStatement.Output {
   }
 }
 
-/// What Docs/AuditLog.md shows, and says of it.
+/// The examples and claims of Docs/AuditLog.md.
 @Suite struct AuditLogGuide {
   private let rules = StatementRules(models: [Person.self, Bicycle.self])
 
@@ -155,7 +155,7 @@ extension AnyStatement.Output {
 
   private func person(_ name: String) -> Statement<Person, Int> { Person(id: nil, name: name).insert() }
 
-  @Test func everyWriteIsAnEntry() throws {
+  @Test func everyWriteIsLogged() throws {
     try withAudited { db, _ in
       let audited = AuditedDatabase(db)
       let id = try Bicycle(name: "Norco", color: "red").insert().run(audited)
@@ -180,7 +180,7 @@ extension AnyStatement.Output {
     }
   }
 
-  @Test func aClientsWriteIsAnEntryWithThePolicysConditionsAndTheResult() throws {
+  @Test func clientWriteIsLoggedWithItsConditionsAndResult() throws {
     try withAudited { db, _ in
       try Bicycle.insert((1...3).map { Bicycle(name: "b\($0)", color: "red", ownerId: nil) }).run(db)
       var policy = StatementPolicy(
@@ -201,7 +201,7 @@ extension AnyStatement.Output {
           + #""where":{"and":[{"<":[{"column":"id"},3]},\#(red)]}}}"#)
       #expect(entry.result == 2)
 
-      // Within the limits of the policy: a larger text is no write and no entry.
+      // The policy refuses a larger text, which is neither written nor logged.
       policy.limits.valueBytes = 2
       var audited = AuditedDatabase(db)
       audited.policy = policy
@@ -246,7 +246,7 @@ extension AnyStatement.Output {
     }
   }
 
-  @Test func aWriteThatMayDoSomethingElseTheNextTimeIsRefused() throws {
+  @Test func nonDeterministicWriteIsRefused() throws {
     try withAudited { db, audited in
       let shout = ScalarFunction("shout", isDeterministic: true) { (text: String) in text + "!" }
       try db.register(shout)
@@ -276,7 +276,7 @@ extension AnyStatement.Output {
 
   // MARK: Replaying
 
-  @Test func aBackupIsBroughtToAnyMoment() throws {
+  @Test func replayBringsABackupToAnyMoment() throws {
     try withAudited { db, audited in
       let path = db.filepath + ".backup"
       let noon = Date() + 3_600
@@ -310,7 +310,7 @@ extension AnyStatement.Output {
     }
   }
 
-  @Test func theMistakeThatIsToBeUndoneEndsTheReplay() throws {
+  @Test func replayStopsBeforeTheMistake() throws {
     try withAudited { db, audited in
       let path = db.filepath + ".backup"
       try db.execute("VACUUM INTO \(path)")
@@ -324,7 +324,7 @@ extension AnyStatement.Output {
     }
   }
 
-  @Test func anEntryHasNoTimeBeforeTheOneBeforeIt() throws {
+  @Test func timesOfEntriesNeverDecrease() throws {
     try withAudited { db, audited in
       let times = Mutex([10.0, 20, 15, 30].map(Date.init(timeIntervalSince1970:)))
       var audited = audited
@@ -334,7 +334,7 @@ extension AnyStatement.Output {
     }
   }
 
-  @Test func aReplayThatGetsAnotherResultChangesNothing() throws {
+  @Test func replayWithADifferentResultChangesNothing() throws {
     try withAudited { db, audited in
       let path = db.filepath + ".backup"
       try db.execute("VACUUM INTO \(path)")

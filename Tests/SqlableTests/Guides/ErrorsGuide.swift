@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func errorsAreSwitchedOver() throws {
+  @Test func errorKindsAreMatchedInASwitch() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func anErrorSaysWhatWhereAndWhatBecameOfTheTransaction() throws {
+  @Test func errorNamesItsKindPlaceAndTransactionState() throws {
     try withDatabase(Configuration(label: "main")) { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func aSchemaThatDiffers() throws {
+  @Test func schemaErrorsNameMissingTablesAndColumns() throws {
     try withDatabase { db in
       let noTable = sqlError { _ = try Person.read().run(db) }
       #expect(noTable?.kind == .schema(.missingTable("person")))
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("with a key no file is another format")) func aFileThatIsNoDatabase() throws {
+  @Test(.needsPlainFiles("with a key no file is another format")) func nonDatabaseFileThrows() throws {
     try withDirectory { directory in
       #expect(sqlError { _ = try SqliteDatabase(filepath: directory) }?.kind == .cannotOpen)
       let path = directory + "/notes.txt"
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func aFullDatabase() throws {
+  @Test func fullDatabaseThrowsAndRollsBack() throws {
     try withDatabase(Configuration(maximumPageCount: 16)) { db in
       try db.createTable(Person.self)
       let error = sqlError {

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// What Docs/Executors.md shows.
+/// The examples of Docs/Executors.md.
 @Suite struct ExecutorsGuide {
   private func withGarage(_ body: (SqlitePool) async throws -> Void) async throws {
     try await withMembers { pool in
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func codeAboutAnyStatementIsWrittenOnce() async throws {
+  @Test func genericCodeRunsEveryStatement() async throws {
     try await withGarage { pool in
       let bike = Bicycle(name: "Giant", color: "red")
       let color = "red"
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  /// Sends nothing anywhere.
+  /// A transport that sends nothing.
   struct Connection: Sendable {
     let db: SqliteDatabase
 

@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func aTruthValueIsACondition() {
+  @Test func booleanColumnIsACondition() {
     let electric = Car.read().filter(Car.isElectric)
     let silent = Car.read().filter(Car.isElectric.isTrue && Car.price < 20_000)
     #expect(
@@ -77,7 +77,7 @@ import Testing
         """)
   }
 
-  @Test func aConditionIsAValue() {
+  @Test func conditionsAreCombinedAsValues() {
     let toggled = Car.updateAll(Car.isElectric.set(to: (!Car.isElectric).typed(as: Bool.self)))
     #expect(toggled.sql == #"UPDATE "car" SET "is_electric" = NOT "is_electric""#)
   }

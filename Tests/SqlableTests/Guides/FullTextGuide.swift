@@ -92,7 +92,7 @@ extension Photo: Sqlable {
     }
   }
 
-  @Test func anIndexBesideATable() throws {
+  @Test func fullTextIndexCreatesATableAndTriggers() throws {
     try withArticles { db in
       let definition = try db.query(
         "SELECT sql FROM sqlite_schema WHERE name = 'article_fulltext'", as: String.self)
@@ -107,7 +107,7 @@ extension Photo: Sqlable {
     }
   }
 
-  @Test func searching() throws {
+  @Test func searchesBecomeSQL() throws {
     try withArticles { db in
       let input = "swift"
       let found = try Article.search(.words(input)).limit(20).run(db)  // [Article], the best first
@@ -158,7 +158,7 @@ extension Photo: Sqlable {
     for (query, text) in queries { #expect(query.rawValue == text) }
   }
 
-  @Test func aTokenizerOfOnesOwn() throws {
+  @Test func customTokenizerSplitsTexts() throws {
     let tags = Tokenizer("tags") { text, purpose in
       text.split(separator: ",").map { Tokenizer.Token($0.lowercased(), at: $0.startIndex..<$0.endIndex) }
     }
@@ -171,7 +171,7 @@ extension Photo: Sqlable {
     }
   }
 
-  @Test func tablesThatAreFullTextThemselves() throws {
+  @Test func fullTextTablesStoreAndFindTheirRows() throws {
     try withDatabase { db in
       try db.createTable(Page.self)
       let definition = try db.query("SELECT sql FROM sqlite_schema WHERE name = 'page'", as: String.self)
@@ -192,11 +192,11 @@ extension Photo: Sqlable {
     }
   }
 
-  @Test func upkeep() throws {
+  @Test func indexIsOptimizedCheckedAndRebuilt() throws {
     try withArticles { db in
       try db.optimizeFullText(Article.self)
       if try !db.isFullTextIntact(Article.self) { try db.rebuildFullText(Article.self) }
-      // What they run.
+      // The statements that these calls run.
       for sql in [
         #"INSERT INTO main."article_fulltext" ("article_fulltext") VALUES ('optimize')"#,
         #"INSERT INTO main."article_fulltext" ("article_fulltext", "rank") VALUES ('integrity-check', 1)"#,

@@ -3,7 +3,7 @@ import Sqlable
 import Testing
 
 @Suite struct HandlesGuide {
-  @Test func openingCreatesWhatIsMissing() throws {
+  @Test func openingCreatesMissingFilesAndDirectories() throws {
     try withDirectory { directory in
       let path = directory + "/not/yet/there/bikes.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: .init(label: "main", busyTimeout: 10))
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func moreForEveryConnection() throws {
+  @Test func onOpenConfiguresEveryConnection() throws {
     try withDirectory { directory in
       let (path, archivePath) = (directory + "/bikes.sqlite", directory + "/archive.sqlite")
       var configuration = Configuration()
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func theFilesOfADatabaseInUse() throws {
+  @Test func closedFilesAreCopiedAndMoved() throws {
     try withDirectory { directory in
       let (path, newPath, copyPath) = (directory + "/bikes.sqlite", directory + "/new", directory + "/copy")
       let db = try SqliteDatabase(filepath: path, configuration: Configuration(opensLazily: true))
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func otherFilesBesideIt() throws {
+  @Test func attachedFilesAreReadAndWritten() throws {
     try withDirectory { directory in
       let (path, archivePath) = (directory + "/bikes.sqlite", directory + "/archive.sqlite")
       for file in [path, archivePath] {
@@ -103,7 +103,7 @@ import Testing
     #expect(count == 1)
   }
 
-  @Test func functionsAndCollationsOfYourOwn() throws {
+  @Test func customFunctionsAndCollationsRunInSQL() throws {
     try withDatabase { db in
       try db.createTable(Car.self)
       let prices = [("Zoe", 9_000.0), ("amber", 4_000), ("Bolt", 12_000)]
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func theCacheOfStatements() throws {
+  @Test func statementCacheReportsItsHitRate() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       for id in 1...100 { _ = try Person.byId(id).run(db) }
@@ -177,7 +177,7 @@ import Testing
     }
   }
 
-  @Test func theDefaultsAreThoseOfTheTable() throws {
+  @Test func defaultsMatchTheTableOfTheGuide() throws {
     let defaults = Configuration()
     #expect(defaults.label == nil)
     #expect(!defaults.isReadOnly)
@@ -208,7 +208,7 @@ import Testing
     }
   }
 
-  @Test func aFileFromElsewhereIsTrustedOrNot() throws {
+  @Test func untrustedSchemaMayNotCallFunctions() throws {
     try withDirectory { directory in
       let path = directory + "/upload.sqlite"
       let db = try SqliteDatabase(filepath: path)
@@ -216,7 +216,7 @@ import Testing
       #expect(try db.query("SELECT a FROM named", as: Int.self) == [1])
       let upload = try SqliteDatabase(filepath: path, configuration: .init(isReadOnly: true, trustsSchema: false))
       let error = sqlError { _ = try upload.query("SELECT a FROM named", as: Int.self) }
-      // A newer SQLite marks the function as innocuous.
+      // Newer SQLite versions mark the function as innocuous, so the view is readable.
       guard let error else { return }
       #expect(error.kind == .schema(.mismatch(error.message)))
       #expect(
@@ -227,7 +227,7 @@ import Testing
     }
   }
 
-  @Test func anAbandonedFileIsNotWrittenTo() throws {
+  @Test func writesToADeletedFileFail() throws {
     try withDirectory { directory in
       let path = directory + "/bikes.sqlite"
       let db = try SqliteDatabase(filepath: path)
@@ -240,7 +240,7 @@ import Testing
   }
 }
 
-/// Any value as text.
+/// A value of any storage class, read as text.
 private struct SqlText: SqlValue {
   let text: String
   static let columnType = ColumnType.nullable(.text)

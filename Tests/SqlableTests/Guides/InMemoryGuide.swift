@@ -2,7 +2,7 @@ import Sqlable
 import Testing
 
 @Suite struct InMemoryGuide {
-  @Test func statementsOnStructs() throws {
+  @Test func statementsRunOnStructs() throws {
     let bikes = [
       Bicycle(id: 1, name: "Norco", color: "red", ownerId: 1),
       Bicycle(id: 2, name: "Trek", color: "blue"),

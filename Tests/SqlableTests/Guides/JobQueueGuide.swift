@@ -77,7 +77,7 @@ struct JobQueue<Database: SqlDatabase> {
   }
 }
 
-/// What Docs/JobQueue.md shows, and says of it.
+/// The examples and claims of Docs/JobQueue.md.
 @Suite struct JobQueueGuide {
   private let rules = StatementRules(models: [Person.self, Bicycle.self])
   private let now = Date(timeIntervalSince1970: 1_000_000)
@@ -119,7 +119,7 @@ struct JobQueue<Database: SqlDatabase> {
     }
   }
 
-  @Test func aJobIsAddedWithWhatItBelongsTo() throws {
+  @Test func jobIsAddedInTheTransactionOfItsCause() throws {
     struct OutOfStock: Error {}
     try withQueue { db, _ in
       let nextYear = now + 365 * 86_400
@@ -138,7 +138,7 @@ struct JobQueue<Database: SqlDatabase> {
     }
   }
 
-  @Test func aWorkerRunsWhatIsDue() throws {
+  @Test func workerRunsDueJobs() throws {
     try withQueue { db, queue in
       try queue.add(Person(id: nil, name: "Ann").insert())
       try queue.add(Person(id: nil, name: "Bob").insert())
@@ -159,7 +159,7 @@ struct JobQueue<Database: SqlDatabase> {
     }
   }
 
-  @Test func theEffectIsUndoneIfTheJobCannotEnd() throws {
+  @Test func effectIsUndoneIfTheJobCannotEnd() throws {
     try withQueue { db, queue in
       try queue.add(Person(id: nil, name: "Ann").insert(), after: now)
       try db.execute("CREATE TRIGGER stay BEFORE DELETE ON job BEGIN SELECT raise(ABORT, 'stay'); END")
@@ -173,7 +173,7 @@ struct JobQueue<Database: SqlDatabase> {
     }
   }
 
-  @Test func aJobThatFailsIsTriedAgainLaterAndLaterAndAtLastSetAside() throws {
+  @Test func failedJobIsRetriedWithBackoffAndThenSetAside() throws {
     try withQueue { db, queue in
       let secret = "hunter2"
       try Bicycle(id: 1, name: secret, color: secret).insert().run(db)
@@ -205,7 +205,7 @@ struct JobQueue<Database: SqlDatabase> {
     }
   }
 
-  @Test func aJobThatIsNoStatementOfTheRulesIsSetAsideAndHoldsNothingUp() throws {
+  @Test func invalidJobIsSetAsideAndBlocksNoOther() throws {
     try withQueue { db, _ in
       var queue = JobQueue(db: db, rules: StatementRules(kinds: [.insert], models: [Person.self]))
       queue.maximumAttempts = 1
@@ -230,7 +230,7 @@ struct JobQueue<Database: SqlDatabase> {
     }
   }
 
-  /// A function of the program may throw anything, with any text.
+  /// A function of the program may throw any error with any text.
   @Test func anErrorOfTheProgramIsStoredWithoutItsText() throws {
     struct Refused: Error { let name: String }
     try withQueue { db, queue in
@@ -246,7 +246,7 @@ struct JobQueue<Database: SqlDatabase> {
   @Test(
     .needsPlainFiles("the sqlite3 program has no key"),
     .enabled(if: SQLiteProcess.isAvailable, "the sqlite3 command line is not installed"))
-  func aLockOfAnotherProcessIsNoAttempt() throws {
+  func lockOfAnotherProcessDoesNotCountAsAnAttempt() throws {
     try withQueue(.init(busyTimeout: 0.02)) { db, queue in
       try queue.add(Person(id: nil, name: "Ann").insert(), after: now)
       let other = try SQLiteProcess(db.filepath)
@@ -261,7 +261,7 @@ struct JobQueue<Database: SqlDatabase> {
     }
   }
 
-  /// A handle whose failed transactions are followed by what another worker does.
+  /// A handle that runs another worker's action after each failed transaction.
   private struct Interrupted: SqlDatabase {
     let db: SqliteDatabase
     let next: @Sendable () throws -> Void
@@ -278,7 +278,7 @@ struct JobQueue<Database: SqlDatabase> {
     }
   }
 
-  @Test func aFailureIsNotRecordedAfterAnotherWorkerHadTheJob() throws {
+  @Test func failureIsNotRecordedIfAnotherWorkerTookTheJob() throws {
     try withQueue { db, queue in
       let fails = Mutex(true)
       let check = ScalarFunction("check_name") { (name: String) -> String in
@@ -290,7 +290,7 @@ struct JobQueue<Database: SqlDatabase> {
       let other = JobQueue(db: try db.createChild(), rules: rules)
       let statement = Person.updateAll(Person.name.set(to: check(Person.name)))
 
-      // The other worker fails too, and once more.
+      // The other worker fails twice.
       try queue.add(statement, after: now)
       let failing = Interrupted(db: db) { [now] in
         _ = try other.runNext(at: now)

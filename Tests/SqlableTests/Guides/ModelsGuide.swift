@@ -153,7 +153,7 @@ extension Contradiction: Sqlable {
     }
   }
 
-  @Test func keysOfText() throws {
+  @Test func textKeysIdentifyRows() throws {
     try withDatabase { db in
       try db.createTable(Nation.self)
       let id = try Nation(code: "NO", name: "Norway").insert().run(db)  // 0: the row has no integer id
@@ -166,7 +166,7 @@ extension Contradiction: Sqlable {
     }
   }
 
-  @Test func keysOfSeveralColumns() throws {
+  @Test func compositeKeysIdentifyRows() throws {
     try withDatabase { db in
       try db.createTable(Berth.self)
       try Berth(deck: 1, number: 12, guest: "Anna").save().run(db)
@@ -196,7 +196,7 @@ extension Contradiction: Sqlable {
     }
   }
 
-  @Test func aModelWithTheNameOfALibraryType() throws {
+  @Test func modelMayShareTheNameOfALibraryType() throws {
     try withDatabase { db in
       #expect(try db.createTable(Shop.Index.self).addedIndexes == ["index_text"])
       try Shop.Index(text: "a").insert().run(db)

@@ -66,13 +66,13 @@ private final class Wheel: Sqlable {
 }
 
 @Suite struct MoreValuesGuide {
-  @Test func enumsWithAssociatedValues() throws {
+  @Test func enumsWithAssociatedValuesAreStored() throws {
     #expect(try Blood.known("AB").databaseValue == .text("AB"))
     #expect(try Blood(databaseValue: .text("")) == .unknown)
     #expect(try Diagnosis.fracture(bone: "ulna").databaseValue == .text(#"{"fracture":{"bone":"ulna"}}"#))
   }
 
-  @Test func valuesOfUnknownShape() throws {
+  @Test func jsonValuesOfUnknownShapeAreRead() throws {
     let form: JSON = ["ward": 3, "allergies": ["nuts", nil], "weight": 71.5]
     let allergy = form["allergies"]?[0]?.string
     let text = try form.text
@@ -81,7 +81,7 @@ private final class Wheel: Sqlable {
     #expect(text == #"{"allergies":["nuts",null],"ward":3,"weight":71.5}"#)
   }
 
-  @Test func decimalsOfAScale() throws {
+  @Test func decimalsAreStoredAsScaledIntegers() throws {
     try withDatabase { db in
       try db.createTable(Item.self)
       #expect(

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What Docs/Policies.md shows.
+/// The examples of Docs/Policies.md.
 @Suite struct PoliciesGuide {
   private let body = Data(
     #"{"read":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}"#.utf8)
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func aTenantsSearch() throws {
+  @Test func policyLimitsASearchToTheTenantsRows() throws {
     let tenant = 1
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       let policy = StatementPolicy(
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func aPolicyIsAFile() throws {
+  @Test func policyIsReadFromAFile() throws {
     let (tenant, body): (Int64, Data) = (1, body)
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       let block = try #require(try GuidesTests.blocks(of: "json", in: "Docs/Policies.md").last)
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func aLimitedSearchOnAPool() throws {
+  @Test func poolRunsALimitedSearch() throws {
     try withDirectory { directory in
       let pool = try SqlitePool(filepath: directory + "/bikes.sqlite")
       try pool.transaction { db in try db.createTables() }
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func associatedRows() throws {
+  @Test func policyAllowsAssociatedRows() throws {
     try withCompany { db in
       let policy = StatementPolicy(.table(Person.self).readingAll(), .table(Bicycle.self).readingAll())
       let body = try Person.read().including(Person.bikes).json()
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func approvedStatements() throws {
+  @Test func manifestRunsApprovedStatements() throws {
     let body = Data(#"{"run":"byColor","with":{"color":"red"},"sqlable":1}"#.utf8)
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       var manifest = StatementManifest(rules: StatementRules(models: [Bicycle.self]))

@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What Docs/Pools.md shows.
+/// The examples of Docs/Pools.md.
 @Suite struct PoolsGuide {
-  @Test func whatTheGuideShows() async throws {
+  @Test func poolExamplesWork() async throws {
     let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let bike = Bicycle(name: "Norco", color: "red")
@@ -76,8 +76,8 @@ import Testing
     }
   }
 
-  /// What Docs/LiveResults.md shows.
-  @Test func whatTheGuideOfLiveResultsShows() async throws {
+  /// The examples of Docs/LiveResults.md.
+  @Test func liveResultExamplesWork() async throws {
     let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let pool = try SqlitePool(filepath: directory + "/bikes.sqlite", readers: 4)

@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func columnsAndTerms() throws {
+  @Test func queriesSelectColumnsAndTerms() throws {
     try withCars { db in
       let prices = Car.select(Car.name, Car.price).filter(Car.price < 20_000).orderBy(Car.price.desc)
       for (name, price) in try prices.run(db) { print(name, price) }  // String, Double
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func untypedColumns() throws {
+  @Test func queriesSelectUntypedColumns() throws {
     try withCars { db in
       let rows = try Bicycle.select(Bicycle.name, Bicycle.ownerId).orderBy(Bicycle.id).run(db)  // [DynamicRow]
       let owner = try rows[0].get(1, as: Int?.self)
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func groups() throws {
+  @Test func groupsBecomeSQL() throws {
     try withCars { db in
       let perColor = Bicycle.select(Bicycle.color.typed(as: String.self), countAll())
         .groupBy(Bicycle.color).having(countAll() > 1).orderBy(Bicycle.color)
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func indexHints() throws {
+  @Test func indexHintsBecomeSQL() throws {
     try withCars { db in
       let reds = Bicycle.read().indexed(by: Index(Bicycle.color)).filter(Bicycle.color == "red")
       let scanned = Bicycle.read().notIndexed().filter(Bicycle.color == "red")
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func joins() throws {
+  @Test func joinsReturnPairsOfModels() throws {
     try withCars { db in
       let owned = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)  // (Bicycle, Person)
       let all = Bicycle.leftJoin(Person.self, on: Bicycle.ownerId == Person.id)  // (Bicycle, Person?)
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  @Test(.needs(39, "a FULL JOIN")) func joinsThatKeepTheRowsOfTheJoinedTable() throws {
+  @Test(.needs(39, "a FULL JOIN")) func rightAndFullJoinsKeepRowsOfTheJoinedTable() throws {
     try withCars { db in
       let everyone = Bicycle.rightJoin(Person.self, on: Bicycle.ownerId == Person.id)  // (Bicycle?, Person)
       let both = Bicycle.fullJoin(Person.self, on: Bicycle.ownerId == Person.id)  // (Bicycle?, Person?)
@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test func leftJoinsOfAnAlias() throws {
+  @Test func leftJoinsOfAnAliasReturnOptionals() throws {
     try withCompany { db in
       let boss = Alias(Worker.self, "boss")
       let bosses = Worker.leftJoin(boss, on: Worker.bossId == boss[Worker.id])
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func subqueries() throws {
+  @Test func subqueriesBecomeSQL() throws {
     try withCars { db in
       let annas = Bicycle.read().filter(Bicycle.ownerId.in(Person.select(Person.id).filter(Person.name == "Anna")))
       let withoutBike = Person.read().filter(!exists(Bicycle.read().filter(Bicycle.ownerId == Person.id)))
@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  @Test func questionsAboutQueries() throws {
+  @Test func queriesAreCountedAndTestedForRows() throws {
     try withCars { db in
       let owned = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
       let isAny = try owned.filter(Bicycle.color == "red").exists().first(db)  // Bool?
@@ -216,7 +216,7 @@ import Testing
     }
   }
 
-  @Test func queriesWithAName() throws {
+  @Test func namedQueriesBecomeCommonTableExpressions() throws {
     try withCompany { db in
       let team = Alias(Worker.self, "team") { team in
         Worker.read().filter(Worker.id == 2)
@@ -236,7 +236,7 @@ import Testing
     }
   }
 
-  @Test func combining() throws {
+  @Test func combinedQueriesBecomeCompoundSelects() throws {
     try withCars { db in
       let cheap = Car.select(Car.name).filter(Car.price < 10_000)
       let electric = Car.select(Car.name).filter(Car.isElectric == true)
@@ -271,7 +271,7 @@ import Testing
     }
   }
 
-  @Test func windows() throws {
+  @Test func windowsBecomeSQL() throws {
     try withCars { db in
       let ranked = Car.select(
         Car.name, rank().over(partitionBy: Car.isElectric, orderBy: Car.price.desc),

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// The later sections of Docs/Queries.md, and what Docs/Statements.md says of queries.
+/// The later sections of Docs/Queries.md, and the examples of Docs/Statements.md on queries.
 @Suite struct QueryFormsGuide {
   private func withAll<Result>(_ body: (SqliteDatabase) throws -> Result) throws -> Result {
     try withDatabase { db in
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func queriesWithANameAndNoModel() throws {
+  @Test func namedQueriesNeedNoModel() throws {
     try withAll { db in
       let perName = Car.select(Car.name, Car.price.average()).groupBy(Car.name).named("per_name")
       let (name, average) = perName.columns  // TypedExpression<String>, TypedExpression<Double?>
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func aRecursionInAnOrder() throws {
+  @Test func recursionFollowsAnOrder() throws {
     try withAll { db in
       let level = TypedExpression(0)
       let first = Worker.select(Worker.id, level).filter(Worker.id == 1).orderBy(level, .desc).limit(3)
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func aQueryUnderTwoNames() throws {
+  @Test func namedQueryIsJoinedUnderAnAlias() throws {
     try withAll { db in
       let perBoss = Worker.select(Worker.bossId, countAll()).groupBy(Worker.bossId).named("per_boss")
       let larger = perBoss.alias("larger")
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func joinsOfThreeModels() throws {
+  @Test func joinsCombineThreeModels() throws {
     try withAll { db in
       let reds = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id)
         .leftJoin(Worker.self, on: Worker.name == Person.name)
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func valuesAndReplacements() throws {
+  @Test func valuesAreJoinedAsATable() throws {
     try withAll { db in
       let rates = values([("EUR", 1.0), ("USD", 1.08)]).named("rate")
       let (currency, factor) = rates.columns
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test func rowsOfTermsAndNumbers() throws {
+  @Test func valuesContainTermsAndSeries() throws {
     try withAll { db in
       let limits = values([
         rowValue(TypedExpression("cheap"), Parameter<Double>("cheap")),
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  @Test func theSchemaAsTables() throws {
+  @Test func schemaIsReadAsTables() throws {
     try withAll { db in
       let column = SchemaColumn.of("car")
       let needed = column.read().select(column[SchemaColumn.name]).filter(column[SchemaColumn.isNotNull] == true)
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func joinsByName() throws {
+  @Test func naturalJoinsCompareColumnsByName() throws {
     try withAll { db in
       let namesakes = Bicycle.join(Person.self, on: Person.using(Bicycle.name))  // (Bicycle, Person)
       #expect(
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  @Test func oneRowAtATime() throws {
+  @Test func cursorReadsOneRowAtATime() throws {
     try withAll { db in
       let cars = try Car.select(Car.name, Car.price).orderBy(Car.price).cursor(db)
       while let (name, price) = try cars.next() {
@@ -171,7 +171,7 @@ import Testing
     }
   }
 
-  @Test func preparedQueries() throws {
+  @Test func preparedQueriesRunWithNewValues() throws {
     try withAll { db in
       let dear = try db.prepare(Car.select(Car.name, Car.price).filter(Car.price > Parameter("least")))
       let rows = try dear.run(["least": 10_000])  // [(String, Double)]
@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  @Test func rowsAroundARow() throws {
+  @Test func windowFunctionsReadNeighbouringRows() throws {
     try withAll { db in
       let steps = Car.select(
         Car.price - Car.price.lag(1, default: Car.price).over(orderBy: Car.id.asc),
@@ -212,7 +212,7 @@ import Testing
     }
   }
 
-  @Test func sharedWindows() throws {
+  @Test func windowsAreSharedByName() throws {
     try withAll { db in
       let perKind = Window(partitionBy: Car.isElectric, orderBy: Car.price.desc)
       let places = Car.select(Car.name, rank().over(perKind), Car.price.sum().over(perKind))
@@ -232,7 +232,7 @@ import Testing
     }
   }
 
-  @Test func insertsFromQueries() throws {
+  @Test func insertsTakeRowsFromQueries() throws {
     try withAll { db in
       try db.createTable(Bicycle.self, named: "archive")
       let archive = Bicycle.insert(from: Bicycle.read().filter(Bicycle.color == "red")).in("archive")
@@ -250,7 +250,7 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func upsertsWithTerms() throws {
+  @Test(.needs(35, "RETURNING")) func upsertsAssignTerms() throws {
     try withAll { db in
       let car = Car(id: 1, name: "Zoe", price: 8_000, isElectric: true)
       let lower = car.insert().onConflict(Car.id, update: Car.price, where: Car.price > Car.price.excluded)
@@ -272,7 +272,7 @@ import Testing
     }
   }
 
-  @Test func statementsInsideSQL() throws {
+  @Test func sqlContainsTypedStatements() throws {
     try withAll { db in
       let dear = Car.select(Car.name, Car.price).filter(Car.price > 10_000)
       let highest = try db.query("SELECT max(price) FROM (\(dear))", as: Double.self)
@@ -288,7 +288,7 @@ import Testing
     }
   }
 
-  @Test func advice() throws {
+  @Test func adviceProposesAnIndex() throws {
     try withAll { db in
       let zoes = Car.read().filter(Car.name == "Zoe")
       let plan = try zoes.explain(db)
@@ -299,7 +299,7 @@ import Testing
     }
   }
 
-  @Test func elementsOfJSON() throws {
+  @Test func elementsOfJSONAreJoinedAsRows() throws {
     try withDatabase { db in
       try db.createTable(Shop.self)
       try Shop(id: 1, tags: ["new", "cheap"]).insert().run(db)
@@ -322,7 +322,7 @@ import Testing
     }
   }
 
-  @Test func embeddedStructs() throws {
+  @Test func embeddedStructsAreStoredInPrefixedColumns() throws {
     try withDatabase { db in
       try db.createTable(House.self)
       try House(id: 1, address: Address(street: "Storgata 1", city: "Oslo"), owner: nil).insert().run(db)

@@ -27,7 +27,7 @@ extension Visit: Sqlable {
 }
 
 @Suite struct ReadmeGuide {  // not shown
-  @Test func aFirstProgram() throws {  // not shown
+  @Test func firstProgramStoresAndReadsVisits() throws {  // not shown
     try SqliteDatabase.deleteDatabase(at: "visits.sqlite")  // not shown
     defer { try? SqliteDatabase.deleteDatabase(at: "visits.sqlite") }  // not shown
     let db = try SqliteDatabase(filepath: "visits.sqlite")
@@ -50,7 +50,7 @@ extension Visit: Sqlable {
     #expect(try Visit.count().run(db) == 2)
   }
 
-  @Test func aServiceStepByStep() async throws {
+  @Test func serviceStepsWork() async throws {
     try SqliteDatabase.deleteDatabase(at: "service.sqlite")
     defer { try? SqliteDatabase.deleteDatabase(at: "service.sqlite") }
     let pool = try SqlitePool(filepath: "service.sqlite")

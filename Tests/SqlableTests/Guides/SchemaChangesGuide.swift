@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What Docs/Schema.md shows of tables that exist already.
+/// The examples of Docs/Schema.md on existing tables.
 @Suite struct SchemaChangesGuide {
-  @Test func whatAModelGainedIsAdded() throws {
+  @Test func newColumnsOfAModelAreAdded() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, weight REAL)")
       let change = try db.createTable(Bicycle.self)
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func whatCannotBeAddedThrows() throws {
+  @Test func impossibleAdditionsThrow() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE person (id INTEGER PRIMARY KEY)")
       let error = sqlError { try db.createTable(Person.self) }

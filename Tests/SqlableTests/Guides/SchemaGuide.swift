@@ -230,7 +230,7 @@ struct ColorCount: Sqlable {
     }
   }
 
-  @Test func viewsAndTriggers() throws {
+  @Test func viewsAndTriggersAreCreatedAndRun() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTables(Person.self, Bicycle.self, ColorCount.self)
       let popular = try ColorCount.read(ColorCount.count > 1).run(db)
@@ -260,7 +260,7 @@ struct ColorCount: Sqlable {
     }
   }
 
-  @Test func keysOfSeveralColumnsAndReferences() throws {
+  @Test func compositeKeysAndReferencesBecomeSQL() throws {
     try withDatabase { db in
       try db.createTable(Employee.self)
       try db.createTable(Branch.self)
@@ -287,7 +287,7 @@ struct ColorCount: Sqlable {
     }
   }
 
-  @Test func constraintsSayWhatAConflictDoes() throws {
+  @Test func constraintsResolveConflicts() throws {
     try withDatabase { db in
       try db.createTable(Frame.self)
       #expect(
@@ -304,7 +304,7 @@ struct ColorCount: Sqlable {
     }
   }
 
-  @Test func checksGeneratedColumnsAndIndexesOfTerms() throws {
+  @Test func typedChecksGeneratedColumnsAndIndexesBecomeSQL() throws {
     try withDatabase { db in
       try db.createTable(Offer.self)
       #expect(
@@ -334,7 +334,7 @@ struct ColorCount: Sqlable {
     }
   }
 
-  @Test func whatIsNoLongerNeededIsDropped() throws {
+  @Test func unneededSchemaPartsAreDropped() throws {
     try withDatabase { db in
       #expect(Bicycle.dropTable().sql == #"DROP TABLE main."bicycle""#)
       #expect(Bicycle.dropTable(named: "archive").ifExists().sql == #"DROP TABLE IF EXISTS main."archive""#)
@@ -349,7 +349,7 @@ struct ColorCount: Sqlable {
     }
   }
 
-  @Test func theTimeOfAnInsert() throws {
+  @Test func defaultStoresTheTimeOfAnInsert() throws {
     try withDatabase { db in
       for _ in 0..<2 {
         try db.execute(

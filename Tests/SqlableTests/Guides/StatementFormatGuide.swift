@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What Docs/StatementFormat.md shows is read, written again, and has the SQL that stands below it.
+/// Tests that every document of Docs/StatementFormat.md is canonical and has the SQL below it.
 @Suite struct StatementFormatGuide {
   private func compact(_ lines: [String]) -> String {
     let text = lines.joined(separator: "\n")
@@ -32,7 +32,7 @@ import Testing
         #expect(expected.statements == [statement.sql], place)
       }
     }
-    // None stands by itself.
+    // Every SQL block stands below a statement.
     for block in sql { #expect(statements.contains { $0.line < block.line }) }
   }
 

@@ -49,7 +49,7 @@ private struct SavedSearch: Sqlable {
     }
   }
 
-  @Test func aStatementIsADocument() throws {
+  @Test func statementIsWrittenAsADocument() throws {
     let reds = Bicycle.read().filter(Bicycle.color == "red")
     let data = try reds.json()
     let same = try Statement<Bicycle, [Bicycle]>(json: data)
@@ -60,7 +60,7 @@ private struct SavedSearch: Sqlable {
     #expect(blocks.first.map { $0.lines.joined().replacing(" ", with: "") } == document)
   }
 
-  @Test func aReadWithAssociatedRowsIsADocument() throws {
+  @Test func readWithAssociatedRowsIsWrittenAsADocument() throws {
     try withCompany { db in
       let sent = Person.read().orderBy(Person.name).including(Person.bikes.filter(Bicycle.color == "red").limit(3))
       let data = try sent.json()
@@ -109,7 +109,7 @@ private struct SavedSearch: Sqlable {
     }
   }
 
-  @Test func aQueryOfTuplesIsInsideAnotherType() throws {
+  @Test func queryOfTuplesIsStoredInsideAnotherType() throws {
     try withDatabase { db in
       try db.createTable(Car.self)
       try Car(name: "Leaf", price: 9_000, isElectric: true).insert().run(db)
@@ -124,7 +124,7 @@ private struct SavedSearch: Sqlable {
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func aChangeThatReturnsRowsHasATypeOfItsOwn() throws {
+  @Test(.needs(35, "RETURNING")) func changeThatReturnsRowsHasItsOwnType() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
@@ -152,7 +152,7 @@ private struct SavedSearch: Sqlable {
     }
   }
 
-  @Test func aStatementHasAFormWithoutItsType() throws {
+  @Test func statementIsDecodedWithoutItsType() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
@@ -171,7 +171,7 @@ private struct SavedSearch: Sqlable {
     }
   }
 
-  @Test func aStatementIsAColumn() throws {
+  @Test func statementIsStoredInAColumn() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
@@ -184,7 +184,7 @@ private struct SavedSearch: Sqlable {
     }
   }
 
-  @Test func rulesAreGivenWithTheDocument() throws {
+  @Test func rulesAreGivenWithEachDocument() throws {
     let data = try Bicycle.count().in("archive").filter(Bicycle.ownerId.in(Person.select(Person.id))).json()
     let rules = StatementRules(kinds: [.count], models: [Person.self], tables: ["archive"])
     let count = try Statement<Bicycle, Int>(json: data, rules: rules)
@@ -197,7 +197,7 @@ private struct SavedSearch: Sqlable {
     }
   }
 
-  @Test func anErrorSaysWhereInTheDocument() throws {
+  @Test func decodingErrorNamesItsPlaceInTheDocument() throws {
     let text = #"{"read":{"from":"bicycle","where":{"=":[{"column":"colour"},"red"]}},"sqlable":1}"#
     do {
       _ = try Statement<Bicycle, [Bicycle]>(json: Data(text.utf8))
@@ -222,7 +222,7 @@ private struct SavedSearch: Sqlable {
     expectInvalidStatement { _ = try decoder.decode(Statement<Bicycle, Int>.self, from: deletion) }
   }
 
-  @Test func whatDoesNotFitTheModelIsRefused() throws {
+  @Test func documentsThatDoNotFitTheModelAreRefused() throws {
     let data = try JSONEncoder().encode(Bicycle.read().filter(Bicycle.color == "red"))
     let asPerson = sqlError { _ = try JSONDecoder().decode(Statement<Person, [Person]>.self, from: data) }
     // the table is not one of a model that the decoder knows

@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test func reads() throws {
+  @Test func readsReturnStructs() throws {
     try withBicycles { db in
       let reds = Bicycle.read().filter(Bicycle.color == "red").filter(Bicycle.id > 1)
         .orderBy(Bicycle.name).orderBy(Bicycle.id, .desc).limit(10, offset: 0)
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func readsRowByRow() throws {
+  @Test func cursorReadsRowByRow() throws {
     try withBicycles { db in
       var longest = 0
       try Bicycle.read().forEach(db) { bike in
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func inserts() throws {
+  @Test func insertsReturnIds() throws {
     try withBicycles { db in
       let bike = Bicycle(name: "Cube", color: "green")
       let id = try bike.insert().run(db)
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func streams() throws {
+  @Test func streamedInsertsStoreEveryStruct() throws {
     struct Reader {
       var rest = ["Kona", "Kona", "Surly"]
       mutating func next() throws -> Bicycle? { rest.popLast().map { Bicycle(name: $0, color: "red") } }
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func returning() throws {
+  @Test(.needs(35, "RETURNING")) func returningReadsChangedRows() throws {
     try withBicycles { db in
       let stored = try Bicycle(name: "Kona", color: "").insert(Bicycle.name).returning().first().run(db)  // Bicycle?
       let gone = try Bicycle.delete(Bicycle.color == "red").returning().run(db)  // [Bicycle]
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func returningTerms() throws {
+  @Test(.needs(35, "RETURNING")) func returningReadsTermsOfChangedRows() throws {
     try withBicycles { db in
       try Bicycle(name: "Kona", color: "black").insert().run(db)
       try db.createTable(Car.self)
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func preparedStatements() throws {
+  @Test func preparedStatementsRunRepeatedly() throws {
     try withBicycles { db in
       let colored = Bicycle.read().filter(Bicycle.color == Parameter("color"))
       let red = try colored.binding(["color": "red"]).run(db)  // [Bicycle]
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func updatesAndDeletes() throws {
+  @Test func updatesAndDeletesReportTheirRows() throws {
     try withBicycles { db in
       var bike = try #require(try Bicycle.byId(1).run(db))
       bike.color = "green"
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  @Test func structsInPart() throws {
+  @Test func structsAreReadAndUpdatedPartially() throws {
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       let bike = Bicycle(name: "x", color: "green")
       try Bicycle.update(Bicycle.color, Bicycle.ownerId, from: bike).filter(Bicycle.id > 3).run(db)
@@ -183,7 +183,7 @@ import Testing
     }
   }
 
-  @Test func changesOfEveryRow() throws {
+  @Test func updateAllAndDeleteAllChangeEveryRow() throws {
     try withBicycles { db in
       try Bicycle.updateAll(Bicycle.color.set(to: "black")).run(db)
       try Bicycle.deleteAll().run(db)
@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func updatesThatLookBeforeTheyWrite() throws {
+  @Test func conditionalUpdateChangesNothingIfTheRowChanged() throws {
     try withBicycles { db in
       let mine = try #require(try Bicycle.byId(1).run(db))
       let repainted = Bicycle(id: mine.id, name: mine.name, color: "green")
@@ -206,7 +206,7 @@ import Testing
     }
   }
 
-  @Test func assignmentsOfNothing() throws {
+  @Test func nilAssignmentStoresNull() throws {
     try withBicycles { db in
       try Person(id: 5, name: "Anna").insert().run(db)
       try Bicycle.updateAll(Bicycle.ownerId.set(to: 5)).run(db)
@@ -218,7 +218,7 @@ import Testing
     }
   }
 
-  @Test func valuesOfOtherTables() throws {
+  @Test func updatesTakeValuesFromOtherTables() throws {
     try withCompany { db in
       try db.createTable(Car.self)
       let named = Bicycle.update(Bicycle.name.set(to: Person.name)).from(Person.self, on: Bicycle.ownerId == Person.id)
@@ -245,7 +245,7 @@ import Testing
     }
   }
 
-  @Test func limitsOnChanges() throws {
+  @Test func limitsApplyToChanges() throws {
     try withBicycles { db in
       let oldest = Bicycle.delete(Bicycle.color == "red").orderBy(Bicycle.id).limit(1)
       #expect(
@@ -265,7 +265,7 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func answersToAConflict() throws {
+  @Test(.needs(35, "RETURNING")) func conflictsAreReplacedIgnoredOrUpdated() throws {
     try withBicycles { db in
       let known = Bicycle(name: "Norco", color: "red", ownerId: nil)
       #expect(sqlError { _ = try known.insert().run(db) }?.kind == .constraint(.unique))
@@ -315,7 +315,7 @@ import Testing
     }
   }
 
-  @Test func longLists() throws {
+  @Test func longListsAreBoundAsOneValue() throws {
     try withBicycles { db in
       let ids = Array(1...100_000)
       let found = try Bicycle.read().filter(Bicycle.id ∈ ids).run(db)
@@ -331,7 +331,7 @@ import Testing
     }
   }
 
-  @Test func rawSQL() throws {
+  @Test func rawSQLBindsItsValues() throws {
     try withBicycles { db in
       let color = "red"
       let names = try db.query("SELECT name FROM bicycle WHERE color = \(color) ORDER BY name", as: String.self)
@@ -350,7 +350,7 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func listsInRawSQL() throws {
+  @Test(.needs(35, "RETURNING")) func rawSQLBindsLists() throws {
     try withBicycles { db in
       let kept = [1, 3]
       let deleted = try db.query("DELETE FROM bicycle WHERE id NOT IN (\(kept)) RETURNING id", as: Int.self)  // (?, ?)
@@ -362,7 +362,7 @@ import Testing
     }
   }
 
-  @Test func sqlInATerm() throws {
+  @Test func termsContainSQL() throws {
     try withBicycles { db in
       try db.createTable(Car.self)
       try Car(name: "Zoe", price: 19_999.99, isElectric: true).insert().run(db)
@@ -391,7 +391,7 @@ import Testing
     }
   }
 
-  @Test func plans() throws {
+  @Test func explainReturnsTheQueryPlan() throws {
     try withBicycles { db in
       let plan = try Bicycle.byId(2).explain(db)
       print(plan)  // SEARCH bicycle USING INTEGER PRIMARY KEY (rowid=?)
@@ -399,7 +399,7 @@ import Testing
     }
   }
 
-  @Test func statementsThatMakeNoSenseSayWhy() throws {
+  @Test func invalidStatementsSayWhy() throws {
     try withBicycles { db in
       let error = sqlError { _ = try Bicycle.read().limit(-1).run(db) }
       #expect(error?.kind == .invalidStatement("a limit can't be negative"))

@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func aClosureDecides() throws {
+  @Test func closureDecidesBetweenCommitAndRollback() throws {
     try withTables { db in
       try Bicycle.insert((1...20).map { Bicycle(name: "\($0)", color: "red") }).run(db)
       let result = try db.transaction { db in
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func longWorkYields() throws {
+  @Test func longWorkYieldsToOtherWriters() throws {
     try withTables { db in
       let lines = ["Norco", "Trek"]
       var next = 0
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func aSnapshotForReading() throws {
+  @Test func readsOfASnapshotAgree() throws {
     try withTables { db in
       let (count, first) = try db.transaction(.deferred) { db in
         (try Bicycle.count().run(db), try Bicycle.read().first().run(db))
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func byHand() throws {
+  @Test func transactionsAreControlledManually() throws {
     try withTables { db in
       let outer = try db.beginTransaction()  // 1
       try Bicycle(name: "Norco", color: "red").insert().run(db)
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func theFateOfATransactionThatFails() throws {
+  @Test func errorReportsTheStateOfTheTransaction() throws {
     try withTables { db in
       let error = sqlError {
         try db.transaction { db in
@@ -155,7 +155,7 @@ import Testing
     }
   }
 
-  @Test func callsAreRetried() throws {
+  @Test func busyCallsAreRetried() throws {
     try withTables { db in
       let id = try retrying(attempts: 5, within: .seconds(2)) {
         try db.transaction { db in try Bicycle(name: "Trek", color: "red").insert().run(db) }

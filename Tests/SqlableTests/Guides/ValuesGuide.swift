@@ -117,7 +117,7 @@ extension Patient: Sqlable {
     #expect(statement.bindings == [.text("2013-01-01T06:00:00.000Z"), .integer(2)])
   }
 
-  @Test func whatDoesNotFitThrows() throws {
+  @Test func valuesOfAnotherTypeThrow() throws {
     try withDatabase { db in
       try db.createTable(Patient.self)
       try patient.insert().run(db)
@@ -161,7 +161,7 @@ extension Patient: Sqlable {
     }
   }
 
-  @Test func textThatIsNoUTF8IsRefusedOrRepaired() throws {
+  @Test func invalidUTF8IsRefusedOrRepaired() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.execute("INSERT INTO person (name) VALUES (CAST(x'41FF' AS TEXT))")
@@ -171,7 +171,7 @@ extension Patient: Sqlable {
     }
   }
 
-  @Test func theFormsOfADate() throws {
+  @Test func datesAreStoredInEveryForm() throws {
     let date = Date(timeIntervalSince1970: 1_357_020_000.5)
     #expect(try date.databaseValue(in: .date) == .real(1_357_020_000.5))
     #expect(throws: SqlError.self) { try date.databaseValue(in: .date(.unixSeconds)) }

@@ -4,7 +4,7 @@ import Testing
 
 /// Questions of Docs/PeerQuestions.md: associations, windows.
 @Suite struct PeerAssociationsTests {
-  @Test func associations() throws {
+  @Test func questionsAboutAssociationsHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "Films, each with its studio or nothing",
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func windows() throws {
+  @Test func questionsAboutWindowsHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "Numbered rows", Film.select(Film.title, rowNumber().over(orderBy: Film.year.desc, Film.id.asc)),

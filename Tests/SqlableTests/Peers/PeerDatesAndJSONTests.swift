@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Questions of Docs/PeerQuestions.md: dates and JSON, full-text search, views, triggers and SQL by itself.
+/// Questions of Docs/PeerQuestions.md: dates and JSON, full-text search, views, triggers and raw SQL.
 @Suite struct PeerDatesAndJSONTests {
-  @Test(.needs(38, "->")) func datesAndJSON() throws {
+  @Test(.needs(38, "->")) func questionsAboutDatesAndJSONHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "Films of a month of their premiere", Film.select(Film.title).filter(Film.premiere.month() == 10),
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test(.needsFullText) func text() throws {
+  @Test(.needsFullText) func questionsAboutFullTextHaveTheirSQLAndRows() throws {
     try withEssays { asked in
       try asked.typed(
         "Texts with all words, the best first", Essay.search(.words("night run")),
@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func schemas() throws {
+  @Test func questionsAboutSchemasHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "A view, read like a table", FilmScreenings.read().filter(FilmScreenings.count > 1),

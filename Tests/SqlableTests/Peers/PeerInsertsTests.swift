@@ -4,7 +4,7 @@ import Testing
 
 /// Questions of Docs/PeerQuestions.md: inserts, updates and deletes.
 @Suite struct PeerInsertsTests {
-  @Test(.needs(35, "RETURNING")) func inserts() throws {
+  @Test(.needs(35, "RETURNING")) func questionsAboutInsertsHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "A struct", changing: Artist(name: "Fay").insert(),
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func updates() throws {
+  @Test(.needs(35, "RETURNING")) func questionsAboutUpdatesHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       var copper = try Film.read().filter(Film.id == 4).only().run(asked.db)
       copper.year = 2000

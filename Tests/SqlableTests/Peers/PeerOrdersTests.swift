@@ -4,7 +4,7 @@ import Testing
 
 /// Questions of Docs/PeerQuestions.md: orders, groups and aggregates.
 @Suite struct PeerOrdersTests {
-  @Test func orders() throws {
+  @Test func questionsAboutOrdersHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "Downwards, then by another column", Film.read().orderBy(Film.year.desc, Film.title.asc),
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func groups() throws {
+  @Test func questionsAboutGroupsHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "The number of films of each genre", Film.select(Film.genre, countAll()).groupBy(Film.genre),

@@ -4,7 +4,7 @@ import Testing
 
 /// Questions of Docs/PeerQuestions.md: reading rows.
 @Suite struct PeerReadingTests {
-  @Test func reading() throws {
+  @Test func questionsAboutReadingHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "All films, as structs", Film.read(),
