@@ -67,7 +67,7 @@ struct CompiledModelsTests {
   }
 }
 
-/// A model with all that a model can declare.
+/// A model with every possible declaration.
 private struct Declared: Sqlable {
   static let tableName = "declared \"all\""
   static let id = column("id", Int.self, PrimaryKey(descending: true, onConflict: .ignore, name: "the key"))
@@ -100,7 +100,7 @@ private struct Declared: Sqlable {
   init(row: ReadRow) throws { throw SqlError(.misuse("not read"), message: "not read") }
 }
 
-/// Tables as other programs make them.
+/// Tables in the style of other programs.
 private enum ForeignDatabases {
   static let statements = firefox + anki + odd + fullText
 

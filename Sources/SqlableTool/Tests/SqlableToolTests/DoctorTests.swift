@@ -58,7 +58,7 @@ struct DoctorTests {
     }
   }
 
-  @Test func whatIsWrongIsNamedWithItsRows() throws {
+  @Test func problemsAreNamedWithTheirRows() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let db = try SqliteDatabase(

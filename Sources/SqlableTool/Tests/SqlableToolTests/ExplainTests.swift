@@ -34,7 +34,7 @@ struct ExplainTests {
     try #require(try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any], "\(run.errors)")
   }
 
-  @Test func allThatThereIsToSayIsPrinted() throws {
+  @Test func explainPrintsSQLPlanAndAdvice() throws {
     try withGarage { directory in
       let run = try explain(
         #"""
@@ -68,7 +68,7 @@ struct ExplainTests {
     }
   }
 
-  @Test func theSameIsPrintedAsJSON() throws {
+  @Test func explainPrintsJSON() throws {
     try withGarage { directory in
       let statement = Bicycle.read()
         .filter(Bicycle.name == "it's" && Bicycle.ownerId.in([1, 9_007_199_254_740_993]) && Bicycle.id > 0.5)
@@ -95,7 +95,7 @@ struct ExplainTests {
     }
   }
 
-  @Test func nothingIsRunAndTheDatabaseStaysAsItIs() throws {
+  @Test func explainRunsNothingAndLeavesTheDatabaseUnchanged() throws {
     for mode in [Configuration.JournalMode.wal, .delete] {
       try withGarage(mode) { directory in
         let path = URL(fileURLWithPath: directory + "/garage.sqlite")
@@ -131,7 +131,7 @@ struct ExplainTests {
     }
   }
 
-  @Test func theNameOfAFileIsNoURI() throws {
+  @Test func fileNameIsNotTreatedAsAURI() throws {
     for name in ["a?mode=rw#b%41 é.sqlite", "file:garage.sqlite"] {
       try withGarage(named: name) { directory in
         let before = files(in: directory)
@@ -170,7 +170,7 @@ struct ExplainTests {
     }
   }
 
-  @Test func valuesAreShownWithoutWhatATerminalObeys() throws {
+  @Test func controlCharactersInValuesAreEscaped() throws {
     try withGarage { directory in
       let run = try explain(
         #"{"read":{"from":"bicycle","where":{"=":[{"column":"name"},"it's\u001b[2J\u202e\n é"]}},"sqlable":1}"#,
@@ -179,7 +179,7 @@ struct ExplainTests {
     }
   }
 
-  @Test func theStandardInputIsADocumentToo() throws {
+  @Test func documentIsReadFromTheStandardInput() throws {
     try withGarage { directory in
       let run = try Program.tool.run(["explain", "-", "--database=garage.sqlite"], in: directory, input: reds)
       #expect(run.exitCode == 0)
@@ -218,7 +218,7 @@ struct ExplainTests {
   private let policy = StatementPolicy(
     .table(Bicycle.self).readingAll().filtering(Bicycle.color, by: .equality).rows(where: Bicycle.ownerId == 7))
 
-  @Test func aPolicyAllowsAndShowsWhatItAdds() throws {
+  @Test func allowedStatementShowsThePolicysConditions() throws {
     try withGarage { directory in
       try policy.json().write(to: URL(fileURLWithPath: directory + "/policy.json"))
       let run = try explain(reds, ["--policy", "policy.json"], in: directory)
@@ -242,7 +242,7 @@ struct ExplainTests {
     }
   }
 
-  @Test func aPolicyRefuses() throws {
+  @Test func policyRefusesAStatement() throws {
     try withGarage { directory in
       try policy.json().write(to: URL(fileURLWithPath: directory + "/policy.json"))
       let document = #"{"read":{"from":"car"},"sqlable":1}"#
@@ -275,7 +275,7 @@ struct ExplainTests {
     }
   }
 
-  @Test func theParametersOfAPolicyAreGiven() throws {
+  @Test func policyTakesParametersFromTheCommandLine() throws {
     try withGarage { directory in
       let text =
         #"{"policy":{"tables":{"bicycle":{"read":true,"filter":{"color":["equality"]},"rows":"#
@@ -301,7 +301,7 @@ struct ExplainTests {
 
   // MARK: The command line
 
-  @Test func aMistakeOnTheCommandLineIsExitCode2() throws {
+  @Test func commandLineMistakeExitsWithCode2() throws {
     try withGarage { directory in
       for (arguments, error) in [
         (["explain"], "Missing expected argument '<statement>'"),
@@ -330,7 +330,7 @@ struct ExplainTests {
     }
   }
 
-  @Test func aFileThatCannotBeReadIsExitCode1() throws {
+  @Test func unreadableFileExitsWithCode1() throws {
     try withGarage { directory in
       try Data("no database, and long enough for one".utf8).write(to: URL(fileURLWithPath: directory + "/text"))
       for (database, error) in [

@@ -62,7 +62,7 @@ struct ForeignSchemaTests {
         let schema = Schema([\(types.map { "\($0).self" }.joined(separator: ", "))])
         try schema.verify(db)
         if try !schema.plan(db).isEmpty { print("a plan for all") }
-        // A file that the models create is the same schema.
+        // A database that the models create has the same schema.
         for difference in try schema.differences(copy) { print("copy", difference) }
       } catch { print("failed", error) }
       """

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SqlableTool
 
-/// Makes a database of these statements, and returns what the command prints.
+/// Creates a database with these statements and returns the command's output.
 func printedModels(_ statements: [String], _ options: [String] = []) throws -> String {
   try withDirectory { directory in
     let db = try SqliteDatabase(filepath: directory + "/shop.sqlite")
@@ -21,7 +21,7 @@ func printedModels(_ statements: [String], _ options: [String] = []) throws -> S
 @Suite(.enabled(if: Program.tool.isAvailable, "the executable is not beside the tests"))
 struct ModelsTests {
   /// Tests/Macros compiles the printed file, and reads all rows with its models.
-  @Test func modelsWithMacrosAreThoseOfAFileThatIsCompiled() throws {
+  @Test func modelsWithMacrosMatchTheCompiledFile() throws {
     let folder = URL(filePath: #filePath).appending(path: "../../../../../Tests/Macros/Tests/PrintedModelTests")
       .standardizedFileURL
     func text(_ name: String) throws -> String {
@@ -127,7 +127,7 @@ struct ModelsTests {
         """)
   }
 
-  @Test func namesAreThoseOfSwift() {
+  @Test func namesBecomeSwiftNames() {
     var types = SwiftNames(reserving: SwiftNames.reservedTypes)
     let tables = [
       "order_item", "OrderItem", "HTTPServer", "USERS", "order \"x\"", "größe", "🚲", "2fa", "index", "Type", "",
@@ -150,7 +150,7 @@ struct ModelsTests {
       ])
   }
 
-  @Test func whatNoModelDeclaresIsAComment() throws {
+  @Test func undeclarablePartsBecomeComments() throws {
     let text = try printedModels([
       "CREATE TABLE t (a TEXT, b INT REFERENCES gone (x), c INT NOT NULL ON CONFLICT FAIL REFERENCES t (b), "
         + "UNIQUE (a) ON CONFLICT ROLLBACK, PRIMARY KEY (a COLLATE NOCASE))",
@@ -203,7 +203,7 @@ struct ModelsTests {
     #expect(!text.contains("does not declare"))
   }
 
-  @Test func optionsOfTheCommandLineAreObeyed() throws {
+  @Test func commandLineOptionsAreApplied() throws {
     let tables = [
       "CREATE TABLE a (x INTEGER, note TEXT NOT NULL)", "INSERT INTO a VALUES (1, ''), (2, ''), ('three', '')",
       "CREATE TABLE b (a_id INTEGER REFERENCES a (x))", "CREATE VIEW c AS SELECT x FROM a",
@@ -223,7 +223,7 @@ struct ModelsTests {
     #expect(try printedModels(tables, ["--table=a"]).contains("struct StoredValue: SqlValue {"))
   }
 
-  @Test func aMistakeOnTheCommandLineIsExitCode2() throws {
+  @Test func commandLineMistakeExitsWithCode2() throws {
     try withDirectory { directory in
       try SqliteDatabase(filepath: directory + "/a").close()
       for (arguments, error) in [
@@ -274,7 +274,7 @@ struct ModelsTests {
 
   // MARK: The schema
 
-  @Test func theSQLThatIsPrintedMakesTheSameSchema() throws {
+  @Test func printedSQLCreatesTheSameSchema() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/shop.sqlite")
       for model: any Sqlable.Type in [Person.self, Bicycle.self, Seat.self, Story.self, Memo.self] {

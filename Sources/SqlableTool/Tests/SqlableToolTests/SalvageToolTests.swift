@@ -4,7 +4,7 @@ import SqlableRecovery
 import Testing
 
 @Suite(.enabled(if: Program.tool.isAvailable)) struct SalvageToolTests {
-  @Test func itPrintsWhatCameBackOfEachTable() throws {
+  @Test func salvagePrintsTheRecoveredRowsOfEachTable() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(
         directory + "/a.sqlite"

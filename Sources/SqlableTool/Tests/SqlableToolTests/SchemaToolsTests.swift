@@ -4,7 +4,7 @@ import Testing
 
 @testable import SqlableTool
 
-/// `sqlable verify`, `plan` and `migrate` on real files.
+/// Tests of `sqlable verify`, `plan` and `migrate` on real files.
 @Suite(.enabled(if: Program.tool.isAvailable, "the executable is not beside the tests"))
 struct SchemaToolsTests {
   private func withFile(_ statements: String, _ body: (SqliteDatabase, String) throws -> Void) throws {

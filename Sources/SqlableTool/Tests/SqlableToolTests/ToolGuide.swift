@@ -3,7 +3,7 @@ import Sqlable
 import SqlableRecovery
 import Testing
 
-/// The commands of Docs/Tool.md print what it shows.
+/// Tests that the commands of Docs/Tool.md print the output in the guide.
 @Suite(.enabled(if: Program.tool.isAvailable, "the executable is not beside the tests"))
 struct ToolGuide {
   /// The blocks of a language in a guide.

@@ -76,7 +76,7 @@ private struct Person: Sqlable {
     }
   }
 
-  @Test func aStoppedRotationGoesOn() throws {
+  @Test func stoppedRotationResumes() throws {
     try patients { db in
       try insert(25, KeyRing(key(1)), db)
       let keys = try KeyRing(key(2), older: [key(1)])
@@ -93,7 +93,7 @@ private struct Person: Sqlable {
     }
   }
 
-  @Test func aValueThatDoesNotOpenEndsItWithItsRow() throws {
+  @Test func unreadableValueEndsTheResealAndNamesItsRow() throws {
     try patients { db in
       let keys = try KeyRing(key(2), older: [key(1)])
       try insert(25, KeyRing(key(1)), db)
@@ -112,7 +112,7 @@ private struct Person: Sqlable {
     }
   }
 
-  @Test func aTableWithoutRowidHasTheOrderOfItsKey() throws {
+  @Test func tableWithoutRowidIsResealedInKeyOrder() throws {
     try patients { db in
       try db.createTable(Visit.self)
       let old = try KeyRing(key(1))
@@ -133,7 +133,7 @@ private struct Person: Sqlable {
     }
   }
 
-  @Test func aRenamedTableIsSealedForItsNewNameAndForm() throws {
+  @Test func renamedTableIsResealedForItsNewNameAndForm() throws {
     try patients { db in
       let keys = try KeyRing(key(1))
       try insert(5, keys, db)
@@ -158,7 +158,7 @@ private struct Person: Sqlable {
       }
       let steps = Shared(0)
       let end = try await pool.reseal(Patient.diagnosis, with: keys, rows: 10) { progress in
-        // Comes at the end of the table, and is read, too.
+        // The new row stands at the end of the table, so the reseal reads it, too.
         if progress.rows == 10 { try Patient("late", nil, old).insert().run(pool) }
         steps.change { $0 += 1 }
       }

@@ -2,9 +2,9 @@ import Foundation
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-/// What the macros write for whole types.
+/// Tests of the expansion of whole types.
 @Suite struct TypeExpansionTests {
-  @Test func aPublicStructHasAPublicInitializerAndColumnsAsVisibleAsItsProperties() {
+  @Test func publicStructHasAPublicInitializerAndVisibleColumns() {
     expectExpansion(
       """
       @Sqlable("boats", naming: .verbatim, options: [.strict])
@@ -104,7 +104,7 @@ import Testing
       """)
   }
 
-  @Test func whatTheTypeDeclaresItselfIsKept() {
+  @Test func declarationsOfTheTypeAreKept() {
     expectExpansion(
       """
       @Sqlable public struct Boat {
@@ -163,7 +163,7 @@ import Testing
       """)
   }
 
-  @Test func aNestedTypeIsNamedWholeAndItsColumnsSeeTheTypesAroundIt() {
+  @Test func nestedTypeHasItsFullNameAndSeesEnclosingTypes() {
     expectExpansion(
       """
       enum Shop {
@@ -271,7 +271,7 @@ import Testing
       ])
   }
 
-  @Test func theGuideShowsWhatTheMacroWrites() throws {
+  @Test func guideShowsTheExpansion() throws {
     let guide = URL(filePath: #filePath).appending(path: "../../../../../Docs/Macros.md").standardizedFileURL
     let blocks = try String(contentsOf: guide, encoding: .utf8).components(separatedBy: "```")
       .filter { $0.hasPrefix("swift\n") }.map { String($0.dropFirst("swift\n".count)) }

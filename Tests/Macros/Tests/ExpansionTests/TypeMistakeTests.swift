@@ -1,6 +1,6 @@
 import Testing
 
-/// What the macros say of each mistake in a type.
+/// Tests of the message for each mistake in a type.
 @Suite struct TypeMistakeTests {
   @Test func onlyAStructOrFinalClassIsAModel() {
     expectMistake(
@@ -87,7 +87,7 @@ import Testing
       "number has the column ID, which id has already", at: "number: Int")
   }
 
-  @Test func theArgumentsOfTheMacroAreWritten() {
+  @Test func macroArgumentsMustBeLiterals() {
     expectMistake(
       "@Sqlable(naming: style) struct Boat { var id: Int }",
       "naming has to be .snakeCase or .verbatim, written here", at: "style")
@@ -103,7 +103,7 @@ import Testing
     expectMistake("@Sqlable @Sqlable struct Boat { var id: Int }", "@Sqlable is given twice", at: "@Sqlable")
   }
 
-  @Test func whatIsDeclaredByHandIsAsVisibleAsTheType() {
+  @Test func manualDeclarationsAreAsVisibleAsTheType() {
     expectMistake(
       "@Sqlable public struct Boat {\n  var id: Int\n  /// By hand.\n  static let tableIndexes = [Index(id)]\n}",
       "tableIndexes has to be public like Boat", at: "tableIndexes = [Index(id)]",

@@ -42,7 +42,7 @@ enum Rig: String, SqlValue { case sloop, ketch, schooner }
       as: String.self)
   }
 
-  @Test func theTablesAreThoseOfTheGuide() throws {
+  @Test func tablesMatchTheGuide() throws {
     try withDatabase { db in
       for model in [Harbour.self, Yacht.self, Mooring.self] as [any Sqlable.Type] { try db.createTable(model) }
       #expect(
@@ -70,7 +70,7 @@ enum Rig: String, SqlValue { case sloop, ketch, schooner }
     }
   }
 
-  @Test func aRowIsReadAsItWasWritten() throws {
+  @Test func rowsAreReadAsWritten() throws {
     try withDatabase { db in
       for model in [Harbour.self, Yacht.self, Mooring.self] as [any Sqlable.Type] { try db.createTable(model) }
       let harbour = Harbour(id: 1, name: "Ports", position: Position(latitude: 58, longitude: 8))

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// A model that the macros write and the same one written by hand have the same tables, statements and rows.
+/// Tests that a model with macros and its handwritten twin have the same tables, statements and rows.
 @Suite struct TwinTests {
   private func schema(_ models: any Sqlable.Type...) throws -> [String] {
     try withDatabase { db in
@@ -11,7 +11,7 @@ import Testing
     }
   }
 
-  @Test func bothDeclareTheSameTables() throws {
+  @Test func twinsDeclareTheSameTables() throws {
     let drawn = try schema(Drawn.Maker.self, Drawn.Product.self)
     #expect(drawn == (try schema(Written.Maker.self, Written.Product.self)))
     #expect(
@@ -33,7 +33,7 @@ import Testing
     #expect(drawn.contains(#"CREATE INDEX "by_price" ON "products" ("price" DESC)"#))
   }
 
-  @Test func bothMakeTheSameStatements() throws {
+  @Test func twinsMakeTheSameStatements() throws {
     let drawn = Drawn.Product(
       sku: "ab", name: "Bicycle", text: "fast", price: 5, makerCode: "n", home: .init(street: "a"),
       size: Size(width: 1, height: 2))
@@ -49,7 +49,7 @@ import Testing
     #expect(Drawn.Product.read().filter(condition).sql == Written.Product.read().filter(other).sql)
   }
 
-  @Test func eachReadsTheRowsOfTheOther() throws {
+  @Test func twinsReadEachOthersRows() throws {
     try withDatabase { db in
       try db.createTables(Drawn.Maker.self, Drawn.Product.self)
       #expect(try Schema(Written.Maker.self, Written.Product.self).differences(db).isEmpty)

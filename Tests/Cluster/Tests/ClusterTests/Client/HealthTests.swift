@@ -3,9 +3,9 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// What a client says of its cluster.
+/// Tests of the health that a client reports.
 @Suite struct HealthTests {
-  @Test func aClientSaysWhichNodesAnswer() async throws {
+  @Test func clientReportsRespondingNodes() async throws {
     try await withClient { cluster, nodes in
       let well = await cluster.health()
       #expect(well.isHealthy)
@@ -35,13 +35,13 @@ import Testing
     }
   }
 
-  @Test func aClusterWithoutAMajoritySaysSo() async throws {
+  @Test func clusterWithoutAMajorityIsReported() async throws {
     try await withClient { cluster, nodes in
       #expect(await cluster.health(within: .seconds(2)).isHealthy)
       let leader = try await nodes.leader()
       let others = [1, 2, 3].filter { $0 != leader }
       for id in others { await nodes.node(id).kill() }
-      // One that has never found a leader knows the others from the node that is left.
+      // A client that has never found a leader learns the voters from the remaining node.
       let other = try SqliteCluster(nodes: [nodes.addresses[leader - 1]])
       defer { other.close() }
       for client in [cluster, other] {
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  /// The node stops, since its commits would be in memory alone; the others elect another leader.
+  /// The node stops, because its commits would only be in memory. The others elect a new leader.
   @Test func aClusterWhoseLeaderHasLostItsDiskIsNotHealthy() async throws {
     try await withClient { cluster, nodes in
       try await cluster.execute("CREATE TABLE t (a INTEGER)")

@@ -12,7 +12,7 @@ import Tracing
 @testable import SqlableCluster
 @testable import SqlableCore
 
-/// What clients and nodes report to the packages of services.
+/// Tests of logs, metrics, spans and services of clients and nodes.
 @Suite struct IntegrationTests {
   private struct RecordingHandler: LogHandler {
     let lines = Locked<[(level: Logger.Level, text: String)]>([])
@@ -30,7 +30,7 @@ import Tracing
     }
   }
 
-  @Test func aClientLogsWhatIsSlowAndWhatFails() async throws {
+  @Test func clientLogsSlowAndFailedStatements() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self, Bicycle.self)
       let handler = RecordingHandler()
@@ -67,7 +67,7 @@ import Tracing
     }
   }
 
-  @Test func aCallIsAChildOfTheTasksSpan() async throws {
+  @Test func callIsAChildOfTheSpanOfItsTask() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self, Bicycle.self)
       let tracer = InMemoryTracer()

@@ -2,7 +2,7 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// Migrations on a cluster: what they do on a handle, for all programs once.
+/// Tests that migrations run on a cluster as on a handle, once for all programs.
 @Suite struct MigrationTests {
   private static let script = Migration(
     "script",
@@ -38,7 +38,7 @@ import Testing
     ])
   }
 
-  @Test func programsThatStartAtOnceRunEachOnce() async throws {
+  @Test func concurrentProgramsRunEachMigrationOnce() async throws {
     try await withClient { cluster, nodes in
       let migrations = try MigrationTests.migrations()
       #expect(
@@ -60,7 +60,7 @@ import Testing
       let parts = try await cluster.query("SELECT name, note FROM part ORDER BY id", as: String.self, String.self)
       #expect(parts.map(\.0) == ["x", "y; z"])
       #expect(parts.map(\.1) == ["X", "a;b"])
-      // The statements of the text are those that a handle finds in it.
+      // The client splits the text into the same statements as a handle.
       let here = try SqliteDatabase.inMemory()
       try Migrations([MigrationTests.script]).apply(here)
       let query: SQL = "SELECT sql FROM sqlite_schema WHERE tbl_name = 'part' ORDER BY name"
@@ -68,9 +68,9 @@ import Testing
     }
   }
 
-  @Test func aNewDatabaseGetsTheModels() async throws {
+  @Test func newDatabaseGetsTheTablesOfTheModels() async throws {
     try await withClient { cluster, _ in
-      // The table for the ids of transactions is not one of the program's.
+      // The table of transaction ids is excluded.
       try await cluster.transaction(id: .init()) { _ in }
       let old = Migration("old") { db in try db.execute("CREATE TABLE person (id INTEGER PRIMARY KEY)") }
       let migrations = Migrations([old], fresh: Schema(Person.self, Bicycle.self))
@@ -107,7 +107,7 @@ import Testing
       let older = await failure { try await Migrations([first]).apply(cluster) }
       #expect(older?.message.contains("newer program") == true)
       #expect(try await Migrations([first]).status(cluster) == .newer(["b"]))
-      // What needs a handle is refused before anything runs.
+      // A migration that requires a handle is refused before any other runs.
       let code = Migrations([
         first, Migration("b", sql: "INSERT INTO t VALUES (2)"), Migration("c", sql: "DELETE FROM t"),
         Migration("d") { db in try db.execute("DELETE FROM t") },
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func batchesGoOnWhereTheyWereStopped() async throws {
+  @Test func batchesResumeWhereTheyStopped() async throws {
     try await withClient { cluster, _ in
       struct Stopped: Error {}
       let (runs, limit) = (Locked(0), Locked(3))
@@ -153,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func aTableIsMadeAnewWithoutTheRowsThatReferToIt() async throws {
+  @Test func tableIsRecreatedWithoutDeletingReferencingRows() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self, Bicycle.self)
       let ann = try await Person(id: nil, name: "Ann").insert().run(cluster)
@@ -174,7 +174,7 @@ import Testing
       #expect(error?.table == "bicycle")
       #expect(error?.transaction == .rolledBack)
       #expect(try await Person.count().run(cluster) == 1)
-      // Afterwards they are enforced.
+      // Foreign keys are enforced afterwards.
       let bike = Bicycle(name: "Norco", color: "blue", ownerId: 99)
       let orphan = await failure { try await bike.insert().run(cluster) }
       #expect(orphan?.kind == .constraint(.foreignKey))

@@ -2,7 +2,7 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// `createTables` on a cluster: what it adds to a schema, also when several programs do so at once.
+/// Tests of `createTables` on a cluster, also from several programs at once.
 @Suite struct SchemaTests {
   @Test func programsThatStartAtOnceCreateTablesOnce() async throws {
     try await withClient { cluster, nodes in
@@ -25,7 +25,7 @@ import Testing
   @Test func columnsIndexesAndFullTextAreAddedToATableWithRows() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
-      // As an older version of the program made them.
+      // The tables of an older version of the program.
       try await cluster.execute(
         "CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, color TEXT NOT NULL)")
       try await cluster.execute("INSERT INTO bicycle (name, color) VALUES ('Trek', 'red')")
@@ -42,7 +42,7 @@ import Testing
       #expect(bike?.name == "Trek")
       #expect(bike?.ownerId == nil)
       #expect(try await Story.read().filter(Story.matches(.words("long"))).run(cluster).map(\.id) == [1])
-      // An index of another definition is made anew.
+      // An index with another definition is recreated.
       let index = try await cluster.query("SELECT name FROM sqlite_schema WHERE sql LIKE '%fts5%'", as: String.self)[0]
       try await cluster.execute("DROP TABLE \(table: index)")
       try await cluster.execute(
@@ -82,10 +82,10 @@ import Testing
     }
   }
 
-  /// dqlite's SQLite takes a name in double quotes that is no column for a text.
-  @Test func aColumnThatIsMissingIsNoText() async throws {
+  /// dqlite's SQLite reads an unknown column in double quotes as a text.
+  @Test func missingColumnThrowsInsteadOfReadingAsText() async throws {
     try await withClient { cluster, _ in
-      // As an older version of the program made it.
+      // The table of an older version of the program.
       try await cluster.execute("CREATE TABLE bicycle (id INTEGER PRIMARY KEY, name TEXT NOT NULL, owner_id INTEGER)")
       try await cluster.execute("INSERT INTO bicycle (name) VALUES ('Trek')")
       let bike = Bicycle(id: 1, name: "Norco", color: "color")
@@ -116,7 +116,7 @@ import Testing
     _ = try await work.run(over: cluster)
   }
 
-  @Test func theDatabasesOfAClusterAreApart() async throws {
+  @Test func databasesOfAClusterAreSeparate() async throws {
     try await withClient { cluster, nodes in
       var configuration = ClusterConfiguration()
       configuration.database = "other"

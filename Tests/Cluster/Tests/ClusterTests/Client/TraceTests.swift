@@ -3,13 +3,13 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// What traces report of a client: the events, in their order.
+/// Tests of the events that traces of a client report, in order.
 private final class Events: Sendable {
   private let list = Locked<[TraceEvent]>([])
 
   func add(_ event: TraceEvent) { list.with { $0.append(event) } }
 
-  /// Those that have come since the last call.
+  /// Returns the events since the last call.
   func take() -> [TraceEvent] {
     list.with { list in
       defer { list = [] }
@@ -19,7 +19,7 @@ private final class Events: Sendable {
 }
 
 @Suite struct TraceTests {
-  /// Calls `body` with a client that has a bicycle, and is traced.
+  /// Calls `body` with a traced client that has a bicycle.
   private static func withEvents(
     _ options: TraceOptions = TraceOptions(), _ body: (SqliteCluster, Events, TestCluster) async throws -> Void
   ) async throws {
@@ -148,7 +148,7 @@ private final class Events: Sendable {
     }
   }
 
-  @Test func aTraceThatAsksGetsPlansAdviceAndValues() async throws {
+  @Test func traceReportsPlansAdviceAndValuesOnRequest() async throws {
     let options = TraceOptions(
       explains: true, advises: true, values: [.of(Bicycle.self, Bicycle.color, Bicycle.ownerId)])
     try await TraceTests.withEvents(options) { cluster, events, _ in
@@ -163,13 +163,13 @@ private final class Events: Sendable {
       #expect(event.plan == ["SCAN bicycle"])
       #expect(event.advice == [#"CREATE INDEX "bicycle_owner_id" ON "bicycle" ("owner_id")"#])
       #expect(event.values.map(\.description) == ["bicycle.owner_id = 7"])
-      // None of it is traced itself.
+      // The trace's own statements are not traced.
       #expect(list.with { $0.count } == 1)
       #expect(events.take().isEmpty)
     }
   }
 
-  @Test func whatATraceRunsIsNotTraced() async throws {
+  @Test func statementsRunByATraceAreNotTraced() async throws {
     try await TraceTests.withEvents { cluster, events, _ in
       let counts = Locked<[Int]>([])
       let token = cluster.trace { _ in

@@ -5,7 +5,7 @@ import Testing
 @testable import SqlableCluster
 @testable import SqlableCore
 
-/// `sqlable node` and `sqlable cluster`, as processes.
+/// Tests of `sqlable node` and `sqlable cluster` as processes.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct NodeCommandTests {
   private static let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().appendingPathComponent("sqlable").path
@@ -24,7 +24,7 @@ import Testing
       try process.run()
     }
 
-    /// All that it prints on its standard output, once it has ended; `log` is its standard error.
+    /// The standard output of the ended process; `log` is its standard error.
     func end() -> String {
       func text(_ pipe: Pipe) -> String {
         String(decoding: (try? pipe.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
@@ -35,7 +35,7 @@ import Testing
       return printed
     }
 
-    /// All that it prints.
+    /// The output of the process.
     func all() -> String {
       let printed = end()
       return printed + log
@@ -46,7 +46,7 @@ import Testing
     try Started(["node", "--id", "\(id)", "--address", address, "--directory", directory] + others)
   }
 
-  @Test func threeProcessesAreAClusterAndEndWhenTheyAreAsked() async throws {
+  @Test func threeProcessesFormAClusterAndStopOnRequest() async throws {
     try await withDirectory { path in
       let addresses = (1...3).map { _ in freeAddress() }
       let first = try node(1, addresses[0], path + "/1")
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func whatCantStartSaysWhy() throws {
+  @Test func failedStartNamesItsCause() throws {
     let refused = try node(1, "10.1.2.3:9001", "/tmp/no-such-node")
     #expect(refused.all().contains("dqlite encrypts nothing"))
     #expect(refused.process.terminationStatus == 1)
@@ -103,7 +103,7 @@ import Testing
     #expect(joining.all().contains("node 1 begins a cluster, and has nothing to join"))
   }
 
-  /// Calls `body` with three nodes, and ends what still runs of them.
+  /// Calls `body` with three nodes and ends those that still run.
   private func withNodes(
     _ body: (_ nodes: [Started], _ addresses: [String], _ path: String) async throws -> Void
   ) async throws {
@@ -176,12 +176,12 @@ import Testing
     }
   }
 
-  @Test func theNodeThatIsLeftGoesOnAlone() async throws {
+  @Test func remainingNodeContinuesAlone() async throws {
     try await withNodes { nodes, addresses, path in
       let cluster = try SqliteCluster(nodes: addresses)
       try await cluster.execute("CREATE TABLE t (a INTEGER)")
       try await cluster.execute("INSERT INTO t VALUES (7)")
-      // A follower may have a commit a moment later than the leader.
+      // A follower receives a commit slightly later than the leader.
       try await Task.sleep(for: .milliseconds(500))
       cluster.close()
       let recovery = ["cluster", "recover-alone", path + "/2"]
@@ -215,7 +215,7 @@ import Testing
     }
   }
 
-  @Test func aNodeLogsItsRoleWhatItRefusesAndWhyItEnds() async throws {
+  @Test func nodeLogsItsRoleRefusalsAndEnd() async throws {
     try await withNodes { nodes, addresses, path in
       let cluster = try SqliteCluster(nodes: addresses)
       defer { cluster.close() }
@@ -226,7 +226,7 @@ import Testing
         }
       }
       #expect(error?.code == 23)
-      // Each looks once a second.
+      // Each node checks once per second.
       try await Task.sleep(for: .seconds(3))
       try await cluster.transferLeadership(to: 3)
       try await Task.sleep(for: .seconds(3))
