@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test func oneHandlePerThread() throws {
+  @Test func eachThreadUsesItsOwnHandle() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let workers = try (1...4).map { number in
