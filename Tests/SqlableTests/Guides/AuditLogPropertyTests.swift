@@ -2,16 +2,16 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Random writes through the log of Docs/AuditLog.md, backups in their midst, and replays to moments of which
-/// snapshots were taken: all tables are equal, keys and the largest keys ever used included.
+/// Tests that replays agree with snapshots after random writes through the log of Docs/AuditLog.md, with backups in
+/// between. All tables are compared, including keys and the AUTOINCREMENT counters.
 ///
-/// `SQLABLE_SEED` makes other writes.
+/// `SQLABLE_SEED` selects other writes.
 @Suite struct AuditLogPropertyTests {
   private static let models: [any Sqlable.Type] = [
     Person.self, Bicycle.self, Car.self, Seat.self, Note.self, AuditEntry.self,
   ]
 
-  /// An integer key without `autoincrement`: a deleted row's key is used again.
+  /// A model with an integer key without `autoincrement`, so that the keys of deleted rows are reused.
   private struct Note: Sqlable {
     static let tableName = "note"
     static let id = column("id", Int?.self, PrimaryKey())
@@ -30,7 +30,7 @@ import Testing
 
   private struct Undone: Error {}
 
-  /// What all tables contain, by table.
+  /// Returns the contents of all tables, by table name.
   private func content(_ db: SqliteDatabase) throws -> [String: [[DatabaseValue]]] {
     var content: [String: [[DatabaseValue]]] = [:]
     for table in AuditLogPropertyTests.models.map({ $0.tableName }) + ["sqlite_sequence"] {
@@ -40,7 +40,7 @@ import Testing
     return content
   }
 
-  @Test func aReplayGivesWhatASnapshotOfTheMomentHas() throws {
+  @Test func replayReproducesTheSnapshotOfAMoment() throws {
     for round in 0..<UInt64(times(10)) {
       var random = SeededGenerator(seed: SeededGenerator.seed &+ round)
       try withDirectory { directory in try play(directory, &random) }
@@ -52,14 +52,14 @@ import Testing
     for model in AuditLogPropertyTests.models { try db.createTable(model) }
     let clock = Mutex(0.0)
     var audited = AuditedDatabase(db)
-    // It goes back now and then.
+    // The clock sometimes goes back.
     audited.now = { clock.withLock { Date(timeIntervalSince1970: $0) } }
     var backups: [String] = []
     var snapshots: [(number: Int, time: Date, content: [String: [[DatabaseValue]]])] = []
     for step in 0..<120 {
       clock.withLock { $0 += random.chance(10) ? -5 : 1 }
       try write(audited, &random)
-      // The latest moment at which this was the content.
+      // The latest moment with this content.
       let time = try AuditEntry.time(.distantPast, db)
       if random.chance(20) { snapshots.append((try AuditEntry.nextNumber(db) - 1, time, try content(db))) }
       if step == 30 {
@@ -79,7 +79,7 @@ import Testing
       let backup = try SqliteDatabase(filepath: path)
       let first = try AuditEntry.nextNumber(backup) - 1
       for snapshot in snapshots where snapshot.number >= first {
-        // Several writes may have one time; the snapshot is then one of an earlier number.
+        // Several writes may have the same time; the snapshot then belongs to an earlier number.
         let isLast = try !AuditEntry.exists(AuditEntry.number > snapshot.number && AuditEntry.at == snapshot.time).run(
           db)
         let end =
@@ -98,7 +98,7 @@ import Testing
 
   // MARK: Random writes
 
-  /// One transaction, which may fail or be undone, in whole or in part.
+  /// Runs one transaction, which may fail or roll back, entirely or partially.
   private func write(_ audited: AuditedDatabase, _ random: inout SeededGenerator) throws {
     guard random.chance(30) else { return try ignoringConstraints { try change(audited, &random) } }
     var generator = random

@@ -8,7 +8,7 @@ import Testing
     func append(_ chunk: [UInt8]) async throws { bytes.withLock { $0.append(contentsOf: chunk) } }
   }
 
-  @Test func aBackupOfAHandle() throws {
+  @Test func handleBacksUpToAFile() throws {
     try withDirectory { directory in
       let path = directory + "/backup.sqlite"
       let db = try SqliteDatabase(filepath: directory + "/bikes.sqlite")
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("two encrypted copies have different bytes")) func aBackupOfAPool() async throws {
+  @Test(.needsPlainFiles("two encrypted copies have different bytes")) func poolBacksUpToAFile() async throws {
     try await withDirectoryAsync { directory in
       let path = directory + "/backup.sqlite"
       let pool = try SqlitePool(filepath: directory + "/bikes.sqlite")
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(.needsPlainFiles("a database in memory is not encrypted"), .needs(36, "a child of a database in memory"))
-  func aHandleIsTheTarget() throws {
+  func backupFillsAnotherHandle() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let copy = try SqliteDatabase.inMemory()

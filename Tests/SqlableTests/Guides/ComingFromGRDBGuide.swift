@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// The code of Docs/ComingFromGRDB.md: the right column of each table stands here.
+/// The right columns of the tables of Docs/ComingFromGRDB.md.
 @Suite struct ComingFromGRDBGuide {
-  @Test func openingAndRunning() async throws {
+  @Test func equivalentsOfOpeningAndRunningWork() async throws {
     try await withDirectoryAsync { directory in
       let car = Car(id: nil, name: "Zoe", price: 2, isElectric: true, soldAt: nil)
       let path = directory + "/car.sqlite"
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func records() throws {
+  @Test func equivalentsOfRecordsWork() throws {
     try withDatabase { db in
       try db.createTables(Car.self, Person.self, Bicycle.self)
       var car = Car(id: nil, name: "Zoe", price: 2, isElectric: true, soldAt: nil)
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func requests() throws {
+  @Test func equivalentsOfRequestsWork() throws {
     try withDatabase { db in
       try db.createTables(Car.self, Person.self, Bicycle.self)
       try Car(id: nil, name: "Zoe", price: 2, isElectric: true, soldAt: nil).insert().run(db)
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func sqlObservationAndSchema() throws {
+  @Test func equivalentsOfSQLObservationAndSchemaWork() throws {
     try withDatabase { db in
       try db.createTables(Car.self, Person.self, Bicycle.self)
       let price = 3.5

@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func theProgramGoesOnWithANewFile() throws {
+  @Test func programContinuesWithANewFile() throws {
     try withDirectory { directory in
       let path = directory + "/bikes.sqlite"
       let schema = Schema(Person.self)

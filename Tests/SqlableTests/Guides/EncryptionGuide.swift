@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test func theKeyIsInAFile() throws {
+  @Test func keyIsReadFromAFile() throws {
     try withDirectory { directory in
       let (path, keyPath) = (directory + "/bikes.sqlite", directory + "/bikes.key")
       try Data(0..<32).write(to: URL(fileURLWithPath: keyPath))
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func filesHaveOtherKeys() async throws {
+  @Test func copiesAndAttachedFilesHaveOtherKeys() async throws {
     try await withDirectoryAsync { directory in
       let paths = ["plain", "encrypted", "decrypted", "other", "main", "own"].map { directory + "/\($0).sqlite" }
       let (key, newKey) = (try EncryptionKey.raw([UInt8](0..<32)), try EncryptionKey.raw([UInt8](32..<64)))

@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func errorsAreSwitchedOver() throws {
+  @Test func errorKindsAreMatchedInASwitch() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
@@ -27,15 +27,21 @@ import Testing
     }
   }
 
-  @Test func anErrorSaysWhatWhereAndWhatBecameOfTheTransaction() throws {
+  @Test func errorNamesItsKindPlaceAndTransactionState() throws {
     try withDatabase(Configuration(label: "main")) { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
       try Bicycle(name: "Norco", color: "red").insert().run(db)
       let error = try #require(sqlError { _ = try Bicycle(name: "Norco", color: "red").insert().run(db) })
-      #expect(error.kind == .constraint(.unique) && error.code == 19 && error.extendedCode == 2067)
-      #expect(error.table == "bicycle" && error.column == "name" && error.rowId == nil && error.label == "main")
-      #expect(error.transaction == SqlError.TransactionFate.none && !error.isRetryable)
+      #expect(error.kind == .constraint(.unique))
+      #expect(error.code == 19)
+      #expect(error.extendedCode == 2067)
+      #expect(error.table == "bicycle")
+      #expect(error.column == "name")
+      #expect(error.rowId == nil)
+      #expect(error.label == "main")
+      #expect(error.transaction == SqlError.TransactionFate.none)
+      #expect(!error.isRetryable)
       #expect(
         error.description == """
           SqlError.constraint(unique) [main]: UNIQUE constraint failed: bicycle.name, bicycle.color (at bicycle.name) \
@@ -44,20 +50,21 @@ import Testing
     }
   }
 
-  @Test func aSchemaThatDiffers() throws {
+  @Test func schemaErrorsNameMissingTablesAndColumns() throws {
     try withDatabase { db in
       let noTable = sqlError { _ = try Person.read().run(db) }
       #expect(noTable?.kind == .schema(.missingTable("person")))
       try db.createTable(Bicycle.self)
       let noParent = sqlError { _ = try Bicycle(name: "Norco", color: "red").insert().run(db) }
-      #expect(noParent?.kind == .schema(.missingTable("person")) && noParent?.table == "person")
+      #expect(noParent?.kind == .schema(.missingTable("person")))
+      #expect(noParent?.table == "person")
       try db.execute("CREATE TABLE person (id INTEGER PRIMARY KEY)")
       let noColumn = sqlError { _ = try Person.read().run(db) }
       #expect(noColumn?.kind == .schema(.missingColumn("name")))
     }
   }
 
-  @Test(.needsPlainFiles("with a key no file is another format")) func aFileThatIsNoDatabase() throws {
+  @Test(.needsPlainFiles("with a key no file is another format")) func nonDatabaseFileThrows() throws {
     try withDirectory { directory in
       #expect(sqlError { _ = try SqliteDatabase(filepath: directory) }?.kind == .cannotOpen)
       let path = directory + "/notes.txt"
@@ -77,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func aFullDatabase() throws {
+  @Test func fullDatabaseThrowsAndRollsBack() throws {
     try withDatabase(Configuration(maximumPageCount: 16)) { db in
       try db.createTable(Person.self)
       let error = sqlError {
@@ -85,7 +92,8 @@ import Testing
           for number in 1...10_000 { try Person(id: nil, name: "person \(number)").insert().run(db) }
         }
       }
-      #expect(error?.kind == .full && error?.transaction == .rolledBack)
+      #expect(error?.kind == .full)
+      #expect(error?.transaction == .rolledBack)
       #expect(try Person.count().run(db) == 0)
     }
   }

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// What Docs/Executors.md shows.
+/// The examples of Docs/Executors.md.
 @Suite struct ExecutorsGuide {
   private func withGarage(_ body: (SqlitePool) async throws -> Void) async throws {
     try await withMembers { pool in
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func codeAboutAnyStatementIsWrittenOnce() async throws {
+  @Test func genericCodeRunsEveryStatement() async throws {
     try await withGarage { pool in
       let bike = Bicycle(name: "Giant", color: "red")
       let color = "red"
@@ -28,7 +28,8 @@ import Testing
 
       let bikes = try await timed(Bicycle.read().filter(Bicycle.color == "red"), on: pool)  // [Bicycle]
       let id = try await timed(bike.insert(), on: pool)  // Int
-      #expect(bikes.count == 1 && id == 2)
+      #expect(bikes.count == 1)
+      #expect(id == 2)
 
       let names = SQL("SELECT name FROM bicycle WHERE color = \(color)").rows(as: String.self)
       let red = try await timed(names, on: pool)  // [String]
@@ -59,7 +60,8 @@ import Testing
       let handle = try SqliteDatabase(filepath: pool.filepath)
       func use(_ garage: Garage<some SqlDatabase>) throws {
         try garage.sell(1, to: 1)
-        #expect(try garage.colors() == ["red"] && garage.counts() == (1, 1))
+        #expect(try garage.colors() == ["red"])
+        #expect(try garage.counts() == (1, 1))
       }
       try use(Garage(db: handle))
       try await onThread { try Garage(db: pool).sell(1, to: 1) }
@@ -69,7 +71,7 @@ import Testing
     }
   }
 
-  /// Sends nothing anywhere.
+  /// A transport that sends nothing.
   struct Connection: Sendable {
     let db: SqliteDatabase
 
@@ -96,7 +98,9 @@ import Testing
       try Bicycle(name: "Trek", color: "red").insert().run(counting)
       let names = try counting.query("SELECT name FROM bicycle", as: String.self)
       let first = try Bicycle.select(Bicycle.name).first(counting)
-      #expect(names == ["Trek"] && first != nil && counting.count.withLock { $0 } == 3)
+      #expect(names == ["Trek"])
+      #expect(first != nil)
+      #expect(counting.count.withLock { $0 } == 3)
     }
   }
 
@@ -115,7 +119,8 @@ import Testing
       let many = ["a", "b"].map { Bicycle(name: $0, color: "blue") }
       let bikes = try await Bicycle.read().run(distant)
       let ids = try await Bicycle.insert(many).run(distant)  // one message
-      #expect(bikes.map(\.name) == ["Trek"] && ids == [2, 3])
+      #expect(bikes.map(\.name) == ["Trek"])
+      #expect(ids == [2, 3])
       try handle.close()
     }
   }

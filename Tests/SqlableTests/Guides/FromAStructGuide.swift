@@ -46,7 +46,7 @@ extension Shipment: SqlCodable {
   static let tableIndexes = [Index(deliveredAt), Index(customer)]
 }
 
-/// The code of Docs/FromAStruct.md.
+/// The examples of Docs/FromAStruct.md.
 @Suite struct FromAStructGuide {
   let releases = Migrations([
     Migration("parcels") { db in try db.createTable(Parcel.self) }
@@ -76,7 +76,7 @@ extension Shipment: SqlCodable {
     return pool
   }
 
-  @Test func theService() async throws {
+  @Test func serviceStoresAndDeliversParcels() async throws {
     try await withDirectoryAsync { directory in
       let pool = try await Task.detached { try open(directory + "/parcels.sqlite") }.value
       let id = try await Parcel(address: "1 Main Street", grams: 900).insert().run(pool)
@@ -85,7 +85,8 @@ extension Shipment: SqlCodable {
       try await pool.transaction { db in
         for parcel in try Parcel.waiting.run(db) { try Parcel.deliver(parcel.id ?? 0, at: Date()).run(db) }
       }
-      #expect(changed == 1 && waiting.isEmpty)
+      #expect(changed == 1)
+      #expect(waiting.isEmpty)
       for try await parcels in Parcel.waiting.updates(in: pool) {
         print(parcels.count)
         if parcels.isEmpty { break }
@@ -109,7 +110,7 @@ extension Shipment: SqlCodable {
     try await pool.close()
   }
 
-  @Test func theSecondRelease() throws {
+  @Test func secondReleaseMigratesTheDatabase() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try releases.apply(db)
       let plan = try Schema(Shipment.self).plan(db, renamed: ["grams": "weight"])

@@ -92,21 +92,22 @@ extension Photo: Sqlable {
     }
   }
 
-  @Test func anIndexBesideATable() throws {
+  @Test func fullTextIndexCreatesATableAndTriggers() throws {
     try withArticles { db in
       let definition = try db.query(
         "SELECT sql FROM sqlite_schema WHERE name = 'article_fulltext'", as: String.self)
       #expect(
         definition == [
           """
-          CREATE VIRTUAL TABLE "article_fulltext" USING fts5("title", "body", content = 'article', content_rowid = 'id', \
+          CREATE VIRTUAL TABLE "article_fulltext" USING fts5("title", "body", content = 'article', \
+          content_rowid = 'id', \
           tokenize = 'porter unicode61 remove_diacritics 2', prefix = '2 3')
           """
         ])
     }
   }
 
-  @Test func searching() throws {
+  @Test func searchesBecomeSQL() throws {
     try withArticles { db in
       let input = "swift"
       let found = try Article.search(.words(input)).limit(20).run(db)  // [Article], the best first
@@ -114,7 +115,8 @@ extension Photo: Sqlable {
       let lines = Article.search(.prefix(input), weights: [Article.title: 10]).filter(Article.year > 2020)
         .select(Article.title, Article.searchRank, Article.snippet(of: Article.body, tokens: 8))
       for (title, rank, snippet) in try lines.run(db) { print(title, rank, snippet ?? "") }
-      #expect(found.map(\.title) == ["Swift", "Databases"] && recent.map(\.title) == ["Databases"])
+      #expect(found.map(\.title) == ["Swift", "Databases"])
+      #expect(recent.map(\.title) == ["Databases"])
       #expect(try lines.first(db)?.2 == "Rows of <b>swift</b> structs")
       #expect(
         Article.search(.words(input)).limit(20).sql == """
@@ -132,7 +134,8 @@ extension Photo: Sqlable {
           SELECT "article"."title", "article_fulltext"."rank", \
           snippet("article_fulltext"."article_fulltext", 1, ?, ?, ?, 8) FROM "article" \
           JOIN "article_fulltext" ON "article_fulltext"."rowid" = "article"."id" \
-          WHERE "article_fulltext"."article_fulltext" MATCH ? AND "article_fulltext"."rank" MATCH ? AND "article"."year" > ? \
+          WHERE "article_fulltext"."article_fulltext" MATCH ? AND "article_fulltext"."rank" MATCH ? \
+          AND "article"."year" > ? \
           ORDER BY "article_fulltext"."rank"
           """)
     }
@@ -155,7 +158,7 @@ extension Photo: Sqlable {
     for (query, text) in queries { #expect(query.rawValue == text) }
   }
 
-  @Test func aTokenizerOfOnesOwn() throws {
+  @Test func customTokenizerSplitsTexts() throws {
     let tags = Tokenizer("tags") { text, purpose in
       text.split(separator: ",").map { Tokenizer.Token($0.lowercased(), at: $0.startIndex..<$0.endIndex) }
     }
@@ -168,14 +171,15 @@ extension Photo: Sqlable {
     }
   }
 
-  @Test func tablesThatAreFullTextThemselves() throws {
+  @Test func fullTextTablesStoreAndFindTheirRows() throws {
     try withDatabase { db in
       try db.createTable(Page.self)
       let definition = try db.query("SELECT sql FROM sqlite_schema WHERE name = 'page'", as: String.self)
       #expect(
         definition == [
           """
-          CREATE VIRTUAL TABLE "page" USING fts5("text", "url" UNINDEXED, tokenize = 'porter unicode61 remove_diacritics 2')
+          CREATE VIRTUAL TABLE "page" USING fts5("text", "url" UNINDEXED, \
+          tokenize = 'porter unicode61 remove_diacritics 2')
           """
         ])
       let page = Page(rowid: 1, text: "Bicycles", url: "https://example.com/bicycles")
@@ -188,11 +192,11 @@ extension Photo: Sqlable {
     }
   }
 
-  @Test func upkeep() throws {
+  @Test func indexIsOptimizedCheckedAndRebuilt() throws {
     try withArticles { db in
       try db.optimizeFullText(Article.self)
       if try !db.isFullTextIntact(Article.self) { try db.rebuildFullText(Article.self) }
-      // What they run.
+      // The statements that these calls run.
       for sql in [
         #"INSERT INTO main."article_fulltext" ("article_fulltext") VALUES ('optimize')"#,
         #"INSERT INTO main."article_fulltext" ("article_fulltext", "rank") VALUES ('integrity-check', 1)"#,

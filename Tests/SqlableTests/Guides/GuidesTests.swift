@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What README.md and Docs show is compiled, run and true: every Swift block stands in a source of this folder, or of a
-/// package that has its own guide; every SQL block in one of its expectations.
+/// Tests that the examples of README.md and Docs compile, run and are true. Every Swift block stands in a source of
+/// this folder or of a package with its own guide, and every SQL block in an expectation.
 @Suite struct GuidesTests {
   @Test(arguments: GuidesTests.guides) func everySwiftBlockIsCompiled(_ guide: String) throws {
     let sources = try GuidesTests.sources()
@@ -17,10 +17,10 @@ import Testing
   }
 
   @Test(arguments: GuidesTests.guides.filter { $0 != GuidesTests.format })
-  func everySQLBlockIsExpectedOfAStatement(_ guide: String) throws {
+  func everySQLBlockHasAnExpectation(_ guide: String) throws {
     let sources = try GuidesTests.sources().map(\.words)
     for block in try GuidesTests.blocks(of: "sql", in: guide) {
-      // Statements are told apart by the lines that begin at the margin.
+      // A line without indentation starts a new statement.
       for statement in block.statements {
         #expect(
           sources.contains { $0.contains(statement) },
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test(arguments: GuidesTests.guides) func everyRowOfATableOfSwiftAndSQLIsExpected(_ guide: String) throws {
+  @Test(arguments: GuidesTests.guides) func everyTableRowOfSwiftAndSQLHasAnExpectation(_ guide: String) throws {
     let sources = try GuidesTests.sources().map(\.words)
     var isTable = false
     for line in try GuidesTests.text(of: guide).components(separatedBy: "\n") {
@@ -89,7 +89,7 @@ extension GuidesTests {
     return ["README.md"] + files.filter { $0.hasSuffix(".md") }.sorted().map { "Docs/\($0)" }
   }()
 
-  /// The guide whose statements are JSON, with tests of its own.
+  /// The guide whose statements are JSON; `StatementFormatGuide` tests its blocks.
   static let format = "Docs/StatementFormat.md"
 
   static func text(of guide: String) throws -> String {
@@ -100,15 +100,15 @@ extension GuidesTests {
     let line: Int
     let rawLines: [String]
 
-    /// Without indentation and blank lines.
+    /// The lines without indentation and blank lines.
     var lines: [String] { rawLines.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty } }
 
-    /// Each statement on one line: it begins at the margin, its further lines are indented.
+    /// The statements, each joined to one line. A statement starts without indentation; its further lines are indented.
     var statements: [String] {
       rawLines.reduce(into: []) { statements, line in
         let words = line.trimmingCharacters(in: .whitespaces)
         if line.hasPrefix(" "), let last = statements.popLast() {
-          // A line may end with the parenthesis of a query.
+          // A line may end with a subquery's opening parenthesis, which takes no space.
           statements.append(last.hasSuffix("(") ? last + words : "\(last) \(words)")
         } else if !words.isEmpty {
           statements.append(words)
@@ -137,9 +137,9 @@ extension GuidesTests {
   }
 
   struct Source {
-    /// Without indentation, blank lines, lines that a guide does not show, and the `private` that keeps names apart.
+    /// The lines without indentation, blank lines, lines that guides omit, and `private`, which separates equal names.
     let lines: [String]
-    /// The whole text with single blanks, and texts over several lines joined.
+    /// The text with single blanks and joined multi-line literals.
     let words: String
 
     init(_ text: String) {
@@ -154,8 +154,8 @@ extension GuidesTests {
     }
   }
 
-  /// The sources that guides may quote: this folder, the models that all tests share, those with macros, those of the
-  /// traits, those of the command, and the flight questions with their SQL.
+  /// The sources that guides may quote: this folder, the shared models, the tests of macros, traits, clusters and the
+  /// command, and the flight questions with their SQL.
   static func sources() throws -> [Source] {
     let folders = [
       "Tests/SqlableTests/Guides", "Tests/SqlableTests/Support", "Tests/Macros/Tests/ModelTests",
@@ -172,7 +172,7 @@ extension GuidesTests {
 }
 
 extension [String] {
-  /// Whether `lines` stand here one after the other.
+  /// Returns whether the array contains `lines` consecutively.
   fileprivate func contains(_ lines: [String]) -> Bool {
     guard let first = lines.first else { return true }
     return indices.contains { self[$0] == first && self[$0...].starts(with: lines) }

@@ -2,7 +2,7 @@ import Sqlable
 import Testing
 
 @Suite struct InMemoryGuide {
-  @Test func statementsOnStructs() throws {
+  @Test func statementsRunOnStructs() throws {
     let bikes = [
       Bicycle(id: 1, name: "Norco", color: "red", ownerId: 1),
       Bicycle(id: 2, name: "Trek", color: "blue"),
@@ -13,7 +13,10 @@ import Testing
     let first = try reds.first().evaluate(over: bikes)  // Bicycle?
     let count = try Bicycle.count().filter(Bicycle.ownerId == nil).evaluate(over: bikes)  // 1
     let exists = try Bicycle.exists().filter(Bicycle.color == "green").evaluate(over: bikes)  // false
-    #expect(ordered == [bikes[2], bikes[0]] && first == bikes[0] && count == 1 && !exists)
+    #expect(ordered == [bikes[2], bikes[0]])
+    #expect(first == bikes[0])
+    #expect(count == 1)
+    #expect(!exists)
     try checkTables(bikes)
   }
 
@@ -26,7 +29,8 @@ import Testing
     let perColor = Bicycle.select(Bicycle.color, Bicycle.id.count()).groupBy(Bicycle.color)
     let colors = try perColor.evaluate(over: tables)  // [DynamicRow]
     let archived = try Bicycle.read().in("archive").evaluate(over: tables)
-    #expect(pairs.map(\.1.name) == ["Anna", "Bo"] && archived.map(\.name) == ["Kona"])
+    #expect(pairs.map(\.1.name) == ["Anna", "Bo"])
+    #expect(archived.map(\.name) == ["Kona"])
     #expect(colors.map(\.values) == [[.text("blue"), .integer(1)], [.text("red"), .integer(2)]])
     try checkFunctions(tables)
   }

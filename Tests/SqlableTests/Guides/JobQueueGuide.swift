@@ -77,7 +77,7 @@ struct JobQueue<Database: SqlDatabase> {
   }
 }
 
-/// What Docs/JobQueue.md shows, and says of it.
+/// The examples and claims of Docs/JobQueue.md.
 @Suite struct JobQueueGuide {
   private let rules = StatementRules(models: [Person.self, Bicycle.self])
   private let now = Date(timeIntervalSince1970: 1_000_000)
@@ -114,11 +114,12 @@ struct JobQueue<Database: SqlDatabase> {
       #expect(try names(db) == ["second", "first too"])
       #expect(try !queue.runNext(at: now))
       #expect(try queue.runNext(at: now + 60))
-      #expect(try names(db) == ["second", "first too", "later"] && Job.count().run(db) == 0)
+      #expect(try names(db) == ["second", "first too", "later"])
+      #expect(try Job.count().run(db) == 0)
     }
   }
 
-  @Test func aJobIsAddedWithWhatItBelongsTo() throws {
+  @Test func jobIsAddedInTheTransactionOfItsCause() throws {
     struct OutOfStock: Error {}
     try withQueue { db, _ in
       let nextYear = now + 365 * 86_400
@@ -131,11 +132,13 @@ struct JobQueue<Database: SqlDatabase> {
         throw OutOfStock()
       }
       let queue = JobQueue(db: db, rules: rules)
-      #expect(try queue.runNext(at: nextYear) && !queue.runNext(at: nextYear) && Bicycle.count().run(db) == 0)
+      #expect(try queue.runNext(at: nextYear))
+      #expect(try !queue.runNext(at: nextYear))
+      #expect(try Bicycle.count().run(db) == 0)
     }
   }
 
-  @Test func aWorkerRunsWhatIsDue() throws {
+  @Test func workerRunsDueJobs() throws {
     try withQueue { db, queue in
       try queue.add(Person(id: nil, name: "Ann").insert())
       try queue.add(Person(id: nil, name: "Bob").insert())
@@ -156,31 +159,36 @@ struct JobQueue<Database: SqlDatabase> {
     }
   }
 
-  @Test func theEffectIsUndoneIfTheJobCannotEnd() throws {
+  @Test func effectIsUndoneIfTheJobCannotEnd() throws {
     try withQueue { db, queue in
       try queue.add(Person(id: nil, name: "Ann").insert(), after: now)
       try db.execute("CREATE TRIGGER stay BEFORE DELETE ON job BEGIN SELECT raise(ABORT, 'stay'); END")
       #expect(try queue.runNext(at: now))
-      #expect(try names(db) == [] && Job.read().run(db).map(\.attempts) == [1])
+      #expect(try names(db) == [])
+      #expect(try Job.read().run(db).map(\.attempts) == [1])
       try db.execute("DROP TRIGGER stay")
       #expect(try queue.runNext(at: now + 4))
-      #expect(try names(db) == ["Ann"] && Job.count().run(db) == 0)
+      #expect(try names(db) == ["Ann"])
+      #expect(try Job.count().run(db) == 0)
     }
   }
 
-  @Test func aJobThatFailsIsTriedAgainLaterAndLaterAndAtLastSetAside() throws {
+  @Test func failedJobIsRetriedWithBackoffAndThenSetAside() throws {
     try withQueue { db, queue in
       let secret = "hunter2"
       try Bicycle(id: 1, name: secret, color: secret).insert().run(db)
       try queue.add(Bicycle(id: 2, name: secret, color: secret).insert(), after: now)
       try queue.add(Person(id: nil, name: "not held up").insert(), after: now)
-      #expect(try queue.runNext(at: now) && queue.runNext(at: now) && !queue.runNext(at: now))
+      #expect(try queue.runNext(at: now))
+      #expect(try queue.runNext(at: now))
+      #expect(try !queue.runNext(at: now))
       #expect(try names(db) == ["not held up"])
       var time = now
       for delay in [4.0, 16, 64, 256] {
         #expect(try !queue.runNext(at: time + delay - 1))
         time += delay
-        #expect(try queue.runNext(at: time) && !queue.runNext(at: time))
+        #expect(try queue.runNext(at: time))
+        #expect(try !queue.runNext(at: time))
       }
       #expect(try !queue.runNext(at: .distantFuture))
       let poisonous = try Job.read().filter(Job.runAfter == nil).run(db)  // [Job]
@@ -189,12 +197,15 @@ struct JobQueue<Database: SqlDatabase> {
       try Job.update(Job.runAfter.set(to: Date()), Job.attempts.set(to: 0)).filter(Job.runAfter == nil).run(db)
       #expect(poisonous.map(\.attempts) == [5])
       let error = try #require(poisonous.first?.lastError)
-      #expect(error.contains("UNIQUE constraint failed: bicycle.name, bicycle.color") && !error.contains(secret))
-      #expect(try queue.runNext() && Bicycle.read().run(db).map(\.id) == [2] && Job.count().run(db) == 0)
+      #expect(error.contains("UNIQUE constraint failed: bicycle.name, bicycle.color"))
+      #expect(!error.contains(secret))
+      #expect(try queue.runNext())
+      #expect(try Bicycle.read().run(db).map(\.id) == [2])
+      #expect(try Job.count().run(db) == 0)
     }
   }
 
-  @Test func aJobThatIsNoStatementOfTheRulesIsSetAsideAndHoldsNothingUp() throws {
+  @Test func invalidJobIsSetAsideAndBlocksNoOther() throws {
     try withQueue { db, _ in
       var queue = JobQueue(db: db, rules: StatementRules(kinds: [.insert], models: [Person.self]))
       queue.maximumAttempts = 1
@@ -219,7 +230,7 @@ struct JobQueue<Database: SqlDatabase> {
     }
   }
 
-  /// A function of the program may throw anything, with any text.
+  /// A function of the program may throw any error with any text.
   @Test func anErrorOfTheProgramIsStoredWithoutItsText() throws {
     struct Refused: Error { let name: String }
     try withQueue { db, queue in
@@ -235,20 +246,22 @@ struct JobQueue<Database: SqlDatabase> {
   @Test(
     .needsPlainFiles("the sqlite3 program has no key"),
     .enabled(if: SQLiteProcess.isAvailable, "the sqlite3 command line is not installed"))
-  func aLockOfAnotherProcessIsNoAttempt() throws {
+  func lockOfAnotherProcessDoesNotCountAsAnAttempt() throws {
     try withQueue(.init(busyTimeout: 0.02)) { db, queue in
       try queue.add(Person(id: nil, name: "Ann").insert(), after: now)
       let other = try SQLiteProcess(db.filepath)
       defer { other.quit() }
       try other.run("BEGIN IMMEDIATE;")
       let error = expectError(.busy) { _ = try queue.runNext(at: now) }
-      #expect(try error?.isRetryable == true && Job.read().run(db).map(\.attempts) == [0])
+      #expect(error?.isRetryable == true)
+      #expect(try Job.read().run(db).map(\.attempts) == [0])
       try other.run("ROLLBACK;")
-      #expect(try queue.runNext(at: now) && names(db) == ["Ann"])
+      #expect(try queue.runNext(at: now))
+      #expect(try names(db) == ["Ann"])
     }
   }
 
-  /// A handle whose failed transactions are followed by what another worker does.
+  /// A handle that runs another worker's action after each failed transaction.
   private struct Interrupted: SqlDatabase {
     let db: SqliteDatabase
     let next: @Sendable () throws -> Void
@@ -265,7 +278,7 @@ struct JobQueue<Database: SqlDatabase> {
     }
   }
 
-  @Test func aFailureIsNotRecordedAfterAnotherWorkerHadTheJob() throws {
+  @Test func failureIsNotRecordedIfAnotherWorkerTookTheJob() throws {
     try withQueue { db, queue in
       let fails = Mutex(true)
       let check = ScalarFunction("check_name") { (name: String) -> String in
@@ -277,7 +290,7 @@ struct JobQueue<Database: SqlDatabase> {
       let other = JobQueue(db: try db.createChild(), rules: rules)
       let statement = Person.updateAll(Person.name.set(to: check(Person.name)))
 
-      // The other worker fails too, and once more.
+      // The other worker fails twice.
       try queue.add(statement, after: now)
       let failing = Interrupted(db: db) { [now] in
         _ = try other.runNext(at: now)
@@ -292,7 +305,8 @@ struct JobQueue<Database: SqlDatabase> {
         _ = try other.runNext(at: now + 20)
       }
       #expect(try JobQueue(db: succeeding, rules: rules).runNext(at: now + 20))
-      #expect(try names(db) == ["Ann checked"] && Job.count().run(db) == 0)
+      #expect(try names(db) == ["Ann checked"])
+      #expect(try Job.count().run(db) == 0)
     }
   }
 
@@ -317,7 +331,9 @@ struct JobQueue<Database: SqlDatabase> {
         } catch { Issue.record(error) }
       }
       let names = try Person.read().run(pool).map(\.name)
-      #expect(names.count == 300 && Set(names).count == 300 && counts.values.reduce(0, +) == 300)
+      #expect(names.count == 300)
+      #expect(Set(names).count == 300)
+      #expect(counts.values.reduce(0, +) == 300)
       let left = try Job.count().run(pool)
       #expect(left == 0)
     }

@@ -3,7 +3,7 @@ import Glibc
 import Sqlable
 import Testing
 
-/// The queue of Docs/JobQueue.md with workers in several processes, which are killed.
+/// Tests of the queue of Docs/JobQueue.md whose worker processes are killed.
 @Suite(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
 struct JobQueueProcesses {
   private func withJobs(_ count: Int, _ body: (String, SqliteDatabase) throws -> Void) throws {
@@ -20,11 +20,11 @@ struct JobQueueProcesses {
     }
   }
 
-  @Test func processesThatAreKilledLoseNoJobAndRepeatNone() throws {
+  @Test func killedProcessesLoseAndRepeatNoJob() throws {
     let count = times(600)
     try withJobs(count) { path, db in
       var workers = try (0..<3).map { _ in try JobWorker(path) }
-      // Each in the middle of its work: the others take a job every few tenths of a millisecond.
+      // The kill hits each worker during its work, because workers take a job several times per millisecond.
       var kills = 0
       while try Job.count().run(db) > 0 {
         let done = try Person.count().run(db)
@@ -38,13 +38,14 @@ struct JobQueueProcesses {
       }
       for worker in workers { #expect(worker.end()) }
       let names = try Person.read().run(db).map(\.name)
-      #expect(names.count == count && Set(names) == Set((1...count).map(String.init)))
+      #expect(names.count == count)
+      #expect(Set(names) == Set((1...count).map(String.init)))
       #expect(try db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
     }
   }
 
-  /// The job's effect is there, in the transaction of a process that is then killed.
-  @Test func aJobWhoseProcessIsKilledBeforeTheCommitRunsAgain() throws {
+  /// The process is killed after the job's effect and before the commit of its transaction.
+  @Test func jobRunsAgainIfItsProcessIsKilledBeforeTheCommit() throws {
     try withJobs(1) { path, db in
       let hold = ScalarFunction("hold") { (name: String) in name + " held" }
       try db.register(hold)
@@ -52,16 +53,19 @@ struct JobQueueProcesses {
       try queue.add(Person.updateAll(Person.name.set(to: hold(Person.name))))
       let worker = try JobWorker(path)
       #expect(worker.waitUntilItHolds())
-      #expect(try Person.read().run(db).map(\.name) == ["1"] && Job.count().run(db) == 1)
+      #expect(try Person.read().run(db).map(\.name) == ["1"])
+      #expect(try Job.count().run(db) == 1)
       worker.kill()
-      #expect(try Person.read().run(db).map(\.name) == ["1"] && Job.read().run(db).map(\.attempts) == [0])
-      #expect(try queue.runNext() && !queue.runNext())
+      #expect(try Person.read().run(db).map(\.name) == ["1"])
+      #expect(try Job.read().run(db).map(\.attempts) == [0])
+      #expect(try queue.runNext())
+      #expect(try !queue.runNext())
       #expect(try Person.read().run(db).map(\.name) == ["1 held"])
     }
   }
 }
 
-/// A process that runs jobs until its input ends.
+/// A worker process that runs jobs until its input ends.
 private final class JobWorker {
   static let rules = StatementRules(kinds: [.insert, .updateAll], models: [Person.self])
   fileprivate static let variable = "SQLABLE_JOB_WORKER"
@@ -90,11 +94,11 @@ private final class JobWorker {
     process.waitUntilExit()
   }
 
-  /// Lets the process end by itself; whether nothing failed in it.
+  /// Lets the process end by itself, and returns whether its tests passed.
   func end() -> Bool { process.end() }
 }
 
-/// What that process does.
+/// The program of the worker process.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment[JobWorker.variable] != nil, "a process of its own"))
 struct JobWorkerProcess {
   @Test func work() throws {

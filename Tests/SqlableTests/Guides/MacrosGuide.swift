@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-// What the macro of the guide writes, expanded and kept. The models with macros are in Tests/Macros.
+// The expansion of the guide's macro. The models with macros are in Tests/Macros.
 
 private enum Rig: String, SqlValue { case sloop, ketch, schooner }
 
@@ -53,7 +53,7 @@ extension Yacht: Sqlable {
 }
 
 @Suite struct MacrosGuide {
-  @Test func whatTheMacroWritesCanBeKept() throws {
+  @Test func expansionOfTheMacroIsAValidModel() throws {
     try withDatabase(Configuration(foreignKeys: false)) { db in
       try db.createTable(Yacht.self)
       let yacht = Yacht(id: 1, name: "Fram", rig: .schooner, lengthM: 39, launchedAt: Date(timeIntervalSince1970: 5))

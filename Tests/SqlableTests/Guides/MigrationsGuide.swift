@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// The code of Docs/Migrations.md.
+/// The examples of Docs/Migrations.md.
 @Suite struct MigrationsGuide {
-  @Test func theStartOfAService() throws {
+  @Test func serviceVerifiesItsSchemaAtTheStart() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTables(Person.self, Bicycle.self)
       try Schema(Person.self, Bicycle.self).verify(db)
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func tablesWithoutAModel() throws {
+  @Test func migrationChangesATableWithoutAModel() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Person.self)
       try Person.insert([Person(id: 1, name: "Ann Smith"), Person(id: 2, name: "")]).run(db)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func aPlan() throws {
+  @Test func planRenamesAColumnAndKeepsItsRows() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.execute(
         "CREATE TABLE bicycle (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, colour TEXT NOT NULL)")
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func migrationsInOrder() throws {
+  @Test func migrationsRunInOrder() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       let schema = Schema(Person.self, Bicycle.self)
       let migrations = Migrations([

@@ -26,7 +26,7 @@ extension Currency: Sqlable {
   }
 }
 
-/// What observers say, from any thread.
+/// A thread-safe log of the observers' calls.
 private final class Log: Sendable {
   private let lines = Mutex<[String]>([])
   func append(_ line: String) { lines.withLock { $0.append(line) } }
@@ -45,7 +45,7 @@ private final class Log: Sendable {
     }
   }
 
-  @Test func observersHearOfWhatWasCommitted() throws {
+  @Test func observersAreNotifiedOfCommittedChanges() throws {
     try withTables { db in
       let log = log
       let inserts = db.observe(.insert, on: Bicycle.self) { id in log.append("insert \(id)") }
@@ -64,7 +64,7 @@ private final class Log: Sendable {
     }
   }
 
-  @Test func oneCallbackForEverything() throws {
+  @Test func didUpdateReportsEveryChange() throws {
     try withTables { db in
       let log = log
       db.didUpdate = { table, id, change in
@@ -81,7 +81,7 @@ private final class Log: Sendable {
     }
   }
 
-  @Test func nothingIsToldOfWhatWasUndone() throws {
+  @Test func observersIgnoreRolledBackChanges() throws {
     try withTables { db in
       let log = log
       db.observe(on: Person.self) { id in log.append("\(id)") }
@@ -96,7 +96,7 @@ private final class Log: Sendable {
     }
   }
 
-  @Test func deletionsThatNobodyAskedFor() throws {
+  @Test func observersSeeImplicitDeletionsAndUpdates() throws {
     try withTables { db in
       let log = log
       let owner = try Person(id: nil, name: "Anna").insert().run(db)
@@ -110,7 +110,7 @@ private final class Log: Sendable {
     }
   }
 
-  @Test func keysThatAreNoIntegers() throws {
+  @Test func observersReportTextKeys() throws {
     try withTables { db in
       let log = log
       db.observe(.update, on: Currency.self, id: "NOK") { (change: RowChange) in
@@ -122,7 +122,7 @@ private final class Log: Sendable {
     }
   }
 
-  @Test func commitsOfChildrenReachTheirParents() throws {
+  @Test func commitsOfChildrenNotifyTheirParents() throws {
     try withTables { db in
       let log = log
       let queue = DispatchQueue(label: "bikes.changes")
@@ -135,7 +135,7 @@ private final class Log: Sendable {
     }
   }
 
-  @Test func errorsOfObservers() throws {
+  @Test func didFailReceivesErrorsOfObservers() throws {
     try withTables { db in
       let log = log
       db.didFail = { error in log.append("failed: \(error)") }

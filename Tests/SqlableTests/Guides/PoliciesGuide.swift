@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What Docs/Policies.md shows.
+/// The examples of Docs/Policies.md.
 @Suite struct PoliciesGuide {
   private let body = Data(
     #"{"read":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}"#.utf8)
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func aTenantsSearch() throws {
+  @Test func policyLimitsASearchToTheTenantsRows() throws {
     let tenant = 1
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       let policy = StatementPolicy(
@@ -30,7 +30,8 @@ import Testing
       #expect(bikes.map(\.name) == ["Norco"])
       #expect(
         search.sql == """
-          SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "owner_id" = ? AND "color" = ? ORDER BY "id" LIMIT ?
+          SELECT "id", "name", "color", "owner_id" FROM "bicycle" \
+          WHERE "owner_id" = ? AND "color" = ? ORDER BY "id" LIMIT ?
           """)
       switch try policy.statement(json: body).limited(by: policy).run(db) {
       case .rows(let rows): print(rows.count)  // [DynamicRow]
@@ -40,11 +41,12 @@ import Testing
       }
       let any = try policy.statement(json: body)
       guard case .rows(let rows) = try any.run(db) else { throw CancellationError() }
-      #expect(rows.count == 1 && any.kind == .read)
+      #expect(rows.count == 1)
+      #expect(any.kind == .read)
     }
   }
 
-  @Test func aPolicyIsAFile() throws {
+  @Test func policyIsReadFromAFile() throws {
     let (tenant, body): (Int64, Data) = (1, body)
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       let block = try #require(try GuidesTests.blocks(of: "json", in: "Docs/Policies.md").last)
@@ -55,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func aLimitedSearchOnAPool() throws {
+  @Test func poolRunsALimitedSearch() throws {
     try withDirectory { directory in
       let pool = try SqlitePool(filepath: directory + "/bikes.sqlite")
       try pool.transaction { db in try db.createTables() }
@@ -66,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func associatedRows() throws {
+  @Test func policyAllowsAssociatedRows() throws {
     try withCompany { db in
       let policy = StatementPolicy(.table(Person.self).readingAll(), .table(Bicycle.self).readingAll())
       let body = try Person.read().including(Person.bikes).json()
@@ -76,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func approvedStatements() throws {
+  @Test func manifestRunsApprovedStatements() throws {
     let body = Data(#"{"run":"byColor","with":{"color":"red"},"sqlable":1}"#.utf8)
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       var manifest = StatementManifest(rules: StatementRules(models: [Bicycle.self]))
@@ -87,7 +89,8 @@ import Testing
       let search = try manifest.statement(json: body, with: ["owner": .integer(1)])
       let answer = try search.limited(by: StatementPolicy.Limits()).run(db)
       guard case .rows(let rows) = answer else { throw CancellationError() }
-      #expect(rows.count == 1 && manifest.sha256(of: "byColor")?.count == 64)
+      #expect(rows.count == 1)
+      #expect(manifest.sha256(of: "byColor")?.count == 64)
     }
   }
 }

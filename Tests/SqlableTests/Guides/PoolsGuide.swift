@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What Docs/Pools.md shows.
+/// The examples of Docs/Pools.md.
 @Suite struct PoolsGuide {
-  @Test func whatTheGuideShows() async throws {
+  @Test func poolExamplesWork() async throws {
     let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let bike = Bicycle(name: "Norco", color: "red")
@@ -24,7 +24,11 @@ import Testing
       let gone = try await pool.transaction { db in
         try Bicycle.delete(Bicycle.color == "blue").run(db)
       }
-      #expect(id == 1 && reds.map(\.name) == ["Norco"] && count == 1 && first?.id == 1 && gone == 0)
+      #expect(id == 1)
+      #expect(reds.map(\.name) == ["Norco"])
+      #expect(count == 1)
+      #expect(first?.id == 1)
+      #expect(gone == 0)
     }
     do {
       let lines = ["Norco", "Trek"]
@@ -72,8 +76,8 @@ import Testing
     }
   }
 
-  /// What Docs/LiveResults.md shows.
-  @Test func whatTheGuideOfLiveResultsShows() async throws {
+  /// The examples of Docs/LiveResults.md.
+  @Test func liveResultExamplesWork() async throws {
     let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let pool = try SqlitePool(filepath: directory + "/bikes.sqlite", readers: 4)

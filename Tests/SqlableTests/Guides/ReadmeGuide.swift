@@ -27,7 +27,7 @@ extension Visit: Sqlable {
 }
 
 @Suite struct ReadmeGuide {  // not shown
-  @Test func aFirstProgram() throws {  // not shown
+  @Test func firstProgramStoresAndReadsVisits() throws {  // not shown
     try SqliteDatabase.deleteDatabase(at: "visits.sqlite")  // not shown
     defer { try? SqliteDatabase.deleteDatabase(at: "visits.sqlite") }  // not shown
     let db = try SqliteDatabase(filepath: "visits.sqlite")
@@ -50,7 +50,7 @@ extension Visit: Sqlable {
     #expect(try Visit.count().run(db) == 2)
   }
 
-  @Test func aServiceStepByStep() async throws {
+  @Test func serviceStepsWork() async throws {
     try SqliteDatabase.deleteDatabase(at: "service.sqlite")
     defer { try? SqliteDatabase.deleteDatabase(at: "service.sqlite") }
     let pool = try SqlitePool(filepath: "service.sqlite")
@@ -78,8 +78,10 @@ extension Visit: Sqlable {
     let (count, latest) = try await pool.read { db in
       (try Visit.count().run(db), try Visit.read().orderBy(Visit.id, .desc).first().run(db))
     }
-    #expect(home.count == 1 && home.first?.seconds == 4)
-    #expect(count == 2 && latest?.page == "/about")
+    #expect(home.count == 1)
+    #expect(home.first?.seconds == 4)
+    #expect(count == 2)
+    #expect(latest?.page == "/about")
     try await pool.close(within: .seconds(5))
     try await live.value
     await changes.value

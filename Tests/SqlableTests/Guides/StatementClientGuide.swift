@@ -2,17 +2,17 @@ import Foundation
 import Sqlable
 import Testing
 
-/// The clients in Docs/Examples/Clients write the same bytes as the library.
+/// Tests that the clients in Docs/Examples/Clients write the same bytes as the library.
 @Suite struct StatementClientGuide {
   private static let clients = GuidesTests.root.appending(path: "Docs/Examples/Clients")
   private static let hasPython = Administrator.run("python3", "--version")
   private static let hasNode = Administrator.run("node", "--version")
-  /// Debian's `node-typescript` has it.
+  /// The TypeScript compiler of Debian's package `node-typescript`.
   private static let hasCompiler = Administrator.run("tsc", "--version")
-  /// Since 22.6 Node erases types itself.
+  /// Node 22.6 and later strip types themselves.
   private static let erasesTypes = Administrator.run("node", "--experimental-strip-types", "--eval", "0")
 
-  /// What `examples()` of the client has, in its order.
+  /// The statements of the client's `examples()`, in the same order.
   private func statements() throws -> [Data] {
     let owner: SqlExpression = Bicycle.ownerId == Person.id
     let red = ["red", "é\u{0}\"\\\n\u{1F600}"]
@@ -45,16 +45,16 @@ import Testing
     ]
   }
 
-  @Test(.enabled(if: hasPython, "there is no Python here")) func theClientInPythonWritesWhatTheLibraryWrites() throws {
-    try expectWhatTheLibraryWrites(
+  @Test(.enabled(if: hasPython, "there is no Python here")) func pythonClientWritesTheSameBytesAsTheLibrary() throws {
+    try expectSameBytesAsTheLibrary(
       output("python3", StatementClientGuide.clients.appending(path: "statements.py").path))
   }
 
   @Test(
     .enabled(if: hasNode, "there is no Node here"),
     .enabled(if: hasCompiler || erasesTypes, "there is no TypeScript here, and Node does not erase types"))
-  func theClientInTypeScriptWritesWhatTheLibraryWrites() throws {
-    try expectWhatTheLibraryWrites(
+  func typeScriptClientWritesTheSameBytesAsTheLibrary() throws {
+    try expectSameBytesAsTheLibrary(
       javaScript(
         """
         for (const statement of client.examples()) console.log(`${statement.json()}\t${await statement.sha256()}`);
@@ -64,7 +64,7 @@ import Testing
   @Test(
     .enabled(if: hasNode, "there is no Node here"),
     .enabled(if: hasCompiler || erasesTypes, "there is no TypeScript here, and Node does not erase types"))
-  func theClientInTypeScriptLosesNoValue() throws {
+  func typeScriptClientLosesNoValue() throws {
     let output = try javaScript(
       #"""
       import assert from "node:assert/strict";
@@ -89,8 +89,8 @@ import Testing
     #expect(output == "done\n")
   }
 
-  /// Each line with an error on purpose is one for the compiler too.
-  @Test(.enabled(if: hasCompiler, "there is no TypeScript here")) func theTypesRefuseWhatIsNoStatement() throws {
+  /// The compiler reports an error for every intentionally wrong line.
+  @Test(.enabled(if: hasCompiler, "there is no TypeScript here")) func typeScriptTypesRefuseInvalidStatements() throws {
     try withDirectory { directory in
       let text = """
         import { call, col, exists, insert, many, read, value } from "./statements.js";
@@ -128,7 +128,7 @@ import Testing
 }
 
 extension StatementClientGuide {
-  /// What a program writes. It must end well.
+  /// Returns the output of a program, which must exit with code 0.
   private func output(_ program: String, _ arguments: String...) throws -> String {
     let process = try ChildProcess(program, arguments, errors: .withOutput)
     let output = String(decoding: try process.output.readToEnd() ?? Data(), as: UTF8.self)
@@ -143,7 +143,7 @@ extension StatementClientGuide {
       file)
   }
 
-  /// What JavaScript writes that has the module of the client as `client`.
+  /// Returns the output of JavaScript code that sees the client's module as `client`.
   private func javaScript(_ script: String) throws -> String {
     try withDirectory { directory in
       var client = StatementClientGuide.clients.appending(path: "statements.ts").path
@@ -152,7 +152,7 @@ extension StatementClientGuide {
         client = directory + "/statements.mjs"
         try FileManager.default.moveItem(atPath: directory + "/statements.js", toPath: client)
       }
-      // Node 18 has it in a module only.
+      // Node 18 has Web Crypto only as a module.
       let lines = """
         import { webcrypto } from "node:crypto";
         globalThis.crypto ??= webcrypto;
@@ -168,11 +168,12 @@ extension StatementClientGuide {
     }
   }
 
-  /// A line for each example of a client: its JSON and its SHA-256.
-  private func expectWhatTheLibraryWrites(_ output: String) throws {
+  /// Expects one line for each of a client's examples: its JSON and its SHA-256.
+  private func expectSameBytesAsTheLibrary(_ output: String) throws {
     let lines = output.split(separator: "\n").map { $0.split(separator: "\t") }
     let statements = try statements()
-    try #require(lines.count == statements.count && lines.allSatisfy { $0.count == 2 })
+    try #require(lines.count == statements.count)
+    try #require(lines.allSatisfy { $0.count == 2 })
     try withDirectory { directory in
       for (line, statement) in zip(lines, statements) {
         #expect(line[0] == String(decoding: statement, as: UTF8.self))

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What Docs/StatementEndpoint.md shows.
+/// The examples of Docs/StatementEndpoint.md.
 @Suite struct StatementEndpointGuide {
   private let body = Data(#"{"count":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}"#.utf8)
 
@@ -22,7 +22,7 @@ import Testing
     for try await output in statement.updates(in: pool, onlyChanges: true) { try await send(output) }
   }
 
-  @Test func aRequestAndItsLiveAnswers() async throws {
+  @Test func endpointSendsLiveAnswers() async throws {
     let pool = try SqlitePool.inMemory()
     try await pool.transaction { db in
       try db.createTable(Person.self)

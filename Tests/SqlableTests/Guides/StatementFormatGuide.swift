@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What Docs/StatementFormat.md shows is read, written again, and has the SQL that stands below it.
+/// Tests that every document of Docs/StatementFormat.md is canonical and has the SQL below it.
 @Suite struct StatementFormatGuide {
   private func compact(_ lines: [String]) -> String {
     let text = lines.joined(separator: "\n")
@@ -19,7 +19,8 @@ import Testing
     let statements = try GuidesTests.blocks(of: "json", in: GuidesTests.format)
     let sql = try GuidesTests.blocks(of: "sql", in: GuidesTests.format)
     let schema = try StatementSchemaTests.schema()
-    #expect(statements.count >= 13 && sql.count >= 12)
+    #expect(statements.count >= 13)
+    #expect(sql.count >= 12)
     for (index, block) in statements.enumerated() {
       let json = Data(compact(block.rawLines).utf8)
       let place: Comment = "line \(block.line)"
@@ -31,7 +32,7 @@ import Testing
         #expect(expected.statements == [statement.sql], place)
       }
     }
-    // None stands by itself.
+    // Every SQL block stands below a statement.
     for block in sql { #expect(statements.contains { $0.line < block.line }) }
   }
 

@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test func reads() throws {
+  @Test func readsReturnStructs() throws {
     try withBicycles { db in
       let reds = Bicycle.read().filter(Bicycle.color == "red").filter(Bicycle.id > 1)
         .orderBy(Bicycle.name).orderBy(Bicycle.id, .desc).limit(10, offset: 0)
@@ -32,8 +32,12 @@ import Testing
       let isThere = try Bicycle.exists().filter(Bicycle.name == "Norco").run(db)  // Bool
       #expect(Bicycle.read(Bicycle.id > 1) == Bicycle.read().filter(Bicycle.id > 1))
       #expect(try Bicycle.count(Bicycle.color == "red").run(db) == count)
-      #expect(try Bicycle.exists(Bicycle.name == "Norco").run(db) && !Bicycle.exists(Bicycle.name == "x").run(db))
-      #expect(last?.name == "Giant" && second?.name == "Trek" && count == 2 && isThere)
+      #expect(try Bicycle.exists(Bicycle.name == "Norco").run(db))
+      #expect(try !Bicycle.exists(Bicycle.name == "x").run(db))
+      #expect(last?.name == "Giant")
+      #expect(second?.name == "Trek")
+      #expect(count == 2)
+      #expect(isThere)
       #expect(
         Bicycle.byId(2).sql == """
           SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "id" = ? LIMIT ?
@@ -46,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func readsRowByRow() throws {
+  @Test func cursorReadsRowByRow() throws {
     try withBicycles { db in
       var longest = 0
       try Bicycle.read().forEach(db) { bike in
@@ -57,13 +61,14 @@ import Testing
     }
   }
 
-  @Test func inserts() throws {
+  @Test func insertsReturnIds() throws {
     try withBicycles { db in
       let bike = Bicycle(name: "Cube", color: "green")
       let id = try bike.insert().run(db)
       let ids = try Bicycle.insert([Bicycle(name: "Scott", color: "red"), Bicycle(name: "Cannondale", color: "red")])
         .run(db)
-      #expect(id == 4 && ids == [5, 6])
+      #expect(id == 4)
+      #expect(ids == [5, 6])
       #expect(bike.insert().sql == #"INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)"#)
       let nameOnly = Bicycle(name: "Bianchi", color: "").insert(Bicycle.name)
       #expect(nameOnly.sql == #"INSERT INTO "bicycle" ("name") VALUES (?)"#)
@@ -73,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func streams() throws {
+  @Test func streamedInsertsStoreEveryStruct() throws {
     struct Reader {
       var rest = ["Kona", "Kona", "Surly"]
       mutating func next() throws -> Bicycle? { rest.popLast().map { Bicycle(name: $0, color: "red") } }
@@ -83,16 +88,18 @@ import Testing
       var reader = Reader()
       let count = try Bicycle.insert().run(db, streaming: lines.lazy.map { Bicycle(name: $0, color: "red") })
       let more = try Bicycle.insert().ignoreOnConflict().run(db) { try reader.next() }
-      #expect(count == 2 && more == 2)
+      #expect(count == 2)
+      #expect(more == 2)
       #expect(try Bicycle.count().run(db) == 7)
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func returning() throws {
+  @Test(.needs(35, "RETURNING")) func returningReadsChangedRows() throws {
     try withBicycles { db in
       let stored = try Bicycle(name: "Kona", color: "").insert(Bicycle.name).returning().first().run(db)  // Bicycle?
       let gone = try Bicycle.delete(Bicycle.color == "red").returning().run(db)  // [Bicycle]
-      #expect(stored?.color == "black" && gone.count == 2)
+      #expect(stored?.color == "black")
+      #expect(gone.count == 2)
       #expect(
         Bicycle(name: "Kona", color: "").insert(Bicycle.name).returning().sql
           == #"INSERT INTO "bicycle" ("name") VALUES (?) RETURNING "id", "name", "color", "owner_id""#)
@@ -102,7 +109,7 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func returningTerms() throws {
+  @Test(.needs(35, "RETURNING")) func returningReadsTermsOfChangedRows() throws {
     try withBicycles { db in
       try Bicycle(name: "Kona", color: "black").insert().run(db)
       try db.createTable(Car.self)
@@ -111,7 +118,8 @@ import Testing
         .returning(Bicycle.id, Bicycle.name.uppercase()).run(db)  // [DynamicRow]
       let sale = Car.update(Car.price.set(to: Car.price * 0.9)).filter(Car.id == 1).returning(Car.price).first()
       let price = try sale.run(db)  // Double?
-      #expect(painted.map(\.values) == [[.integer(4), .text("KONA")]] && price == 9_000)
+      #expect(painted.map(\.values) == [[.integer(4), .text("KONA")]])
+      #expect(price == 9_000)
       #expect(
         Bicycle.update(Bicycle.color.set(to: "blue")).filter(Bicycle.color == "black")
           .returning(Bicycle.id, Bicycle.name.uppercase()).sql
@@ -120,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func preparedStatements() throws {
+  @Test func preparedStatementsRunRepeatedly() throws {
     try withBicycles { db in
       let colored = Bicycle.read().filter(Bicycle.color == Parameter("color"))
       let red = try colored.binding(["color": "red"]).run(db)  // [Bicycle]
@@ -131,13 +139,15 @@ import Testing
       let paint = try db.prepare(
         Bicycle.update(Bicycle.color.set(to: Parameter("to"))).filter(Bicycle.color == Parameter("from")))
       let painted = try paint.run(["from": "red", "to": "black"])
-      #expect(reds.map(\.name) == ["Norco", "Giant"] && blues.map(\.name) == ["Trek"] && painted == 2)
+      #expect(reds.map(\.name) == ["Norco", "Giant"])
+      #expect(blues.map(\.name) == ["Trek"])
+      #expect(painted == 2)
       #expect(byColor.sql == #"SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ?"#)
       #expect(paint.sql == #"UPDATE "bicycle" SET "color" = ? WHERE "color" = ?"#)
     }
   }
 
-  @Test func updatesAndDeletes() throws {
+  @Test func updatesAndDeletesReportTheirRows() throws {
     try withBicycles { db in
       var bike = try #require(try Bicycle.byId(1).run(db))
       bike.color = "green"
@@ -145,7 +155,9 @@ import Testing
       let recolored = try Bicycle.update(Bicycle.color.set(to: "black")).filter(Bicycle.color == "red").run(db)
       let deleted = try bike.delete().run(db)
       try Bicycle.delete(Bicycle.color == "blue").run(db)
-      #expect(changed == 1 && recolored == 1 && deleted == 1)
+      #expect(changed == 1)
+      #expect(recolored == 1)
+      #expect(deleted == 1)
       #expect(try Bicycle.read().run(db).map(\.name) == ["Giant"])
       #expect(
         Bicycle.update(Bicycle.color.set(to: "black")).filter(Bicycle.color == "red").sql
@@ -155,12 +167,13 @@ import Testing
     }
   }
 
-  @Test func structsInPart() throws {
+  @Test func structsAreReadAndUpdatedPartially() throws {
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       let bike = Bicycle(name: "x", color: "green")
       try Bicycle.update(Bicycle.color, Bicycle.ownerId, from: bike).filter(Bicycle.id > 3).run(db)
       let names = try Bicycle.read(only: Bicycle.id, Bicycle.name).filter(Bicycle.color == "red").run(db)
-      #expect(names.allSatisfy { $0.color == "black" } && !names.isEmpty)
+      #expect(names.allSatisfy { $0.color == "black" })
+      #expect(!names.isEmpty)
       #expect(
         Bicycle.update(Bicycle.color, Bicycle.ownerId, from: bike).filter(Bicycle.id > 3).sql
           == #"UPDATE "bicycle" SET "color" = ?, "owner_id" = ? WHERE "id" > ?"#)
@@ -170,7 +183,7 @@ import Testing
     }
   }
 
-  @Test func changesOfEveryRow() throws {
+  @Test func updateAllAndDeleteAllChangeEveryRow() throws {
     try withBicycles { db in
       try Bicycle.updateAll(Bicycle.color.set(to: "black")).run(db)
       try Bicycle.deleteAll().run(db)
@@ -180,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func updatesThatLookBeforeTheyWrite() throws {
+  @Test func conditionalUpdateChangesNothingIfTheRowChanged() throws {
     try withBicycles { db in
       let mine = try #require(try Bicycle.byId(1).run(db))
       let repainted = Bicycle(id: mine.id, name: mine.name, color: "green")
@@ -193,7 +206,7 @@ import Testing
     }
   }
 
-  @Test func assignmentsOfNothing() throws {
+  @Test func nilAssignmentStoresNull() throws {
     try withBicycles { db in
       try Person(id: 5, name: "Anna").insert().run(db)
       try Bicycle.updateAll(Bicycle.ownerId.set(to: 5)).run(db)
@@ -205,7 +218,7 @@ import Testing
     }
   }
 
-  @Test func valuesOfOtherTables() throws {
+  @Test func updatesTakeValuesFromOtherTables() throws {
     try withCompany { db in
       try db.createTable(Car.self)
       let named = Bicycle.update(Bicycle.name.set(to: Person.name)).from(Person.self, on: Bicycle.ownerId == Person.id)
@@ -225,13 +238,14 @@ import Testing
           """)
       try Car.insert([3, 1, 2].map { Car(name: "Zoe", price: $0, isElectric: true) }).run(db)
       let changed = try sale.run(db)
-      #expect(try changed == 3 && Car.select(Car.price).run(db) == [1, 1, 1])
+      #expect(changed == 3)
+      #expect(try Car.select(Car.price).run(db) == [1, 1, 1])
       try Bicycle.delete(Bicycle.id == 3).run(db)
       #expect(try named.run(db) == 2)
     }
   }
 
-  @Test func limitsOnChanges() throws {
+  @Test func limitsApplyToChanges() throws {
     try withBicycles { db in
       let oldest = Bicycle.delete(Bicycle.color == "red").orderBy(Bicycle.id).limit(1)
       #expect(
@@ -251,7 +265,7 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func answersToAConflict() throws {
+  @Test(.needs(35, "RETURNING")) func conflictsAreReplacedIgnoredOrUpdated() throws {
     try withBicycles { db in
       let known = Bicycle(name: "Norco", color: "red", ownerId: nil)
       #expect(sqlError { _ = try known.insert().run(db) }?.kind == .constraint(.unique))
@@ -259,7 +273,8 @@ import Testing
       let replaced = try known.insert().replaceOnConflict().run(db)  // a new id: the old row was deleted
       let kept = try known.insert().onConflict(Bicycle.name, Bicycle.color).run(db)  // 0
       let updated = try known.insert().onConflict(Bicycle.name, Bicycle.color, update: Bicycle.name).run(db)  // its id
-      #expect(replaced > 3 && [skipped, kept, updated] == [0, 0, replaced])
+      #expect(replaced > 3)
+      #expect([skipped, kept, updated] == [0, 0, replaced])
       #expect(
         known.insert().ignoreOnConflict().sql == #"INSERT OR IGNORE INTO "bicycle" ("name", "color") VALUES (?, ?)"#)
       #expect(
@@ -278,12 +293,14 @@ import Testing
       #expect(try [either.run(db), any.run(db)] == [0, 0])
       #expect(
         either.sql == """
-          INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) ON CONFLICT ("id") DO UPDATE SET "color" = excluded."color" \
+          INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) \
+          ON CONFLICT ("id") DO UPDATE SET "color" = excluded."color" \
           ON CONFLICT ("name", "color") DO NOTHING RETURNING "id"
           """)
       #expect(
         any.sql == """
-          INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) ON CONFLICT ("id") DO UPDATE SET "color" = excluded."color" \
+          INSERT INTO "bicycle" ("name", "color") VALUES (?, ?) \
+          ON CONFLICT ("id") DO UPDATE SET "color" = excluded."color" \
           ON CONFLICT DO NOTHING RETURNING "id"
           """)
       let bike = Bicycle(id: 9, name: "Norco", color: "white")
@@ -298,7 +315,7 @@ import Testing
     }
   }
 
-  @Test func longLists() throws {
+  @Test func longListsAreBoundAsOneValue() throws {
     try withBicycles { db in
       let ids = Array(1...100_000)
       let found = try Bicycle.read().filter(Bicycle.id ∈ ids).run(db)
@@ -314,7 +331,7 @@ import Testing
     }
   }
 
-  @Test func rawSQL() throws {
+  @Test func rawSQLBindsItsValues() throws {
     try withBicycles { db in
       let color = "red"
       let names = try db.query("SELECT name FROM bicycle WHERE color = \(color) ORDER BY name", as: String.self)
@@ -323,15 +340,17 @@ import Testing
         (color: try row.get(at: 0, as: String.self), count: try row.get(at: 1, as: Int.self))
       }
       try db.execute("UPDATE \(Bicycle.self) SET \(Bicycle.color) = \(color) WHERE \(Bicycle.name) = 'Trek'")
-      #expect(names == ["Giant", "Norco"] && bikes.count == 2)
-      #expect(counts.map(\.color) == ["blue", "red"] && counts.map(\.count) == [1, 2])
+      #expect(names == ["Giant", "Norco"])
+      #expect(bikes.count == 2)
+      #expect(counts.map(\.color) == ["blue", "red"])
+      #expect(counts.map(\.count) == [1, 2])
       #expect(try Bicycle.count().filter(Bicycle.color == "red").run(db) == 3)
       let update: SQL = "UPDATE \(Bicycle.self) SET \(Bicycle.color) = \(color)"
       #expect(update.text == #"UPDATE "bicycle" SET "color" = ?"#)
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func listsInRawSQL() throws {
+  @Test(.needs(35, "RETURNING")) func rawSQLBindsLists() throws {
     try withBicycles { db in
       let kept = [1, 3]
       let deleted = try db.query("DELETE FROM bicycle WHERE id NOT IN (\(kept)) RETURNING id", as: Int.self)  // (?, ?)
@@ -343,7 +362,7 @@ import Testing
     }
   }
 
-  @Test func sqlInATerm() throws {
+  @Test func termsContainSQL() throws {
     try withBicycles { db in
       try db.createTable(Car.self)
       try Car(name: "Zoe", price: 19_999.99, isElectric: true).insert().run(db)
@@ -367,11 +386,12 @@ import Testing
           """)
       let rows = try odd.run(db)
       #expect(rows.map(\.1) == [99])
-      #expect(try seconds.run(db).map(\.1) == [nil] && people.run(db).isEmpty)
+      #expect(try seconds.run(db).map(\.1) == [nil])
+      #expect(try people.run(db).isEmpty)
     }
   }
 
-  @Test func plans() throws {
+  @Test func explainReturnsTheQueryPlan() throws {
     try withBicycles { db in
       let plan = try Bicycle.byId(2).explain(db)
       print(plan)  // SEARCH bicycle USING INTEGER PRIMARY KEY (rowid=?)
@@ -379,7 +399,7 @@ import Testing
     }
   }
 
-  @Test func statementsThatMakeNoSenseSayWhy() throws {
+  @Test func invalidStatementsSayWhy() throws {
     try withBicycles { db in
       let error = sqlError { _ = try Bicycle.read().limit(-1).run(db) }
       #expect(error?.kind == .invalidStatement("a limit can't be negative"))

@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func didFailCanAskForTheSeverity() throws {
+  @Test func didFailReceivesTheSeverity() throws {
     try withPool { pool in
       let lines = Collected<String>()
       let log = { @Sendable (error: SqlError) in lines.append("\(error.severity)") }
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func theHolderOfTheWriteLockIsKnown() throws {
+  @Test func poolReportsTheHolderOfTheWriteLock() throws {
     try withPool { pool in
       if let holder = pool.writeLockHolder { print(holder) }
       #expect(pool.writeLockHolder == nil)

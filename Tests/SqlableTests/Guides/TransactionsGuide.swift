@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func aClosureDecides() throws {
+  @Test func closureDecidesBetweenCommitAndRollback() throws {
     try withTables { db in
       try Bicycle.insert((1...20).map { Bicycle(name: "\($0)", color: "red") }).run(db)
       let result = try db.transaction { db in
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func longWorkYields() throws {
+  @Test func longWorkYieldsToOtherWriters() throws {
     try withTables { db in
       let lines = ["Norco", "Trek"]
       var next = 0
@@ -82,7 +82,8 @@ import Testing
       return deleted
     }
     let count = try await Bicycle.count().run(pool)
-    #expect(deleted == 20 && count == 20)
+    #expect(deleted == 20)
+    #expect(count == 20)
   }
 
   @Test func transactionsNest() throws {
@@ -99,16 +100,17 @@ import Testing
     }
   }
 
-  @Test func aSnapshotForReading() throws {
+  @Test func readsOfASnapshotAgree() throws {
     try withTables { db in
       let (count, first) = try db.transaction(.deferred) { db in
         (try Bicycle.count().run(db), try Bicycle.read().first().run(db))
       }
-      #expect(count == 0 && first == nil)
+      #expect(count == 0)
+      #expect(first == nil)
     }
   }
 
-  @Test func byHand() throws {
+  @Test func transactionsAreControlledManually() throws {
     try withTables { db in
       let outer = try db.beginTransaction()  // 1
       try Bicycle(name: "Norco", color: "red").insert().run(db)
@@ -138,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func theFateOfATransactionThatFails() throws {
+  @Test func errorReportsTheStateOfTheTransaction() throws {
     try withTables { db in
       let error = sqlError {
         try db.transaction { db in
@@ -148,11 +150,12 @@ import Testing
       }
       #expect(error?.transaction == .rolledBack)
       let alone = sqlError { _ = try Bicycle(name: "Norco", color: "red", ownerId: 7).insert().run(db) }
-      #expect(alone?.kind == .constraint(.foreignKey) && alone?.transaction == SqlError.TransactionFate.none)
+      #expect(alone?.kind == .constraint(.foreignKey))
+      #expect(alone?.transaction == SqlError.TransactionFate.none)
     }
   }
 
-  @Test func callsAreRetried() throws {
+  @Test func busyCallsAreRetried() throws {
     try withTables { db in
       let id = try retrying(attempts: 5, within: .seconds(2)) {
         try db.transaction { db in try Bicycle(name: "Trek", color: "red").insert().run(db) }
@@ -168,7 +171,8 @@ import Testing
       ]
       let error = sqlError { _ = try Bicycle.insert(bikes).run(db) }
       let count = try Bicycle.count().run(db)
-      #expect(error?.kind == .constraint(.unique) && count == 0)
+      #expect(error?.kind == .constraint(.unique))
+      #expect(count == 0)
     }
   }
 }

@@ -104,7 +104,9 @@ extension Patient: Sqlable {
       let stored = try db.query("SELECT gender || pets || temperature || admitted_at FROM patient", as: String.self)
       #expect(stored == [#"2[{"age":3,"name":"Rex"}]36.62013-01-01T06:00:00.250Z"#])
       let read = try #require(try Patient.byId(1).run(db))
-      #expect(read.pets == patient.pets && read.token == patient.token && read.admittedAt == patient.admittedAt)
+      #expect(read.pets == patient.pets)
+      #expect(read.token == patient.token)
+      #expect(read.admittedAt == patient.admittedAt)
     }
   }
 
@@ -115,7 +117,7 @@ extension Patient: Sqlable {
     #expect(statement.bindings == [.text("2013-01-01T06:00:00.000Z"), .integer(2)])
   }
 
-  @Test func whatDoesNotFitThrows() throws {
+  @Test func valuesOfAnotherTypeThrow() throws {
     try withDatabase { db in
       try db.createTable(Patient.self)
       try patient.insert().run(db)
@@ -124,7 +126,9 @@ extension Patient: Sqlable {
         _ = try Patient.read().run(db)
       }
       #expect(error?.kind == .decoding(.init(expected: "a raw value of Sex", found: "an unknown raw value")))
-      #expect(error?.table == "patient" && error?.column == "gender" && error?.rowId == 1)
+      #expect(error?.table == "patient")
+      #expect(error?.column == "gender")
+      #expect(error?.rowId == 1)
       #expect(
         error?.message == "patient.gender should hold a raw value of Sex, but holds an unknown raw value")
       try db.execute("UPDATE patient SET gender = 0, temperature = -300.5")
@@ -157,7 +161,7 @@ extension Patient: Sqlable {
     }
   }
 
-  @Test func textThatIsNoUTF8IsRefusedOrRepaired() throws {
+  @Test func invalidUTF8IsRefusedOrRepaired() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.execute("INSERT INTO person (name) VALUES (CAST(x'41FF' AS TEXT))")
@@ -167,7 +171,7 @@ extension Patient: Sqlable {
     }
   }
 
-  @Test func theFormsOfADate() throws {
+  @Test func datesAreStoredInEveryForm() throws {
     let date = Date(timeIntervalSince1970: 1_357_020_000.5)
     #expect(try date.databaseValue(in: .date) == .real(1_357_020_000.5))
     #expect(throws: SqlError.self) { try date.databaseValue(in: .date(.unixSeconds)) }

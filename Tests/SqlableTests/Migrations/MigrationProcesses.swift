@@ -3,7 +3,7 @@ import Glibc
 import Sqlable
 import Testing
 
-/// Processes that migrate are killed: what has run is recorded, and what is recorded has run.
+/// Tests that kill migrating processes: a migration is recorded exactly if it has run.
 @Suite(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
 struct MigrationProcesses {
   fileprivate static let variable = "SQLABLE_MIGRATION_WORKER"
@@ -13,13 +13,15 @@ struct MigrationProcesses {
     all.append(
       Migration("rows") { db in
         try db.execute(
-          "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO t (id) SELECT i FROM n"
-        )
+          """
+          WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO t (id) \
+          SELECT i FROM n
+          """)
       })
     all.append(
       Migration(batches: "batches") { db, last in
         let begin = last ?? 0
-        // Not repeatable: a batch that ran twice would be seen.
+        // This change is not idempotent, so a batch that ran twice shows.
         try db.execute("UPDATE t SET a = a + 1 WHERE id > \(begin) AND id <= \(begin + 50)")
         return begin >= 2_950 ? nil : begin + 50
       })
@@ -37,7 +39,7 @@ struct MigrationProcesses {
           let workers = try (0..<2).map { _ in
             try TestProgram.start("MigrationWorkerProcess", environment: [MigrationProcesses.variable: path])
           }
-          // From a little after the file is there, so that all migrations are hit.
+          // The kills start soon after the file exists, so that they hit every migration.
           while access(path, F_OK) != 0 { usleep(500) }
           usleep(UInt32.random(in: 0..<60_000, using: &random))
           for worker in workers { worker.signal(SIGKILL) }
@@ -58,7 +60,7 @@ struct MigrationProcesses {
   }
 }
 
-/// What such a process does.
+/// The worker process that `MigrationProcesses` starts and kills.
 @Suite(
   .enabled(if: ProcessInfo.processInfo.environment[MigrationProcesses.variable] != nil, "a process of its own"))
 struct MigrationWorkerProcess {

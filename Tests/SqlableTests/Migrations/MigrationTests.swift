@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Migrations run once each, in their order, and say what does not fit.
+/// Tests that migrations run once each, in order, and report mismatches.
 @Suite struct MigrationTests {
   private let first = Migration(
     "bicycles",
@@ -32,7 +32,8 @@ import Testing
       var begun: [String] = []
       #expect(try Migrations(all).apply(db) { begun.append($0.name) } == ["color", "the rest"])
       #expect(begun == ["color", "the rest"])
-      #expect(try Migrations(all).apply(db) == [] && Migrations(all).status(db) == .current)
+      #expect(try Migrations(all).apply(db) == [])
+      #expect(try Migrations(all).status(db) == .current)
       #expect(try Bicycle.read().run(db).map(\.color) == ["Red"])
       try Schema(Person.self, Bicycle.self).verify(db)
       #expect(try records(db) == ["bicycles", "color", "the rest"])
@@ -58,7 +59,8 @@ import Testing
       let pool = try SqlitePool(filepath: path, configuration: .init(handles: configuration))
       try db.beginTransaction()
       let error = sqlError { try Migrations(all).apply(pool, waitingAtMost: .milliseconds(200)) }
-      #expect(error?.kind == .busy && error?.transaction == .some(.none))
+      #expect(error?.kind == .busy)
+      #expect(error?.transaction == .some(.none))
       var reports: [String] = []
       let run = try Migrations(all).apply(pool) { _ in
       } waiting: { error in
@@ -66,12 +68,13 @@ import Testing
         if reports.count == 3 { try? db.rollbackTransaction() }
       }
       #expect(run == ["bicycles", "color", "the rest"])
-      #expect(reports.count >= 3 && reports.allSatisfy { $0.contains("MigrationTests.swift") }, "\(reports)")
+      #expect(reports.count >= 3, "\(reports)")
+      #expect(reports.allSatisfy { $0.contains("MigrationTests.swift") }, "\(reports)")
       try pool.close()
     }
   }
 
-  @Test func aMigrationDoesNotWaitForALockOfItsOwnThread() throws {
+  @Test func migrationDoesNotWaitForALockOfTheSameThread() throws {
     try withDirectory { directory in
       let configuration = Configuration(busyTimeout: 0.05)
       let db = try SqliteDatabase(filepath: directory + "/a.sqlite", configuration: configuration)
@@ -91,7 +94,7 @@ import Testing
       let pool = try SqlitePool(filepath: directory + "/a.sqlite", configuration: .init(handles: configuration))
       try db.beginTransaction()
       let (migrations, reports) = (Migrations(all), Collected<SqlError.Kind>())
-      // More tasks than there are threads for tasks.
+      // There are more tasks than threads for tasks.
       let tasks = (0..<32).map { _ in
         Task {
           try await migrations.apply(pool) { _ in
@@ -182,9 +185,10 @@ import Testing
     }
   }
 
-  @Test func anotherRevisionIsAnotherMigration() {
+  @Test func migrationsOfDifferentRevisionsDiffer() {
     let revisions = (1...2).map { Migration("x", revision: $0) { _ in }.checksum }
-    #expect(first.checksum != second.checksum && revisions[0] != revisions[1])
+    #expect(first.checksum != second.checksum)
+    #expect(revisions[0] != revisions[1])
   }
 
   private let owners = Migration(
@@ -196,7 +200,7 @@ import Testing
       INSERT INTO pet VALUES (1, 1), (2, 2)
       """)
 
-  @Test func aTableThatIsMadeAnewKeepsTheRowsThatReferToIt() throws {
+  @Test func recreatedTableKeepsTheRowsThatReferenceIt() throws {
     let rebuild = Migration(
       "names",
       sql: """
@@ -218,15 +222,18 @@ import Testing
     let deletion = Migration("nameless", sql: "DELETE FROM owner WHERE name IS NULL")
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       let error = sqlError { try Migrations([owners, deletion]).apply(db) }
-      #expect(error?.kind == .constraint(.foreignKey) && error?.table == "pet" && error?.rowId == 2)
+      #expect(error?.kind == .constraint(.foreignKey))
+      #expect(error?.table == "pet")
+      #expect(error?.rowId == 2)
       #expect(
         error?.message == "migration nameless: rows of pet refer to rows of owner that are not there, such as 2")
-      #expect(try db.query("SELECT count(*) FROM owner", as: Int.self) == [2] && records(db) == ["owners"])
+      #expect(try db.query("SELECT count(*) FROM owner", as: Int.self) == [2])
+      #expect(try records(db) == ["owners"])
       #expect(sqlError { try db.execute("INSERT INTO pet VALUES (3, 3)") }?.kind == .constraint(.foreignKey))
     }
   }
 
-  @Test func batchesGoOnWhereTheyWere() throws {
+  @Test func batchesResumeWhereTheyStopped() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try Migrations([first]).apply(db)
       try db.execute(
@@ -252,11 +259,12 @@ import Testing
     }
   }
 
-  @Test func aNewFileTakesTheShortWayToTheSameSchema() throws {
+  @Test func newFileGetsTheFreshSchemaWithoutMigrating() throws {
     let migrations = Migrations(all, fresh: Schema(Person.self, Bicycle.self))
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       #expect(try migrations.apply(db) == [])
-      #expect(try migrations.status(db) == .current && records(db).count == 3)
+      #expect(try migrations.status(db) == .current)
+      #expect(try records(db).count == 3)
       try Schema(Person.self, Bicycle.self).verify(db)
     }
     try migrations.checkFreshSchema()
@@ -272,7 +280,7 @@ import Testing
         == "a new file does not get the rows that the migrations leave in table person")
   }
 
-  @Test func statementsAreMigrations() throws {
+  @Test func statementsRunAsMigrations() throws {
     let red = try Migration("red", AnyStatement(Bicycle.updateAll(Bicycle.color.set(to: "red"))))
     let blue = try Migration("red", AnyStatement(Bicycle.updateAll(Bicycle.color.set(to: "blue"))))
     #expect(red.checksum != blue.checksum)
@@ -295,7 +303,8 @@ import Testing
         all + [Migration("no color", sql: "DROP INDEX bicycle_color; ALTER TABLE bicycle RENAME COLUMN color TO paint")]
       )
       let broken = try next.broken(saved, in: db)
-      #expect(broken.keys.sorted() == ["by color"] && broken["by color"]?.message.contains("color") == true)
+      #expect(broken.keys.sorted() == ["by color"])
+      #expect(broken["by color"]?.message.contains("color") == true)
       #expect(try Migrations(all).broken(saved, in: db).isEmpty)
       #expect(try db.schema()[table: "bicycle"]?[column: "paint"] == nil)
     }
@@ -321,7 +330,7 @@ import Testing
     }
   }
 
-  @Test func aPoolIsMigratedBesideItsReaders() async throws {
+  @Test func poolMigratesWhileItsReadersRun() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       let migrations = Migrations(all)

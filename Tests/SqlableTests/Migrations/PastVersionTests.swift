@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Every past version of a database becomes that of today.
+/// Tests that every past version of a database migrates to the current schema.
 @Suite struct PastVersionTests {
   private let all = [
     Migration(
@@ -19,7 +19,7 @@ import Testing
     },
   ]
 
-  @Test func theRowsOfEachVersionAreThereToday() throws {
+  @Test func rowsOfEveryPastVersionSurvive() throws {
     var seen: [String: [String]] = [:]
     try Migrations(all).checkPastVersions { db, name in
       if name == "bicycles" { try db.execute("INSERT INTO bicycle VALUES (1, 'Racer', 'red', 'Ann')") }
@@ -75,7 +75,7 @@ import Testing
         "the database has run the migration others where the program has bicycles") == true)
   }
 
-  @Test func filesOfSqlAreMigrations() throws {
+  @Test func sqlFilesRunAsMigrations() throws {
     try withDirectory { directory in
       for (name, text) in [
         ("010-more.sql", "ALTER TABLE a ADD COLUMN b"), ("001-a.sql", "CREATE TABLE a (id)"), ("README.md", "no SQL"),

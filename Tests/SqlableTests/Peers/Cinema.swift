@@ -1,7 +1,7 @@
 import Foundation
 import Sqlable
 
-// The models of the questions that the peers' tests and guides ask: studios, films, artists, credits and screenings.
+// The models of the peer questions: studios, films, artists, credits and screenings.
 
 struct Studio: Sqlable, Equatable {
   let id: Int?
@@ -210,7 +210,7 @@ struct Essay: Sqlable, Equatable {
   }
 }
 
-/// A view: the number of screenings of each film that has some.
+/// A view with the number of screenings of each film that has screenings.
 struct FilmScreenings: Sqlable, Equatable {
   let filmId: Int
   let count: Int
@@ -226,7 +226,7 @@ struct FilmScreenings: Sqlable, Equatable {
   }
 }
 
-/// Calls `body` with the questions of a database of its own, with the models and rows above.
+/// Calls `body` with the questions of a new database with the models and rows above.
 func withCinema(_ body: (PeerQuestions) throws -> Void) throws {
   try withDatabase { db in
     try db.createTables(
@@ -276,7 +276,7 @@ func withCinema(_ body: (PeerQuestions) throws -> Void) throws {
   }
 }
 
-/// The same with essays, which need FTS5.
+/// Calls `body` with a database that also has essays, which require FTS5.
 func withEssays(_ body: (PeerQuestions) throws -> Void) throws {
   try withCinema { asked in
     try asked.db.createTable(Essay.self)

@@ -4,14 +4,15 @@ import Testing
 
 /// Questions of Docs/PeerQuestions.md: associations, windows.
 @Suite struct PeerAssociationsTests {
-  @Test func associations() throws {
+  @Test func questionsAboutAssociationsHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "Films, each with its studio or nothing",
         try Film.read().including(Film.studio).run(asked.db).map { "\($0.title) \($1?.name ?? "-")" },
-        byHand:
-          "SELECT title || ' ' || coalesce(name, '-') FROM film LEFT JOIN studio ON studio.id = studio_id ORDER BY film.id"
-      )
+        byHand: """
+          SELECT title || ' ' || coalesce(name, '-') FROM film \
+          LEFT JOIN studio ON studio.id = studio_id ORDER BY film.id
+          """)
       try asked.typed(
         "Studios, each with its films",
         try Studio.read().including(Studio.films).run(asked.db).map { "\($0.name) \($1.count)" },
@@ -21,17 +22,30 @@ import Testing
         try Artist.read().including(Artist.films.orderBy(Film.title)).run(asked.db).map {
           "\($0.name) \($1.map(\.title).joined(separator: ","))"
         },
-        byHand:
-          "SELECT name || ' ' || coalesce((SELECT group_concat(title) FROM (SELECT title FROM film JOIN credit ON film.id = film_id WHERE artist_id = artist.id ORDER BY title)), '') FROM artist"
-      )
+        byHand: """
+          SELECT name || ' ' \
+          || coalesce((SELECT group_concat(title) \
+          FROM (SELECT title FROM film \
+          JOIN credit ON film.id = film_id \
+          WHERE artist_id = artist.id ORDER BY title)), \
+          '') \
+          FROM artist
+          """)
       try asked.typed(
         "Studios with films, each of them with credits and screenings",
         try Studio.read().including(Studio.films.including(Film.credits, Film.screenings)).run(asked.db).map {
           "\($0.name) \($1.map { $0.1.count * 10 + $0.2.count })"
         },
-        byHand:
-          "SELECT name || ' [' || coalesce((SELECT group_concat(n, ', ') FROM (SELECT (SELECT count(*) FROM credit WHERE film_id = film.id) * 10 + (SELECT count(*) FROM screening WHERE film_id = film.id) AS n FROM film WHERE studio_id = studio.id ORDER BY film.id)), '') || ']' FROM studio"
-      )
+        byHand: """
+          SELECT name || ' [' \
+          || coalesce((SELECT group_concat(n, ', ') \
+          FROM (SELECT (SELECT count(*) FROM credit WHERE film_id = film.id) * 10 \
+          + (SELECT count(*) FROM screening WHERE film_id = film.id) AS n \
+          FROM film WHERE studio_id = studio.id ORDER BY film.id)), \
+          '') \
+          || ']' \
+          FROM studio
+          """)
       try asked.typed(
         "Only some of what belongs to a row, in an order",
         try Film.read().including(Film.credits.filter(Credit.part == "actor").orderBy(Credit.fee, .desc)).run(asked.db)
@@ -48,17 +62,21 @@ import Testing
         try Studio.read().including(Studio.films.orderBy(Film.year, .desc).first()).run(asked.db).map {
           "\($0.name) \($1?.title ?? "-")"
         },
-        byHand:
-          "SELECT name || ' ' || coalesce((SELECT title FROM film WHERE studio_id = studio.id ORDER BY year DESC LIMIT 1), '-') FROM studio"
-      )
+        byHand: """
+          SELECT name || ' ' \
+          || coalesce((SELECT title FROM film WHERE studio_id = studio.id ORDER BY year DESC LIMIT 1), '-') \
+          FROM studio
+          """)
       try asked.typed(
         "How many belong to each row",
         try Film.read().including(Film.screenings.count()).including(Film.credits.count()).run(asked.db).map {
           "\($0.title) \($1) \($2)"
         },
-        byHand:
-          "SELECT title || ' ' || (SELECT count(*) FROM screening WHERE film_id = film.id) || ' ' || (SELECT count(*) FROM credit WHERE film_id = film.id) FROM film"
-      )
+        byHand: """
+          SELECT title || ' ' || (SELECT count(*) FROM screening WHERE film_id = film.id) || ' ' \
+          || (SELECT count(*) FROM credit WHERE film_id = film.id) \
+          FROM film
+          """)
       let aurora = try Studio.read().filter(Studio.name == "Aurora").only().run(asked.db)
       try asked.typed(
         "What belongs to one struct at hand",
@@ -66,58 +84,103 @@ import Testing
         byHand: "SELECT title FROM film WHERE studio_id = 1")
       try asked.typed(
         "Rows to which nothing belongs", Artist.read().whereNone(Artist.credits),
-        #"SELECT "id", "name", "mentor_id" FROM "artist" WHERE NOT ("id" IS NOT NULL AND "id" IN (SELECT "credit"."artist_id" FROM "credit"))"#,
+        """
+        SELECT "id", "name", "mentor_id" FROM "artist" \
+        WHERE NOT ("id" IS NOT NULL AND "id" IN (SELECT "credit"."artist_id" FROM "credit"))
+        """,
         byHand: "SELECT * FROM artist WHERE id NOT IN (SELECT artist_id FROM credit)")
       try asked.typed(
         "Rows to which something belongs that fits",
         Film.read().whereAny(Film.screenings.filter(Screening.sold == Screening.seats)),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "id" IS NOT NULL AND "id" IN (SELECT "screening"."film_id" FROM "screening" WHERE "screening"."sold" = "screening"."seats")"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE id IN (SELECT film_id FROM screening WHERE sold = seats)"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" \
+        WHERE "id" IS NOT NULL \
+        AND "id" IN (SELECT "screening"."film_id" FROM "screening" WHERE "screening"."sold" = "screening"."seats")
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE id IN (SELECT film_id FROM screening WHERE sold = seats)
+          """)
       try asked.typed(
         "Either to one or to another association", Film.read().filter(exists(Film.screenings) || !exists(Film.studio)),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "id" IS NOT NULL AND "id" IN (SELECT "screening"."film_id" FROM "screening") OR NOT ("studio_id" IS NOT NULL AND "studio_id" IN (SELECT "studio"."id" FROM "studio" WHERE "studio"."id" IS NOT NULL))"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE id IN (SELECT film_id FROM screening) OR studio_id IS NULL"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" \
+        WHERE "id" IS NOT NULL AND "id" IN (SELECT "screening"."film_id" FROM "screening") \
+        OR NOT ("studio_id" IS NOT NULL \
+        AND "studio_id" IN (SELECT "studio"."id" FROM "studio" WHERE "studio"."id" IS NOT NULL))
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE id IN (SELECT film_id FROM screening) OR studio_id IS NULL
+          """)
       try asked.typed(
         "Rows to which at least two belong",
         Film.read().filter(Film.screenings.count() >= 2),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE (SELECT count(*) FROM "screening" WHERE "screening"."film_id" = "film"."id") >= ?"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE (SELECT count(*) FROM screening WHERE film_id = film.id) >= 2"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE (SELECT count(*) FROM "screening" WHERE "screening"."film_id" = "film"."id") >= ?
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE (SELECT count(*) FROM screening WHERE film_id = film.id) >= 2
+          """)
       try asked.typed(
         "The greatest value and the sum of what belongs to each row",
         Film.select(
           Film.title, Film.credits.aggregate(Credit.fee.max()), Film.screenings.aggregate(Screening.sold.sum())),
-        #"SELECT "title", (SELECT max("credit"."fee") FROM "credit" WHERE "credit"."film_id" = "film"."id"), (SELECT sum("screening"."sold") FROM "screening" WHERE "screening"."film_id" = "film"."id") FROM "film""#,
-        byHand:
-          "SELECT title, (SELECT max(fee) FROM credit WHERE film_id = film.id), (SELECT sum(sold) FROM screening WHERE film_id = film.id) FROM film"
-      )
+        """
+        SELECT "title", (SELECT max("credit"."fee") FROM "credit" WHERE "credit"."film_id" = "film"."id"), \
+        (SELECT sum("screening"."sold") FROM "screening" WHERE "screening"."film_id" = "film"."id") \
+        FROM "film"
+        """,
+        byHand: """
+          SELECT title, (SELECT max(fee) FROM credit WHERE film_id = film.id), \
+          (SELECT sum(sold) FROM screening WHERE film_id = film.id) \
+          FROM film
+          """)
       try asked.typed(
         "A calculation with two counts",
         Film.select(Film.title, Film.screenings.count() - Film.credits.count()),
-        #"SELECT "title", (SELECT count(*) FROM "screening" WHERE "screening"."film_id" = "film"."id") - (SELECT count(*) FROM "credit" WHERE "credit"."film_id" = "film"."id") FROM "film""#,
-        byHand:
-          "SELECT title, (SELECT count(*) FROM screening WHERE film_id = film.id) - (SELECT count(*) FROM credit WHERE film_id = film.id) FROM film"
-      )
+        """
+        SELECT "title", (SELECT count(*) FROM "screening" WHERE "screening"."film_id" = "film"."id") \
+        - (SELECT count(*) FROM "credit" WHERE "credit"."film_id" = "film"."id") \
+        FROM "film"
+        """,
+        byHand: """
+          SELECT title, (SELECT count(*) FROM screening WHERE film_id = film.id) \
+          - (SELECT count(*) FROM credit WHERE film_id = film.id) \
+          FROM film
+          """)
       try asked.typed(
         "Rows by the rows that belong to theirs",
         Studio.read().whereAny(Studio.films.filter(exists(Film.artists.filter(Artist.name == "Dan Ek")))),
-        #"SELECT "id", "name", "country" FROM "studio" WHERE "id" IS NOT NULL AND "id" IN (SELECT "film"."studio_id" FROM "film" WHERE "film"."id" IS NOT NULL AND "film"."id" IN (SELECT "credit"."film_id" FROM "credit" WHERE "credit"."artist_id" IN (SELECT "artist"."id" FROM "artist" WHERE "artist"."name" = ?)) AND "film"."studio_id" IS NOT NULL)"#,
-        byHand:
-          "SELECT * FROM studio WHERE id IN (SELECT studio_id FROM film WHERE id IN (SELECT film_id FROM credit JOIN artist ON artist.id = artist_id WHERE name = 'Dan Ek'))"
-      )
+        """
+        SELECT "id", "name", "country" FROM "studio" \
+        WHERE "id" IS NOT NULL \
+        AND "id" IN (SELECT "film"."studio_id" FROM "film" \
+        WHERE "film"."id" IS NOT NULL \
+        AND "film"."id" IN (SELECT "credit"."film_id" FROM "credit" \
+        WHERE "credit"."artist_id" IN (SELECT "artist"."id" FROM "artist" WHERE "artist"."name" = ?)) \
+        AND "film"."studio_id" IS NOT NULL)
+        """,
+        byHand: """
+          SELECT * FROM studio \
+          WHERE id IN (SELECT studio_id FROM film \
+          WHERE id IN (SELECT film_id FROM credit JOIN artist ON artist.id = artist_id WHERE name = 'Dan Ek'))
+          """)
       try asked.typed(
         "A row with its parent and its children in the same table",
         try Artist.read().including(Artist.mentor).including(Artist.pupils).run(asked.db).map {
           "\($0.name) \($1?.name ?? "-") \($2.count)"
         },
-        byHand:
-          "SELECT a.name || ' ' || coalesce(m.name, '-') || ' ' || (SELECT count(*) FROM artist WHERE mentor_id = a.id) FROM artist AS a LEFT JOIN artist AS m ON m.id = a.mentor_id ORDER BY a.id"
-      )
+        byHand: """
+          SELECT a.name || ' ' || coalesce(m.name, '-') || ' ' \
+          || (SELECT count(*) FROM artist WHERE mentor_id = a.id) \
+          FROM artist AS a \
+          LEFT JOIN artist AS m ON m.id = a.mentor_id ORDER BY a.id
+          """)
       try asked.typed(
         "Rows deleted to which nothing belongs", changing: Artist.delete().whereNone(Artist.credits),
         #"DELETE FROM "artist" WHERE NOT ("id" IS NOT NULL AND "id" IN (SELECT "credit"."artist_id" FROM "credit"))"#,
@@ -125,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func windows() throws {
+  @Test func questionsAboutWindowsHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "Numbered rows", Film.select(Film.title, rowNumber().over(orderBy: Film.year.desc, Film.id.asc)),
@@ -155,10 +218,18 @@ import Testing
         "numbered")
       try asked.typed(
         "The first two of each group", numbered.read().filter(numbered.columns.1 <= 2),
-        #"WITH RECURSIVE "numbered" ("c1", "c2") AS (SELECT "title", row_number() OVER (PARTITION BY "genre" ORDER BY "year") FROM "film") SELECT "numbered"."c1", "numbered"."c2" FROM "numbered" WHERE "numbered"."c2" <= ?"#,
-        byHand:
-          "SELECT t, n FROM (SELECT title AS t, row_number() OVER (PARTITION BY genre ORDER BY year) AS n FROM film) WHERE n <= 2"
-      )
+        """
+        WITH RECURSIVE "numbered" ("c1", "c2") AS (SELECT "title", \
+        row_number() OVER (PARTITION BY "genre" ORDER BY "year") \
+        FROM "film") \
+        SELECT "numbered"."c1", "numbered"."c2" FROM "numbered" \
+        WHERE "numbered"."c2" <= ?
+        """,
+        byHand: """
+          SELECT t, n \
+          FROM (SELECT title AS t, row_number() OVER (PARTITION BY genre ORDER BY year) AS n FROM film) \
+          WHERE n <= 2
+          """)
     }
   }
 }

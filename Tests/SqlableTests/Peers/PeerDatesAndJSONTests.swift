@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Questions of Docs/PeerQuestions.md: dates and JSON, full-text search, views, triggers and SQL by itself.
+/// Questions of Docs/PeerQuestions.md: dates and JSON, full-text search, views, triggers and raw SQL.
 @Suite struct PeerDatesAndJSONTests {
-  @Test(.needs(38, "->")) func datesAndJSON() throws {
+  @Test(.needs(38, "->")) func questionsAboutDatesAndJSONHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "Films of a month of their premiere", Film.select(Film.title).filter(Film.premiere.month() == 10),
@@ -70,43 +70,78 @@ import Testing
         Studio.leftJoin(Film.self, on: Film.studioId == Studio.id).select(
           Studio.name, jsonObject(["title": Film.title]).jsonGroupArray(where: Film.id != nil)
         ).groupBy(Studio.id),
-        #"SELECT "studio"."name", json_group_array(json_object(?, "film"."title")) FILTER (WHERE "film"."id" IS NOT NULL) FROM "studio" LEFT JOIN "film" ON "film"."studio_id" = "studio"."id" GROUP BY "studio"."id""#,
-        byHand:
-          "SELECT name, json_group_array(json_object('title', title)) FILTER (WHERE film.id IS NOT NULL) FROM studio LEFT JOIN film ON studio_id = studio.id GROUP BY studio.id"
-      )
+        """
+        SELECT "studio"."name", \
+        json_group_array(json_object(?, "film"."title")) FILTER (WHERE "film"."id" IS NOT NULL) \
+        FROM "studio" LEFT JOIN "film" ON "film"."studio_id" = "studio"."id" GROUP BY "studio"."id"
+        """,
+        byHand: """
+          SELECT name, json_group_array(json_object('title', title)) FILTER (WHERE film.id IS NOT NULL) \
+          FROM studio LEFT JOIN film ON studio_id = studio.id GROUP BY studio.id
+          """)
     }
   }
 
-  @Test(.needsFullText) func text() throws {
+  @Test(.needsFullText) func questionsAboutFullTextHaveTheirSQLAndRows() throws {
     try withEssays { asked in
       try asked.typed(
         "Texts with all words, the best first", Essay.search(.words("night run")),
-        #"SELECT "essay"."id", "essay"."film_id", "essay"."text" FROM "essay" JOIN "essay_fulltext" ON "essay_fulltext"."rowid" = "essay"."id" WHERE "essay_fulltext"."essay_fulltext" MATCH ? ORDER BY "essay_fulltext"."rank""#,
-        byHand:
-          #"SELECT essay.* FROM essay JOIN essay_fulltext ON essay_fulltext.rowid = essay.id WHERE essay_fulltext MATCH '"night" "run"' ORDER BY rank"#
-      )
+        """
+        SELECT "essay"."id", "essay"."film_id", "essay"."text" FROM "essay" \
+        JOIN "essay_fulltext" ON "essay_fulltext"."rowid" = "essay"."id" \
+        WHERE "essay_fulltext"."essay_fulltext" MATCH ? \
+        ORDER BY "essay_fulltext"."rank"
+        """,
+        byHand: """
+          SELECT essay.* FROM essay \
+          JOIN essay_fulltext ON essay_fulltext.rowid = essay.id \
+          WHERE essay_fulltext MATCH '"night" "run"' ORDER BY rank
+          """)
       try asked.typed(
         "Words in a condition beside others",
         Essay.read().filter(Essay.matches(.anyWord("harbour copper")) && Essay.filmId > 1),
-        #"SELECT "id", "film_id", "text" FROM "essay" WHERE "id" IN (SELECT "rowid" FROM "essay_fulltext" WHERE "essay_fulltext" MATCH ?) AND "film_id" > ?"#,
-        byHand:
-          "SELECT * FROM essay WHERE id IN (SELECT rowid FROM essay_fulltext WHERE essay_fulltext MATCH 'harbour OR copper') AND film_id > 1"
-      )
+        """
+        SELECT "id", "film_id", "text" FROM "essay" \
+        WHERE "id" IN (SELECT "rowid" FROM "essay_fulltext" WHERE "essay_fulltext" MATCH ?) AND "film_id" > ?
+        """,
+        byHand: """
+          SELECT * FROM essay \
+          WHERE id IN (SELECT rowid FROM essay_fulltext WHERE essay_fulltext MATCH 'harbour OR copper') \
+          AND film_id > 1
+          """)
       try asked.typed(
         "Words that begin so", Essay.search(.prefix("harb")),
-        #"SELECT "essay"."id", "essay"."film_id", "essay"."text" FROM "essay" JOIN "essay_fulltext" ON "essay_fulltext"."rowid" = "essay"."id" WHERE "essay_fulltext"."essay_fulltext" MATCH ? ORDER BY "essay_fulltext"."rank""#,
+        """
+        SELECT "essay"."id", "essay"."film_id", "essay"."text" FROM "essay" \
+        JOIN "essay_fulltext" ON "essay_fulltext"."rowid" = "essay"."id" \
+        WHERE "essay_fulltext"."essay_fulltext" MATCH ? \
+        ORDER BY "essay_fulltext"."rank"
+        """,
         byHand: "SELECT * FROM essay WHERE text LIKE '%harb%'")
       try asked.typed(
         "A search in FTS5's own language", Essay.search(FullTextQuery(rawValue: "night NOT train")),
-        #"SELECT "essay"."id", "essay"."film_id", "essay"."text" FROM "essay" JOIN "essay_fulltext" ON "essay_fulltext"."rowid" = "essay"."id" WHERE "essay_fulltext"."essay_fulltext" MATCH ? ORDER BY "essay_fulltext"."rank""#,
+        """
+        SELECT "essay"."id", "essay"."film_id", "essay"."text" FROM "essay" \
+        JOIN "essay_fulltext" ON "essay_fulltext"."rowid" = "essay"."id" \
+        WHERE "essay_fulltext"."essay_fulltext" MATCH ? \
+        ORDER BY "essay_fulltext"."rank"
+        """,
         byHand: "SELECT * FROM essay WHERE text LIKE '%night%' AND text NOT LIKE '%train%'")
       try asked.typed(
         "The matches marked, and excerpts",
         Essay.search(.words("night")).select(Essay.highlight(Essay.text), Essay.snippet(of: Essay.text, tokens: 4)),
-        #"SELECT highlight("essay_fulltext"."essay_fulltext", 0, ?, ?), snippet("essay_fulltext"."essay_fulltext", 0, ?, ?, ?, 4) FROM "essay" JOIN "essay_fulltext" ON "essay_fulltext"."rowid" = "essay"."id" WHERE "essay_fulltext"."essay_fulltext" MATCH ? ORDER BY "essay_fulltext"."rank""#,
-        byHand:
-          "SELECT highlight(essay_fulltext, 0, '<b>', '</b>'), snippet(essay_fulltext, 0, '<b>', '</b>', '…', 4) FROM essay_fulltext WHERE essay_fulltext MATCH 'night' ORDER BY rank"
-      )
+        """
+        SELECT highlight("essay_fulltext"."essay_fulltext", 0, ?, ?), \
+        snippet("essay_fulltext"."essay_fulltext", 0, ?, ?, ?, 4) \
+        FROM "essay" JOIN "essay_fulltext" ON "essay_fulltext"."rowid" = "essay"."id" \
+        WHERE "essay_fulltext"."essay_fulltext" MATCH ? \
+        ORDER BY "essay_fulltext"."rank"
+        """,
+        byHand: """
+          SELECT highlight(essay_fulltext, 0, '<b>', '</b>'), snippet(essay_fulltext, 0, '<b>', '</b>', '…', 4) \
+          FROM essay_fulltext \
+          WHERE essay_fulltext MATCH 'night' ORDER BY rank
+          """)
       let input = #"train" ("#
       try asked.typed(
         "A search whose words come from a user, and are no syntax",
@@ -115,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func schemas() throws {
+  @Test func questionsAboutSchemasHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "A view, read like a table", FilmScreenings.read().filter(FilmScreenings.count > 1),
@@ -125,10 +160,14 @@ import Testing
         "A view, joined with a table",
         Film.select(Film.title, FilmScreenings.count).joining(
           FilmScreenings.self, on: FilmScreenings.filmId == Film.id),
-        #"SELECT "film"."title", "film_screenings"."count" FROM "film" JOIN "film_screenings" ON "film_screenings"."film_id" = "film"."id""#,
-        byHand:
-          "SELECT title, (SELECT count(*) FROM screening WHERE film_id = film.id) FROM film WHERE id IN (SELECT film_id FROM screening)"
-      )
+        """
+        SELECT "film"."title", "film_screenings"."count" FROM "film" \
+        JOIN "film_screenings" ON "film_screenings"."film_id" = "film"."id"
+        """,
+        byHand: """
+          SELECT title, (SELECT count(*) FROM screening WHERE film_id = film.id) FROM film \
+          WHERE id IN (SELECT film_id FROM screening)
+          """)
       let soldOut = Trigger(
         "sold_out", after: .update(of: Screening.sold), on: Screening.self,
         when: Screening.sold.new == Screening.seats.new,
@@ -170,9 +209,10 @@ import Testing
         try asked.db.query("SELECT genre, count(*) FROM (\(late)) GROUP BY genre", as: String.self, Int.self).map {
           "\($0.0) \($0.1)"
         },
-        byHand:
-          "SELECT genre || ' ' || count(*) FROM film WHERE year > 1960 AND genre <> 'hit' OR genre = 'hit' GROUP BY genre"
-      )
+        byHand: """
+          SELECT genre || ' ' || count(*) FROM film \
+          WHERE year > 1960 AND genre <> 'hit' OR genre = 'hit' GROUP BY genre
+          """)
       try asked.withSQL(
         "Ordered by SQL",
         Film.select(Film.title).orderBy(SqlExpression(sql: "\(Film.title) LIKE \("%night%")"), .desc).orderBy(
@@ -180,9 +220,11 @@ import Testing
         byHand: "SELECT title FROM film ORDER BY title LIKE '%night%' DESC, title")
       try asked.typed(
         "The SQL of a statement and its values, without a database", [Film.read().filter(Film.id == 1).sql],
-        byHand:
-          #"SELECT 'SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "id" = ?'"#
-      )
+        byHand: """
+          SELECT \
+          'SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+          FROM "film" WHERE "id" = ?'
+          """)
       try asked.typed(
         "How SQLite would run it", [String(try Film.byId(1).explain(asked.db).scans.count)], byHand: "SELECT '0'")
     }

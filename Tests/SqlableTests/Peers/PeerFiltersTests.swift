@@ -4,54 +4,84 @@ import Testing
 
 /// Questions of Docs/PeerQuestions.md: filters.
 @Suite struct PeerFiltersTests {
-  @Test func filters() throws {
+  @Test func questionsAboutFiltersHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "Not equal to a value, and NULL is neither", Film.read().filter(Film.minutes != 92),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "minutes" <> ?"#,
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "minutes" <> ?
+        """,
         byHand:
           "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE minutes <> 92"
       )
       try asked.typed(
         "Not equal to a value, NULL included", Film.read().filter(Film.minutes.isNot(92)),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "minutes" IS NOT ?"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE minutes IS NOT 92"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "minutes" IS NOT ?
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE minutes IS NOT 92
+          """)
       try asked.typed(
         "Where a column is NULL", Film.read().filter(Film.studioId == nil),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "studio_id" IS NULL"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE studio_id IS NULL"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "studio_id" IS NULL
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE studio_id IS NULL
+          """)
       let minutes: Int? = nil
       try asked.typed(
         "Equal to a value that may be nil", Film.read().filter(Film.minutes == minutes),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "minutes" IS NULL"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE minutes IS NULL"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "minutes" IS NULL
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE minutes IS NULL
+          """)
       try asked.typed(
         "Within a closed range", Film.read().filter(Film.year.between(1948, and: 1962)),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "year" BETWEEN ? AND ?"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE year BETWEEN 1948 AND 1962"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "year" BETWEEN ? AND ?
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE year BETWEEN 1948 AND 1962
+          """)
       try asked.typed(
         "Outside a closed range", Film.read().filter(!Film.year.between(1948, and: 1962)),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE NOT "year" BETWEEN ? AND ?"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE year NOT BETWEEN 1948 AND 1962"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE NOT "year" BETWEEN ? AND ?
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE year NOT BETWEEN 1948 AND 1962
+          """)
       try asked.typed(
         "Within a half-open range", Film.read().filter(Film.year >= 1948 && Film.year < 1962),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "year" >= ? AND "year" < ?"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE year >= 1948 AND year < 1962"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "year" >= ? AND "year" < ?
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE year >= 1948 AND year < 1962
+          """)
       try asked.typed(
         "With the value on the left", Film.read().filter(1990 < Film.year),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "year" > ?"#,
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "year" > ?
+        """,
         byHand:
           "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE 1990 < year")
       try asked.typed(
@@ -60,102 +90,160 @@ import Testing
         byHand: "SELECT * FROM screening WHERE sold = seats")
       try asked.typed(
         "In a list, and outside it", Film.read().filter(Film.genre.in(["drama", "comedy"]) && Film.year.notIn([2004])),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "genre" IN (?, ?) AND NOT "year" IN (?)"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE genre IN ('drama', 'comedy') AND year NOT IN (2004)"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "genre" IN (?, ?) AND NOT "year" IN (?)
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE genre IN ('drama', 'comedy') AND year NOT IN (2004)
+          """)
       try asked.typed(
         "In an empty list: nothing; outside it: everything",
         try [Film.count(Film.id.in([])), Film.count(Film.id.notIn([]))].map { String(try $0.run(asked.db)) },
         byHand: "VALUES ('0'), ('6')")
       try asked.typed(
         "Equal in another collation", Film.read().filter(Film.title.collate(.nocase) == "COPPER"),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "title" COLLATE NOCASE = ?"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE title = 'COPPER' COLLATE NOCASE"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "title" COLLATE NOCASE = ?
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE title = 'COPPER' COLLATE NOCASE
+          """)
       try asked.typed(
         "In a list, in another collation",
         Film.read().filter(Film.title.collate(.nocase).in(["COPPER", "NIGHT TRAIN"])),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "title" COLLATE NOCASE IN (?, ?)"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE title COLLATE NOCASE IN ('COPPER', 'NIGHT TRAIN')"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "title" COLLATE NOCASE IN (?, ?)
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE title COLLATE NOCASE IN ('COPPER', 'NIGHT TRAIN')
+          """)
       let wanted = [Film.year > 1950, Film.minutes != nil]
       try asked.typed(
         "All of any number of conditions", Film.read().filter(.all(wanted)),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "year" > ? AND "minutes" IS NOT NULL"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE year > 1950 AND minutes IS NOT NULL"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "year" > ? AND "minutes" IS NOT NULL
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE year > 1950 AND minutes IS NOT NULL
+          """)
       let accepted = [Film.year < 1950, Film.genre == "comedy"]
       try asked.typed(
         "Any of any number of conditions", Film.read().filter(.any(accepted)),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "year" < ? OR "genre" = ?"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE year < 1950 OR genre = 'comedy'"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "year" < ? OR "genre" = ?
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE year < 1950 OR genre = 'comedy'
+          """)
       try asked.typed(
         "None of several conditions", Film.read().filter(!(Film.year < 1950 || Film.genre == "comedy")),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE NOT ("year" < ? OR "genre" = ?)"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE NOT (year < 1950 OR genre = 'comedy')"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE NOT ("year" < ? OR "genre" = ?)
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE NOT (year < 1950 OR genre = 'comedy')
+          """)
       try asked.typed(
         "A column of truth values as a condition", Film.read().filter(Film.isRestored),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "is_restored""#,
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "is_restored"
+        """,
         byHand:
           "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE is_restored")
       try asked.typed(
         "The same column negated", Film.read().filter(!Film.isRestored),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE NOT "is_restored""#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE NOT is_restored"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE NOT "is_restored"
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE NOT is_restored
+          """)
       let all = Film.tableLayout.isEmpty
       try asked.typed(
         "A condition that a setting adds", all ? Film.read() : Film.read().filter(Film.isRestored),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "is_restored""#,
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "is_restored"
+        """,
         byHand:
           "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE is_restored")
       try asked.typed(
         "A condition that is declared once for many queries",
         Film.restored.orderBy(Film.year, .desc).filter(Film.isOld),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "is_restored" AND "year" < ? ORDER BY "year" DESC"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE is_restored AND year < 1970 ORDER BY year DESC"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "is_restored" AND "year" < ? ORDER BY "year" DESC
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE is_restored AND year < 1970 ORDER BY year DESC
+          """)
       try asked.typed(
         "Text that begins, ends or contains",
         Film.read().filter(Film.title.hasPrefix("100%") || Film.title.contains("long")),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "title" LIKE ? ESCAPE '\' OR "title" LIKE ? ESCAPE '\'"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE substr(title, 1, 4) = '100%' OR instr(lower(title), 'long') > 0"
-      )
+        #"""
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \#
+        FROM "film" WHERE "title" LIKE ? ESCAPE '\' OR "title" LIKE ? ESCAPE '\'
+        """#,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE substr(title, 1, 4) = '100%' OR instr(lower(title), 'long') > 0
+          """)
       try asked.typed(
         "LIKE, with an escape", Film.read().filter(Film.title.like("100!%%", escape: "!")),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "title" LIKE ? ESCAPE '!'"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE title LIKE '100!%%' ESCAPE '!'"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "title" LIKE ? ESCAPE '!'
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE title LIKE '100!%%' ESCAPE '!'
+          """)
       try asked.typed(
         "Not LIKE", Film.read().filter(!Film.title.like("%t%")),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE NOT "title" LIKE ?"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE title NOT LIKE '%t%'"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE NOT "title" LIKE ?
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE title NOT LIKE '%t%'
+          """)
       try asked.typed(
         "GLOB", Film.read().filter(Film.title.glob("[A-H]*")),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "title" GLOB ?"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE title GLOB '[A-H]*'"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "title" GLOB ?
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE title GLOB '[A-H]*'
+          """)
       try asked.typed(
         "The length of a text", Film.read().filter(Film.title.length() < 10),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE length("title") < ?"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE length(title) < 10"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE length("title") < ?
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE length(title) < 10
+          """)
       try asked.typed(
         "In lower case", Film.select(Film.title.lowercase()).filter(Film.title.uppercase() == "COPPER"),
         #"SELECT lower("title") FROM "film" WHERE upper("title") = ?"#,
@@ -202,10 +290,14 @@ import Testing
         #"SELECT "title", "year" > ? FROM "film""#, byHand: "SELECT title, year > 1990 FROM film")
       try asked.typed(
         "Several columns compared as one", Film.read().filter(rowValue(Film.year, Film.title) > (1962, "Night Train")),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE ("year", "title") > (?, ?)"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE (year, title) > (1962, 'Night Train')"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE ("year", "title") > (?, ?)
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE (year, title) > (1962, 'Night Train')
+          """)
       let initial = ScalarFunction("initial", isDeterministic: true) { (text: String) in String(text.prefix(1)) }
       try asked.db.register(initial)
       try asked.typed(
@@ -218,10 +310,14 @@ import Testing
       try asked.withSQL(
         "An own operator or condition in SQL, with values",
         Film.read().filter(SqlExpression(sql: "abs(\(Film.year) - \(1960)) < 10") && Film.isRestored.isTrue),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE (abs("year" - ?) < 10) AND "is_restored""#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE abs(year - 1960) < 10 AND is_restored"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE (abs("year" - ?) < 10) AND "is_restored"
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE abs(year - 1960) < 10 AND is_restored
+          """)
     }
   }
 }

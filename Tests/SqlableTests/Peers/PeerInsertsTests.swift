@@ -4,7 +4,7 @@ import Testing
 
 /// Questions of Docs/PeerQuestions.md: inserts, updates and deletes.
 @Suite struct PeerInsertsTests {
-  @Test(.needs(35, "RETURNING")) func inserts() throws {
+  @Test(.needs(35, "RETURNING")) func questionsAboutInsertsHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "A struct", changing: Artist(name: "Fay").insert(),
@@ -31,10 +31,14 @@ import Testing
           Credit.filmId, Credit.artistId, Credit.part,
           from: Artist.select(TypedExpression(5), Artist.id.ifNull(0), TypedExpression("actor")).filter(
             Artist.name == "Eve Roth")),
-        #"INSERT INTO "credit" ("film_id", "artist_id", "part") SELECT ?, coalesce("id", ?), ? FROM "artist" WHERE "name" = ?"#,
-        byHand:
-          "INSERT INTO credit (film_id, artist_id, part) VALUES (5, (SELECT id FROM artist WHERE name = 'Eve Roth'), 'actor')"
-      )
+        """
+        INSERT INTO "credit" ("film_id", "artist_id", "part") \
+        SELECT ?, coalesce("id", ?), ? FROM "artist" WHERE "name" = ?
+        """,
+        byHand: """
+          INSERT INTO credit (film_id, artist_id, part) \
+          VALUES (5, (SELECT id FROM artist WHERE name = 'Eve Roth'), 'actor')
+          """)
       try asked.typed(
         "The key that the new row got",
         try asked.db.transaction { db in [String(try Artist(name: "Fay").insert().run(db))] },
@@ -56,49 +60,80 @@ import Testing
       try asked.typed(
         "A new row, or the one that is there changed",
         changing: aurora.insert().onConflict(Studio.name, update: Studio.country),
-        #"INSERT INTO "studio" ("name", "country") VALUES (?, ?) ON CONFLICT ("name") DO UPDATE SET "country" = excluded."country" RETURNING "id""#,
-        byHand:
-          "INSERT INTO studio (name, country) VALUES ('Aurora', 'SE') ON CONFLICT (name) DO UPDATE SET country = excluded.country"
-      )
+        """
+        INSERT INTO "studio" ("name", "country") VALUES (?, ?) \
+        ON CONFLICT ("name") DO UPDATE SET "country" = excluded."country" RETURNING "id"
+        """,
+        byHand: """
+          INSERT INTO studio (name, country) VALUES ('Aurora', 'SE') \
+          ON CONFLICT (name) DO UPDATE SET country = excluded.country
+          """)
       try asked.typed(
         "The one that is there changed by both",
         changing: aurora.insert().onConflict(
           Studio.name,
           set: Studio.country.set(to: Studio.country.ifNull("").concatenated(Studio.country.excluded.ifNull("")))),
-        #"INSERT INTO "studio" ("name", "country") VALUES (?, ?) ON CONFLICT ("name") DO UPDATE SET "country" = coalesce("studio"."country", ?) || coalesce("excluded"."country", ?) RETURNING "id""#,
-        byHand:
-          "INSERT INTO studio (name, country) VALUES ('Aurora', 'SE') ON CONFLICT (name) DO UPDATE SET country = coalesce(country, '') || coalesce(excluded.country, '')"
-      )
+        """
+        INSERT INTO "studio" ("name", "country") VALUES (?, ?) \
+        ON CONFLICT ("name") DO UPDATE SET "country" = coalesce("studio"."country", ?) \
+        || coalesce("excluded"."country", ?) \
+        RETURNING "id"
+        """,
+        byHand: """
+          INSERT INTO studio (name, country) VALUES ('Aurora', 'SE') \
+          ON CONFLICT (name) DO UPDATE SET country = coalesce(country, '') || coalesce(excluded.country, '')
+          """)
       try asked.typed(
         "The one that is there changed if it fits",
         changing: Credit(1, 1, "director", 310).insert().onConflict(
           Credit.filmId, Credit.artistId, update: Credit.fee, where: Credit.fee < Credit.fee.excluded),
-        #"INSERT INTO "credit" ("film_id", "artist_id", "part", "fee") VALUES (?, ?, ?, ?) ON CONFLICT ("film_id", "artist_id") DO UPDATE SET "fee" = excluded."fee" WHERE "credit"."fee" < "excluded"."fee" RETURNING rowid"#,
-        byHand:
-          "INSERT INTO credit VALUES (1, 1, 'director', 310) ON CONFLICT (film_id, artist_id) DO UPDATE SET fee = excluded.fee WHERE credit.fee < excluded.fee"
-      )
+        """
+        INSERT INTO "credit" ("film_id", "artist_id", "part", "fee") VALUES (?, ?, ?, ?) \
+        ON CONFLICT ("film_id", "artist_id") DO UPDATE SET "fee" = excluded."fee" \
+        WHERE "credit"."fee" < "excluded"."fee" RETURNING rowid
+        """,
+        byHand: """
+          INSERT INTO credit VALUES (1, 1, 'director', 310) \
+          ON CONFLICT (film_id, artist_id) DO UPDATE SET fee = excluded.fee \
+          WHERE credit.fee < excluded.fee
+          """)
       try asked.typed(
         "Inserted or updated by its key", changing: Studio(id: 3, name: "Cedar", country: "FI").save(),
-        #"INSERT INTO "studio" ("id", "name", "country") VALUES (?, ?, ?) ON CONFLICT ("id") DO UPDATE SET "name" = excluded."name", "country" = excluded."country" RETURNING "id""#,
+        """
+        INSERT INTO "studio" ("id", "name", "country") VALUES (?, ?, ?) \
+        ON CONFLICT ("id") DO UPDATE SET "name" = excluded."name", "country" = excluded."country" \
+        RETURNING "id"
+        """,
         byHand: "UPDATE studio SET country = 'FI' WHERE id = 3")
       try asked.typed(
         "Different answers to different conflicts",
         changing: Studio(id: 1, name: "Aurora", country: "SE").insert().onConflict(Studio.id, update: Studio.country)
           .onConflict(Studio.name),
-        #"INSERT INTO "studio" ("id", "name", "country") VALUES (?, ?, ?) ON CONFLICT ("id") DO UPDATE SET "country" = excluded."country" ON CONFLICT ("name") DO NOTHING RETURNING "id""#,
-        byHand:
-          "INSERT INTO studio VALUES (1, 'Aurora', 'SE') ON CONFLICT (id) DO UPDATE SET country = excluded.country ON CONFLICT (name) DO NOTHING"
-      )
+        """
+        INSERT INTO "studio" ("id", "name", "country") VALUES (?, ?, ?) \
+        ON CONFLICT ("id") DO UPDATE SET "country" = excluded."country" \
+        ON CONFLICT ("name") DO NOTHING RETURNING "id"
+        """,
+        byHand: """
+          INSERT INTO studio VALUES (1, 'Aurora', 'SE') \
+          ON CONFLICT (id) DO UPDATE SET country = excluded.country \
+          ON CONFLICT (name) DO NOTHING
+          """)
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func updates() throws {
+  @Test(.needs(35, "RETURNING")) func questionsAboutUpdatesHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       var copper = try Film.read().filter(Film.id == 4).only().run(asked.db)
       copper.year = 2000
       try asked.typed(
         "A changed struct", changing: copper.update(),
-        #"UPDATE "film" SET "title" = ?, "year" = ?, "minutes" = ?, "genre" = ?, "is_restored" = ?, "tags" = ?, "premiere" = ?, "studio_id" = ? WHERE "id" = ?"#,
+        """
+        UPDATE "film" \
+        SET "title" = ?, "year" = ?, "minutes" = ?, "genre" = ?, "is_restored" = ?, "tags" = ?, "premiere" = ?, \
+        "studio_id" = ? \
+        WHERE "id" = ?
+        """,
         byHand: "UPDATE film SET year = 2000 WHERE id = 4")
       try asked.typed(
         "One column of a struct", changing: copper.update(Film.year), #"UPDATE "film" SET "year" = ? WHERE "id" = ?"#,
@@ -128,13 +163,20 @@ import Testing
         changing: Credit.updateAll(
           Credit.fee.set(to: scalar(Screening.select(Screening.sold.total()).filter(Screening.filmId == Credit.filmId)))
         ),
-        #"UPDATE "credit" SET "fee" = (SELECT total("screening"."sold") FROM "screening" WHERE "screening"."film_id" = "credit"."film_id")"#,
+        """
+        UPDATE "credit" \
+        SET "fee" = (SELECT total("screening"."sold") FROM "screening" \
+        WHERE "screening"."film_id" = "credit"."film_id")
+        """,
         byHand: "UPDATE credit SET fee = (SELECT total(sold) FROM screening WHERE film_id = credit.film_id)")
       try asked.typed(
         "Values of joined rows",
         changing: Film.update(Film.title.set(to: Studio.name)).from(Studio.self, on: Film.studioId == Studio.id).filter(
           Film.year > 1990),
-        #"UPDATE "film" SET "title" = "studio"."name" FROM "studio" WHERE "film"."studio_id" = "studio"."id" AND "film"."year" > ?"#,
+        """
+        UPDATE "film" SET "title" = "studio"."name" FROM "studio" \
+        WHERE "film"."studio_id" = "studio"."id" AND "film"."year" > ?
+        """,
         byHand: "UPDATE film SET title = studio.name FROM studio WHERE film.studio_id = studio.id AND year > 1990")
       try asked.typed(
         "The first rows of an order",

@@ -4,24 +4,40 @@ import Testing
 
 /// Questions of Docs/PeerQuestions.md: joins, subqueries and named queries, combined queries.
 @Suite struct PeerJoinsTests {
-  @Test(.needs(39, "a RIGHT JOIN")) func joins() throws {
+  @Test(.needs(39, "a RIGHT JOIN")) func questionsAboutJoinsHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "Films with their studio", Film.join(Studio.self, on: Film.studioId == Studio.id),
-        #"SELECT "film"."id", "film"."title", "film"."year", "film"."minutes", "film"."genre", "film"."is_restored", "film"."tags", "film"."premiere", "film"."studio_id", "studio"."id", "studio"."name", "studio"."country" FROM "film" JOIN "studio" ON "film"."studio_id" = "studio"."id""#,
+        """
+        SELECT "film"."id", "film"."title", "film"."year", "film"."minutes", "film"."genre", "film"."is_restored", \
+        "film"."tags", "film"."premiere", "film"."studio_id", "studio"."id", "studio"."name", "studio"."country" \
+        FROM "film" JOIN "studio" ON "film"."studio_id" = "studio"."id"
+        """,
         byHand: "SELECT film.*, studio.* FROM film JOIN studio ON film.studio_id = studio.id")
       try asked.typed(
         "All films, with their studio where there is one", Film.leftJoin(Studio.self, on: Film.studioId == Studio.id),
-        #"SELECT "film"."id", "film"."title", "film"."year", "film"."minutes", "film"."genre", "film"."is_restored", "film"."tags", "film"."premiere", "film"."studio_id", "studio"."id", "studio"."name", "studio"."country" FROM "film" LEFT JOIN "studio" ON "film"."studio_id" = "studio"."id""#,
+        """
+        SELECT "film"."id", "film"."title", "film"."year", "film"."minutes", "film"."genre", "film"."is_restored", \
+        "film"."tags", "film"."premiere", "film"."studio_id", "studio"."id", "studio"."name", "studio"."country" \
+        FROM "film" LEFT JOIN "studio" ON "film"."studio_id" = "studio"."id"
+        """,
         byHand: "SELECT film.*, studio.* FROM film LEFT JOIN studio ON film.studio_id = studio.id")
       try asked.typed(
         "All studios, with their films where there are any",
         Film.rightJoin(Studio.self, on: Film.studioId == Studio.id),
-        #"SELECT "film"."id", "film"."title", "film"."year", "film"."minutes", "film"."genre", "film"."is_restored", "film"."tags", "film"."premiere", "film"."studio_id", "studio"."id", "studio"."name", "studio"."country" FROM "film" RIGHT JOIN "studio" ON "film"."studio_id" = "studio"."id""#,
+        """
+        SELECT "film"."id", "film"."title", "film"."year", "film"."minutes", "film"."genre", "film"."is_restored", \
+        "film"."tags", "film"."premiere", "film"."studio_id", "studio"."id", "studio"."name", "studio"."country" \
+        FROM "film" RIGHT JOIN "studio" ON "film"."studio_id" = "studio"."id"
+        """,
         byHand: "SELECT film.*, studio.* FROM film RIGHT JOIN studio ON film.studio_id = studio.id")
       try asked.typed(
         "All films and all studios", Film.fullJoin(Studio.self, on: Film.studioId == Studio.id),
-        #"SELECT "film"."id", "film"."title", "film"."year", "film"."minutes", "film"."genre", "film"."is_restored", "film"."tags", "film"."premiere", "film"."studio_id", "studio"."id", "studio"."name", "studio"."country" FROM "film" FULL JOIN "studio" ON "film"."studio_id" = "studio"."id""#,
+        """
+        SELECT "film"."id", "film"."title", "film"."year", "film"."minutes", "film"."genre", "film"."is_restored", \
+        "film"."tags", "film"."premiere", "film"."studio_id", "studio"."id", "studio"."name", "studio"."country" \
+        FROM "film" FULL JOIN "studio" ON "film"."studio_id" = "studio"."id"
+        """,
         byHand: "SELECT film.*, studio.* FROM film FULL JOIN studio ON film.studio_id = studio.id")
       try asked.typed(
         "Every film with every studio", Film.select(Film.title).crossJoining(Studio.self),
@@ -35,21 +51,34 @@ import Testing
       try asked.typed(
         "Films without a studio's row, by a join",
         Film.leftJoin(Studio.self, on: Film.studioId == Studio.id).select(Film.title).filter(Studio.id == nil),
-        #"SELECT "film"."title" FROM "film" LEFT JOIN "studio" ON "film"."studio_id" = "studio"."id" WHERE "studio"."id" IS NULL"#,
+        """
+        SELECT "film"."title" FROM "film" \
+        LEFT JOIN "studio" ON "film"."studio_id" = "studio"."id" \
+        WHERE "studio"."id" IS NULL
+        """,
         byHand: "SELECT film.title FROM film LEFT JOIN studio ON film.studio_id = studio.id WHERE studio.id IS NULL")
       try asked.typed(
         "Three tables and the one between them",
         Film.join(Credit.self, on: Credit.filmId == Film.id).join(Artist.self, on: Artist.id == Credit.artistId).select(
           Film.title, Artist.name, Credit.part),
-        #"SELECT "film"."title", "artist"."name", "credit"."part" FROM "film" JOIN "credit" ON "credit"."film_id" = "film"."id" JOIN "artist" ON "artist"."id" = "credit"."artist_id""#,
-        byHand:
-          "SELECT film.title, artist.name, credit.part FROM film JOIN credit ON credit.film_id = film.id JOIN artist ON artist.id = credit.artist_id"
-      )
+        """
+        SELECT "film"."title", "artist"."name", "credit"."part" FROM "film" \
+        JOIN "credit" ON "credit"."film_id" = "film"."id" \
+        JOIN "artist" ON "artist"."id" = "credit"."artist_id"
+        """,
+        byHand: """
+          SELECT film.title, artist.name, credit.part FROM film \
+          JOIN credit ON credit.film_id = film.id \
+          JOIN artist ON artist.id = credit.artist_id
+          """)
       let mentor = Alias(Artist.self, "mentor")
       try asked.typed(
         "A table joined with itself",
         Artist.join(mentor, on: Artist.mentorId == mentor[Artist.id]).select(Artist.name, mentor[Artist.name]),
-        #"SELECT "artist"."name", "mentor"."name" FROM "artist" JOIN "artist" AS "mentor" ON "artist"."mentor_id" = "mentor"."id""#,
+        """
+        SELECT "artist"."name", "mentor"."name" FROM "artist" \
+        JOIN "artist" AS "mentor" ON "artist"."mentor_id" = "mentor"."id"
+        """,
         byHand: "SELECT artist.name, mentor.name FROM artist JOIN artist AS mentor ON artist.mentor_id = mentor.id")
       let other = Alias(Credit.self, "other")
       try asked.typed(
@@ -57,80 +86,130 @@ import Testing
         Credit.join(Artist.self, on: Artist.id == Credit.artistId).join(
           other, on: other[Credit.filmId] == Credit.filmId && other[Credit.artistId] > Credit.artistId
         ).select(Artist.name, other[Credit.part]),
-        #"SELECT "artist"."name", "other"."part" FROM "credit" JOIN "artist" ON "artist"."id" = "credit"."artist_id" JOIN "credit" AS "other" ON "other"."film_id" = "credit"."film_id" AND "other"."artist_id" > "credit"."artist_id""#,
-        byHand:
-          "SELECT artist.name, other.part FROM credit JOIN artist ON artist.id = credit.artist_id JOIN credit AS other ON other.film_id = credit.film_id AND other.artist_id > credit.artist_id"
-      )
+        """
+        SELECT "artist"."name", "other"."part" FROM "credit" \
+        JOIN "artist" ON "artist"."id" = "credit"."artist_id" \
+        JOIN "credit" AS "other" ON "other"."film_id" = "credit"."film_id" \
+        AND "other"."artist_id" > "credit"."artist_id"
+        """,
+        byHand: """
+          SELECT artist.name, other.part FROM credit \
+          JOIN artist ON artist.id = credit.artist_id \
+          JOIN credit AS other ON other.film_id = credit.film_id AND other.artist_id > credit.artist_id
+          """)
       try asked.typed(
         "A condition in the join itself",
         Film.leftJoin(Credit.self, on: Credit.filmId == Film.id && Credit.part == "director").select(
           Film.title, Credit.artistId.typed(as: Int?.self)),
-        #"SELECT "film"."title", "credit"."artist_id" FROM "film" LEFT JOIN "credit" ON "credit"."film_id" = "film"."id" AND "credit"."part" = ?"#,
-        byHand:
-          "SELECT film.title, credit.artist_id FROM film LEFT JOIN credit ON credit.film_id = film.id AND credit.part = 'director'"
-      )
+        """
+        SELECT "film"."title", "credit"."artist_id" FROM "film" \
+        LEFT JOIN "credit" ON "credit"."film_id" = "film"."id" AND "credit"."part" = ?
+        """,
+        byHand: """
+          SELECT film.title, credit.artist_id FROM film \
+          LEFT JOIN credit ON credit.film_id = film.id AND credit.part = 'director'
+          """)
       let best = Credit.select(Credit.filmId, Credit.fee.max()).groupBy(Credit.filmId).named("best")
       try asked.typed(
         "A joined query", Film.select(Film.title, best.columns.1).joining(best, on: best.columns.0 == Film.id),
-        #"WITH RECURSIVE "best" ("c1", "c2") AS (SELECT "film_id", max("fee") FROM "credit" GROUP BY "film_id") SELECT "film"."title", "best"."c2" FROM "film" JOIN "best" ON "best"."c1" = "film"."id""#,
-        byHand:
-          "SELECT film.title, best.c FROM film JOIN (SELECT film_id AS f, max(fee) AS c FROM credit GROUP BY film_id) AS best ON best.f = film.id"
-      )
+        """
+        WITH RECURSIVE "best" ("c1", "c2") AS (SELECT "film_id", max("fee") FROM "credit" GROUP BY "film_id") \
+        SELECT "film"."title", "best"."c2" FROM "film" \
+        JOIN "best" ON "best"."c1" = "film"."id"
+        """,
+        byHand: """
+          SELECT film.title, best.c FROM film \
+          JOIN (SELECT film_id AS f, max(fee) AS c FROM credit GROUP BY film_id) AS best ON best.f = film.id
+          """)
       try asked.typed(
         "A whole struct beside an aggregate of what is joined",
         Studio.leftJoin(Film.self, on: Film.studioId == Studio.id).select(Studio.self, Film.id.count()).groupBy(
           Studio.id),
-        #"SELECT "studio"."id", "studio"."name", "studio"."country", count("film"."id") FROM "studio" LEFT JOIN "film" ON "film"."studio_id" = "studio"."id" GROUP BY "studio"."id""#,
+        """
+        SELECT "studio"."id", "studio"."name", "studio"."country", count("film"."id") FROM "studio" \
+        LEFT JOIN "film" ON "film"."studio_id" = "studio"."id" GROUP BY "studio"."id"
+        """,
         byHand:
           "SELECT studio.*, count(film.id) FROM studio LEFT JOIN film ON film.studio_id = studio.id GROUP BY studio.id")
       try asked.typed(
         "Ordered and filtered by the other table",
         Film.join(Studio.self, on: Film.studioId == Studio.id).filter(Studio.country == "GB").orderBy(
           Studio.name.asc, Film.title.desc),
-        #"SELECT "film"."id", "film"."title", "film"."year", "film"."minutes", "film"."genre", "film"."is_restored", "film"."tags", "film"."premiere", "film"."studio_id", "studio"."id", "studio"."name", "studio"."country" FROM "film" JOIN "studio" ON "film"."studio_id" = "studio"."id" WHERE "studio"."country" = ? ORDER BY "studio"."name", "film"."title" DESC"#,
-        byHand:
-          "SELECT film.*, studio.* FROM film JOIN studio ON film.studio_id = studio.id WHERE studio.country = 'GB' ORDER BY studio.name, film.title DESC"
-      )
+        """
+        SELECT "film"."id", "film"."title", "film"."year", "film"."minutes", "film"."genre", "film"."is_restored", \
+        "film"."tags", "film"."premiere", "film"."studio_id", "studio"."id", "studio"."name", "studio"."country" \
+        FROM "film" JOIN "studio" ON "film"."studio_id" = "studio"."id" \
+        WHERE "studio"."country" = ? \
+        ORDER BY "studio"."name", "film"."title" DESC
+        """,
+        byHand: """
+          SELECT film.*, studio.* FROM film \
+          JOIN studio ON film.studio_id = studio.id \
+          WHERE studio.country = 'GB' \
+          ORDER BY studio.name, film.title DESC
+          """)
     }
   }
 
-  @Test func subqueries() throws {
+  @Test func questionsAboutSubqueriesHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "Above the average", Credit.read().filter(Credit.fee > scalar(Credit.select(Credit.fee.average()))),
-        #"SELECT "film_id", "artist_id", "part", "fee" FROM "credit" WHERE "fee" > (SELECT avg("credit"."fee") FROM "credit")"#,
+        """
+        SELECT "film_id", "artist_id", "part", "fee" FROM "credit" \
+        WHERE "fee" > (SELECT avg("credit"."fee") FROM "credit")
+        """,
         byHand: "SELECT * FROM credit WHERE fee > (SELECT avg(fee) FROM credit)")
       try asked.typed(
         "In the result of another query",
         Film.read().filter(Film.studioId.in(Studio.select(Studio.id).filter(Studio.country == "NO"))),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "studio_id" IN (SELECT "studio"."id" FROM "studio" WHERE "studio"."country" = ?)"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE studio_id IN (SELECT id FROM studio WHERE country = 'NO')"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "studio_id" IN (SELECT "studio"."id" FROM "studio" WHERE "studio"."country" = ?)
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE studio_id IN (SELECT id FROM studio WHERE country = 'NO')
+          """)
       try asked.typed(
         "A query in a query in a query",
         Artist.read().filter(
           Artist.id.in(
             Credit.select(Credit.artistId).filter(
               Credit.filmId.in(Screening.select(Screening.filmId).filter(Screening.sold > 95))))),
-        #"SELECT "id", "name", "mentor_id" FROM "artist" WHERE "id" IN (SELECT "credit"."artist_id" FROM "credit" WHERE "credit"."film_id" IN (SELECT "screening"."film_id" FROM "screening" WHERE "screening"."sold" > ?))"#,
-        byHand:
-          "SELECT * FROM artist WHERE id IN (SELECT artist_id FROM credit WHERE film_id IN (SELECT film_id FROM screening WHERE sold > 95))"
-      )
+        """
+        SELECT "id", "name", "mentor_id" FROM "artist" \
+        WHERE "id" IN (SELECT "credit"."artist_id" FROM "credit" \
+        WHERE "credit"."film_id" IN (SELECT "screening"."film_id" FROM "screening" WHERE "screening"."sold" > ?))
+        """,
+        byHand: """
+          SELECT * FROM artist \
+          WHERE id IN (SELECT artist_id FROM credit \
+          WHERE film_id IN (SELECT film_id FROM screening WHERE sold > 95))
+          """)
       try asked.typed(
         "Rows for which there is another row",
         Film.read().filter(exists(Credit.read().filter(Credit.filmId == Film.id && Credit.fee > 300))),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE EXISTS (SELECT 1 FROM "credit" WHERE "credit"."film_id" = "film"."id" AND "credit"."fee" > ?)"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE EXISTS (SELECT 1 FROM credit WHERE film_id = film.id AND fee > 300)"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" \
+        WHERE EXISTS (SELECT 1 FROM "credit" WHERE "credit"."film_id" = "film"."id" AND "credit"."fee" > ?)
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE EXISTS (SELECT 1 FROM credit WHERE film_id = film.id AND fee > 300)
+          """)
       try asked.typed(
         "Rows for which there is none",
         Film.read().filter(!exists(Screening.read().filter(Screening.filmId == Film.id))),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE NOT EXISTS (SELECT 1 FROM "screening" WHERE "screening"."film_id" = "film"."id")"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE NOT EXISTS (SELECT 1 FROM screening WHERE film_id = film.id)"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE NOT EXISTS (SELECT 1 FROM "screening" WHERE "screening"."film_id" = "film"."id")
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE NOT EXISTS (SELECT 1 FROM screening WHERE film_id = film.id)
+          """)
       try asked.typed(
         "A value of another table beside each row",
         Film.select(Film.title, scalar(Credit.read().filter(Credit.filmId == Film.id).count())),
@@ -141,39 +220,74 @@ import Testing
         "The newest row of each group",
         Film.read().filter(
           Film.year == scalar(same.read().select(same[Film.year].max()).filter(same[Film.genre] == Film.genre))),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "year" = (SELECT max("same"."year") FROM "film" AS "same" WHERE "same"."genre" = "film"."genre")"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE year = (SELECT max(same.year) FROM film AS same WHERE same.genre = film.genre)"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" \
+        WHERE "year" = (SELECT max("same"."year") FROM "film" AS "same" WHERE "same"."genre" = "film"."genre")
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE year = (SELECT max(same.year) FROM film AS same WHERE same.genre = film.genre)
+          """)
       let perYear = Film.select(Film.year, countAll()).groupBy(Film.year).named("per_year")
       try asked.typed(
         "A named query that is read like a table",
         perYear.read().filter(perYear.columns.1 > 1).orderBy(perYear.columns.0),
-        #"WITH RECURSIVE "per_year" ("c1", "c2") AS (SELECT "year", count(*) FROM "film" GROUP BY "year") SELECT "per_year"."c1", "per_year"."c2" FROM "per_year" WHERE "per_year"."c2" > ? ORDER BY "per_year"."c1""#,
+        """
+        WITH RECURSIVE "per_year" ("c1", "c2") AS (SELECT "year", count(*) FROM "film" GROUP BY "year") \
+        SELECT "per_year"."c1", "per_year"."c2" FROM "per_year" \
+        WHERE "per_year"."c2" > ? \
+        ORDER BY "per_year"."c1"
+        """,
         byHand: "SELECT y, n FROM (SELECT year AS y, count(*) AS n FROM film GROUP BY year) WHERE n > 1 ORDER BY y")
       let old = Alias(Film.self, "old") { _ in Film.read().filter(Film.year < 1990) }
       try asked.typed(
         "A named query of whole structs", old.read().filter(old[Film.genre] == "drama"),
-        #"WITH RECURSIVE "old" ("id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id") AS (SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "year" < ?) SELECT "old"."id", "old"."title", "old"."year", "old"."minutes", "old"."genre", "old"."is_restored", "old"."tags", "old"."premiere", "old"."studio_id" FROM "old" WHERE "old"."genre" = ?"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE year < 1990 AND genre = 'drama'"
-      )
+        """
+        WITH RECURSIVE "old" ("id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", \
+        "studio_id") AS (SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", \
+        "studio_id" \
+        FROM "film" WHERE "year" < ?) \
+        SELECT "old"."id", "old"."title", "old"."year", "old"."minutes", "old"."genre", "old"."is_restored", \
+        "old"."tags", "old"."premiere", "old"."studio_id" \
+        FROM "old" WHERE "old"."genre" = ?
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE year < 1990 AND genre = 'drama'
+          """)
       let long = Alias(Film.self, "long") { _ in Film.read().filter(Film.minutes > 100) }
       let busy = Screening.select(Screening.filmId, Screening.sold.sum()).groupBy(Screening.filmId).having(
         Screening.sold.sum() > 100
       ).named("busy")
       try asked.typed(
         "Two named queries in one statement", long.read().joining(busy, on: busy.columns.0 == long[Film.id]),
-        #"WITH RECURSIVE "long" ("id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id") AS (SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "minutes" > ?), "busy" ("c1", "c2") AS (SELECT "film_id", sum("sold") FROM "screening" GROUP BY "film_id" HAVING sum("sold") > ?) SELECT "long"."id", "long"."title", "long"."year", "long"."minutes", "long"."genre", "long"."is_restored", "long"."tags", "long"."premiere", "long"."studio_id" FROM "long" JOIN "busy" ON "busy"."c1" = "long"."id""#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE minutes > 100 AND id IN (SELECT film_id FROM screening GROUP BY film_id HAVING sum(sold) > 100)"
-      )
+        """
+        WITH RECURSIVE "long" ("id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", \
+        "studio_id") AS (SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", \
+        "studio_id" \
+        FROM "film" WHERE "minutes" > ?), \
+        "busy" ("c1", "c2") AS (SELECT "film_id", sum("sold") FROM "screening" GROUP BY "film_id" \
+        HAVING sum("sold") > ?) \
+        SELECT "long"."id", "long"."title", "long"."year", "long"."minutes", "long"."genre", "long"."is_restored", \
+        "long"."tags", "long"."premiere", "long"."studio_id" \
+        FROM "long" JOIN "busy" ON "busy"."c1" = "long"."id"
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE minutes > 100 AND id IN (SELECT film_id FROM screening GROUP BY film_id HAVING sum(sold) > 100)
+          """)
       let numbers = values([1]).named("number") { number in
         number.read().select(number.column + 1).filter(number.column < 5)
       }
       try asked.typed(
         "The numbers from 1 to 5", numbers.read(),
-        #"WITH RECURSIVE "number" ("c1") AS (SELECT * FROM (VALUES (?)) UNION ALL SELECT "number"."c1" + ? FROM "number" WHERE "number"."c1" < ?) SELECT "number"."c1" FROM "number""#,
+        """
+        WITH RECURSIVE "number" ("c1") AS (SELECT * FROM (VALUES (?)) \
+        UNION ALL SELECT "number"."c1" + ? FROM "number" \
+        WHERE "number"."c1" < ?) \
+        SELECT "number"."c1" FROM "number"
+        """,
         byHand: "WITH RECURSIVE n (v) AS (VALUES (1) UNION ALL SELECT v + 1 FROM n WHERE v < 5) SELECT v FROM n")
       let series = values([(0, 1)]).named("fibonacci") { series in
         let (last, this) = series.columns
@@ -181,7 +295,11 @@ import Testing
       }
       try asked.typed(
         "The first Fibonacci numbers", series.read().select(series.columns.1).limit(10),
-        #"WITH RECURSIVE "fibonacci" ("c1", "c2") AS (SELECT * FROM (VALUES (?, ?)) UNION ALL SELECT "fibonacci"."c2", "fibonacci"."c1" + "fibonacci"."c2" FROM "fibonacci") SELECT "fibonacci"."c2" FROM "fibonacci" LIMIT ?"#,
+        """
+        WITH RECURSIVE "fibonacci" ("c1", "c2") AS (SELECT * FROM (VALUES (?, ?)) \
+        UNION ALL SELECT "fibonacci"."c2", "fibonacci"."c1" + "fibonacci"."c2" FROM "fibonacci") \
+        SELECT "fibonacci"."c2" FROM "fibonacci" LIMIT ?
+        """,
         byHand: "WITH RECURSIVE f (a, b) AS (VALUES (0, 1) UNION ALL SELECT b, a + b FROM f) SELECT b FROM f LIMIT 10")
       let tree = Artist.select(Artist.id, TypedExpression(0)).filter(Artist.id == 1).named("tree") { tree in
         let (id, depth) = tree.columns
@@ -189,39 +307,69 @@ import Testing
       }
       try asked.typed(
         "All pupils of an artist, and theirs, with their depth", tree.read(),
-        #"WITH RECURSIVE "tree" ("c1", "c2") AS (SELECT "id", ? FROM "artist" WHERE "id" = ? UNION ALL SELECT "artist"."id", "tree"."c2" + ? FROM "artist" JOIN "tree" ON "artist"."mentor_id" = "tree"."c1") SELECT "tree"."c1", "tree"."c2" FROM "tree""#,
-        byHand:
-          "WITH RECURSIVE tree (id, depth) AS (SELECT id, 0 FROM artist WHERE id = 1 UNION ALL SELECT artist.id, depth + 1 FROM artist JOIN tree ON artist.mentor_id = tree.id) SELECT id, depth FROM tree"
-      )
+        """
+        WITH RECURSIVE "tree" ("c1", "c2") AS (SELECT "id", ? FROM "artist" WHERE "id" = ? \
+        UNION ALL SELECT "artist"."id", "tree"."c2" + ? FROM "artist" \
+        JOIN "tree" ON "artist"."mentor_id" = "tree"."c1") \
+        SELECT "tree"."c1", "tree"."c2" FROM "tree"
+        """,
+        byHand: """
+          WITH RECURSIVE tree (id, depth) AS (SELECT id, 0 FROM artist WHERE id = 1 \
+          UNION ALL SELECT artist.id, depth + 1 FROM artist \
+          JOIN tree ON artist.mentor_id = tree.id) \
+          SELECT id, depth FROM tree
+          """)
       let labels = values([("drama", "D"), ("comedy", "C")]).named("label")
       let (genre, label) = labels.columns
       try asked.typed(
         "Rows of values as a table",
         Film.select(Film.title, label).joining(labels, on: Film.genre == genre).orderBy(Film.id),
-        #"WITH RECURSIVE "label" ("c1", "c2") AS (VALUES (?, ?), (?, ?)) SELECT "film"."title", "label"."c2" FROM "film" JOIN "label" ON "film"."genre" = "label"."c1" ORDER BY "film"."id""#,
-        byHand:
-          "SELECT title, CASE genre WHEN 'drama' THEN 'D' ELSE 'C' END FROM film WHERE genre IN ('drama', 'comedy') ORDER BY id"
-      )
+        """
+        WITH RECURSIVE "label" ("c1", "c2") AS (VALUES (?, ?), (?, ?)) \
+        SELECT "film"."title", "label"."c2" FROM "film" \
+        JOIN "label" ON "film"."genre" = "label"."c1" ORDER BY "film"."id"
+        """,
+        byHand: """
+          SELECT title, CASE genre WHEN 'drama' THEN 'D' ELSE 'C' END FROM film \
+          WHERE genre IN ('drama', 'comedy') ORDER BY id
+          """)
       let busyFilms = Screening.select(Screening.filmId).groupBy(Screening.filmId).having(Screening.sold.sum() > 100)
         .named("busy")
       try asked.typed(
         "Rows changed by what a named query says",
         changing: Film.update(Film.genre.set(to: "classic")).filter(Film.id.in(busyFilms.read())),
-        #"UPDATE "film" SET "genre" = ? WHERE "id" IN (WITH RECURSIVE "busy" ("c1") AS (SELECT "screening"."film_id" FROM "screening" GROUP BY "screening"."film_id" HAVING sum("screening"."sold") > ?) SELECT "busy"."c1" FROM "busy")"#,
-        byHand:
-          "UPDATE film SET genre = 'classic' WHERE id IN (SELECT film_id FROM screening GROUP BY film_id HAVING sum(sold) > 100)"
-      )
+        """
+        UPDATE "film" SET "genre" = ? \
+        WHERE "id" IN (WITH RECURSIVE "busy" ("c1") AS (SELECT "screening"."film_id" FROM "screening" \
+        GROUP BY "screening"."film_id" \
+        HAVING sum("screening"."sold") > ?) \
+        SELECT "busy"."c1" \
+        FROM "busy")
+        """,
+        byHand: """
+          UPDATE film SET genre = 'classic' \
+          WHERE id IN (SELECT film_id FROM screening GROUP BY film_id HAVING sum(sold) > 100)
+          """)
       try asked.typed(
         "Rows deleted that a named query does not have",
         changing: Screening.delete(Screening.filmId.notIn(busyFilms.read())),
-        #"DELETE FROM "screening" WHERE NOT "film_id" IN (WITH RECURSIVE "busy" ("c1") AS (SELECT "screening"."film_id" FROM "screening" GROUP BY "screening"."film_id" HAVING sum("screening"."sold") > ?) SELECT "busy"."c1" FROM "busy")"#,
-        byHand:
-          "DELETE FROM screening WHERE film_id NOT IN (SELECT film_id FROM screening GROUP BY film_id HAVING sum(sold) > 100)"
-      )
+        """
+        DELETE FROM "screening" \
+        WHERE NOT "film_id" IN (WITH RECURSIVE "busy" ("c1") AS (SELECT "screening"."film_id" \
+        FROM "screening" \
+        GROUP BY "screening"."film_id" \
+        HAVING sum("screening"."sold") > ?) \
+        SELECT "busy"."c1" \
+        FROM "busy")
+        """,
+        byHand: """
+          DELETE FROM screening \
+          WHERE film_id NOT IN (SELECT film_id FROM screening GROUP BY film_id HAVING sum(sold) > 100)
+          """)
     }
   }
 
-  @Test func compounds() throws {
+  @Test func questionsAboutCompoundsHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "The rows of two queries, each once", Film.select(Film.title).union(Artist.select(Artist.name)),
@@ -245,7 +393,10 @@ import Testing
       let both = Film.select(Film.title).union(Artist.select(Artist.name)).named("both")
       try asked.typed(
         "A filter of the combination", both.read().filter(both.column < "D"),
-        #"WITH RECURSIVE "both" ("c1") AS (SELECT "title" FROM "film" UNION SELECT "name" FROM "artist") SELECT "both"."c1" FROM "both" WHERE "both"."c1" < ?"#,
+        """
+        WITH RECURSIVE "both" ("c1") AS (SELECT "title" FROM "film" UNION SELECT "name" FROM "artist") \
+        SELECT "both"."c1" FROM "both" WHERE "both"."c1" < ?
+        """,
         byHand: "SELECT t FROM (SELECT title AS t FROM film UNION SELECT name FROM artist) WHERE t < 'D'")
     }
   }

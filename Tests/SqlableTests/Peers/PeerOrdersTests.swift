@@ -4,14 +4,18 @@ import Testing
 
 /// Questions of Docs/PeerQuestions.md: orders, groups and aggregates.
 @Suite struct PeerOrdersTests {
-  @Test func orders() throws {
+  @Test func questionsAboutOrdersHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "Downwards, then by another column", Film.read().orderBy(Film.year.desc, Film.title.asc),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" ORDER BY "year" DESC, "title""#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film ORDER BY year DESC, title"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" ORDER BY "year" DESC, "title"
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          ORDER BY year DESC, title
+          """)
       try asked.typed(
         "NULL last, and NULL first",
         Film.select(Film.title).orderBy(Film.minutes.asc.nullsLast, Film.premiere.desc.nullsFirst),
@@ -51,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func groups() throws {
+  @Test func questionsAboutGroupsHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "The number of films of each genre", Film.select(Film.genre, countAll()).groupBy(Film.genre),
@@ -111,7 +115,10 @@ import Testing
       try asked.typed(
         "The longest film of each genre, whole",
         Film.read(replacing: Film.minutes, with: Film.minutes.max()).groupBy(Film.genre),
-        #"SELECT "id", "title", "year", max("minutes"), "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" GROUP BY "genre""#,
+        """
+        SELECT "id", "title", "year", max("minutes"), "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" GROUP BY "genre"
+        """,
         byHand:
           "SELECT id, title, year, max(minutes), genre, is_restored, tags, premiere, studio_id FROM film GROUP BY genre"
       )
@@ -125,9 +132,10 @@ import Testing
         "An aggregate of the program",
         Screening.select(Screening.hall, product(Screening.seats)).groupBy(Screening.hall),
         #"SELECT "hall", "product"("seats") FROM "screening" GROUP BY "hall""#,
-        byHand:
-          "SELECT hall, CASE hall WHEN 'A' THEN 120 * 120 * 120 WHEN 'B' THEN 60 * 60 ELSE 30 END FROM screening GROUP BY hall"
-      )
+        byHand: """
+          SELECT hall, CASE hall WHEN 'A' THEN 120 * 120 * 120 WHEN 'B' THEN 60 * 60 ELSE 30 END \
+          FROM screening GROUP BY hall
+          """)
       try asked.typed(
         "Ordered by an aggregate", Film.select(Film.genre).groupBy(Film.genre).orderBy(countAll(), .desc),
         #"SELECT "genre" FROM "film" GROUP BY "genre" ORDER BY count(*) DESC"#,

@@ -2,8 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
-/// The questions of Docs/PeerQuestions.md, each with a statement, its SQL, and SQL written by hand that has the same
-/// result. `PeerQuestionsGuide` compares the guide's table with their calls.
+/// A checker of the questions of Docs/PeerQuestions.md: each has a statement, its SQL, and handwritten SQL with the
+/// same result. `PeerQuestionsGuide` compares the guide's table with the calls.
 struct PeerQuestions {
   let db: SqliteDatabase
 
@@ -11,7 +11,7 @@ struct PeerQuestions {
     Studio.self, Film.self, Artist.self, Credit.self, Screening.self, Review.self, Essay.self, FilmScreenings.self,
   ])
 
-  /// A question that a query answers without any SQL text: it also survives as data.
+  /// Checks a question that a typed query answers. The query also survives encoding as data.
   func typed(
     _ question: String, _ query: some SelectStatement, _ sql: String, byHand: SQL,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -19,10 +19,11 @@ struct PeerQuestions {
     let query = query.asSelect().untyped
     try compare(query, sql, byHand, sourceLocation)
     let decoded = try Select<DynamicRow>(json: query.json(), rules: PeerQuestions.rules)
-    #expect(decoded == query && decoded.sql == sql, sourceLocation: sourceLocation)
+    #expect(decoded == query, sourceLocation: sourceLocation)
+    #expect(decoded.sql == sql, sourceLocation: sourceLocation)
   }
 
-  /// A question that a query answers with a piece of SQL.
+  /// Checks a question that a query with a piece of SQL answers.
   func withSQL(
     _ question: String, _ query: some SelectStatement, _ sql: String, byHand: SQL,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -30,17 +31,18 @@ struct PeerQuestions {
     try compare(query.asSelect().untyped, sql, byHand, sourceLocation)
   }
 
-  /// A question whose result is collected, or read by several statements: each value is described as the text that the
-  /// SQL by hand makes of it.
+  /// Checks a question whose result is collected or read by several statements. `result` describes each value as the
+  /// text that the handwritten SQL returns.
   func typed(
     _ question: String, _ result: some Collection<String>, byHand: SQL,
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     let expected = try db.query(byHand, as: String.self)
-    #expect(Array(result) == expected && !expected.isEmpty, sourceLocation: sourceLocation)
+    #expect(Array(result) == expected, sourceLocation: sourceLocation)
+    #expect(!expected.isEmpty, sourceLocation: sourceLocation)
   }
 
-  /// The same with a piece of SQL, or SQL text by itself.
+  /// Checks a collected result of a query with a piece of SQL, or of raw SQL.
   func withSQL(
     _ question: String, _ result: some Collection<String>, byHand: SQL,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -48,7 +50,7 @@ struct PeerQuestions {
     try typed(question, result, byHand: byHand, sourceLocation: sourceLocation)
   }
 
-  /// A change: it and the SQL by hand leave the same rows in all tables, and not those from before.
+  /// Checks a change: the statement and the handwritten SQL change the tables in the same way.
   func typed(
     _ question: String, changing statement: some Runnable, _ sql: String, byHand: SQL,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -58,11 +60,12 @@ struct PeerQuestions {
     let (done, byHand) = (
       try undone { _ = try statement.run(db) }, try undone { try db.execute(byHand) }
     )
-    #expect(done == byHand && done != before, sourceLocation: sourceLocation)
+    #expect(done == byHand, sourceLocation: sourceLocation)
+    #expect(done != before, sourceLocation: sourceLocation)
     #expect(try rows() == before)
   }
 
-  /// The same with a piece of SQL.
+  /// Checks a change with a piece of SQL.
   func withSQL(
     _ question: String, changing statement: some Runnable, _ sql: String, byHand: SQL,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -79,7 +82,7 @@ struct PeerQuestions {
     #expect(!rows.isEmpty, sourceLocation: sourceLocation)
   }
 
-  /// The rows of all tables after `change`, which is rolled back.
+  /// Returns the rows of all tables after `change`, and rolls the change back.
   private func undone(_ change: () throws -> Void) throws -> [[DatabaseValue]] {
     struct Undo: Error {}
     var after: [[DatabaseValue]] = []

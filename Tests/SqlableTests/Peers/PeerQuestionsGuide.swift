@@ -1,35 +1,36 @@
 import Foundation
 import Testing
 
-/// The table of Docs/PeerQuestions.md and the tests of this folder have the same questions, in the same order.
+/// Tests that Docs/PeerQuestions.md and the tests of this folder have the same questions in the same order.
 @Suite struct PeerQuestionsGuide {
   static let guide = "Docs/PeerQuestions.md"
-  /// In the order of the guide.
+  /// The test files in the order of the guide's sections.
   static let files = ["Reading", "Filters", "Orders", "Joins", "Associations", "Inserts", "DatesAndJSON"]
 
-  @Test func theTableHasTheQuestionsOfTheTests() throws {
+  @Test func guideTableListsTheQuestionsOfTheTests() throws {
     let asked = try PeerQuestionsGuide.files.flatMap { file in
       let text = try GuidesTests.text(of: "Tests/SqlableTests/Peers/Peer\(file)Tests.swift")
       return text.matches(of: /asked\.(typed|withSQL)\(\s*"([^"\n]*)",/).map { "\($0.2): \($0.1)" }
     }
     let rows = try PeerQuestionsGuide.rows()
-    #expect(asked.count > 150 && Set(asked).count == asked.count)
+    #expect(asked.count > 150)
+    #expect(Set(asked).count == asked.count)
     #expect(rows.map { "\($0.question): \($0.isTyped ? "typed" : "withSQL")" } == asked)
   }
 
-  @Test func everyExpressionOfTheTableIsRun() throws {
+  @Test func everyExpressionOfTheGuideTableIsRun() throws {
     let tests = try PeerQuestionsGuide.files.map { file in
       try GuidesTests.text(of: "Tests/SqlableTests/Peers/Peer\(file)Tests.swift").filter { !$0.isWhitespace }
     }.joined()
     for row in try PeerQuestionsGuide.rows() {
-      // By default db.table would be one word.
+      // Swift's default word boundaries treat db.table as one word.
       let handle = /\bdb\b/.wordBoundaryKind(.simple)
       let isRun = tests.contains(row.swift.replacing(handle, with: "asked.db").filter { !$0.isWhitespace })
       #expect(isRun, "no test has \(row.swift)")
     }
   }
 
-  @Test func theGuideSaysHowManyThereAre() throws {
+  @Test func guideStatesTheNumberOfQuestions() throws {
     let rows = try PeerQuestionsGuide.rows()
     let typed = rows.count { $0.isTyped }
     let figures = "| \(rows.count) | \(typed) | \(rows.count - typed) | 0 |"

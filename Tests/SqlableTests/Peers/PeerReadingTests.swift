@@ -4,11 +4,13 @@ import Testing
 
 /// Questions of Docs/PeerQuestions.md: reading rows.
 @Suite struct PeerReadingTests {
-  @Test func reading() throws {
+  @Test func questionsAboutReadingHaveTheirSQLAndRows() throws {
     try withCinema { asked in
       try asked.typed(
         "All films, as structs", Film.read(),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film""#,
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film"
+        """,
         byHand: "SELECT * FROM film")
       try asked.typed(
         "The film with a known key, or nothing", try [Film.byId(4).run(asked.db)?.title ?? "none"],
@@ -18,13 +20,19 @@ import Testing
         byHand: "SELECT part FROM credit WHERE film_id = 4 AND artist_id = 3")
       try asked.typed(
         "The films with any of several keys", Film.read().filter(Film.id.in([1, 4])),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "id" IN (?, ?)"#,
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "id" IN (?, ?)
+        """,
         byHand:
           "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE id IN (1, 4)")
       try asked.typed(
         "The rows with any of several keys of two columns",
         Credit.read().filter(rowValue(Credit.filmId, Credit.artistId).in([(1, 2), (4, 3)])),
-        #"SELECT "film_id", "artist_id", "part", "fee" FROM "credit" WHERE ("film_id", "artist_id") IN (VALUES (?, ?), (?, ?))"#,
+        """
+        SELECT "film_id", "artist_id", "part", "fee" FROM "credit" \
+        WHERE ("film_id", "artist_id") IN (VALUES (?, ?), (?, ?))
+        """,
         byHand: "SELECT * FROM credit WHERE film_id = 1 AND artist_id = 2 OR film_id = 4 AND artist_id = 3")
       try asked.typed(
         "Two columns instead of whole structs", Film.select(Film.title, Film.year),
@@ -80,18 +88,26 @@ import Testing
         byHand: "SELECT CASE WHEN EXISTS (SELECT 1 FROM film WHERE year = 1999) THEN 'true' ELSE 'false' END")
       try asked.typed(
         "Ten films after the first three", Film.read().orderBy(Film.title).limit(10, offset: 3),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" ORDER BY "title" LIMIT ? OFFSET ?"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film ORDER BY title LIMIT 10 OFFSET 3"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" ORDER BY "title" LIMIT ? OFFSET ?
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          ORDER BY title LIMIT 10 OFFSET 3
+          """)
       let last = try #require(try Film.byId(2).run(asked.db))
       try asked.typed(
         "The page after a film, however many came before it",
         Film.read().orderBy(Film.year).page(after: last, limit: 2),
-        #"SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" FROM "film" WHERE "year" >= ? AND ("year" > ? OR "id" > ?) ORDER BY "year", "id" LIMIT ?"#,
-        byHand:
-          "SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film WHERE (year, id) > (1962, 2) ORDER BY year, id LIMIT 2"
-      )
+        """
+        SELECT "id", "title", "year", "minutes", "genre", "is_restored", "tags", "premiere", "studio_id" \
+        FROM "film" WHERE "year" >= ? AND ("year" > ? OR "id" > ?) ORDER BY "year", "id" LIMIT ?
+        """,
+        byHand: """
+          SELECT id, title, year, minutes, genre, is_restored, tags, premiere, studio_id FROM film \
+          WHERE (year, id) > (1962, 2) ORDER BY year, id LIMIT 2
+          """)
       try asked.typed(
         "A table for which there is no model",
         try asked.db.table("studio").read().run(asked.db).map { try $0.get("name", as: String.self) },

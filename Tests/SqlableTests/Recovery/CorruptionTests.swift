@@ -17,7 +17,7 @@ struct CorruptionTests {
 
     var all: [CorruptionReport] { list.withLock { $0 } }
 
-    /// The next report, or nil after a while.
+    /// The next report, or nil after a timeout.
     func next(within seconds: Double = 20) -> CorruptionReport? {
       semaphore.wait(timeout: .now() + seconds) == .success ? all.last : nil
     }
@@ -49,9 +49,11 @@ struct CorruptionTests {
       #expect(report.tables == ["bicycle"])
       #expect(report.indexes.allSatisfy { $0 == "by_color" })
       #expect(report.pages.count == 1)
-      #expect(!report.messages.isEmpty && !report.isSound && !report.isMendedByReindex)
+      #expect(!report.messages.isEmpty)
+      #expect(!report.isSound)
+      #expect(!report.isMendedByReindex)
       #expect(reports.next(within: 0.3) == nil)
-      // Writes go on, unless the configuration stops them.
+      // Writes continue unless the configuration stops them.
       try db.execute("INSERT INTO bicycle VALUES (9999, 'new', NULL, 0)")
     }
   }
@@ -73,7 +75,7 @@ struct CorruptionTests {
         pool.health(within: .seconds(60)).problems.contains { if case .damaged = $0 { true } else { false } }
       }
       #expect(isDamaged())
-      // Reads go on.
+      // Reads continue.
       let names = try pool.read { try $0.query("SELECT name FROM bicycle WHERE id = 9999", as: String.self) }
       #expect(names == ["new"])
       pool.forgetCorruption()
@@ -83,7 +85,7 @@ struct CorruptionTests {
     }
   }
 
-  @Test func aRestoreTakesTheMarkBack() throws {
+  @Test func restoreClearsTheCorruptionMark() throws {
     try withDirectory { directory in
       let whole = try SqliteDatabase(filepath: directory + "/whole.sqlite")
       try SalvageTests.bicycles(whole, 10)
@@ -100,7 +102,7 @@ struct CorruptionTests {
     }
   }
 
-  @Test func anotherFileThatIsDamagedMarksNothing() async throws {
+  @Test func damageInAnotherFileMarksNoHandle() async throws {
     try await withDirectoryAsync { directory in
       let path = directory + "/own.sqlite"
       let pool = try SqlitePool(
@@ -113,7 +115,8 @@ struct CorruptionTests {
         do { try await body() } catch let error as SqlError {
           #expect(error.kind == .notADatabase || error.kind == .corrupt, "\(place): \(error)")
         } catch { Issue.record(error) }
-        #expect(db.corruption == nil && pool.corruption == nil, "\(place)")
+        #expect(db.corruption == nil, "\(place)")
+        #expect(pool.corruption == nil, "\(place)")
       }
       await isRefused { try db.restore(from: text) }
       await isRefused { try db.restore(from: damaged) }
@@ -133,8 +136,8 @@ struct CorruptionTests {
     }
   }
 
-  /// With another database attached it is told by the statement which of them is damaged.
-  @Test func damageIsNoticedBesideAnAttachedDatabase() throws {
+  /// With an attached database, the failed statement shows which of the two files is damaged.
+  @Test func damageIsDetectedWithAnAttachedDatabase() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: damagedDatabase(directory).path)
       defer { try? db.close() }
@@ -146,7 +149,7 @@ struct CorruptionTests {
     }
   }
 
-  /// A schema that fits on one page, but not on the first, which has less room: the first page has no cells.
+  /// The schema fits on one page, but not on page 1, which has less room. Page 1 is therefore without cells.
   @Test func anIntactFileWithoutCellsOnItsFirstPageIsSound() throws {
     try withDirectory { directory in
       let file = try DamagedDatabase(directory + "/a.sqlite", pageSize: 4_096) { db in
@@ -160,18 +163,20 @@ struct CorruptionTests {
       let db = try SqliteDatabase(filepath: file.path, configuration: Configuration(journalMode: .delete))
       try db.execute("DROP TABLE gone")
       let first = try file.bytes(ofPage: 1)
-      try #require(first[100] == 5 && first[103..<105] == [0, 0])
+      try #require(first[100] == 5)
+      try #require(first[103..<105] == [0, 0])
       #expect(try db.checkForCorruption().isSound)
       try db.close()
       let report = try Salvage(damaged: file.path, backup: backup).recover(into: directory + "/new.sqlite")
-      #expect(report.isComplete && report.tables.map(\.name) == ["t"], "\(report)")
+      #expect(report.isComplete, "\(report)")
+      #expect(report.tables.map(\.name) == ["t"], "\(report)")
     }
   }
 
   @Test func anIndexThatContradictsItsTableIsBuiltAgain() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 100) }
-      // A key of the index gets another value, in place.
+      // Overwrites the value of one key in the index.
       let root = try damaged.root(of: "by_color")
       let leaf = try damaged.bytes(ofPage: root)[0] == 10 ? root : try damaged.pages(ofType: 10)[0]
       let bytes = try damaged.bytes(ofPage: leaf)
@@ -181,7 +186,8 @@ struct CorruptionTests {
       let report = try db.checkForCorruption()
       #expect(report.isMendedByReindex)
       #expect(report.indexes == ["by_color"])
-      #expect(report.tables.isEmpty && report.pages.isEmpty)
+      #expect(report.tables.isEmpty)
+      #expect(report.pages.isEmpty)
       #expect(try db.reindex(report).isSound)
       #expect(try db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
     }
@@ -198,7 +204,7 @@ struct CorruptionTests {
     }
   }
 
-  @Test func aFileThatIsReplacedByAnotherFormatIsNoticed() throws {
+  @Test func fileReplacedByAnotherFormatIsDetected() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 1_000) }
       let db = try SqliteDatabase(filepath: damaged.path, configuration: Configuration(journalMode: .delete))

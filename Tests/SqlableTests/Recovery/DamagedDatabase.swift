@@ -2,13 +2,13 @@ import Foundation
 import Sqlable
 import Testing
 
-/// A database file with damage, and what was in it before.
+/// A database file that tests can damage.
 struct DamagedDatabase {
   let path: String
   let pageSize: Int
   private var file: FileHandle { get throws { try FileHandle(forUpdating: URL(fileURLWithPath: path)) } }
 
-  /// Makes a database by SQL, and leaves no log beside it.
+  /// Creates a database and leaves no WAL file.
   init(
     _ path: String, pageSize: Int = 1_024, encoding: String = "UTF-8", pragmas: [String] = [],
     _ body: (SqliteDatabase) throws -> Void
@@ -40,7 +40,7 @@ struct DamagedDatabase {
     return [UInt8](data[((number - 1) * pageSize)..<(number * pageSize)])
   }
 
-  /// The pages of the list of free pages, each of which names others.
+  /// The trunk pages of the free-list.
   var freeListPages: Set<Int> {
     get throws {
       func word(_ page: Int, _ offset: Int) throws -> Int {
@@ -52,7 +52,7 @@ struct DamagedDatabase {
     }
   }
 
-  /// The pages whose b-trees have this type: 2 and 5 are interior, 10 and 13 leaves.
+  /// The b-tree pages of a type: 2 and 5 are interior pages, 10 and 13 are leaves.
   func pages(ofType type: UInt8) throws -> [Int] {
     try (1...pageCount).filter { try bytes(ofPage: $0)[$0 == 1 ? 100 : 0] == type }
   }
@@ -74,7 +74,7 @@ func literals(_ path: String, _ columns: [String], from table: String) throws ->
   return try db.query(SQL(verbatim: "SELECT \(values) FROM \"\(table)\" ORDER BY 1"), as: String.self)
 }
 
-/// What SQLite says about the integrity of a file.
+/// The messages of `PRAGMA integrity_check` for a file.
 func integrity(_ path: String) throws -> [String] {
   let db = try SqliteDatabase(filepath: path, configuration: Configuration(journalMode: .delete))
   defer { try? db.close() }

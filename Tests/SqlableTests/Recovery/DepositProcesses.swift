@@ -4,7 +4,7 @@ import Sqlable
 import SqlableRecovery
 import Testing
 
-/// Processes that put files aside are killed.
+/// Tests that kill processes while they put files aside.
 @Suite(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
 struct DepositProcesses {
   fileprivate static let variable = "SQLABLE_DEPOSIT_WORKER"
@@ -23,7 +23,7 @@ struct DepositProcesses {
         worker.waitUntilExit()
         for place in files(in: directory) {
           let names = files(in: directory + "/" + place)
-          // Under one name or the other.
+          // The file has either its original or its new name.
           guard let main = names.first(where: { $0 == "a.sqlite" || $0.hasSuffix("Z") }) else { continue }
           for log in DepositProcesses.logs { #expect(names.contains(main + log), "\(names)") }
         }
@@ -32,18 +32,18 @@ struct DepositProcesses {
   }
 }
 
-/// What such a process does.
+/// The worker process that `DepositProcesses` starts and kills.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment[DepositProcesses.variable] != nil, "a process of its own"))
 struct DepositWorkerProcess {
   @Test func work() throws {
     let directory = try #require(ProcessInfo.processInfo.environment[DepositProcesses.variable])
     let begin = ContinuousClock.now
     var number = 0
-    // Ends by itself should nothing kill it.
+    // The loop ends by itself if nothing kills the process.
     while begin.duration(to: .now) < .seconds(20) {
       let path = "\(directory)/\(number)/a.sqlite"
       try FileManager.default.createDirectory(atPath: "\(directory)/\(number)", withIntermediateDirectories: true)
-      // The file last: where it is, its logs are.
+      // The database file moves last, so its WAL is always at the new place before it.
       for ending in DepositProcesses.logs + [""] {
         close(open(path + ending, O_WRONLY | O_CREAT, 0o600))
       }

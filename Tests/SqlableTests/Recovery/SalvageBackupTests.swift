@@ -5,13 +5,12 @@ import Testing
 
 @Suite("Salvage: rows of a backup in place of lost ones", .needsPlainFiles("it damages pages by their contents"))
 struct SalvageBackupTests {
-  @Test func theBackupCompletesWhatTheDamageTookAndNothingElse() throws {
+  @Test func backupRestoresOnlyTheRowsLostToDamage() throws {
     try withDirectory { directory in
       let (path, backup) = (directory + "/a.sqlite", directory + "/it's a backup.sqlite")
       let damaged = try DamagedDatabase(path) { db in
         try SalvageTests.bicycles(db, 5_000)
         try db.execute("VACUUM INTO \(backup)")
-        // Since the backup: rows changed, deleted and added.
         try db.execute("UPDATE bicycle SET color = 'blue' WHERE id % 10 = 0")
         try db.execute("DELETE FROM bicycle WHERE id BETWEEN 100 AND 120")
         try db.execute("INSERT INTO bicycle VALUES (5001, 'new', 'new', 0)")
@@ -30,7 +29,7 @@ struct SalvageBackupTests {
       #expect(table.source == .both)
       #expect(table.rowsFromBackup > 100)
       #expect(table.rowsFromPages + table.rowsFromBackup == found.count)
-      // Every row is that of now, or, from a lost page, that of the backup.
+      // A row of a lost page has the backup's value; every other row has the current value.
       #expect(Set(found).isSubset(of: Set(now).union(then)))
       #expect(Set(found).subtracting(now).count <= table.rowsFromBackup)
       let ids = try literals(directory + "/z.sqlite", ["id"], from: "bicycle").compactMap { Int($0) }
@@ -40,7 +39,7 @@ struct SalvageBackupTests {
     }
   }
 
-  @Test func aBackupWithOtherRowidsIsNotUsedForThem() throws {
+  @Test func backupWithOtherRowidsRestoresNoRows() throws {
     try withDirectory { directory in
       let (path, backup) = (directory + "/a.sqlite", directory + "/backup.sqlite")
       let damaged = try DamagedDatabase(path) { db in

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Salvage: definitions, texts and ends of files", .needsPlainFiles("it damages pages by their contents"))
 struct SalvageDamageTests {
-  /// Pages are filled from their ends, so a file that ends within one has the oldest cells cut.
-  @Test func aRowAcrossTheEndOfACutFileIsNotInvented() throws {
+  /// SQLite fills pages from their ends, so a file that is cut within a page loses that page's oldest cells.
+  @Test func rowCutOffByTheEndOfTheFileIsNotInvented() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite", pageSize: 4_096) { db in
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a INTEGER, b BLOB)")
@@ -20,14 +20,15 @@ struct SalvageDamageTests {
         let report = try Salvage(damaged: path).recover(into: path + "-new")
         let found = try literals(path + "-new", ["id", "a", "b"], from: "t")
         #expect(Set(found).isSubset(of: all), "\(end)")
-        #expect(!report.isComplete && found.count >= all.count - 13, "\(found.count) at \(end)")
+        #expect(!report.isComplete, "\(found.count) at \(end)")
+        #expect(found.count >= all.count - 13, "\(found.count) at \(end)")
       }
     }
   }
 
-  /// The text that creates the table, before it is damaged by one byte at each of some places.
+  /// Each argument is a word of the table's definition in which one byte is damaged.
   @Test(arguments: ["CREATE", "WITHOUT", "PRIMARY", "(key"])
-  func aTableWithoutRowidWhoseDefinitionIsDamagedKeepsItsRowsSomewhere(place: String) throws {
+  func withoutRowidTableKeepsItsRowsIfItsDefinitionIsDamaged(place: String) throws {
     try withDirectory { directory in
       let text = "CREATE TABLE w(key TEXT PRIMARY KEY, number INTEGER, word TEXT) WITHOUT ROWID"
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
@@ -52,7 +53,7 @@ struct SalvageDamageTests {
     }
   }
 
-  @Test func theKeysOfALostIndexAreNoRows() throws {
+  @Test func keysOfALostIndexAreNotSalvagedAsRows() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
         try SalvageTests.bicycles(db, 2_000)
@@ -63,7 +64,9 @@ struct SalvageDamageTests {
       let start = try #require(page.indices.first { page[$0...].starts(with: text) })
       try damaged.overwrite(page: 1, at: start, with: [0x01])
       let report = try Salvage(damaged: damaged.path).recover(into: directory + "/b.sqlite")
-      #expect(report.rowsOfUnknownTables == 0 && report.share == 1 && !report.isComplete, "\(report)")
+      #expect(report.rowsOfUnknownTables == 0, "\(report)")
+      #expect(report.share == 1, "\(report)")
+      #expect(!report.isComplete, "\(report)")
     }
   }
 
@@ -85,7 +88,8 @@ struct SalvageDamageTests {
         .recover(into: directory + "/b.sqlite")
       let table = try #require(report[table: "t"])
       #expect(!report.isComplete)
-      #expect(table.rowsFromBackup == (hasBackup ? 1 : 0) && table.rowsWithInvalidText == (hasBackup ? 0 : 1))
+      #expect(table.rowsFromBackup == (hasBackup ? 1 : 0))
+      #expect(table.rowsWithInvalidText == (hasBackup ? 0 : 1))
       if hasBackup {
         #expect(try literals(directory + "/b.sqlite", ["id", "number", "name"], from: "t") == all)
         #expect(try lost(directory + "/b.sqlite") == 1)
@@ -96,8 +100,8 @@ struct SalvageDamageTests {
     }
   }
 
-  /// Without a column for the rowid, it may be another row's in the backup.
-  @Test func aRowOfTheBackupThatHasOnlyTheSameRowidIsNotTaken() throws {
+  /// If no column holds the rowid, the backup may have another row under the same rowid.
+  @Test func backupRowThatSharesOnlyTheRowidIsNotUsed() throws {
     try withDirectory { directory in
       let path = directory + "/backup.sqlite"
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
@@ -129,7 +133,8 @@ struct SalvageDamageTests {
       for name in ["e1", "e5", "n"] { try damaged.zero(page: damaged.root(of: name)) }
       let report = try Salvage(damaged: damaged.path).recover(into: directory + "/b.sqlite")
       #expect(report[table: "n"]?.estimatedRowsLost == 0, "\(report)")
-      #expect(report.share > 0.95 && !report.isComplete, "\(report)")
+      #expect(report.share > 0.95, "\(report)")
+      #expect(!report.isComplete, "\(report)")
       let completed = try Salvage(damaged: damaged.path, backup: backup).recover(into: directory + "/c.sqlite")
       #expect(completed.tables.allSatisfy { $0.estimatedRowsLost == 0 }, "\(completed)")
     }

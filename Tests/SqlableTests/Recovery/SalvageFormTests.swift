@@ -53,7 +53,7 @@ struct SalvageFormTests {
       let (old, new) = try (SqliteDatabase(filepath: damaged.path), SqliteDatabase(filepath: output))
       #expect(try old.schema() == new.schema())
       #expect(try new.query("PRAGMA encoding", as: String.self) == [encoding])
-      // AUTOINCREMENT goes on behind the deleted row.
+      // AUTOINCREMENT continues after the deleted row's id.
       #expect(try new.query("SELECT seq FROM sqlite_sequence WHERE name = 'person'", as: Int.self) == [801])
     }
   }
@@ -67,13 +67,13 @@ struct SalvageFormTests {
       let report = try Salvage(damaged: damaged.path).recover(into: directory + "/b.sqlite")
       let found = try literals(directory + "/b.sqlite", ["a", "b", "v"], from: "pair")
       #expect(Set(found).isSubset(of: all))
-      // The root had rows itself.
+      // The root page held rows, too.
       #expect(found.count > 780)
       #expect(report[table: "pair"]?.rowsFromPages == found.count)
     }
   }
 
-  @Test func thePointerMapSaysWhichOfTwoEqualTablesAnOrphanBelongsTo() throws {
+  @Test func pointerMapAssignsAnOrphanToOneOfTwoEqualTables() throws {
     try withDirectory { directory in
       for vacuum in ["auto_vacuum = 1", "auto_vacuum = 0"] {
         let damaged = try DamagedDatabase(directory + "/\(vacuum).sqlite", pragmas: [vacuum]) { db in
@@ -94,7 +94,7 @@ struct SalvageFormTests {
         if vacuum == "auto_vacuum = 1" {
           #expect(found == all)
         } else {
-          // Nothing tells them apart: no row may go into the wrong table.
+          // The two tables are indistinguishable, so no row may be assigned to either.
           #expect(found.enumerated().allSatisfy { Set($1).isSubset(of: all[$0]) })
           #expect(report.rowsOfUnknownTables > 0)
         }
@@ -102,7 +102,7 @@ struct SalvageFormTests {
     }
   }
 
-  @Test func theWriteAheadLogCountsUpToItsLastCommit() throws {
+  @Test func walCountsUpToItsLastCommit() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: Configuration(walAutocheckpoint: 0))
@@ -115,13 +115,13 @@ struct SalvageFormTests {
       let whole = try Salvage(damaged: directory + "/copy.sqlite").recover(into: directory + "/b.sqlite")
       #expect(whole[table: "t"]?.rowsFromPages == 50)
       #expect(whole.isComplete)
-      // The last frame is damaged: its commit never happened.
+      // The last frame is damaged, so its commit does not count.
       let log = try FileHandle(forUpdating: URL(fileURLWithPath: directory + "/copy.sqlite-wal"))
       try log.seek(toOffset: log.seekToEnd() - 10)
       try log.write(contentsOf: Data([1, 2, 3, 4]))
       let cut = try Salvage(damaged: directory + "/copy.sqlite").recover(into: directory + "/c.sqlite")
       #expect(cut[table: "t"]?.rowsFromPages == 49)
-      // The log's header is damaged: the frames still check each other.
+      // The WAL's header is damaged, but the checksums of the frames still form a chain.
       try log.seek(toOffset: 0)
       try log.write(contentsOf: Data(repeating: 0, count: 32))
       let headless = try Salvage(damaged: directory + "/copy.sqlite").recover(into: directory + "/d.sqlite")
@@ -135,7 +135,7 @@ struct SalvageFormTests {
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { try SalvageTests.bicycles($0, 3_000) }
       let all = try literals(damaged.path, SalvageTests.columns, from: "bicycle")
       let process = try SQLiteProcess(damaged.path)
-      // A cache of a few pages makes SQLite write before the commit.
+      // A small page cache makes SQLite write pages before the commit.
       try process.run("PRAGMA cache_size = 5; BEGIN; UPDATE bicycle SET name = name || ' changed', price = 0;")
       process.kill()
       #expect(files(in: directory).contains("a.sqlite-journal"))
@@ -159,7 +159,7 @@ struct SalvageFormTests {
       let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
       _ = try Salvage(damaged: path).recover(into: directory + "/b.sqlite")
       #expect(try literals(directory + "/b.sqlite", ["rowid", "a", "b"], from: "t") == all)
-      // The header claims that there are none.
+      // The header claims zero reserved bytes.
       try file.seek(toOffset: 20)
       try file.write(contentsOf: Data([0]))
       _ = try Salvage(damaged: path).recover(into: directory + "/c.sqlite")
@@ -167,7 +167,7 @@ struct SalvageFormTests {
     }
   }
 
-  @Test(.needsFullText) func aFullTextIndexIsComputedAgain() throws {
+  @Test(.needsFullText) func fullTextIndexIsRebuilt() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
         try db.execute("CREATE VIRTUAL TABLE own USING fts5(title, body)")
@@ -193,13 +193,13 @@ struct SalvageFormTests {
     }
   }
 
-  @Test func aRowThatBreaksAConstraintIsSetAside() throws {
+  @Test func rowThatViolatesAConstraintIsSetAside() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(directory + "/a.sqlite") { db in
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT UNIQUE, n INTEGER CHECK (n < 100))")
         for id in 1...20 { try db.execute("INSERT INTO t VALUES (\(id), \("name \(id + 10)"), \(id))") }
       }
-      // Another name, in place: it is now there twice.
+      // Overwriting the name creates a duplicate.
       let root = try damaged.root(of: "t")
       let bytes = try damaged.bytes(ofPage: root)
       let name = Array("name 15".utf8)
@@ -214,7 +214,7 @@ struct SalvageFormTests {
     }
   }
 
-  @Test func aFunctionOfTheProgramIsTakenFromAHandle() throws {
+  @Test func customFunctionIsTakenFromAHandle() throws {
     try withDirectory { directory in
       func register(_ db: SqliteDatabase) throws {
         try db.register(
@@ -229,7 +229,7 @@ struct SalvageFormTests {
       try register(db)
       let with = try Salvage(damaged: damaged.path, functionsOf: db).recover(into: directory + "/b.sqlite")
       #expect(with.isComplete, "\(with)")
-      // Without it the rows come back all the same.
+      // Salvage recovers the rows without the function, too.
       let without = try Salvage(damaged: damaged.path).recover(into: directory + "/c.sqlite")
       #expect(
         try literals(

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Salvage: random damage", .needsPlainFiles("it damages pages by their contents"))
 struct SalvagePropertyTests {
-  /// A database with tables of several forms, and the rows that were deleted from each.
+  /// Creates tables of several forms and returns the rows that were deleted from each.
   private func database(
     _ path: String, _ random: inout SeededGenerator
   ) throws -> (file: DamagedDatabase, deleted: [String: Set<String>]) {
@@ -49,14 +49,14 @@ struct SalvagePropertyTests {
 
   private static let tables = (0..<6).map { ("t\($0)", ["id", "z"]) } + [("w", ["a", "b"])]
 
-  @Test func afterLostPagesEveryRowIsATrueOneAndTheReportIsRight() throws {
+  @Test func lostPagesYieldOnlyTrueRowsAndAnAccurateReport() throws {
     var random = SeededGenerator(seed: SeededGenerator.seed)
     for _ in 0..<12 {
       try withDirectory { directory in
         let (damaged, deleted) = try database(directory + "/a.sqlite", &random)
         let all = try SalvagePropertyTests.tables.map { try literals(damaged.path, $0.1, from: $0.0) }
         let count = try damaged.pageCount
-        // Page 1 stays: without it and a backup, tables have no names.
+        // Page 1 stays intact: without page 1 or a backup, tables have no names.
         let listPages = try damaged.freeListPages
         var zeroed: Set<Int> = []
         for _ in 0..<max(count / 50, 1) {
@@ -65,19 +65,19 @@ struct SalvagePropertyTests {
           try damaged.zero(page: page)
         }
         let report = try Salvage(damaged: damaged.path).recover(into: directory + "/b.sqlite")
-        // Nor have they where a page of the schema is lost that is not the first.
+        // Tables also lose their names if another page of the schema is lost.
         if report.problems.contains("the schema of the file is damaged") { return }
         var (recovered, rows) = (0, 0)
         for (place, (table, columns)) in SalvagePropertyTests.tables.enumerated() {
           let found = try literals(directory + "/b.sqlite", columns, from: table)
-          // Deleted rows are in free pages, which are taken for lost ones only where a page of their list is lost.
+          // Deleted rows lie in free pages. Salvage mistakes them for lost pages only if a free-list page is lost.
           let wrong = Set(found).subtracting(all[place])
           let isListWhole = zeroed.isDisjoint(with: listPages)
           #expect(wrong.isSubset(of: isListWhole ? [] : deleted[table] ?? []), "\(table)")
           #expect(found.count == report[table: table]?.rowsFromPages)
           (recovered, rows) = (recovered + found.count, rows + all[place].count)
         }
-        // Of a table without rowids whose root is lost nothing says how large it was.
+        // If a WITHOUT ROWID table loses its root, the file does not show its size.
         let (last, found) = (all[all.count - 1].count, report[table: "w"]?.rowsFromPages ?? 0)
         let share = Double(recovered - found) / Double(rows - last)
         let lost = report.tables.filter { $0.name != "w" }.reduce(0) { $0 + $1.estimatedRowsLost + $1.rowsSetAside }
@@ -88,7 +88,7 @@ struct SalvagePropertyTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(10))) func noBytesMakeItTrapHangOrWrite() throws {
+  @Test(.timeLimit(.minutes(10))) func randomBytesNeverMakeSalvageTrapHangOrWrite() throws {
     let seeds = ProcessInfo.processInfo.environment["SQLABLE_FUZZ"].flatMap(Int.init) ?? 400
     var random = SeededGenerator(seed: SeededGenerator.seed)
     try withDirectory { directory in
@@ -110,7 +110,8 @@ struct SalvagePropertyTests {
         do {
           let report = try Salvage(damaged: path, backup: random.chance(20) ? directory + "/1.sqlite" : nil)
             .recover(into: output)
-          #expect(report.share >= 0 && report.share <= 1)
+          #expect(report.share >= 0)
+          #expect(report.share <= 1)
           #expect(try integrity(output) == ["ok"])
         } catch let error as SqlError {
           #expect(error.kind == .notADatabase, "\(error)")
@@ -123,7 +124,7 @@ struct SalvagePropertyTests {
 
   private func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
     for _ in 0..<Int.random(in: 1...20, using: &random) where bytes.count > 600 {
-      // Headers of pages are hit as often as all the rest.
+      // Half of the changes hit page headers.
       let page = Int.random(in: 0..<(bytes.count / 512), using: &random) * 512
       let place =
         random.chance(50)

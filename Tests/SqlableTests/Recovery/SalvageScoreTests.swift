@@ -7,8 +7,8 @@ import Testing
 struct SalvageScoreTests {
   private static let files = ProcessInfo.processInfo.environment["SQLABLE_SALVAGE_FILES"].flatMap(Int.init) ?? 200
 
-  /// The measurement of the guide is the same with 500 files.
-  @Test(.timeLimit(.minutes(30))) func theReportedShareIsNearTheTrueOneAndNoMissingRowIsComplete() throws {
+  /// The guide's figures come from the same measurement with 500 files.
+  @Test(.timeLimit(.minutes(30))) func reportedShareIsAccurateAndNoLossIsCalledComplete() throws {
     var random = SeededGenerator(seed: SeededGenerator.seed)
     var (far, wrong, rows, recovered, worst) = ([String](), [String](), 0, 0, 0.0)
     var (large, farOfLarge) = (0, 0)
@@ -35,7 +35,7 @@ struct SalvageScoreTests {
       for line in far { print(line) }
     }
     #expect(wrong == [])
-    // Nothing says how many rows were on the only page of a table. In small files that alone is more.
+    // The file does not show how many rows were on a table's only page. In small files that error exceeds the limit.
     #expect(far.count * 8 <= SalvageScoreTests.files, "\(far.joined(separator: "\n"))")
     #expect(farOfLarge * 12 <= large, "\(far.joined(separator: "\n"))")
   }
@@ -178,7 +178,7 @@ private struct SalvageTrial {
     return rows
   }
 
-  /// How many true rows a file has, and whether a table has fewer rows than before.
+  /// Returns the number of true rows in a file, and whether a table has fewer rows than before.
   func recovered(from path: String) throws -> (count: Int, isMissing: Bool) {
     let found = try SalvageTrial.rows(of: path, Array(rows.keys))
     var (count, isMissing) = (0, false)

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// An option of a column that is read from the schema and not compared would never reach a plan.
+/// Tests that the comparison covers every column option: an option that is not compared never reaches a plan.
 @Suite struct ColumnOptionDifferenceTests {
   private func table(_ columns: String) throws -> DatabaseSchema {
     let db = try SqliteDatabase.inMemory()
@@ -16,7 +16,7 @@ import Testing
     return try #require(json as? [String: Any])
   }
 
-  @Test func everyOptionOfAColumnMakesADifference() throws {
+  @Test func everyColumnOptionIsCompared() throws {
     let plain = try table("own TEXT, made TEXT")
     let full = try table(
       """
@@ -35,11 +35,11 @@ import Testing
         let data = try JSONSerialization.data(withJSONObject: changed)
         other.tables[0].columns[index] = try JSONDecoder().decode(DatabaseSchema.Column.self, from: data)
         let differences = plain.differences(from: other)
-        // The name of a constraint makes no difference.
+        // Constraint names are not compared.
         #expect(differences.isEmpty == (key == "notNullName"), "\(key)")
       }
     }
-    // Each is declared above.
+    // The model above declares every option.
     let labels = Mirror(reflecting: plain.tables[0].columns[0]).children.compactMap(\.label)
     let names = Set(labels.map { $0.hasPrefix("_") ? String($0.dropFirst()) : $0 })
     #expect(options == names.subtracting(["name"]))

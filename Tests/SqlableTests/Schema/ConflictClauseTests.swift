@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// What constraints say of conflicts, and their names.
+/// Tests of the ON CONFLICT clauses and the names of constraints.
 @Suite struct ConflictClauseTests {
   private enum Policies: TableDeclaration {
     static let id = Column("id", .integer, PrimaryKey(autoincrement: true, onConflict: .replace, name: "the key"))
@@ -18,7 +18,8 @@ import Testing
   private let sql = #"""
     CREATE TABLE "t" ("id" INTEGER CONSTRAINT "the key" PRIMARY KEY ON CONFLICT REPLACE AUTOINCREMENT, \#
     "code" TEXT CONSTRAINT "one code" UNIQUE ON CONFLICT IGNORE, \#
-    "color" TEXT CONSTRAINT "colored" NOT NULL ON CONFLICT REPLACE DEFAULT 'black' CONSTRAINT "c" CHECK (color <> ''), \#
+    "color" TEXT CONSTRAINT "colored" NOT NULL ON CONFLICT REPLACE DEFAULT 'black' \#
+    CONSTRAINT "c" CHECK (color <> ''), \#
     "size" INTEGER NOT NULL ON CONFLICT IGNORE CHECK (size > 0) CHECK (size < 99), \#
     CONSTRAINT "color ""and"" size" UNIQUE ("color", "size" DESC) ON CONFLICT REPLACE, \#
     CONSTRAINT "apart" CHECK (size <> id))
@@ -32,7 +33,8 @@ import Testing
       #expect(try schema.differences(db) == [])
       #expect(try schema.plan(db).isEmpty)
       let table = try #require(try db.schema()[table: "t"])
-      #expect(table.primaryKey?.onConflict == "REPLACE" && table.primaryKey?.name == "the key")
+      #expect(table.primaryKey?.onConflict == "REPLACE")
+      #expect(table.primaryKey?.name == "the key")
       #expect(table.uniques.map(\.onConflict) == ["IGNORE", "REPLACE"])
       #expect(table.uniques.map(\.name) == ["one code", "color \"and\" size"])
       #expect(table.checks.map(\.name) == ["c", nil, nil, "apart"])
@@ -40,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func constraintsDoWhatTheySayAndAStatementsPolicyPrecedesThem() throws {
+  @Test func conflictClausesApplyUnlessAStatementOverridesThem() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Entry<Policies>.self)
       typealias Row = Entry<Policies>
@@ -76,7 +78,7 @@ import Testing
     }
   }
 
-  /// Else a client could delete a row that it can't see.
+  /// A replacement would let a client delete a row that it can't see.
   @Test func aPolicyLetsNoConstraintReplaceRows() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Entry<Policies>.self)
@@ -91,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func whichOfSeveralRowsAConstraintKeepsIsNotDetermined() throws {
+  @Test func updateWithConflictClauseIsNotRepeatable() throws {
     let update = Entry<Policies>.update(Policies.code.set(to: "b")).filter(Policies.size > 1)
     let error = expectInvalidStatement { try AnyStatement(update).checkIsRepeatable() }
     #expect(error?.message == "which of the rows that conflict an update keeps is not determined")
@@ -102,15 +104,20 @@ import Testing
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Entry<Policies>.self)
       let ofColumn = expectError(.constraint(.check)) { try Entry<Policies>(1, "a", "", 7).insert().run(db) }
-      #expect(ofColumn?.table == "t" && ofColumn?.column == "color" && ofColumn?.message.hasSuffix("c") == true)
+      #expect(ofColumn?.table == "t")
+      #expect(ofColumn?.column == "color")
+      #expect(ofColumn?.message.hasSuffix("c") == true)
       let second = expectError(.constraint(.check)) { try Entry<Policies>(1, "a", "x", 100).insert().run(db) }
-      #expect(second?.table == "t" && second?.column == "size")
+      #expect(second?.table == "t")
+      #expect(second?.column == "size")
       let ofTable = expectError(.constraint(.check)) { try Entry<Policies>(7, "a", "x", 7).insert().run(db) }
-      #expect(ofTable?.table == "t" && ofTable?.column == nil && ofTable?.message.hasSuffix("apart") == true)
+      #expect(ofTable?.table == "t")
+      #expect(ofTable?.column == nil)
+      #expect(ofTable?.message.hasSuffix("apart") == true)
     }
   }
 
-  @Test func aPolicyThatTheTableLacksIsADifferenceAndANameIsNone() throws {
+  @Test func missingConflictClauseDiffersAndMissingNameDoesNot() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.execute(
         """
@@ -136,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func aUniqueIndexIsNotAsGoodAsAConstraintWithAPolicy() throws {
+  @Test func uniqueIndexDoesNotReplaceAConstraintWithAPolicy() throws {
     enum Ignoring: TableDeclaration {
       static let columns = [Column("a", .text, Unique(onConflict: .ignore))]
     }

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Each rule as SQL, and as the error of breaking it.
+/// Tests of each constraint: its SQL and the error of a violation.
 @Suite struct ConstraintTests {
   private func with<D: TableDeclaration>(
     _ declaration: D.Type, _ sql: String, sourceLocation: SourceLocation = #_sourceLocation,
@@ -10,7 +10,8 @@ import Testing
   ) throws {
     try withDatabase { db in
       let change = try db.createTable(Entry<D>.self)
-      #expect(change.createdTable && change.table == D.name, sourceLocation: sourceLocation)
+      #expect(change.createdTable, sourceLocation: sourceLocation)
+      #expect(change.table == D.name, sourceLocation: sourceLocation)
       #expect(try db.definition(of: D.name) == sql, sourceLocation: sourceLocation)
       #expect(try db.createTable(Entry<D>.self).isEmpty, sourceLocation: sourceLocation)
       #expect(try db.definition(of: D.name) == sql, sourceLocation: sourceLocation)
@@ -28,7 +29,7 @@ import Testing
     #expect(error?.transaction == SqlError.TransactionFate.none, sourceLocation: sourceLocation)
   }
 
-  @Test func integerKeys() throws {
+  @Test func integerKeysAreNumberedAndRequireValues() throws {
     enum D: TableDeclaration {
       static let id = Column("id", .integer, PrimaryKey())
       static let columns = [id, Column("n", .text)]
@@ -43,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func countedKeysAreNeverUsedAgain() throws {
+  @Test func autoincrementKeysAreNeverReused() throws {
     enum D: TableDeclaration {
       static let id = Column("id", .integer, PrimaryKey(autoincrement: true))
       static let columns = [id, Column("n", .text)]
@@ -55,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func onlyAnIntegerCanBeCountedUp() throws {
+  @Test func onlyIntegerKeysAllowAutoincrement() throws {
     enum D: TableDeclaration { static let columns = [Column("id", .text, PrimaryKey(autoincrement: true))] }
     enum E: TableDeclaration {
       static let columns = [Column("id", .integer, PrimaryKey(autoincrement: true, descending: true))]
@@ -66,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func textKeys() throws {
+  @Test func textKeysAreUniqueAndNeverNull() throws {
     enum D: TableDeclaration { static let columns = [Column("k", .text, PrimaryKey(), Collate.nocase)] }
     try with(D.self, #"CREATE TABLE "t" ("k" TEXT PRIMARY KEY NOT NULL COLLATE NOCASE)"#) { db in
       try Entry<D>("a").insert().run(db)
@@ -85,7 +86,8 @@ import Testing
     try with(D.self, #"CREATE TABLE "t" ("id" INTEGER PRIMARY KEY DESC NOT NULL, "n" TEXT)"#) { db in
       try Entry<D>(5, "a").insert().run(db)
       let error = expectMisuse { try Entry<D>(nil, "b").insert().run(db) }
-      #expect(error?.table == "t" && error?.column == "id")
+      #expect(error?.table == "t")
+      #expect(error?.column == "id")
       expect(.primaryKey, at: "t.id") { try Entry<D>(5, "b").insert().run(db) }
       #expect(try Entry<D>(5, "c").save().run(db) != 0)
       #expect(try Entry<D>.byId(5).run(db) == Entry<D>(5, "c"))
@@ -93,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func compositeKeys() throws {
+  @Test func compositeKeysAreUniqueAndFindRows() throws {
     enum D: TableDeclaration {
       static let (a, b) = (Column("a", .text), Column("b", .integer))
       static let columns = [a, b]
@@ -109,7 +111,7 @@ import Testing
     }
   }
 
-  @Test(.needs(37, "a STRICT table")) func tablesWithoutRowid() throws {
+  @Test(.needs(37, "a STRICT table")) func tablesWithoutRowidAreOrderedByTheirKey() throws {
     enum D: TableDeclaration {
       static let (a, b) = (Column("a", .text), Column("b", .integer))
       static let columns = [a, b, Column("c", .nullable(.real))]
@@ -142,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func uniqueColumnsAndCombinations() throws {
+  @Test func uniqueColumnsAndCombinationsRefuseDuplicates() throws {
     enum D: TableDeclaration {
       static let (a, b, c) = (Column("a", .nullable(.text), Unique()), Column("b", .integer), Column("c", .integer))
       static let columns = [a, b, c]
@@ -159,7 +161,7 @@ import Testing
     }
   }
 
-  @Test func checksOfColumnsAndTables() throws {
+  @Test func checksOfColumnsAndTablesRefuseRows() throws {
     enum D: TableDeclaration {
       static let a = Column("price", .nullable(.real), Check("price >= 0.5 AND price <> 1.25"))
       static let columns = [a, Column("b", .nullable(.text), Check("b IN ('x, y', 'z.z')"))]

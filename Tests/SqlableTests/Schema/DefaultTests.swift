@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func defaultsOfEveryClassAreWhatIsLeftOut() throws {
+  @Test func omittedColumnsGetDefaultsOfEveryClass() throws {
     try withDatabase { db in
       try db.createTable(Entry<D>.self)
       #expect(try Entry<D>().insert().run(db) == 1)
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func defaultsFillTheRowsThatAreThereWhenColumnsAreAdded() throws {
+  @Test func addedColumnsFillExistingRowsWithDefaults() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
       try db.execute("INSERT INTO t VALUES (1), (2)")
@@ -84,9 +84,10 @@ import Testing
       try withDatabase { db in
         let error = sqlError { try db.createTable(Entry<E>.self) }
         #expect(error?.isEncoding == true, "\(E.self)")
-        #expect(error?.table == "t" && error?.column == "a", "\(E.self)")
+        #expect(error?.table == "t", "\(E.self)")
+        #expect(error?.column == "a", "\(E.self)")
         #expect(error?.message.hasPrefix("the default of t.a should be ") == true, "\(E.self)")
-        // Also when the model is used without creating its table.
+        // The check also applies to a model whose table was never created.
         #expect(sqlError { _ = try Entry<E>.count().run(db) } == error, "\(E.self)")
         let definition = try db.definition(of: "t")
         #expect(definition == nil)

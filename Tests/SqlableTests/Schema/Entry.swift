@@ -1,6 +1,6 @@
 import Sqlable
 
-/// What a table of a test is declared with.
+/// The declaration of a test table.
 protocol TableDeclaration: Sendable {
   static var name: String { get }
   static var columns: [Column] { get }
@@ -18,7 +18,7 @@ extension TableDeclaration {
   static var fullText: FullTextIndex { FullTextIndex() }
 }
 
-/// Rows of a table that is declared in a line: the values stand in the order of the columns, nil leaves one out.
+/// A row of a test table. The values stand in the order of the columns; nil omits a column.
 struct Entry<Declaration: TableDeclaration>: Sqlable, Equatable {
   var values: [DatabaseValue?]
 
@@ -41,7 +41,7 @@ struct Entry<Declaration: TableDeclaration>: Sqlable, Equatable {
   }
 }
 
-/// A value of any class, as it is stored.
+/// A value of any storage class.
 struct Cell: SqlValue {
   var storage: DatabaseValue
   static let columnType = ColumnType.nullable(.blob)
@@ -58,7 +58,7 @@ extension DatabaseValue: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral
 }
 
 extension SqliteDatabase {
-  /// The SQL that a table, or index, was created with.
+  /// The SQL text that created a table or index.
   func definition(of name: String) throws -> String? {
     try query("SELECT sql FROM sqlite_schema WHERE name = \(name)", as: String?.self).first ?? nil
   }

@@ -26,7 +26,8 @@ private enum New: TableDeclaration {
   @Test func missingColumnsAndIndexesAreAddedAndReported() throws {
     try withOld { db in
       let change = try db.createTable(Entry<New>.self)
-      #expect(!change.createdTable && change.table == "t")
+      #expect(!change.createdTable)
+      #expect(change.table == "t")
       #expect(change.addedColumns == ["b", "c"])
       #expect(change.addedIndexes == ["t_b", "t_a_c_desc", "own name"])
       #expect(try db.definition(of: "t_a_c_desc") == #"CREATE UNIQUE INDEX "t_a_c_desc" ON "t" ("a", "c" DESC)"#)
@@ -39,7 +40,7 @@ private enum New: TableDeclaration {
     }
   }
 
-  @Test func aColumnThatCanNotBeAddedLeavesAllAsItWas() throws {
+  @Test func failedColumnAdditionChangesNothing() throws {
     enum NoDefault: TableDeclaration { static let columns = New.columns + [Column("d", .text)] }
     enum NullDefault: TableDeclaration { static let columns = New.columns + [Column("d", .text, Default(Null()))] }
     enum UniqueOne: TableDeclaration { static let columns = New.columns + [Column("d", .nullable(.text), Unique())] }
@@ -63,7 +64,8 @@ private enum New: TableDeclaration {
           return
         }
         #expect(message.contains("t.d can't be added"))
-        #expect(error?.table == "t" && error?.column == "d")
+        #expect(error?.table == "t")
+        #expect(error?.column == "d")
         #expect(try schema(db) == before)
         #expect(try db.query("SELECT a FROM t", as: String.self) == ["x", "y"])
       }
@@ -76,7 +78,7 @@ private enum New: TableDeclaration {
     try expectRefusal(Key.self)
   }
 
-  @Test func rowsThatBreakWhatIsAddedLeaveAllAsItWas() throws {
+  @Test func rowsThatViolateAnAdditionChangeNothing() throws {
     enum Checked: TableDeclaration {
       static let columns = New.columns + [Column("d", .integer, Default(1), Check("a <> 'y'"))]
     }
@@ -94,7 +96,7 @@ private enum New: TableDeclaration {
     }
   }
 
-  @Test func namesOfIndexesThatMeetAreRefused() throws {
+  @Test func collidingIndexNamesAreRefused() throws {
     enum Order: TableDeclaration {
       static let name = "order"
       static let item = Column("item_id", .integer)
@@ -127,7 +129,7 @@ private enum New: TableDeclaration {
     }
   }
 
-  @Test func aDatabaseOfAnotherSchema() throws {
+  @Test func statementsReportMissingTablesAndColumns() throws {
     try withDatabase { db in
       let statements: [(SqliteDatabase) throws -> Void] = [
         { _ = try Bicycle.read().run($0) }, { _ = try Bicycle.count().filter(Bicycle.color == "x").run($0) },
@@ -142,7 +144,7 @@ private enum New: TableDeclaration {
         let error = expectError(.schema(.missingTable("bicycle"))) { try statement(db) }
         #expect(error?.table == "bicycle")
       }
-      // Without the column "color", and with one that the model knows nothing of.
+      // The table lacks the column "color" and has an undeclared one.
       try db.execute("CREATE TABLE bicycle (extra INT DEFAULT 5, owner_id INT, name TEXT, id INTEGER PRIMARY KEY)")
       for (index, statement) in statements.enumerated() {
         let error = expectError(.schema(.missingColumn("color")), "statement \(index)") { try statement(db) }
@@ -155,7 +157,9 @@ private enum New: TableDeclaration {
       try db.execute("UPDATE bicycle SET color = x'00'")
       let error = sqlError { _ = try Bicycle.read().run(db) }
       #expect(error?.kind == .decoding(.init(expected: "TEXT", found: "BLOB")))
-      #expect(error?.table == "bicycle" && error?.column == "color" && error?.rowId == id)
+      #expect(error?.table == "bicycle")
+      #expect(error?.column == "color")
+      #expect(error?.rowId == id)
     }
   }
 }

@@ -50,12 +50,13 @@ private enum Ticket: TableDeclaration {
 }
 
 @Suite struct ForeignKeyTests {
-  @Test func referencesAreSpelledAndKept() throws {
+  @Test func foreignKeysBecomeSQLAndAreEnforced() throws {
     try withDatabase { db in
       try db.createTable(Entry<Parent>.self)
       try db.createTable(Entry<Child>.self)
       let sql = #"""
-        CREATE TABLE "child" ("id" INTEGER PRIMARY KEY, "parent_id" INTEGER REFERENCES "parent" ("id") ON DELETE CASCADE, \#
+        CREATE TABLE "child" ("id" INTEGER PRIMARY KEY, \#
+        "parent_id" INTEGER REFERENCES "parent" ("id") ON DELETE CASCADE, \#
         "code" TEXT REFERENCES "parent" ("code") ON DELETE SET NULL ON UPDATE CASCADE, \#
         "above" INTEGER REFERENCES "child" ("id") DEFERRABLE INITIALLY DEFERRED)
         """#
@@ -65,7 +66,7 @@ private enum Ticket: TableDeclaration {
       let missing = expectError(.constraint(.foreignKey)) { try Entry<Child>(9, 7, nil, nil).insert().run(db) }
       #expect(missing?.table == "child")
       expectError(.constraint(.foreignKey)) { try Entry<Child>(9, nil, "zz", nil).insert().run(db) }
-      // Deferred: looked at when the transaction commits.
+      // The commit checks a deferred foreign key.
       expectError(.constraint(.foreignKey)) {
         try db.transaction { db in
           try Entry<Child>(9, nil, nil, 99).insert().run(db)
@@ -98,7 +99,7 @@ private enum Ticket: TableDeclaration {
     }
   }
 
-  @Test func compositeReferences() throws {
+  @Test func compositeForeignKeysAreEnforced() throws {
     try withDatabase { db in
       try db.createTable(Entry<Chair>.self)
       try db.createTable(Entry<Ticket>.self)

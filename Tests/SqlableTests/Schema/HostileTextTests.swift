@@ -3,7 +3,7 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// Texts that Swift's characters and SQLite's bytes see differently.
+/// Texts that Swift's characters and SQLite's bytes split differently.
 enum HostileText {
   private static let pieces = [
     "'", "\"", "`", "[", "]", "\\", ";", "--", "/*", "*/", "?", "\u{301}", "\u{FE0F}", "\u{200D}", "\r\n", "\n", "é",
@@ -14,7 +14,7 @@ enum HostileText {
     (0..<Int.random(in: 1...length, using: &random)).map { _ in random.pick(pieces) }.joined()
   }
 
-  /// Quotes before scalars that make one character with them.
+  /// Quotes followed by scalars that combine with them into one character.
   static let quotes = ["'", "\"", "`", "]", "[", "\\", "/", "?", ".", ","].flatMap { quote in
     ["\u{301}", "\u{FE0F}", "\u{200D}", "\u{20DD}"].map { quote + $0 }
   }
@@ -74,7 +74,8 @@ private enum Plain: TableDeclaration {
     }
     try withDatabase { db throws in
       try db.execute("CREATE TABLE untouched (x)")
-      #expect(try db.createTable(Entry<Quoted>.self).createdTable && db.createTable(Entry<Quoted>.self).isEmpty)
+      #expect(try db.createTable(Entry<Quoted>.self).createdTable)
+      #expect(try db.createTable(Entry<Quoted>.self).isEmpty)
       try Entry<Quoted>().insert().run(db)
       let row = try Entry<Quoted>.byId(1).run(db)
       #expect(row?.values == [1, "a'\u{FE0F}b", "'\u{301}); DROP TABLE untouched; --"])
@@ -124,10 +125,10 @@ private enum Plain: TableDeclaration {
     }
   }
 
-  @Test func tablesOfAnyNameAreTheirOwn() throws {
+  @Test func hostileNamesNameSeparateTables() throws {
     var random = SeededGenerator(seed: SeededGenerator.seed)
     var names = HostileText.quotes + (0..<60).map { _ in HostileText.text(&random) }
-    // SQLite folds A to Z.
+    // SQLite ignores the case of A to Z in names.
     var seen: Set<[UInt8]> = []
     names = names.filter { seen.insert($0.utf8.map { (65...90).contains($0) ? $0 + 32 : $0 }).inserted }
     try withDatabase { db throws in
@@ -154,8 +155,8 @@ private enum Plain: TableDeclaration {
     }
   }
 
-  /// Equal to Swift, and two names to SQLite.
-  @Test func theTwoFormsOfAnAccentAreTwoTables() throws {
+  /// The two names are equal in Swift and different in SQLite.
+  @Test func composedAndDecomposedNamesAreTwoTables() throws {
     let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
     try withDatabase { db throws in
       for name in [composed, decomposed] { try db.createTable(Entry<Plain>.self, named: name) }
@@ -179,7 +180,7 @@ private enum Plain: TableDeclaration {
     }
   }
 
-  @Test func columnsThatDifferInTheirUnicodeFormOnlyAreTwoAndHaveNoFormAsData() throws {
+  @Test func canonicallyEqualColumnsAreTwoAndHaveNoForm() throws {
     struct Twins: Sqlable {
       let values: [String]
 
@@ -233,8 +234,8 @@ private enum Plain: TableDeclaration {
     }
   }
 
-  @Test func aPathIsAPathWhateverFollowsItsColonsAndSlashes() throws {
-    // Relative, so that it begins with the scheme of a URI.
+  @Test func pathWithColonsAndSlashesIsNoURI() throws {
+    // The path is relative, so that it begins like a URI.
     let name = "file:\u{301}lost-\(UUID().uuidString).db?mode=memory"
     defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: "./" + name + end) } }
     do {
@@ -270,8 +271,8 @@ private enum Plain: TableDeclaration {
     }
   }
 
-  /// A line break of two bytes is one character.
-  @Test(.needs(38, "the offset of an error")) func anErrorTellsTheLineOfATextWithCarriageReturns() throws {
+  /// Swift treats a line break of two bytes as one character.
+  @Test(.needs(38, "the offset of an error")) func errorReportsItsLineInTextWithCarriageReturns() throws {
     try withDatabase { db throws in
       let error = sqlError { _ = try db.query("SELECT 1,\r\n  2,\r\n  nosuch", as: Int.self) }
       #expect(error?.description.contains("at line 3, column 3") == true, "\(error?.description ?? "")")

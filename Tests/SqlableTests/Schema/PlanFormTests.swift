@@ -68,7 +68,7 @@ private struct FormRow<F: Form>: Sqlable {
   }
 }
 
-/// A plan converts every value to the form of its new column, or refuses it with the row's id.
+/// Tests that a plan converts every value to its new column's form, or refuses with the row's id.
 @Suite struct PlanFormTests {
   private static let forms: [any Form.Type] = [
     Integers.self, Reals.self, Texts.self, Bytes.self, Truths.self, Dates.self, Seconds.self, Milliseconds.self,
@@ -86,7 +86,7 @@ private struct FormRow<F: Form>: Sqlable {
   ]
 
   @Test(arguments: ["INTEGER", "REAL", "TEXT", "BLOB", "NUMERIC", "VARCHAR(40)"])
-  func everyValueOfEveryFormIsReadableAfterAPlanOrRefusedWithItsRow(_ type: String) throws {
+  func planConvertsEveryValueOrNamesItsRow(_ type: String) throws {
     let db = try SqliteDatabase.inMemory()
     var (changed, refused) = (0, 0)
     func check<F: Form>(_ form: F.Type, _ value: String) throws {
@@ -98,7 +98,7 @@ private struct FormRow<F: Form>: Sqlable {
             """))
       let before = try db.query("SELECT a FROM t", as: DynamicRow.self).map(\.values)
       let plan = try Schema(FormRow<F>.self).plan(db)
-      // What does not show in a schema is no change.
+      // The plan is empty if the schema does not show the change of form.
       guard !plan.isEmpty else { return }
       if let error = sqlError({ try plan.apply(db) }) {
         refused += 1
@@ -114,6 +114,7 @@ private struct FormRow<F: Form>: Sqlable {
     for value in PlanFormTests.values {
       for form in PlanFormTests.forms { try check(form, value) }
     }
-    #expect(changed > 0 && refused > 0)
+    #expect(changed > 0)
+    #expect(refused > 0)
   }
 }

@@ -12,7 +12,7 @@ private enum Own: TableDeclaration {
   static let indexes = [Index(b), Index(c.desc, a)]
 }
 
-/// How a model differs from its table is found, and nothing else is reported.
+/// Tests that the comparison reports every difference between a model and its table, and nothing else.
 @Suite struct SchemaComparisonTests {
   private static let rest = "FOREIGN KEY (e) REFERENCES t (id) ON DELETE CASCADE"
   private static let create = """
@@ -21,7 +21,7 @@ private enum Own: TableDeclaration {
     CREATE INDEX "t_b" ON t (B); CREATE INDEX t_c_desc_a ON t (c DESC, a);
     """
 
-  /// The differences of a table of which some text is replaced.
+  /// Returns the differences after replacing a piece of the table's text.
   private func differences(_ old: String, _ new: String) throws -> [String] {
     var found: [String] = []
     try withDatabase { (db: SqliteDatabase) throws -> Void in
@@ -36,7 +36,7 @@ private enum Own: TableDeclaration {
     return found
   }
 
-  @Test func aTableThatIsWrittenAnotherWayDoesNotDiffer() throws {
+  @Test func tableWithEquivalentTextDoesNotDiffer() throws {
     #expect(try differences("", "") == [])
   }
 
@@ -68,7 +68,7 @@ private enum Own: TableDeclaration {
     #expect(try differences("\(SchemaComparisonTests.rest))", "\(SchemaComparisonTests.rest)) STRICT").count == 1)
   }
 
-  @Test func whatNoModelHasIsHarmlessUnlessItStopsTheModel() throws {
+  @Test func undeclaredPartsAreHarmlessUnlessTheyBlockTheModel() throws {
     #expect(try differences("e INTEGER,", "e INTEGER, x TEXT,") == ["harmless: t.x: it is extra"])
     #expect(try differences("e INTEGER,", "e INTEGER, x TEXT NOT NULL DEFAULT 1,") == ["harmless: t.x: it is extra"])
     #expect(try differences("e INTEGER,", "e INTEGER, x TEXT NOT NULL,") == ["t.x: it is extra"])
@@ -80,7 +80,7 @@ private enum Own: TableDeclaration {
       try differences("CREATE INDEX t_c", "CREATE UNIQUE INDEX x ON t (b); CREATE INDEX t_c") == [
         "t: the index x is extra"
       ])
-    // A unique index is as good as the constraint.
+    // A unique index satisfies the constraint.
     #expect(
       try differences(
         "UNIQUE (a), CHECK (b > 0), \(SchemaComparisonTests.rest));",
@@ -102,7 +102,8 @@ private enum Own: TableDeclaration {
   private func create(_ model: (some Sqlable).Type, _ db: SqliteDatabase) throws {
     #expect(try db.createTable(model).drift == [])
     let again = try db.createTable(model)
-    #expect(again.drift == [] && again.isEmpty)
+    #expect(again.drift == [])
+    #expect(again.isEmpty)
   }
 
   @Test func aMissingTableAndAViewInItsPlaceAreReported() throws {
@@ -111,13 +112,14 @@ private enum Own: TableDeclaration {
       try db.execute("CREATE VIEW bicycle AS SELECT 1 AS id")
       let error = sqlError { try Schema(Bicycle.self).verify(db) }
       #expect(
-        error?.message
-          == "the database differs from the models: bicycle: it is CREATE VIEW bicycle AS SELECT 1 AS id, and should be a table"
-      )
+        error?.message == """
+          the database differs from the models: \
+          bicycle: it is CREATE VIEW bicycle AS SELECT 1 AS id, and should be a table
+          """)
     }
   }
 
-  @Test func createTableReportsWhatItDoesNotMend() throws {
+  @Test func createTableReportsDriftThatItDoesNotRepair() throws {
     enum Renamed: TableDeclaration {
       static let columns = [
         Column("id", .integer, PrimaryKey()), Column("paint", .nullable(.text)), Column("n", .integer),
@@ -126,7 +128,8 @@ private enum Own: TableDeclaration {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, color TEXT, n TEXT NOT NULL)")
       let change = try db.createTable(Entry<Renamed>.self)
-      #expect(change.addedColumns == ["paint"] && change.possibleRenames == ["color": ["paint"]])
+      #expect(change.addedColumns == ["paint"])
+      #expect(change.possibleRenames == ["color": ["paint"]])
       #expect(change.drift.map(\.description) == ["t.n: the type is TEXT, and should be INTEGER"])
     }
   }

@@ -28,7 +28,7 @@ private enum Searched: TableDeclaration {
   static let fullText = FullTextIndex(columns: [body])
 }
 
-/// Two spellings of one schema are the same schema.
+/// Tests that the comparison ignores the spelling of a schema.
 @Suite struct SchemaMeaningTests {
   private func differences(_ models: [any Sqlable.Type], _ sql: String) throws -> [String] {
     try withDatabase { db in
@@ -61,7 +61,7 @@ private enum Searched: TableDeclaration {
     #expect(try differences([Entry<Keyed>.self], "CREATE TABLE t (code VARCHAR PRIMARY KEY)") == [])
   }
 
-  @Test func otherMeaningsDiffer() throws {
+  @Test func differentMeaningsAreReported() throws {
     let found = try differences(
       [Entry<Parent>.self, Entry<Child>.self],
       """

@@ -13,12 +13,12 @@ private enum After: TableDeclaration {
   static let indexes = [Index(columns[2])]
 }
 
-/// Processes that apply a plan are killed: the database is then the old one or the new one.
+/// Tests that kill processes while they apply a plan: the database then has the old schema or the new one.
 @Suite(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
 struct SchemaPlanProcesses {
   fileprivate static let variable = "SQLABLE_PLAN_WORKER"
 
-  @Test func aPlanThatIsKilledHasHappenedOrNot() throws {
+  @Test func killedPlanIsAppliedFullyOrNotAtAll() throws {
     try withDirectory { directory in
       let path = directory + "/plan.sqlite"
       let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 60))
@@ -31,7 +31,7 @@ struct SchemaPlanProcesses {
       var (found, random) = (Set<Bool>(), SeededGenerator(seed: 16))
       for _ in 0..<times(300) / (ProcessInfo.processInfo.environment["SQLABLE_SWEEP"] == "all" ? 1 : 10) {
         let worker = try TestProgram.start("PlanWorkerProcess", environment: [SchemaPlanProcesses.variable: path])
-        // It has begun once the schema changes.
+        // The worker is running once the schema changes.
         let version = try db.query("PRAGMA schema_version", as: Int.self)
         while try db.query("PRAGMA schema_version", as: Int.self) == version { usleep(500) }
         usleep(UInt32.random(in: 0..<40_000, using: &random))
@@ -50,14 +50,14 @@ struct SchemaPlanProcesses {
   }
 }
 
-/// What such a process does: it changes the table there and back.
+/// The worker process that `SchemaPlanProcesses` starts: it alternates between two schemas.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment[SchemaPlanProcesses.variable] != nil, "a process of its own"))
 struct PlanWorkerProcess {
   @Test func work() throws {
     let path = try #require(ProcessInfo.processInfo.environment[SchemaPlanProcesses.variable])
     let db = try SqliteDatabase(filepath: path, configuration: .init(busyTimeout: 60))
     var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-    // Until the process that started it is gone.
+    // The loop ends when the parent process is gone.
     while poll(&input, 1, 0) == 0 {
       for schema in [Schema(Entry<After>.self), Schema(Entry<Before>.self)] {
         try schema.plan(db, dropping: .indexes).apply(db)

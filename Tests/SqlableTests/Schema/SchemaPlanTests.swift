@@ -12,7 +12,7 @@ private enum New: TableDeclaration {
   static let indexes = [Index(price), Index(name, ownerId)]
 }
 
-/// A plan makes the tables those of the models, and loses nothing.
+/// Tests that a plan converts the tables to the models without losing data.
 @Suite struct SchemaPlanTests {
   private let schema = Schema(Person.self, Entry<New>.self)
 
@@ -35,7 +35,8 @@ private enum New: TableDeclaration {
     try withDatabase { db in
       try db.createTables(Person.self, Entry<New>.self)
       let plan = try schema.plan(db)
-      #expect(plan.isEmpty && plan.description == "nothing to change")
+      #expect(plan.isEmpty)
+      #expect(plan.description == "nothing to change")
       try plan.apply(db)
     }
   }
@@ -50,7 +51,8 @@ private enum New: TableDeclaration {
         PRAGMA foreign_keys = ON
         """)
       let plan = try schema.plan(db)
-      #expect(!plan.losesData && !plan.rebuilds)
+      #expect(!plan.losesData)
+      #expect(!plan.rebuilds)
       #expect(
         plan.steps.map(\.description) == [
           "person: create the table", "t: add column price", "t: change index t_price (about 1 rows)",
@@ -66,7 +68,7 @@ private enum New: TableDeclaration {
     }
   }
 
-  @Test func aTableIsRebuiltAndKeepsItsRowsIndexesTriggersViewsAndCounter() throws {
+  @Test func rebuildKeepsRowsIndexesTriggersViewsAndCounter() throws {
     try withOld { db in
       try db.execute(
         """
@@ -82,7 +84,10 @@ private enum New: TableDeclaration {
         """)
       let plan = try schema.plan(db)
       let step = try #require(plan.steps.first)
-      #expect(plan.steps.count == 1 && step.rebuilds && !plan.losesData && step.rows == 5)
+      #expect(plan.steps.count == 1)
+      #expect(step.rebuilds)
+      #expect(!plan.losesData)
+      #expect(step.rows == 5)
       #expect(
         step.description.hasPrefix(
           "t: change whether name can be NULL; change the collation of name; change the type of price"))
@@ -93,11 +98,10 @@ private enum New: TableDeclaration {
           Entry<New>(3, "a", 1.25, .null, .null), Entry<New>(7, "b", 0.0, .null, .null),
         ])
       #expect(try db.query("SELECT extra FROM t ORDER BY id", as: Data?.self) == [Data([1]), nil])
-      #expect(
-        try db.query("SELECT t FROM child", as: Int.self) == [3, 7]
-          && db.query("SELECT name FROM names", as: String.self) == ["a", "b"])
+      #expect(try db.query("SELECT t FROM child", as: Int.self) == [3, 7])
+      #expect(try db.query("SELECT name FROM names", as: String.self) == ["a", "b"])
       #expect(try db.schema()[table: "t"]?.indexes.map(\.name) == ["own", "t_name_owner_id", "t_price"])
-      // The counter goes on, the triggers fire, and foreign keys are enforced.
+      // The counter continues, triggers fire and foreign keys are enforced.
       #expect(try Entry<New>(nil, "c", 2.0, nil, nil).insert().run(db) == 10)
       #expect(try db.query("SELECT id FROM log", as: Int.self) == [3, 7, 9, 10])
       try Person(id: nil, name: "Ann").insert().run(db)
@@ -105,27 +109,33 @@ private enum New: TableDeclaration {
       expectError(.constraint(.foreignKey)) { try db.execute("INSERT INTO child VALUES (99)") }
       try db.execute("DELETE FROM t WHERE id = 3")
       #expect(try db.query("SELECT t FROM child", as: Int.self) == [7])
-      #expect(try schema.plan(db).isEmpty && db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
+      #expect(try schema.plan(db).isEmpty)
+      #expect(try db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
     }
   }
 
-  @Test func aColumnIsRenamedOnlyWhereTheProgramSaysSo() throws {
+  @Test func columnIsRenamedOnlyOnRequest() throws {
     try withOld(
-      "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL COLLATE NOCASE); INSERT INTO t VALUES (1, 'x')"
+      """
+      CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL COLLATE NOCASE); \
+      INSERT INTO t VALUES (1, 'x')
+      """
     ) { db in
       let error = sqlError { _ = try schema.plan(db) }
       #expect(
-        error?.message
-          == #"column t.name can't be NULL and has no default, and the table has rows; say what they get: filling: ["t.name": …]"#
-      )
+        error?.message == """
+          column t.name can't be NULL and has no default, and the table has rows; \
+          say what they get: filling: ["t.name": …]
+          """)
       let asking = try schema.plan(db, filling: ["name": "?"], dropping: .columns)
       #expect(asking.questions.map(\.description) == ["was t.title renamed to name or code?"])
       #expect(
         sqlError { try asking.apply(db, allowing: .dataLoss) }?.message
           == "the plan has a question: was t.title renamed to name or code?")
       let plan = try schema.plan(db, renamed: ["t.title": "name"], dropping: .columns)
-      #expect(
-        plan.questions == [] && plan.steps.first?.description == "t: rename column title to name" && !plan.losesData)
+      #expect(plan.questions == [])
+      #expect(plan.steps.first?.description == "t: rename column title to name")
+      #expect(!plan.losesData)
       try plan.apply(db)
       try schema.verify(db)
       #expect(try Entry<New>.read().run(db) == [Entry<New>(1, "x", 1.5, .null, .null)])
@@ -135,7 +145,10 @@ private enum New: TableDeclaration {
 
   @Test func aTableIsRenamed() throws {
     try withOld(
-      "CREATE TABLE old (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL COLLATE NOCASE); INSERT INTO old VALUES (4, 'x')"
+      """
+      CREATE TABLE old (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL COLLATE NOCASE); \
+      INSERT INTO old VALUES (4, 'x')
+      """
     ) { db in
       try schema.plan(db, renamedTables: ["old": "t"]).apply(db)
       try schema.verify(db)
@@ -156,7 +169,7 @@ private enum New: TableDeclaration {
       try Story(2, "The hen").insert().run(db)
       try Story.delete(Story.id == 1).run(db)
       #expect(try db.query("SELECT rowid FROM story_fulltext('hen OR fox')", as: Int.self) == [2])
-      // Another table is in the way.
+      // A table with the new name already exists.
       try db.execute("CREATE TABLE tale (id INTEGER PRIMARY KEY)")
       #expect(
         sqlError { _ = try schema.plan(db, renamedTables: ["tale": "story"]) }?.message
@@ -170,9 +183,8 @@ private enum New: TableDeclaration {
       let plan = try schema.plan(db, dropping: .columns)
       #expect(plan.losesData)
       let error = sqlError { try plan.apply(db) }
-      #expect(
-        error?.kind == .misuse(error?.message ?? "")
-          && error?.message.hasPrefix("the plan loses data, which must be allowed: t: ") == true)
+      #expect(error?.kind == .misuse(error?.message ?? ""))
+      #expect(error?.message.hasPrefix("the plan loses data, which must be allowed: t: ") == true)
       #expect(try db.query("SELECT extra FROM t", as: Data.self) == [Data([0])])
       try plan.apply(db, allowing: .dataLoss)
       #expect(try db.schema()[table: "t"]?.columns.map(\.name) == New.columns.map(\.name))
@@ -210,17 +222,18 @@ private enum New: TableDeclaration {
         let before = try (texts(db), db.query("SELECT * FROM t", as: DynamicRow.self))
         let plan = try schema.plan(db)
         let error = sqlError { try plan.apply(db) }
-        #expect(error?.message == message && error?.rowId == id && error?.table == "t", "\(String(describing: error))")
+        #expect(error?.message == message, "\(String(describing: error))")
+        #expect(error?.rowId == id, "\(String(describing: error))")
+        #expect(error?.table == "t", "\(String(describing: error))")
         let after = try (texts(db), db.query("SELECT * FROM t", as: DynamicRow.self))
         #expect(before == after)
-        #expect(
-          try db.query("PRAGMA foreign_keys", as: Int.self) == [1]
-            && db.query("PRAGMA legacy_alter_table", as: Int.self) == [0])
+        #expect(try db.query("PRAGMA foreign_keys", as: Int.self) == [1])
+        #expect(try db.query("PRAGMA legacy_alter_table", as: Int.self) == [0])
       }
     }
   }
 
-  @Test func aPlanFitsTheSchemaThatItWasMadeForOnly() throws {
+  @Test func checkRefusesASchemaThatChangedSinceThePlan() throws {
     try withOld { db in
       let plan = try schema.plan(db, filling: ["t.name": "none"])
       try plan.check(db)
@@ -234,7 +247,7 @@ private enum New: TableDeclaration {
     }
   }
 
-  @Test func rowsGetWhatTheProgramSays() throws {
+  @Test func fillingSetsMissingValuesOfExistingRows() throws {
     try withOld { db in
       try db.execute("INSERT INTO t VALUES (1, NULL, '2', NULL), (2, 'b', NULL, NULL)")
       try schema.plan(db, filling: ["t.name": "none", "price": 9.5]).apply(db)
@@ -248,7 +261,7 @@ private enum New: TableDeclaration {
     }
   }
 
-  @Test func aPlanIsForTheSchemaThatItWasMadeFor() throws {
+  @Test func storedPlanRefusesASchemaThatChanged() throws {
     try withOld { db in
       let plan = try schema.plan(db)
       let stored = try JSONDecoder().decode(SchemaPlan.self, from: JSONEncoder().encode(plan))
@@ -274,8 +287,10 @@ private enum New: TableDeclaration {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       let schema = Schema(Entry<Text>.self)
       try db.execute(
-        "CREATE TABLE note (id INTEGER PRIMARY KEY, body TEXT NOT NULL, stars TEXT); INSERT INTO note VALUES (1, 'red bike', '3')"
-      )
+        """
+        CREATE TABLE note (id INTEGER PRIMARY KEY, body TEXT NOT NULL, stars TEXT); \
+        INSERT INTO note VALUES (1, 'red bike', '3')
+        """)
       try schema.plan(db).apply(db)
       try schema.verify(db)
       func found(_ word: String) throws -> [Int] {
@@ -287,7 +302,8 @@ private enum New: TableDeclaration {
       let plan = try schema.plan(db, dropping: .columns)
       try plan.apply(db, allowing: .dataLoss)
       try Entry<Text>(2, "blue bike", 1).insert().run(db)
-      #expect(try found("bike") == [1, 2] && db.isFullTextIntact(Entry<Text>.self))
+      #expect(try found("bike") == [1, 2])
+      #expect(try db.isFullTextIntact(Entry<Text>.self))
       #expect(try schema.plan(db).isEmpty)
     }
   }

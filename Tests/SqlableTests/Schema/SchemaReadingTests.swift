@@ -2,22 +2,34 @@ import Foundation
 import Sqlable
 import Testing
 
-/// A schema that is read is what SQLite says of it.
+/// Tests that the parsed schema agrees with SQLite's pragmas.
 @Suite struct SchemaReadingTests {
-  /// Tables as others write them.
+  /// Table definitions in foreign styles.
   private static let tables = [
     "CREATE TABLE plain (a INTEGER PRIMARY KEY AUTOINCREMENT, b TEXT NOT NULL, c)",
-    #"CREATE TABLE "o'd""d name" ([select] VARCHAR(10, 2) DEFAULT 'it''s', `b c` DOUBLE PRECISION, 'd' -- a comment, with )"#
-      + "\n, e NUMERIC /* and, another ( */ CHECK (e > 0 AND \"b c\" <> ')') )",
+    """
+    CREATE TABLE "o'd""d name" \
+    ([select] VARCHAR(10, 2) DEFAULT 'it''s', `b c` DOUBLE PRECISION, 'd' -- a comment, with )
+    , e NUMERIC /* and, another ( */ CHECK (e > 0 AND "b c" <> ')') )
+    """,
     "CREATE TABLE keys (a TEXT, b INT, c BLOB, PRIMARY KEY (b DESC, a COLLATE NOCASE), UNIQUE (c) ON CONFLICT REPLACE)",
     "CREATE TABLE rows (a TEXT PRIMARY KEY ON CONFLICT IGNORE, b ANY) WITHOUT ROWID, STRICT",
-    "CREATE TABLE defaults (a DEFAULT -1, b DEFAULT (1 + (2)), c DEFAULT CURRENT_TIMESTAMP, d DEFAULT x'00', e DEFAULT NULL, "
-      + "f DEFAULT 'a,b)', g DEFAULT 1.5e-3, h TEXT DEFAULT \"b\" NOT NULL)",
+    """
+    CREATE TABLE defaults (a DEFAULT -1, b DEFAULT (1 + (2)), c DEFAULT CURRENT_TIMESTAMP, d DEFAULT x'00', \
+    e DEFAULT NULL, f DEFAULT 'a,b)', g DEFAULT 1.5e-3, h TEXT DEFAULT "b" NOT NULL)
+    """,
     "CREATE TABLE made (a INT, b INT AS (a + 1) UNIQUE, c TEXT GENERATED ALWAYS AS (a || ')') STORED)",
-    "CREATE TABLE refers (a INT CONSTRAINT own REFERENCES plain ON DELETE CASCADE ON UPDATE SET NULL DEFERRABLE "
-      + "INITIALLY DEFERRED, b INT REFERENCES plain (a) MATCH FULL NOT DEFERRABLE NOT NULL, c, d, "
-      + "e REFERENCES plain NOT NULL DEFERRABLE INITIALLY DEFERRED, f NOT DEFERRABLE, "
-      + "CONSTRAINT two FOREIGN KEY (c, d) REFERENCES keys (b, a) ON DELETE SET DEFAULT CHECK (c) CONSTRAINT last UNIQUE (d))",
+    """
+    CREATE TABLE refers \
+    (a INT CONSTRAINT own REFERENCES plain ON DELETE CASCADE ON UPDATE SET NULL DEFERRABLE INITIALLY DEFERRED, \
+    b INT REFERENCES plain (a) MATCH FULL NOT DEFERRABLE NOT NULL, \
+    c, \
+    d, \
+    e REFERENCES plain NOT NULL DEFERRABLE INITIALLY DEFERRED, \
+    f NOT DEFERRABLE, \
+    CONSTRAINT two FOREIGN KEY (c, d) REFERENCES keys (b, a) ON DELETE SET DEFAULT CHECK (c) \
+    CONSTRAINT last UNIQUE (d))
+    """,
     "CREATE TABLE copied AS SELECT 1 AS x, 'y' AS \"y z\"",
   ]
 
@@ -30,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func statementsMakeTheSameSchema() throws {
+  @Test func schemaStatementsRecreateTheSchema() throws {
     try withTables { (db: SqliteDatabase) throws -> Void in
       try db.execute(
         """
@@ -47,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func columnsAreThoseOfThePragma() throws {
+  @Test func columnsMatchThePragma() throws {
     try withTables { (db: SqliteDatabase) throws -> Void in
       try db.execute("ALTER TABLE plain ADD COLUMN added TEXT COLLATE NOCASE DEFAULT 'x' REFERENCES keys (b)")
       try db.execute("ALTER TABLE defaults RENAME COLUMN a TO \"new name\"")
@@ -82,7 +94,9 @@ import Testing
       #expect(keys.primaryKey?.columns.map(\.collation) == [nil, "nocase"])
       #expect(keys.uniques.map(\.onConflict) == ["replace"])
       let rows = try #require(schema[table: "rows"])
-      #expect(rows.isStrict && rows.isWithoutRowid && rows.primaryKey?.onConflict == "ignore")
+      #expect(rows.isStrict)
+      #expect(rows.isWithoutRowid)
+      #expect(rows.primaryKey?.onConflict == "ignore")
       let refers = try #require(schema[table: "refers"])
       #expect(refers.foreignKeys.map(\.table) == ["plain", "plain", "plain", "keys"])
       #expect(refers.foreignKeys.map(\.references) == [[], ["a"], [], ["b", "a"]])
@@ -90,13 +104,16 @@ import Testing
       #expect(refers.foreignKeys.map(\.onUpdate) == [.setNull, .noAction, .noAction, .noAction])
       #expect(refers.foreignKeys.map(\.isDeferred) == [true, false, false, false])
       #expect(refers.foreignKeys.map(\.name) == ["own", nil, nil, "two"])
-      #expect(refers.checks.map(\.expression) == ["c"] && refers.uniques.map(\.name) == ["last"])
+      #expect(refers.checks.map(\.expression) == ["c"])
+      #expect(refers.uniques.map(\.name) == ["last"])
       #expect(refers[column: "B"]?.isNotNull == true)
       try db.execute("CREATE TABLE late (a REFERENCES plain NOT NULL DEFERRABLE INITIALLY DEFERRED UNIQUE)")
       #expect(try db.schema()[table: "late"]?.foreignKeys.map(\.isDeferred) == [true])
       let made = try #require(schema[table: "made"])
-      #expect(made[column: "b"]?.generated?.expression == "A+1" && made[column: "b"]?.generated?.isStored == false)
-      #expect(made[column: "c"]?.generated?.expression == "a || ')'" && made[column: "c"]?.generated?.isStored == true)
+      #expect(made[column: "b"]?.generated?.expression == "A+1")
+      #expect(made[column: "b"]?.generated?.isStored == false)
+      #expect(made[column: "c"]?.generated?.expression == "a || ')'")
+      #expect(made[column: "c"]?.generated?.isStored == true)
       #expect(schema[table: "plain"]?.primaryKey?.isAutoincrement == true)
       #expect(schema[table: "o'd\"d name"]?.checks.map(\.expression) == [#"e > 0 and [b c] <> ')'"#])
     }
@@ -114,14 +131,21 @@ import Testing
         """)
       let schema = try db.schema()
       let index = try #require(schema[table: "plain"]?.indexes.first)
-      #expect(index.name == "an index" && index.isUnique && index.condition == "c IS NOT NULL")
+      #expect(index.name == "an index")
+      #expect(index.isUnique)
+      #expect(index.condition == "c IS NOT NULL")
       #expect(index.terms.map(\.expression) == ["b", "length(c)", "c"])
-      #expect(index.terms.map(\.isDescending) == [true, false, false] && index.terms[0].collation == "NOCASE")
+      try #require(index.terms.map(\.isDescending) == [true, false, false])
+      #expect(index.terms[0].collation == "NOCASE")
       #expect(schema[table: "plain"]?.triggers.map(\.name) == ["kept"])
-      #expect(schema.views.map(\.name) == ["shown"] && schema.views[0].triggers.map(\.name) == ["written"])
-      // Without the tables in which FTS5 keeps its rows.
-      #expect(schema[table: "words"]?.module == "fts5(text)" && schema[table: "words_data"] == nil)
-      #expect(try db.tableExists("PLAIN") && db.tableExists("words") && !db.tableExists("shown"))
+      try #require(schema.views.map(\.name) == ["shown"])
+      #expect(schema.views[0].triggers.map(\.name) == ["written"])
+      // The shadow tables of FTS5 are excluded.
+      #expect(schema[table: "words"]?.module == "fts5(text)")
+      #expect(schema[table: "words_data"] == nil)
+      #expect(try db.tableExists("PLAIN"))
+      #expect(try db.tableExists("words"))
+      #expect(try !db.tableExists("shown"))
       let data = try JSONEncoder().encode(schema)
       #expect(try JSONDecoder().decode(DatabaseSchema.self, from: data) == schema)
     }
@@ -129,7 +153,8 @@ import Testing
 
   @Test func anEmptyDatabaseHasAnEmptySchema() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      #expect(try db.schema() == DatabaseSchema() && !db.tableExists(Bicycle.self))
+      #expect(try db.schema() == DatabaseSchema())
+      #expect(try !db.tableExists(Bicycle.self))
       try db.createTable(Bicycle.self)
       #expect(try db.tableExists(Bicycle.self))
     }
@@ -137,7 +162,9 @@ import Testing
 
   @Test func blanksCommentsCaseAndQuotesOfNamesMakeNoDifference() {
     #expect(SchemaText("price >= 0 AND \"Name\" <> 'X'") == "PRICE>=0 and -- why\n [name]<>'X'")
-    #expect(SchemaText("'X'") != "'x'" && SchemaText("a b") != "ab" && SchemaText("1e5") != "1e+5")
+    #expect(SchemaText("'X'") != "'x'")
+    #expect(SchemaText("a b") != "ab")
+    #expect(SchemaText("1e5") != "1e+5")
     #expect(SchemaText("a->>'$.x'") != "a->'$.x'")
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What happened to bicycles.
+/// A row of the table that the triggers write.
 private struct Remark: Sqlable, Equatable {
   var text: String
   var bicycle: Int?
@@ -30,7 +30,7 @@ private struct Remark: Sqlable, Equatable {
   }
 }
 
-/// A trigger is written in the language of statements, and runs with the change that fires it.
+/// Tests of triggers that are declared as typed statements.
 @Suite struct TriggerTests {
   private func withBicycles(_ body: (SqliteDatabase) throws -> Void) throws {
     try withDatabase { db in
@@ -40,7 +40,7 @@ private struct Remark: Sqlable, Equatable {
     }
   }
 
-  @Test func itSeesTheRowBeforeAndAfter() throws {
+  @Test func triggerSeesTheOldAndNewRow() throws {
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       let trigger = Trigger(
         "repainted", after: .update(of: Bicycle.color, Bicycle.name), on: Bicycle.self,
@@ -75,7 +75,7 @@ private struct Remark: Sqlable, Equatable {
     }
   }
 
-  @Test func insertsAndDeletesFireIt() throws {
+  @Test func insertsAndDeletesFireTriggers() throws {
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       let added = Remark.insert(Remark.text.column, Remark.bicycle.column, from: values([("in", 0)]))
       try Trigger("added", before: .insert, on: Bicycle.self, run: added).run(db)
@@ -95,18 +95,19 @@ private struct Remark: Sqlable, Equatable {
     }
   }
 
-  @Test func anErrorInItUndoesTheChange() throws {
+  @Test func errorInATriggerUndoesTheChange() throws {
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       let nothing = Remark.insert(
         Remark.text.column, from: Bicycle.select(Bicycle.ownerId.new.cast(to: String.self)).limit(1))
       try Trigger("fails", after: .insert, on: Bicycle.self, run: nothing).run(db)
       try Bicycle(name: "a", color: "red", ownerId: 7).insert().run(db)
       expectError(.constraint(.notNull)) { try Bicycle(name: "b", color: "red").insert().run(db) }
-      #expect(try Bicycle.count().run(db) == 1 && Remark.read().run(db) == [Remark("7", nil)])
+      #expect(try Bicycle.count().run(db) == 1)
+      #expect(try Remark.read().run(db) == [Remark("7", nil)])
     }
   }
 
-  @Test func otherTablesOfAModelHaveTheirOwn() throws {
+  @Test func eachTableOfAModelHasItsOwnTriggers() throws {
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Bicycle.self, named: "old bikes")
       let note = Remark.insert(Remark.text.column, from: values(["x"]))
@@ -118,7 +119,7 @@ private struct Remark: Sqlable, Equatable {
     }
   }
 
-  @Test func aSchemaHasTriggers() throws {
+  @Test func planCreatesAndReplacesTriggers() throws {
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       func note(_ text: String) -> Trigger {
         let remark = Remark.insert(Remark.text.column, from: values([text]))
@@ -128,29 +129,32 @@ private struct Remark: Sqlable, Equatable {
       let (first, second) = (models.adding(note("first")), models.adding(note("second")))
       #expect(try first.differences(db).map(\.description) == ["bicycle: the trigger noted is missing"])
       let changes = try db.createTables(of: first)
-      #expect(changes.flatMap(\.addedTriggers) == ["noted"] && changes.count { $0.isEmpty } == 2)
+      #expect(changes.flatMap(\.addedTriggers) == ["noted"])
+      #expect(changes.count { $0.isEmpty } == 2)
       try first.verify(db)
       #expect(try db.createTables(of: first).allSatisfy(\.isEmpty))
-      // One that differs is reported, and a plan makes it anew.
+      // The comparison reports a changed trigger, and a plan recreates it.
       let error = sqlError { try second.verify(db) }
       #expect(error?.message.contains("bicycle: the trigger noted is CREATE TRIGGER") == true)
       #expect(try db.createTables(of: second).flatMap(\.drift).map(\.name) == ["noted"])
       let plan = try second.plan(db)
       #expect(plan.steps.flatMap { $0.changes.map(\.description) } == ["drop trigger noted", "create trigger noted"])
-      #expect(!plan.losesData && !plan.rebuilds)
+      #expect(!plan.losesData)
+      #expect(!plan.rebuilds)
       try plan.apply(db)
       try second.verify(db)
       #expect(try second.plan(db).isEmpty)
       try Bicycle(name: "a", color: "red").insert().run(db)
       #expect(try Remark.read().run(db) == [Remark("second", nil)])
-      // Triggers of no schema stay, and make no difference.
+      // Undeclared triggers stay and are not reported.
       try db.execute("CREATE TRIGGER other AFTER DELETE ON bicycle BEGIN SELECT 1; END")
       try second.verify(db)
-      #expect(try second.plan(db).isEmpty && db.schema()[table: "bicycle"]?.triggers.count == 2)
+      #expect(try second.plan(db).isEmpty)
+      #expect(try db.schema()[table: "bicycle"]?.triggers.count == 2)
     }
   }
 
-  @Test func aTriggerThatNamesAColumnThatGoesIsDroppedFirst() throws {
+  @Test func triggerOnADroppedColumnIsDroppedFirst() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.execute(
         """
@@ -194,7 +198,7 @@ private struct Remark: Sqlable, Equatable {
     }
   }
 
-  @Test func whatMakesNoSenseSaysWhy() throws {
+  @Test func invalidTriggersSayWhy() throws {
     try withBicycles { (db: SqliteDatabase) throws -> Void in
       let note = Remark.insert(Remark.text.column, from: values(["x"]))
       func message<Output>(
@@ -223,7 +227,7 @@ private struct Remark: Sqlable, Equatable {
     }
   }
 
-  @Test func poolsRunIt() async throws {
+  @Test func poolsRunTriggers() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       try await pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self, Remark.self) }

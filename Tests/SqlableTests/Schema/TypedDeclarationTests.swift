@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Checks, generated columns and indexes that are written in the language of filters.
+/// Tests of checks, generated columns and indexes that are declared as typed terms.
 @Suite struct TypedDeclarationTests {
   private struct Product: Sqlable, Equatable {
     static let id = column("id", Int.self, PrimaryKey())
@@ -95,13 +95,16 @@ import Testing
         try Product(id, name, 1).insert().run(db)
       }
       let ofColumn = expectError(.constraint(.check)) { try Product(9, "?", -1).insert().run(db) }
-      #expect(ofColumn?.table == "product" && ofColumn?.column == "price")
+      #expect(ofColumn?.table == "product")
+      #expect(ofColumn?.column == "price")
       let ofTable = expectError(.constraint(.check)) { try Product(9, "other", 1).insert().run(db) }
-      #expect(ofTable?.table == "product" && ofTable?.column == nil)
+      #expect(ofTable?.table == "product")
+      #expect(ofTable?.column == nil)
       let named = expectError(.constraint(.check)) {
         try Product.update(Product.isSold.set(to: true)).filter(Product.id == 1).run(db)
       }
-      #expect(named?.table == "product" && named?.message == "CHECK constraint failed: sold when")
+      #expect(named?.table == "product")
+      #expect(named?.message == "CHECK constraint failed: sold when")
       #expect(try Product.select(Product.total, Product.label).filter(Product.id == 0).run(db).map(\.0) == [2])
     }
   }
@@ -119,7 +122,7 @@ import Testing
     }
   }
 
-  /// SQLite compares the condition with the bound values, as if they stood in the filter.
+  /// SQLite compares the index condition with the bound values of the filter.
   @Test func filtersUseAPartialIndexWhoseConditionTheyImply() throws {
     try withProducts { (db: SqliteDatabase) throws -> Void in
       func index(_ filter: SqlExpression) throws -> String? {
@@ -134,9 +137,9 @@ import Testing
       #expect(try index(Product.name == "?" && Product.soldAt.isNull) == "one unsold (name=?)")
       #expect(try index(Product.name == "?" && Product.soldAt.isNotNull) == nil)
       #expect(try index(Product.name.substr(1, 2) == "ab") == "product_substr_name (<expr>=?)")
-      // A value in the term is bound, and a term with a parameter is another one.
+      // The filter's term binds its value, and a term with a parameter does not match the index.
       #expect(try index(Product.price * 2 > 8) == nil)
-      // The index compares as the term does, not as the column.
+      // The index has the term's collation, not the column's.
       #expect(try index(Product.name.uppercase().collate(.binary) == "X") == "product_upper_name_price (<expr>=?)")
     }
   }
@@ -165,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func whatCanNotStandInADeclarationIsRefusedByName() throws {
+  @Test func invalidDeclarationTermsAreRefusedByName() throws {
     try expectRefusal(WithParameter.self, "a check that can't be declared: a parameter can't stand in a declaration")
     try expectRefusal(WithSubquery.self, "a subquery can't stand")
     try expectRefusal(WithAggregate.self, "the aggregate sum() can't stand")
@@ -202,8 +205,7 @@ import Testing
 
   // MARK: Values
 
-  /// Any value as a literal is that value.
-  @Test func everyValueIsItselfAsALiteral() throws {
+  @Test func everyLiteralEvaluatesToItsValue() throws {
     let db = try SqliteDatabase.inMemory()
     func check<N: Numbered>(_: N.Type) throws {
       let name = Entry<Valued<N>>.tableName
@@ -239,11 +241,12 @@ import Testing
     }
   }
 
-  @Test func aTruthValueIsACondition() throws {
+  @Test func booleanColumnIsACondition() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.createTable(Job.self)
       let sql = try db.query("SELECT sql FROM sqlite_schema ORDER BY type DESC, name", as: String.self)
-      #expect(sql[0].contains(#"CHECK ("is_done")"#) && sql[1].hasSuffix(#" WHERE "is_done""#))
+      #expect(sql[0].contains(#"CHECK ("is_done")"#))
+      #expect(sql[1].hasSuffix(#" WHERE "is_done""#))
       #expect(sqlError { try Job(done: false).insert().run(db) }?.kind == .constraint(.check))
       let clearing = Trigger("clear", after: .insert, on: Job.self, when: Job.isDone.new, run: Job.deleteAll())
       try clearing.run(db)

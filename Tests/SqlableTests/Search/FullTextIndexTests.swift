@@ -15,7 +15,7 @@ private func withStories(
   }
 }
 
-/// The ids of the stories that a text is found in.
+/// Returns the ids of the stories that match a text.
 private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
   try Story.read().filter(Story.matches(.words(text))).orderBy(Story.id).run(db).map(\.id)
 }
@@ -32,7 +32,7 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
       try Story.update(both[0], both[1]).filter(Story.id == 2).run(db)
       ids = try found("swift", db)
       #expect(ids == [2, 3, 4])
-      // Of other columns than those that are searched, and of the key.
+      // Changes of columns that are not indexed, and of the key.
       try Story.updateAll(Story.year.set(to: 1999)).run(db)
       try Story.update(Story.id.set(to: 40)).filter(Story.id == 4).run(db)
       try Story(3, "saved").save().run(db)
@@ -56,9 +56,9 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
     }
   }
 
-  @Test func aRowThatREPLACEDeletesLeavesTheIndexToo() throws {
+  @Test func rowThatREPLACEDeletesLeavesTheIndex() throws {
     try withStories(.init(recursiveTriggers: true)) { db in
-      // By the key, by another unique column, both at once, in an update, and in SQL by hand.
+      // REPLACE deletes by the key, by another unique column, by both, in an update and in raw SQL.
       try Story(1, "replaced").insert().replaceOnConflict().run(db)
       try Story(5, "moved", slug: "2").insert().replaceOnConflict().run(db)
       try Story.insert([Story(3, "both", slug: "2"), Story(6, "six")]).replaceOnConflict().run(db)
@@ -75,17 +75,18 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
     }
   }
 
-  @Test func withoutRecursiveTriggersREPLACEIsFoundOutAndRepaired() throws {
+  @Test func missedREPLACEIsDetectedAndRepaired() throws {
     try withStories { db in
       let replacing = Story(5, "moved", slug: "2").insert().replaceOnConflict()
       let error = expectMisuse { try replacing.run(db) }
-      #expect(error?.message.contains("recursiveTriggers") == true && error?.table == "story")
+      #expect(error?.message.contains("recursiveTriggers") == true)
+      #expect(error?.table == "story")
       expectMisuse { try Story.insert([Story(5, "moved", slug: "2")]).replaceOnConflict().run(db) }
       expectMisuse { try Story.updateAll(Story.slug.set(to: "2")).replaceOnConflict().run(db) }
       expectMisuse { _ = try db.prepare(Story.updateAll(Story.slug.set(to: "2")).replaceOnConflict()) }
       expectMisuse { _ = try replacing.returning().run(db) }
       #expect(try db.isFullTextIntact(Story.self))
-      // SQL by hand is not looked into.
+      // Raw SQL is not checked.
       try db.execute("REPLACE INTO story VALUES (5, 'moved', NULL, 1, '2')")
       #expect(try !db.isFullTextIntact(Story.self))
       try db.rebuildFullText(Story.self)
@@ -110,7 +111,7 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
     }
   }
 
-  @Test func whatIsRolledBackLeavesTheIndexAsItWas() throws {
+  @Test func rollbackLeavesTheIndexUnchanged() throws {
     try withStories { db in
       try db.transaction { db -> TransactionResult in
         try Story(1, "gone").update().run(db)
@@ -122,7 +123,7 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
         #expect(inside == [1])
         return .rollback
       }
-      // A statement that fails in its midst.
+      // A statement that fails halfway.
       expectError(.constraint(.unique)) { try db.execute("UPDATE story SET title = 'gone', slug = 's'") }
       #expect(try found("gone", db) == [])
       #expect(try found("swift", db) == [1, 3])
@@ -130,7 +131,7 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable)) func anotherProgramKeepsTheIndexInStepToo() throws {
+  @Test(.enabled(if: SQLiteProcess.isAvailable)) func sqlite3ProgramKeepsTheIndexInStep() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/test.sqlite")
       try db.createTable(Story.self)
@@ -150,7 +151,7 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
     }
   }
 
-  @Test func anotherTableOfTheLayoutHasAnIndexOfItsOwn() throws {
+  @Test func eachTableOfALayoutHasItsOwnIndex() throws {
     try withStories { db in
       let change = try db.createTable(Story.self, named: "old")
       #expect(change.builtFullText)
@@ -160,7 +161,8 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
       let search = Story.search(.words("swift")).in("old").select(Story.id, Story.searchRank)
       #expect(
         search.sql == """
-          SELECT "old"."id", "old_fulltext"."rank" FROM "old" JOIN "old_fulltext" ON "old_fulltext"."rowid" = "old"."id" \
+          SELECT "old"."id", "old_fulltext"."rank" FROM "old" \
+          JOIN "old_fulltext" ON "old_fulltext"."rowid" = "old"."id" \
           WHERE "old_fulltext"."old_fulltext" MATCH ? ORDER BY "old_fulltext"."rank"
           """)
       #expect(try search.run(db).map(\.0) == [7])
@@ -169,7 +171,7 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
       #expect(
         try Memo.search(.words("swift")).in("old memo").select(Memo.highlight(Memo.title)).run(db) == ["<b>swift</b>"])
       #expect(try db.isFullTextIntact(Story.self, in: "old"))
-      // In SQL written by hand.
+      // The same changes in raw SQL.
       let texts = try db.query("SELECT count(*) FROM story WHERE \(Story.matches(.words("swift")))", as: Int.self)
       #expect(texts == [2])
     }
@@ -195,7 +197,7 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
     }
   }
 
-  @Test func observersHearOfTheTableAndOfNothingBehindTheIndex() throws {
+  @Test func observersSeeTheTableAndNotItsIndex() throws {
     try withStories(.init(recursiveTriggers: true)) { db in
       let heard = Mutex<[String]>([])
       db.didUpdate = { table, id, change in heard.withLock { $0.append("\(table) \(id) \(change)") } }
@@ -213,7 +215,7 @@ private func found(_ text: String, _ db: SqliteDatabase) throws -> [Int?] {
           "story 1 insert", "story 1",
         ])
       #expect(heard.withLock(\.count) == 10)
-      // A full-text table itself can't be observed, which is told at once.
+      // Observing a full-text table throws at once.
       let failed = Mutex<SqlError?>(nil)
       db.didFail = { error in failed.withLock { $0 = error as? SqlError } }
       db.observe(on: Memo.self) { (id: Int) in }

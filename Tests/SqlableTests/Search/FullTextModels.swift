@@ -1,6 +1,6 @@
 import Sqlable
 
-/// An ordinary table with an index beside it.
+/// An ordinary table with a full-text index.
 struct Story: Sqlable, Equatable {
   var id: Int?
   var title: String
@@ -38,7 +38,7 @@ struct Story: Sqlable, Equatable {
   }
 }
 
-/// A table that is full-text itself.
+/// A full-text table that stores its rows.
 struct Memo: Sqlable, Equatable {
   var rowid: Int?
   var title: String
@@ -74,7 +74,7 @@ struct Memo: Sqlable, Equatable {
   }
 }
 
-/// A table that keeps the index and forgets the texts.
+/// A contentless full-text table: it stores the index but not the texts.
 struct Word: Sqlable, Equatable {
   var rowid: Int?
   var text: String?

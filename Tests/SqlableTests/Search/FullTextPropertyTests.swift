@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Texts and input of a few letters, so that they meet often, with whatever else there is between them.
+/// A generator of texts and inputs with few letters, so that matches are frequent, and arbitrary separators.
 private struct Texts {
   var random: SeededGenerator
 
@@ -21,7 +21,7 @@ private struct Texts {
 
 private typealias FoldedWord = [UInt8]
 
-/// What FTS5's ascii tokenizer does, in Swift: letters and numbers of ASCII, and all that is beyond it, make words.
+/// FTS5's ascii tokenizer in Swift: words consist of ASCII letters, digits and all characters beyond ASCII.
 private func words(_ text: some StringProtocol) -> [FoldedWord] {
   text.utf8.split { byte in
     switch byte {
@@ -32,12 +32,12 @@ private func words(_ text: some StringProtocol) -> [FoldedWord] {
   }.map { word in word.map { (65...90).contains($0) ? $0 + 32 : $0 } }
 }
 
-/// The parts that the library cuts input into.
+/// Splits input into the same parts as the library.
 private func parts(_ input: String) -> [[FoldedWord]] {
   input.unicodeScalars.split { $0.properties.isWhitespace || $0 == "\0" }.map { words(String($0)) }
 }
 
-/// Whether a text has words one after the other, the last of which may be a beginning only.
+/// Returns whether a text contains consecutive words, the last of which may be a prefix.
 private func has(_ text: [FoldedWord], _ phrase: [FoldedWord], isPrefix: Bool = false) -> Bool {
   guard let last = phrase.last, phrase.count <= text.count else { return false }
   return (0...(text.count - phrase.count)).contains { start in
@@ -55,7 +55,7 @@ private enum Ascii: TableDeclaration {
 private typealias Row = Entry<Ascii>
 
 @Suite struct FullTextPropertyTests {
-  @Test func randomInputFindsWhatPlainSwiftFinds() throws {
+  @Test func randomSearchesAgreeWithPlainSwift() throws {
     try withDatabase { db in
       try db.createTable(Row.self)
       var texts = Texts(random: SeededGenerator(seed: SeededGenerator.seed))

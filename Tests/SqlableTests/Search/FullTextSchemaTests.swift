@@ -6,7 +6,8 @@ import Testing
   @Test func anIndexIsCreatedWithItsTableAndTriggers() throws {
     try withDatabase { db in
       let change = try db.createTable(Story.self)
-      #expect(change.createdTable && change.builtFullText)
+      #expect(change.createdTable)
+      #expect(change.builtFullText)
       #expect(
         try db.definition(of: "story_fulltext") == """
           CREATE VIRTUAL TABLE "story_fulltext" USING fts5("title", "body", content = 'story', \
@@ -34,22 +35,24 @@ import Testing
     }
   }
 
-  @Test func aTableThatHasRowsIsIndexedWhenItsModelIs() throws {
+  @Test func existingRowsAreIndexedWhenTheModelGetsAnIndex() throws {
     try withDatabase { db in
       try db.createTable(Entry<Unsearched>.self)
       try Entry<Unsearched>.insert([Entry(1, "alpha beta", "x"), Entry(2, "gamma", "alpha")]).run(db)
       let change = try db.createTable(Entry<SearchedByA>.self)
-      #expect(!change.createdTable && change.builtFullText)
+      #expect(!change.createdTable)
+      #expect(change.builtFullText)
       #expect(try Entry<SearchedByA>.search(.words("alpha")).run(db).count == 1)
-      // Other columns, another tokenizer, and a column that the table did not have.
+      // The index changes its columns and tokenizer, and covers a column that is new in the table.
       #expect(try db.createTable(Entry<SearchedByBoth>.self).builtFullText)
       #expect(try Entry<SearchedByBoth>.search(.words("alph")).run(db).count == 2)
       let grown = try db.createTable(Entry<SearchedByMore>.self)
-      #expect(grown.addedColumns == ["c"] && grown.builtFullText)
+      #expect(grown.addedColumns == ["c"])
+      #expect(grown.builtFullText)
       #expect(try !db.createTable(Entry<SearchedByMore>.self).builtFullText)
       try Entry<SearchedByMore>(3, "x", "y", "delta").insert().run(db)
       #expect(try Entry<SearchedByMore>.search(.words("delta")).run(db).count == 1)
-      // A trigger that somebody has dropped: what it missed is made good.
+      // After a trigger was dropped, createTable indexes the missed changes.
       try db.execute("DROP TRIGGER t_fulltext_insert")
       try Entry<SearchedByMore>(4, "missed", "", "").insert().run(db)
       #expect(try Entry<SearchedByMore>.search(.words("missed")).run(db).isEmpty)
@@ -59,20 +62,21 @@ import Testing
     }
   }
 
-  @Test func anIndexThatIsLeftOfADroppedTableIsEmptied() throws {
+  @Test func indexLeftByADroppedTableIsEmptied() throws {
     try withDatabase { db in
       try db.createTable(Story.self)
       try Story(1, "swift").insert().run(db)
       try db.execute("DROP TABLE story")
       let change = try db.createTable(Story.self)
-      #expect(change.createdTable && change.builtFullText)
+      #expect(change.createdTable)
+      #expect(change.builtFullText)
       try Story(1, "new").insert().run(db)
       #expect(try Story.search(.words("swift")).run(db) == [])
       #expect(try db.isFullTextIntact(Story.self))
     }
   }
 
-  @Test func aChangeThatACollationDoesNotSeeIsAChangeOfTheText() throws {
+  @Test func changeThatACollationIgnoresUpdatesTheIndex() throws {
     try withDatabase { db in
       try db.createTable(Entry<CaseBlind>.self)
       try Entry<CaseBlind>(1, "Notation").insert().run(db)
@@ -94,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func anIndexWhoseNameIsTakenIsRefusedAndNothingIsDone() throws {
+  @Test func indexWithATakenNameIsRefusedAndChangesNothing() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE story_fulltext (a)")
       var error = expectSqlError { try db.createTable(Story.self) }
@@ -105,7 +109,7 @@ import Testing
       try db.execute("DROP TABLE story_fulltext; CREATE TABLE story_fulltext_delete (a)")
       error = expectSqlError { try db.createTable(Story.self) }
       #expect(error?.message.contains("story_fulltext_delete") == true)
-      // A trigger of somebody else's, about a table whose name differs in the place of the underscore.
+      // A foreign trigger on a table whose name differs only at the underscore.
       try db.execute(
         """
         DROP TABLE story_fulltext_delete; CREATE TABLE "story-fulltext" (a);
@@ -118,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func oddNamesAreNamesAndNothingElse() throws {
+  @Test func oddNamesAreQuotedInTheIndex() throws {
     try withDatabase { db in
       try db.createTable(Entry<OddNames>.self)
       try Entry<OddNames>(1, "alpha", "beta").insert().run(db)
@@ -134,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func whatAnIndexCanNotHaveIsRefused() throws {
+  @Test func invalidIndexDeclarationsAreRefused() throws {
     func expectDefect<Declaration: TableDeclaration>(_ table: Entry<Declaration>.Type, _ words: String) {
       let error = sqlError { _ = try table.read().run(SqliteDatabase.inMemory()) }
       #expect(error?.message.contains(words) == true, "\(String(describing: error))")

@@ -32,7 +32,7 @@ private func withMemos(_ body: (SqliteDatabase) throws -> Void) throws {
     }
   }
 
-  @Test func rowsOfAFullTextTableAreChangedAsAnyOthers() throws {
+  @Test func rowsOfAFullTextTableAreInsertedUpdatedAndDeleted() throws {
     try withMemos { db in
       let new = try Memo(nil, "new").insert().run(db)
       #expect(new == 8)
@@ -74,13 +74,15 @@ private func withMemos(_ body: (SqliteDatabase) throws -> Void) throws {
       #expect(try Memo.search(.words("correct")).run(db) == [])
       let partial = expectInvalidStatement { _ = try Plain(rowid: 1).save().run(db) }
       #expect(partial?.column == "b")
-      // A taken key is told as it is of any table.
+      // A duplicate key throws the same error as in an ordinary table.
       let taken = expectError(.constraint(.primaryKey)) { _ = try Memo(30, "secret").insert().run(db) }
-      #expect(taken?.table == "memo" && taken?.column == "rowid" && taken?.description.contains("secret") == false)
+      #expect(taken?.table == "memo")
+      #expect(taken?.column == "rowid")
+      #expect(taken?.description.contains("secret") == false)
     }
   }
 
-  @Test func whatFTS5CanNotDoIsRefused() throws {
+  @Test func operationsUnsupportedByFTS5AreRefused() throws {
     try withMemos { db in
       let note = Memo(1, "x")
       expectInvalidStatement { _ = try note.insert().returning().run(db) }
@@ -94,7 +96,7 @@ private func withMemos(_ body: (SqliteDatabase) throws -> Void) throws {
     }
   }
 
-  @Test func aTableThatForgetsItsTextsIsInsertedAndSearched() throws {
+  @Test func contentlessTableIsInsertedAndSearched() throws {
     try withDatabase { db in
       try db.createTable(Word.self)
       #expect(
@@ -150,7 +152,7 @@ private func withMemos(_ body: (SqliteDatabase) throws -> Void) throws {
     }
   }
 
-  @Test func aFullTextTableIsUndoneWithItsTransaction() throws {
+  @Test func rollbackUndoesChangesOfAFullTextTable() throws {
     try withMemos { db in
       try db.transaction { db -> TransactionResult in
         try Memo(nil, "gone").insert().run(db)
@@ -163,7 +165,7 @@ private func withMemos(_ body: (SqliteDatabase) throws -> Void) throws {
     }
   }
 
-  @Test func aTableThatIsThereOtherwiseIsNotTaken() throws {
+  @Test func existingTableOfAnotherKindIsRefused() throws {
     try withDatabase { db in
       try db.execute("CREATE VIRTUAL TABLE memo USING fts5(title, body, stars UNINDEXED)")
       let error = expectSqlError { try db.createTable(Memo.self) }
@@ -174,7 +176,7 @@ private func withMemos(_ body: (SqliteDatabase) throws -> Void) throws {
     }
   }
 
-  @Test func whatAFullTextTableCanNotHaveIsRefused() throws {
+  @Test func invalidFullTextTablesAreRefused() throws {
     func expectDefect<Declaration: TableDeclaration>(_ table: Entry<Declaration>.Type, _ words: String) {
       let error = sqlError { _ = try table.read().run(SqliteDatabase.inMemory()) }
       #expect(error?.message.contains(words) == true, "\(String(describing: error))")

@@ -18,12 +18,12 @@ private func withStories(_ body: (SqliteDatabase) throws -> Void) throws {
 }
 
 @Suite struct SearchTests {
-  @Test func theBestRowsComeFirst() throws {
+  @Test func bestRowsComeFirst() throws {
     try withStories { db in
       let rows = try Story.search(.words("swift")).select(Story.id, Story.searchRank).run(db)
       #expect(Set(rows.map(\.0)) == [1, 2, 3])
-      #expect(rows.map(\.1) == rows.map(\.1).sorted() && rows.allSatisfy { $0.1 < 0 })
-      // By SQLite's own word.
+      #expect(rows.map(\.1) == rows.map(\.1).sorted())
+      #expect(rows.allSatisfy { $0.1 < 0 })
       let byHand = try db.query(
         "SELECT rowid FROM story_fulltext WHERE story_fulltext MATCH 'swift' ORDER BY rank", as: Int?.self)
       #expect(rows.map(\.0) == byHand)
@@ -39,7 +39,7 @@ private func withStories(_ body: (SqliteDatabase) throws -> Void) throws {
     }
   }
 
-  @Test func snippetsAndHighlightsMarkWhatWasFound() throws {
+  @Test func snippetsAndHighlightsMarkTheMatches() throws {
     try withStories { db in
       let search = Story.search(.words("swift fast"))
       let part = Story.snippet(of: Story.body, before: "[", after: "]", ellipsis: "…", tokens: 3)
@@ -53,7 +53,8 @@ private func withStories(_ body: (SqliteDatabase) throws -> Void) throws {
           WHERE "story_fulltext"."story_fulltext" MATCH ? ORDER BY "story_fulltext"."rank"
           """)
       let row = try rows.first(db)
-      #expect(row?.0 == 3 && row?.1?.contains("[") == true)
+      #expect(row?.0 == 3)
+      #expect(row?.1?.contains("[") == true)
       #expect(
         row?.2 == "<b>swift</b> and <b>swift</b> again, a small <b>fast</b> database that is <b>swift</b>")
       #expect(row?.3 == "SQLite")
@@ -68,7 +69,7 @@ private func withStories(_ body: (SqliteDatabase) throws -> Void) throws {
     }
   }
 
-  @Test func aSearchIsAQueryAsAny() throws {
+  @Test func searchCombinesWithEveryPartOfAQuery() throws {
     try withStories { db in
       let recent = try Story.search(.words("swift")).filter(Story.year > 2010).limit(1, offset: 1).run(db)
       #expect(recent.count == 1)
@@ -101,7 +102,7 @@ private func withStories(_ body: (SqliteDatabase) throws -> Void) throws {
     }
   }
 
-  @Test func aConditionOnTextsStandsWhereverConditionsDo() throws {
+  @Test func matchConditionWorksInEveryStatement() throws {
     try withStories { db in
       let swift = Story.matches(.words("swift"))
       let others = try Story.count().filter(!swift).run(db)
@@ -140,7 +141,7 @@ private func withStories(_ body: (SqliteDatabase) throws -> Void) throws {
       #expect(try ids(.words("swift", in: Story.title)) == [1])
       #expect(try ids(.words("swift").excluding(.words("fast"))) == [1, 2])
       #expect(try ids(FullTextQuery(rawValue: "title : swift OR structs NOT again")) == [1, 2])
-      // The porter tokenizer's.
+      // The porter tokenizer stems the words.
       #expect(try ids(.words("struct")) == [2])
     }
   }

@@ -5,7 +5,7 @@ import Testing
 @testable import SqlableCore
 @testable import SqlableSchema
 
-/// Words between commas, in lower case.
+/// A tokenizer that splits at commas and lowercases.
 private let commas = Tokenizer("commas") { text, _ in
   text.split(separator: ",").map { Tokenizer.Token($0.lowercased(), at: $0.startIndex..<$0.endIndex) }
 }
@@ -14,7 +14,7 @@ private struct Refusal: Error, Equatable {
   let text: String
 }
 
-/// Words between blanks; "bad" is refused, "bike" is also a bicycle in what is stored.
+/// A tokenizer that splits at blanks. It throws at "bad" and stores "bicycle" as a synonym of "bike".
 private let strict = Tokenizer("my \"own\" tokenizer's") { text, purpose in
   try text.split(separator: " ").flatMap { word -> [Tokenizer.Token] in
     if word == "bad" { throw Refusal(text: text) }
@@ -41,7 +41,7 @@ private enum Unknown: TableDeclaration {
 }
 
 @Suite struct TokenizerTests {
-  @Test func aTokenizerIsWrittenAsFTS5ReadsIt() {
+  @Test func tokenizersBecomeFTS5Arguments() {
     let spellings: [(Tokenizer, String)] = [
       (.unicode61, "'unicode61 remove_diacritics 2'"),
       (.unicode61(removeDiacritics: false), "'unicode61 remove_diacritics 0'"),
@@ -58,7 +58,7 @@ private enum Unknown: TableDeclaration {
     for (tokenizer, sql) in spellings { #expect(tokenizer.sql.quotedText == sql) }
   }
 
-  @Test func theTokenizersFindWhatTheySay() throws {
+  @Test func tokenizersFindTheDocumentedMatches() throws {
     func finds(_ tokenizer: Tokenizer, _ text: String, _ query: FullTextQuery) throws -> Bool {
       let db = try SqliteDatabase.inMemory()
       try db.execute(SQL(verbatim: "CREATE VIRTUAL TABLE t USING fts5(a, tokenize = \(tokenizer.sql.quotedText))"))
@@ -80,7 +80,7 @@ private enum Unknown: TableDeclaration {
     #expect(try finds(.ascii(tokenCharacters: "'"), "it's", .words("it's")))
   }
 
-  @Test func oneOfOnesOwnIsRegisteredForAHandleAndAllThatBelongToIt() throws {
+  @Test func customTokenizerIsRegisteredForAHandleAndItsChildren() throws {
     try withDatabase { db in
       let early = try db.createChild()
       try db.register(commas)
@@ -100,7 +100,7 @@ private enum Unknown: TableDeclaration {
     }
   }
 
-  @Test func aSynonymIsFoundWhereTheWordIs() throws {
+  @Test func synonymMatchesAtThePlaceOfItsWord() throws {
     try withDatabase { db in
       try db.register(strict)
       try db.createTable(Entry<Strict>.self)
@@ -115,7 +115,7 @@ private enum Unknown: TableDeclaration {
     }
   }
 
-  @Test func whatATokenizerThrowsComesOutOfTheStatementWhichIsUndone() throws {
+  @Test func tokenizerErrorIsThrownAndUndoesTheStatement() throws {
     try withDatabase { db in
       try db.register(strict)
       try db.createTable(Entry<Strict>.self)
@@ -136,7 +136,7 @@ private enum Unknown: TableDeclaration {
     }
   }
 
-  @Test func whatATokenizerThrowsAtTheMarkingOfATextComesOutToo() throws {
+  @Test func tokenizerErrorDuringHighlightingIsThrown() throws {
     try withDatabase { db in
       try db.register(
         Tokenizer("shy") { text, purpose in
@@ -153,7 +153,7 @@ private enum Unknown: TableDeclaration {
     }
   }
 
-  @Test func handlesOnThreadsOfTheirOwnTokenizeAtOnce() throws {
+  @Test func handlesOnSeveralThreadsTokenizeConcurrently() throws {
     try withDatabase { db in
       try db.register(commas)
       try db.createTable(Entry<Commas>.self)
@@ -174,7 +174,7 @@ private enum Unknown: TableDeclaration {
     }
   }
 
-  @Test func aTokenizerIsAskedForWhatItIsToldAndMayNotWrite() throws {
+  @Test func tokenizerReceivesItsPurposeAndMayNotWrite() throws {
     try withDatabase { db in
       let asked = Mutex<[String]>([])
       let handle = Mutex<SqliteDatabase?>(nil)
@@ -196,7 +196,7 @@ private enum Unknown: TableDeclaration {
     }
   }
 
-  @Test func wordsAtPlacesThatTheTextDoesNotHaveAreRefused() throws {
+  @Test func tokensOutsideTheTextAreRefused() throws {
     try withDatabase { db in
       let other = "a much longer text than the one that is given"
       try db.register(
@@ -212,12 +212,12 @@ private enum Unknown: TableDeclaration {
       #expect(error?.sql == "INSERT INTO wrong VALUES ('secret')")
       try db.execute("INSERT INTO empty VALUES ('a'); INSERT INTO lone VALUES ('a')")
       #expect(try db.query("SELECT count(*) FROM lone WHERE lone MATCH 'y'", as: Int.self) == [1])
-      // Bytes that are no text.
+      // These bytes are not valid UTF-8.
       try db.execute("INSERT INTO lone VALUES (CAST(x'ff00fe' AS TEXT)), (NULL), (x''), (12)")
     }
   }
 
-  @Test func aNameThatIsTakenOrMakesNoSenseIsRefused() throws {
+  @Test func takenOrInvalidTokenizerNamesAreRefused() throws {
     try withDatabase { db in
       try db.register(commas)
       expectMisuse { try db.register(commas) }
@@ -230,11 +230,12 @@ private enum Unknown: TableDeclaration {
       let error = expectSqlError { try db.createTable(Entry<Unknown>.self) }
       #expect(error?.message.contains("no such tokenizer") == true)
       #expect(try db.definition(of: "t") == nil)
-      #expect(commas == .named("commas") && commas != .porter(commas))
+      #expect(commas == .named("commas"))
+      #expect(commas != .porter(commas))
     }
   }
 
-  @Test func trustInTheSchemaIsGivenToFTS5Only() throws {
+  @Test func untrustedSchemaMayUseFTS5Only() throws {
     try withDatabase(Configuration(trustsSchema: false)) { db in
       try db.createTable(Story.self)
       try Story(1, "swift").insert().run(db)
@@ -250,7 +251,7 @@ private enum Unknown: TableDeclaration {
   }
 
   @Test(arguments: [false, true])
-  func triggersWriteToFTS5WhenSQLWithdrawsTheTrust(isIndexInUse: Bool) throws {
+  func triggersWriteToFTS5AfterSQLRevokesTrust(isIndexInUse: Bool) throws {
     try withDirectory { directory in
       let path = directory + "/stories.sqlite"
       try SqliteDatabase(filepath: path).createTable(Story.self)

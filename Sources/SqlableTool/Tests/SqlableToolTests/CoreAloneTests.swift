@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// A program that imports `SqlableCore` in place of `Sqlable`; here, because these tests have the compiler at hand.
+/// Tests of a program that imports `SqlableCore` alone. They stand here because these tests can compile programs.
 @Suite(.enabled(if: SwiftCompiler.isAvailable, "there is no compiler, or no built library"))
 struct CoreAloneTests {
-  @Test func modelsStatementsTransactionsAndObserversNeedNothingElse() throws {
+  @Test func coreAloneHasModelsStatementsTransactionsAndObservers() throws {
     let main = """
       import SqlableCore
 

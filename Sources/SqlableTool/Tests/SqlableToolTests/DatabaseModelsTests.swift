@@ -4,16 +4,16 @@ import Testing
 
 @testable import SqlableTool
 
-/// The tables of a database in place of the models that made them.
+/// Tests that decode statements with a database's tables in place of models.
 @Suite struct DatabaseModelsTests {
   private static let dates = ColumnType.DateFormat.allCases.map { ColumnType.date($0) }
 
-  /// The tables of the statements that the library's tests keep as documents, with their SQL.
+  /// Creates the tables of the statements that the library's tests store as documents with their SQL.
   private static let models: [any Sqlable.Type] = [
     Person.self, Bicycle.self, Car.self, Seat.self, Worker.self, Story.self, Memo.self,
   ]
 
-  // The only test of this process that makes models of tables: what a model declares is read once per process.
+  // The library reads a model's declaration once per process, so no other test of this process may model tables.
   @Test func everyStatementHasTheSameSQLAsWithItsModels() throws {
     let tests = URL(filePath: #filePath).appending(path: "../../../../../Tests").standardizedFileURL
     let files = FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL }
@@ -34,19 +34,19 @@ import Testing
       let rules = StatementRules(models: DatabaseModels.models(of: tables), tables: Set(tables.map(\.name)))
       for document in documents {
         let json = try Data(contentsOf: document)
-        // A read with associated rows is decoded as one that a program knows.
+        // A read with associated rows is decoded by its type.
         if String(decoding: json, as: UTF8.self).contains(#""including""#) { continue }
         let sql = try String(
           contentsOf: document.deletingPathExtension().appendingPathExtension("sql"), encoding: .utf8)
         let statement = try AnyStatement(json: json, rules: rules)
-        // Below the SQL the file has the values, a comment each.
+        // The file lists the values as comments below the SQL.
         #expect(sql.hasPrefix(statement.sql + "\n"), "\(document.lastPathComponent)")
         #expect(try statement.json() == json, "\(document.lastPathComponent)")
       }
     }
   }
 
-  @Test func theTypesAreThoseOfSQLitesAffinities() throws {
+  @Test func typesFollowSQLitesAffinities() throws {
     try withDatabase { db in
       try db.execute(
         #"""
@@ -63,13 +63,15 @@ import Testing
           .integer, .text, .nullable(.blob), .nullable(.blob), .real, .nullable(.real), .nullable(.text),
           .nullable(.text),
         ])
-      #expect(tables[0].key.map(\.name) == ["c", "i"] && tables[0].options.isEmpty)
-      #expect(tables[1].columns.map(\.type) == [.date(.iso8601)] && tables[1].options == [.withoutRowid])
+      #expect(tables[0].key.map(\.name) == ["c", "i"])
+      #expect(tables[0].options.isEmpty)
+      #expect(tables[1].columns.map(\.type) == [.date(.iso8601)])
+      #expect(tables[1].options == [.withoutRowid])
       #expect(tables[3].columns.map(\.name) == ["name"])
     }
   }
 
-  @Test func namesThatUnicodeEquatesAreTwoTables() throws {
+  @Test func canonicallyEqualNamesAreTwoTables() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE \"caf\u{E9}\" (a INTEGER); CREATE TABLE \"cafe\u{301}\" (b TEXT)")
       let tables = try DeclaredTable.all(in: db, [:])
@@ -93,7 +95,8 @@ import Testing
         try other.close()
         return counts.last ?? -1
       }
-      #expect(count == 1 && counts.count == 2)
+      #expect(count == 1)
+      #expect(counts.count == 2)
     }
   }
 

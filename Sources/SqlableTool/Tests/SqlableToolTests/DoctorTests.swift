@@ -16,11 +16,13 @@ struct DoctorTests {
       try db.close()
       let before = try Data(contentsOf: URL(filePath: directory + "/a.sqlite"))
       let run = try doctor(directory)
-      #expect(run.exitCode == 0 && run.errors == "")
+      #expect(run.exitCode == 0)
+      #expect(run.errors == "")
       #expect(run.output.hasPrefix("a.sqlite: \(before.count) bytes, "))
       #expect(run.output.contains("\n  bicycle: 1 pages, 4096 bytes, "))
       #expect(run.output.contains("no index of bicycle begins with owner_id: a change of a key in person reads all"))
-      #expect(run.output.hasSuffix("\n\nNothing is wrong.\n") && !run.output.contains("\nSettings"))
+      #expect(run.output.hasSuffix("\n\nNothing is wrong.\n"))
+      #expect(!run.output.contains("\nSettings"))
       // The command has written nothing.
       #expect(files(in: directory) == ["a.sqlite"])
       #expect(try Data(contentsOf: URL(filePath: directory + "/a.sqlite")) == before)
@@ -36,7 +38,8 @@ struct DoctorTests {
       try db.createTables(Person.self, Bicycle.self)
       // All pages of the database are in the WAL, beside the link's target.
       let run = try doctor(directory)
-      #expect(run.exitCode == 0 && run.output.contains("\n  bicycle: 1 pages"), "\(run)")
+      #expect(run.exitCode == 0, "\(run)")
+      #expect(run.output.contains("\n  bicycle: 1 pages"), "\(run)")
       let schema = try Program.tool.run(["schema", "a.sqlite"], in: directory)
       #expect(schema.output.contains("CREATE TABLE \"bicycle\""))
       try db.close()
@@ -47,13 +50,15 @@ struct DoctorTests {
     try withDirectory { directory in
       #expect(mkfifo(directory + "/a.sqlite", 0o600) == 0)
       let run = try doctor(directory)
-      #expect(run.exitCode == 1 && run.errors.contains("is no regular file"))
+      #expect(run.exitCode == 1)
+      #expect(run.errors.contains("is no regular file"))
       let salvage = try Program.tool.run(["salvage", "a.sqlite", "b.sqlite"], in: directory)
-      #expect(salvage.exitCode == 1 && salvage.errors.contains("of no file"))
+      #expect(salvage.exitCode == 1)
+      #expect(salvage.errors.contains("of no file"))
     }
   }
 
-  @Test func whatIsWrongIsNamedWithItsRows() throws {
+  @Test func problemsAreNamedWithTheirRows() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let db = try SqliteDatabase(
@@ -71,14 +76,16 @@ struct DoctorTests {
       let json = try doctor(directory, "--json")
       let report = try #require(
         try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
-      #expect((report["problems"] as? [String])?.count == 1 && report["pageSize"] as? Int == 4_096)
+      #expect((report["problems"] as? [String])?.count == 1)
+      #expect(report["pageSize"] as? Int == 4_096)
       // Damage: the last page is a piece of an index or table.
       let file = try FileHandle(forWritingTo: URL(filePath: path))
       try file.seek(toOffset: try file.seekToEnd() - 4_096)
       try file.write(contentsOf: Data(repeating: 0x5A, count: 4_096))
       try file.close()
       let damaged = try doctor(directory)
-      #expect(damaged.exitCode == 1 && damaged.output.contains("damage: "))
+      #expect(damaged.exitCode == 1)
+      #expect(damaged.output.contains("damage: "))
     }
   }
 
@@ -94,7 +101,8 @@ struct DoctorTests {
       var run = try doctor(directory)
       #expect(run.exitCode == 0)
       #expect(run.output.contains("(sqlite3): "))
-      #expect(run.output.contains("open in WAL mode") && run.output.contains("reads a snapshot in the log"))
+      #expect(run.output.contains("open in WAL mode"))
+      #expect(run.output.contains("reads a snapshot in the log"))
       try db.beginTransaction()
       run = try doctor(directory)
       #expect(run.output.contains("write lock"))
@@ -133,7 +141,8 @@ struct DoctorTests {
         (["doctor", "a.sqlite", "--statement"], 2),
       ] {
         let run = try Program.tool.run(arguments, in: directory)
-        #expect(run.exitCode == code && run.errors.hasPrefix("sqlable: "), "\(arguments): \(run)")
+        #expect(run.exitCode == code, "\(arguments): \(run)")
+        #expect(run.errors.hasPrefix("sqlable: "), "\(arguments): \(run)")
       }
     }
   }

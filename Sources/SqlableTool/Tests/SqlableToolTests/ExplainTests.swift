@@ -34,14 +34,15 @@ struct ExplainTests {
     try #require(try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any], "\(run.errors)")
   }
 
-  @Test func allThatThereIsToSayIsPrinted() throws {
+  @Test func explainPrintsSQLPlanAndAdvice() throws {
     try withGarage { directory in
       let run = try explain(
         #"""
         {"read":{"from":"bicycle","limit":10,"orderBy":[{"asc":{"column":"owner_id"}}],
           "where":{"=":[{"column":"owner_id"},7]}},"sqlable":1}
         """#, in: directory)
-      #expect(run.exitCode == 0 && run.errors == "")
+      #expect(run.exitCode == 0)
+      #expect(run.errors == "")
       #expect(
         run.output == """
           Statement
@@ -67,14 +68,16 @@ struct ExplainTests {
     }
   }
 
-  @Test func theSameIsPrintedAsJSON() throws {
+  @Test func explainPrintsJSON() throws {
     try withGarage { directory in
       let statement = Bicycle.read()
         .filter(Bicycle.name == "it's" && Bicycle.ownerId.in([1, 9_007_199_254_740_993]) && Bicycle.id > 0.5)
       let run = try explain(String(decoding: statement.json(), as: UTF8.self), ["--json"], in: directory)
       let json = try json(run)
-      #expect(json["sql"] as? String == statement.sql && json["kind"] as? String == "read")
-      #expect(json["readOnly"] as? Bool == true && json["policy"] == nil)
+      #expect(json["sql"] as? String == statement.sql)
+      #expect(json["kind"] as? String == "read")
+      #expect(json["readOnly"] as? Bool == true)
+      #expect(json["policy"] == nil)
       let values = try #require((json["values"] as? [[Any]])?.first)
       #expect(values.map { "\($0)" } == ["it's", "1", #"["integer": "9007199254740993"]"#, #"["real": 0.5]"#])
       let steps = try #require(json["plan"] as? [[String: Any]])
@@ -92,7 +95,7 @@ struct ExplainTests {
     }
   }
 
-  @Test func nothingIsRunAndTheDatabaseStaysAsItIs() throws {
+  @Test func explainRunsNothingAndLeavesTheDatabaseUnchanged() throws {
     for mode in [Configuration.JournalMode.wal, .delete] {
       try withGarage(mode) { directory in
         let path = URL(fileURLWithPath: directory + "/garage.sqlite")
@@ -103,9 +106,11 @@ struct ExplainTests {
           #"{"sqlable":1,"update":{"set":[{"column":"color","to":"x"}],"table":"bicycle","where":1}}"#,
         ] {
           let run = try explain(document, in: directory)
-          #expect(run.exitCode == 0 && run.errors == "")
+          #expect(run.exitCode == 0)
+          #expect(run.errors == "")
         }
-        #expect(try Data(contentsOf: path) == before.0 && files(in: directory) == before.1)
+        #expect(try Data(contentsOf: path) == before.0)
+        #expect(files(in: directory) == before.1)
       }
     }
   }
@@ -118,19 +123,21 @@ struct ExplainTests {
       let before = files(in: directory)
       #expect(before.contains("garage.sqlite-wal"))
       let run = try explain(#"{"count":{"from":"worker"},"sqlable":1}"#, in: directory)
-      #expect(run.exitCode == 0 && run.output.contains(#"SELECT count(*) FROM "worker""#), "\(run.errors)")
+      #expect(run.exitCode == 0, "\(run.errors)")
+      #expect(run.output.contains(#"SELECT count(*) FROM "worker""#), "\(run.errors)")
       #expect(files(in: directory) == before)
       try Worker(id: 1, name: "Ann", bossId: nil, salary: 1).insert().run(db)
       try db.close()
     }
   }
 
-  @Test func theNameOfAFileIsNoURI() throws {
+  @Test func fileNameIsNotTreatedAsAURI() throws {
     for name in ["a?mode=rw#b%41 é.sqlite", "file:garage.sqlite"] {
       try withGarage(named: name) { directory in
         let before = files(in: directory)
         let run = try explain(reds, database: directory + "/" + name, in: directory)
-        #expect(run.exitCode == 0 && run.errors == "")
+        #expect(run.exitCode == 0)
+        #expect(run.errors == "")
         #expect(try explain(reds, database: "./" + name, in: directory) == run)
         #expect(files(in: directory) == before)
       }
@@ -141,7 +148,8 @@ struct ExplainTests {
     try withGarage { (directory: String) throws -> Void in
       func errors(_ document: String, _ options: [String] = []) throws -> String {
         let run = try explain(document, options, in: directory)
-        #expect(run.exitCode == 1 && run.output == "")
+        #expect(run.exitCode == 1)
+        #expect(run.output == "")
         return run.errors
       }
       #expect(
@@ -162,7 +170,7 @@ struct ExplainTests {
     }
   }
 
-  @Test func valuesAreShownWithoutWhatATerminalObeys() throws {
+  @Test func controlCharactersInValuesAreEscaped() throws {
     try withGarage { directory in
       let run = try explain(
         #"{"read":{"from":"bicycle","where":{"=":[{"column":"name"},"it's\u001b[2J\u202e\n é"]}},"sqlable":1}"#,
@@ -171,12 +179,14 @@ struct ExplainTests {
     }
   }
 
-  @Test func theStandardInputIsADocumentToo() throws {
+  @Test func documentIsReadFromTheStandardInput() throws {
     try withGarage { directory in
       let run = try Program.tool.run(["explain", "-", "--database=garage.sqlite"], in: directory, input: reds)
-      #expect(run.exitCode == 0 && run.output.contains("SELECT"))
+      #expect(run.exitCode == 0)
+      #expect(run.output.contains("SELECT"))
       let wrong = try Program.tool.run(["explain", "-", "--database=garage.sqlite"], in: directory, input: "[]")
-      #expect(wrong.exitCode == 1 && wrong.errors == "sqlable: the standard input: a statement must be an object\n")
+      #expect(wrong.exitCode == 1)
+      #expect(wrong.errors == "sqlable: the standard input: a statement must be an object\n")
     }
   }
 
@@ -196,7 +206,8 @@ struct ExplainTests {
         ("sold_at=real", "'--column <table.column=type>': it is TABLE.COLUMN=TYPE"),
       ] {
         let run = try explain(document, ["--column=" + option], in: directory)
-        #expect(run.exitCode == 2 && run.errors.contains("\(error)\n"), "\(run.errors)")
+        #expect(run.exitCode == 2, "\(run.errors)")
+        #expect(run.errors.contains("\(error)\n"), "\(run.errors)")
         #expect(run.errors.contains("\nUsage: sqlable explain <statement>"), "\(run.errors)")
       }
     }
@@ -207,7 +218,7 @@ struct ExplainTests {
   private let policy = StatementPolicy(
     .table(Bicycle.self).readingAll().filtering(Bicycle.color, by: .equality).rows(where: Bicycle.ownerId == 7))
 
-  @Test func aPolicyAllowsAndShowsWhatItAdds() throws {
+  @Test func allowedStatementShowsThePolicysConditions() throws {
     try withGarage { directory in
       try policy.json().write(to: URL(fileURLWithPath: directory + "/policy.json"))
       let run = try explain(reds, ["--policy", "policy.json"], in: directory)
@@ -216,7 +227,8 @@ struct ExplainTests {
         run.output.contains(
           """
           SQL
-            SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "owner_id" = ? AND "color" = ? ORDER BY "id" LIMIT ?
+            SELECT "id", "name", "color", "owner_id" FROM "bicycle" \
+            WHERE "owner_id" = ? AND "color" = ? ORDER BY "id" LIMIT ?
 
           Values, as they were given
             1  INTEGER  7
@@ -230,17 +242,19 @@ struct ExplainTests {
     }
   }
 
-  @Test func aPolicyRefuses() throws {
+  @Test func policyRefusesAStatement() throws {
     try withGarage { directory in
       try policy.json().write(to: URL(fileURLWithPath: directory + "/policy.json"))
       let document = #"{"read":{"from":"car"},"sqlable":1}"#
       let run = try explain(document, ["--policy", "policy.json"], in: directory)
-      #expect(run.exitCode == 1 && run.errors == "")
+      #expect(run.exitCode == 1)
+      #expect(run.errors == "")
       #expect(
         run.output.hasSuffix("\nPolicy\n  refuses the statement: read.from: the policy does not allow this\n"))
       let json = try json(explain(document, ["--json", "--policy", "policy.json"], in: directory))
       let form = try #require(json["policy"] as? [String: Any])
-      #expect(form["allows"] as? Bool == false && form["path"] as? String == "read.from")
+      #expect(form["allows"] as? Bool == false)
+      #expect(form["path"] as? String == "read.from")
       #expect(form["message"] as? String == "the policy does not allow this")
     }
   }
@@ -254,13 +268,14 @@ struct ExplainTests {
         policy.limits.scannedRows = rows
         try policy.json().write(to: URL(fileURLWithPath: directory + "/policy.json"))
         let run = try explain(document, options, in: directory)
-        #expect(run.exitCode == code && run.errors == "")
+        #expect(run.exitCode == code)
+        #expect(run.errors == "")
         #expect(run.output.contains("the policy does not allow a scan of so many rows") == (code == 1))
       }
     }
   }
 
-  @Test func theParametersOfAPolicyAreGiven() throws {
+  @Test func policyTakesParametersFromTheCommandLine() throws {
     try withGarage { directory in
       let text =
         #"{"policy":{"tables":{"bicycle":{"read":true,"filter":{"color":["equality"]},"rows":"#
@@ -268,22 +283,25 @@ struct ExplainTests {
       try Data(text.utf8).write(to: URL(fileURLWithPath: directory + "/policy.json"))
       let options = ["--policy", "policy.json"]
       let run = try explain(reds, options + ["--parameter", "tenant=7"], in: directory)
-      #expect(run.exitCode == 0 && run.output.contains("1  INTEGER  7\n"))
+      #expect(run.exitCode == 0)
+      #expect(run.output.contains("1  INTEGER  7\n"))
       let without = try explain(reds, options, in: directory)
       #expect(without.exitCode == 1)
       #expect(
         without.errors
           == "sqlable: policy.json: policy.tables.bicycle.rows: parameter tenant of the policy has no value\n")
       let wrong = try explain(reds, options + ["--parameter", #"tenant="seven""#], in: directory)
-      #expect(wrong.exitCode == 1 && wrong.errors.contains("expected INTEGER, found TEXT"))
+      #expect(wrong.exitCode == 1)
+      #expect(wrong.errors.contains("expected INTEGER, found TEXT"))
       let usage = try explain(reds, ["--parameter", "tenant=7"], in: directory)
-      #expect(usage.exitCode == 2 && usage.errors.hasPrefix("sqlable: --parameter needs --policy\n"))
+      #expect(usage.exitCode == 2)
+      #expect(usage.errors.hasPrefix("sqlable: --parameter needs --policy\n"))
     }
   }
 
   // MARK: The command line
 
-  @Test func aMistakeOnTheCommandLineIsExitCode2() throws {
+  @Test func commandLineMistakeExitsWithCode2() throws {
     try withGarage { directory in
       for (arguments, error) in [
         (["explain"], "Missing expected argument '<statement>'"),
@@ -298,18 +316,21 @@ struct ExplainTests {
         (["expl"], "Unexpected argument 'expl'"), ([], "a subcommand is missing"),
       ] {
         let run = try Program.tool.run(arguments, in: directory)
-        #expect(run.exitCode == 2 && run.output == "", "\(arguments)")
+        #expect(run.exitCode == 2, "\(arguments)")
+        #expect(run.output == "", "\(arguments)")
         #expect(run.errors.hasPrefix("sqlable: \(error)\n"), "\(arguments): \(run.errors)")
         #expect(run.errors.contains("\nUsage: sqlable "), "\(arguments): \(run.errors)")
       }
       for arguments in [["--help"], ["-h"], ["explain", "--help"]] {
         let help = try Program.tool.run(arguments, in: directory)
-        #expect(help.exitCode == 0 && help.output.contains("\nUSAGE: sqlable ") && help.errors == "")
+        #expect(help.exitCode == 0)
+        #expect(help.output.contains("\nUSAGE: sqlable "))
+        #expect(help.errors == "")
       }
     }
   }
 
-  @Test func aFileThatCannotBeReadIsExitCode1() throws {
+  @Test func unreadableFileExitsWithCode1() throws {
     try withGarage { directory in
       try Data("no database, and long enough for one".utf8).write(to: URL(fileURLWithPath: directory + "/text"))
       for (database, error) in [
@@ -317,7 +338,9 @@ struct ExplainTests {
         ("text", "sqlable: SqlError.notADatabase [text]"),
       ] {
         let run = try explain(reds, database: database, in: directory)
-        #expect(run.exitCode == 1 && run.output == "" && run.errors.hasPrefix(error), "\(run.errors)")
+        #expect(run.exitCode == 1, "\(run.errors)")
+        #expect(run.output == "", "\(run.errors)")
+        #expect(run.errors.hasPrefix(error), "\(run.errors)")
       }
       let run = try Program.tool.run(["explain", "missing.json", "--database", "garage.sqlite"], in: directory)
       #expect(run == Program.Run(exitCode: 1, output: "", errors: "sqlable: missing.json: can't be read\n"))

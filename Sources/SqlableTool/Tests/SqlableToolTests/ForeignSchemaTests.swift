@@ -49,7 +49,8 @@ struct ForeignSchemaTests {
         for difference in try Schema(model).differences(db) where !difference.isHarmless { print(difference) }
         let plan = try Schema(model).plan(db)
         if !plan.isEmpty { print(plan) }
-        if try model.read().run(db).count != db.query("SELECT count(*) FROM \\(table: model.tableName)", as: Int.self)[0] {
+        if try model.read().run(db).count \
+        != db.query("SELECT count(*) FROM \\(table: model.tableName)", as: Int.self)[0] {
           print("lost", model.tableName)
         }
         try copy.createTable(model)
@@ -61,7 +62,7 @@ struct ForeignSchemaTests {
         let schema = Schema([\(types.map { "\($0).self" }.joined(separator: ", "))])
         try schema.verify(db)
         if try !schema.plan(db).isEmpty { print("a plan for all") }
-        // A file that the models create is the same schema.
+        // A database that the models create has the same schema.
         for difference in try schema.differences(copy) { print("copy", difference) }
       } catch { print("failed", error) }
       """
@@ -158,7 +159,8 @@ private enum ForeignSchemas {
   /// A library of books.
   private static let library = """
     CREATE TABLE books (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL DEFAULT 'Unknown' COLLATE NOCASE,
-      sort TEXT COLLATE NOCASE, timestamp TIMESTAMP DEFAULT CURRENT_TIMESTAMP, pubdate TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
+      sort TEXT COLLATE NOCASE, timestamp TIMESTAMP DEFAULT CURRENT_TIMESTAMP, \
+      pubdate TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
       series_index REAL NOT NULL DEFAULT 1.0, isbn TEXT DEFAULT "" COLLATE NOCASE, flags INTEGER NOT NULL DEFAULT 1,
       has_cover BOOL DEFAULT 0, last_modified TIMESTAMP NOT NULL DEFAULT "2000-01-01 00:00:00+00:00");
     CREATE TABLE authors (id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, UNIQUE (name));

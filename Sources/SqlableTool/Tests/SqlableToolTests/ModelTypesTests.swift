@@ -4,10 +4,10 @@ import Testing
 
 @testable import SqlableTool
 
-/// The types that `sqlable models` finds by declarations and values.
+/// Tests of the types that `sqlable models` infers from declarations and values.
 @Suite(.enabled(if: Program.tool.isAvailable, "the executable is not beside the tests"))
 struct ModelTypesTests {
-  /// The declarations of a table's columns, with the comments above them.
+  /// Returns the declarations of a table's columns with their comments.
   private func columns(_ table: String, rows: String? = nil) throws -> [String] {
     let insert = rows.map { ["INSERT INTO t VALUES \($0)"] } ?? []
     let lines = try printedModels([table] + insert).components(separatedBy: "\n")
@@ -16,19 +16,22 @@ struct ModelTypesTests {
     return lines[start..<end].map { $0.trimmingCharacters(in: .whitespaces) }
   }
 
-  @Test func textsOfADatabaseStayTexts() throws {
+  @Test func databaseTextsAreEscapedInSwiftLiterals() throws {
     for text in ["a\"b", "a\\b", "\\(a)", "a\"#b\\#", "a\nb", "\u{202e}", "\"\u{301}", "a\r\nb\0"] {
       let literal = text.swiftLiteral
-      #expect(!literal.contains("\n") && !literal.contains("\u{202e}"))
+      #expect(!literal.contains("\n"))
+      #expect(!literal.contains("\u{202e}"))
     }
-    #expect(#"a"b"#.swiftLiteral == ##"#"a"b"#"## && "a\nb".swiftLiteral == #""a\u{a}b""#)
-    #expect("\\\n".swiftLiteral == #""\\\u{a}""# && #"\(a)"#.swiftLiteral == ##"#"\(a)"#"##)
+    #expect(#"a"b"#.swiftLiteral == ##"#"a"b"#"##)
+    #expect("a\nb".swiftLiteral == #""a\u{a}b""#)
+    #expect("\\\n".swiftLiteral == #""\\\u{a}""#)
+    #expect(#"\(a)"#.swiftLiteral == ##"#"\(a)"#"##)
     let lines = try printedModels(["CREATE TABLE \"a\nimport Evil\" (\"b\n*/ }\" TEXT CHECK (\"b\n*/ }\" <> 'x\ny'))"])
       .components(separatedBy: "\n")
     #expect(!lines.contains { $0.hasPrefix("import Evil") || $0.hasPrefix("*/") || $0.hasPrefix("y") })
   }
 
-  @Test func typesAreThoseOfTheDeclarations() throws {
+  @Test func typesFollowTheDeclarations() throws {
     let found = try columns(
       "CREATE TABLE t (a INT NOT NULL, b VARCHAR(3), c DOUBLE PRECISION, d BLOB, e BOOLEAN, f DECIMAL(9, 2), g, h DATE)"
     )
@@ -57,7 +60,7 @@ struct ModelTypesTests {
       ])
   }
 
-  @Test func typesAreThoseThatReadEveryRow() throws {
+  @Test func typesReadEveryRow() throws {
     let found = try columns(
       "CREATE TABLE t (a INTEGER, b INTEGER, c TEXT NOT NULL, d INTEGER, e REAL, f, g TEXT, h BLOB, i BOOL, j NUMERIC)",
       rows: """
@@ -81,7 +84,7 @@ struct ModelTypesTests {
     #expect(broken.first == "// holds text that is not UTF-8, which is read as a BLOB of its bytes")
   }
 
-  @Test func datesAreThoseThatTheLibraryReads() throws {
+  @Test func onlyReadableDatesBecomeDates() throws {
     let found = try columns(
       """
       CREATE TABLE t (a TEXT, b DATETIME, c TEXT, d TIMESTAMP, e DATETIME, f DATE, g INTEGER, h TEXT, i DATE)
@@ -104,7 +107,7 @@ struct ModelTypesTests {
       ])
   }
 
-  @Test func keysAreNoTruthValues() throws {
+  @Test func keysAreNeverBooleans() throws {
     let found = try columns(
       "CREATE TABLE t (a INTEGER NOT NULL UNIQUE, b INTEGER REFERENCES t (a), c INTEGER DEFAULT 5, PRIMARY KEY (a, b))",
       rows: "(0, 0, 0), (1, 1, 1)")
@@ -116,7 +119,7 @@ struct ModelTypesTests {
       ])
   }
 
-  @Test func defaultsAreThoseThatTheColumnStores() throws {
+  @Test func defaultsMatchTheStoredValues() throws {
     let found = try columns(
       """
       CREATE TABLE t (a TEXT DEFAULT 'it''s', b INTEGER DEFAULT -5, c INTEGER DEFAULT '7', d REAL DEFAULT 1,

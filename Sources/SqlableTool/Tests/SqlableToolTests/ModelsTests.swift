@@ -4,14 +4,15 @@ import Testing
 
 @testable import SqlableTool
 
-/// Makes a database of these statements, and returns what the command prints.
+/// Creates a database with these statements and returns the command's output.
 func printedModels(_ statements: [String], _ options: [String] = []) throws -> String {
   try withDirectory { directory in
     let db = try SqliteDatabase(filepath: directory + "/shop.sqlite")
     for statement in statements { try db.execute(SQL(verbatim: statement)) }
     try db.close()
     let run = try Program.tool.run(["models", "shop.sqlite"] + options, in: directory)
-    try #require(run.exitCode == 0 && run.errors == "", "\(run.errors)")
+    try #require(run.exitCode == 0, "\(run.errors)")
+    try #require(run.errors == "", "\(run.errors)")
     return run.output
   }
 }
@@ -20,7 +21,7 @@ func printedModels(_ statements: [String], _ options: [String] = []) throws -> S
 @Suite(.enabled(if: Program.tool.isAvailable, "the executable is not beside the tests"))
 struct ModelsTests {
   /// Tests/Macros compiles the printed file, and reads all rows with its models.
-  @Test func modelsWithMacrosAreThoseOfAFileThatIsCompiled() throws {
+  @Test func modelsWithMacrosMatchTheCompiledFile() throws {
     let folder = URL(filePath: #filePath).appending(path: "../../../../../Tests/Macros/Tests/PrintedModelTests")
       .standardizedFileURL
     func text(_ name: String) throws -> String {
@@ -35,7 +36,8 @@ struct ModelsTests {
       }
       try db.close()
       let run = try Program.tool.run(["models", "printed.sqlite", "--macro"], in: directory)
-      #expect(run.exitCode == 0 && run.errors == "")
+      #expect(run.exitCode == 0)
+      #expect(run.errors == "")
       #expect(run.output == (try text("PrintedModels.swift")))
     }
   }
@@ -125,7 +127,7 @@ struct ModelsTests {
         """)
   }
 
-  @Test func namesAreThoseOfSwift() {
+  @Test func namesBecomeSwiftNames() {
     var types = SwiftNames(reserving: SwiftNames.reservedTypes)
     let tables = [
       "order_item", "OrderItem", "HTTPServer", "USERS", "order \"x\"", "größe", "🚲", "2fa", "index", "Type", "",
@@ -148,7 +150,7 @@ struct ModelsTests {
       ])
   }
 
-  @Test func whatNoModelDeclaresIsAComment() throws {
+  @Test func undeclarablePartsBecomeComments() throws {
     let text = try printedModels([
       "CREATE TABLE t (a TEXT, b INT REFERENCES gone (x), c INT NOT NULL ON CONFLICT FAIL REFERENCES t (b), "
         + "UNIQUE (a) ON CONFLICT ROLLBACK, PRIMARY KEY (a COLLATE NOCASE))",
@@ -181,7 +183,8 @@ struct ModelsTests {
       "CREATE TABLE p (id INTEGER CONSTRAINT k PRIMARY KEY ON CONFLICT REPLACE, code TEXT UNIQUE)",
       """
       CREATE TABLE t (a TEXT NOT NULL ON CONFLICT IGNORE CONSTRAINT one UNIQUE ON CONFLICT REPLACE, \
-      b INTEGER CONSTRAINT up REFERENCES p (code), c TEXT CONSTRAINT full NOT NULL, CONSTRAINT one CHECK (b > 0), CONSTRAINT "it's" CHECK (b < 9), \
+      b INTEGER CONSTRAINT up REFERENCES p (code), c TEXT CONSTRAINT full NOT NULL, CONSTRAINT one CHECK (b > 0), \
+      CONSTRAINT "it's" CHECK (b < 9), \
       CONSTRAINT pk PRIMARY KEY (a, b) ON CONFLICT IGNORE)
       """,
       "CREATE UNIQUE INDEX part ON t (a DESC) WHERE b > 0", "CREATE INDEX expression ON t (lower(a), b + 1 DESC)",
@@ -200,7 +203,7 @@ struct ModelsTests {
     #expect(!text.contains("does not declare"))
   }
 
-  @Test func optionsOfTheCommandLineAreObeyed() throws {
+  @Test func commandLineOptionsAreApplied() throws {
     let tables = [
       "CREATE TABLE a (x INTEGER, note TEXT NOT NULL)", "INSERT INTO a VALUES (1, ''), (2, ''), ('three', '')",
       "CREATE TABLE b (a_id INTEGER REFERENCES a (x))", "CREATE VIEW c AS SELECT x FROM a",
@@ -209,15 +212,18 @@ struct ModelsTests {
     #expect(
       one.contains(
         "public struct B {\n  public var aId: Int?\n\n  public init(aId: Int? = nil) {\n    self.aId = aId\n"))
-    #expect(one.contains("public static let tableLayout") && one.contains("public init(row: ReadRow) throws {"))
-    #expect(one.contains("//   FOREIGN KEY (a_id) REFERENCES a (x)") && !one.contains("struct A"))
+    #expect(one.contains("public static let tableLayout"))
+    #expect(one.contains("public init(row: ReadRow) throws {"))
+    #expect(one.contains("//   FOREIGN KEY (a_id) REFERENCES a (x)"))
+    #expect(!one.contains("struct A"))
     let sample = try printedModels(tables, ["--table=a", "--table=c", "--sample=2"])
     #expect(sample.contains("// Their types are those of the first 2 rows of each table.\n"))
-    #expect(sample.contains(#"static let x = column("x", Int?.self)"#) && sample.contains("struct C {"))
+    #expect(sample.contains(#"static let x = column("x", Int?.self)"#))
+    #expect(sample.contains("struct C {"))
     #expect(try printedModels(tables, ["--table=a"]).contains("struct StoredValue: SqlValue {"))
   }
 
-  @Test func aMistakeOnTheCommandLineIsExitCode2() throws {
+  @Test func commandLineMistakeExitsWithCode2() throws {
     try withDirectory { directory in
       try SqliteDatabase(filepath: directory + "/a").close()
       for (arguments, error) in [
@@ -228,13 +234,15 @@ struct ModelsTests {
         (["schema", "a", "--table=x"], "Unknown option '--table'"),
       ] {
         let run = try Program.tool.run(arguments, in: directory)
-        #expect(run.exitCode == 2 && run.output == "", "\(arguments)")
+        #expect(run.exitCode == 2, "\(arguments)")
+        #expect(run.output == "", "\(arguments)")
         #expect(run.errors.hasPrefix("sqlable: \(error)"), "\(arguments): \(run.errors)")
         #expect(run.errors.contains("\nUsage: sqlable \(arguments[0]) <database>"), "\(arguments): \(run.errors)")
       }
       for subcommand in ["models", "schema"] {
         let help = try Program.tool.run([subcommand, "--help"], in: directory)
-        #expect(help.exitCode == 0 && help.output.contains("\nUSAGE: sqlable \(subcommand) <database> "))
+        #expect(help.exitCode == 0)
+        #expect(help.output.contains("\nUSAGE: sqlable \(subcommand) <database> "))
         let missing = try Program.tool.run([subcommand, "missing"], in: directory)
         #expect(missing == Program.Run(exitCode: 1, output: "", errors: "sqlable: missing: no such file\n"))
       }
@@ -252,10 +260,13 @@ struct ModelsTests {
         let before = (try Data(contentsOf: URL(fileURLWithPath: path)), files(in: directory))
         for subcommand in ["models", "schema"] {
           let run = try Program.tool.run([subcommand, "shop.sqlite"], in: directory)
-          #expect(run.exitCode == 0 && run.errors == "" && run.output.lowercased().contains("seat"))
+          #expect(run.exitCode == 0)
+          #expect(run.errors == "")
+          #expect(run.output.lowercased().contains("seat"))
           #expect(!run.output.contains("uncommitted"))
         }
-        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before.0 && files(in: directory) == before.1)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before.0)
+        #expect(files(in: directory) == before.1)
         try db.rollbackTransaction()
       }
     }
@@ -263,7 +274,7 @@ struct ModelsTests {
 
   // MARK: The schema
 
-  @Test func theSQLThatIsPrintedMakesTheSameSchema() throws {
+  @Test func printedSQLCreatesTheSameSchema() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/shop.sqlite")
       for model: any Sqlable.Type in [Person.self, Bicycle.self, Seat.self, Story.self, Memo.self] {
@@ -272,10 +283,12 @@ struct ModelsTests {
       try db.execute("CREATE VIEW old AS SELECT id,\r\n\tname FROM bicycle -- a comment\n WHERE name <> ';'")
       try db.execute("CREATE TRIGGER hook INSTEAD OF DELETE ON old BEGIN DELETE FROM bicycle WHERE id = old.id; END")
       let run = try Program.tool.run(["schema", "shop.sqlite"], in: directory)
-      #expect(run.exitCode == 0 && run.errors == "")
+      #expect(run.exitCode == 0)
+      #expect(run.errors == "")
       let copy = try SqliteDatabase(filepath: directory + "/copy.sqlite")
       try copy.execute(run.output)
-      #expect(try copy.schema() == db.schema() && db.schema().tables.count == 6)
+      #expect(try copy.schema() == db.schema())
+      #expect(try db.schema().tables.count == 6)
       let json = try Program.tool.run(["schema", "shop.sqlite", "--json"], in: directory)
       #expect(try JSONDecoder().decode(DatabaseSchema.self, from: Data(json.output.utf8)) == db.schema())
     }

@@ -4,7 +4,7 @@ import SqlableRecovery
 import Testing
 
 @Suite(.enabled(if: Program.tool.isAvailable)) struct SalvageToolTests {
-  @Test func itPrintsWhatCameBackOfEachTable() throws {
+  @Test func salvagePrintsTheRecoveredRowsOfEachTable() throws {
     try withDirectory { directory in
       let damaged = try DamagedDatabase(
         directory + "/a.sqlite"
@@ -26,7 +26,8 @@ import Testing
       #expect(completed.output.contains("of them from the backup"))
       #expect(try literals(directory + "/c.sqlite", ["id"], from: "bicycle").count == 3_000)
       let again = try Program.tool.run(["salvage", "a.sqlite", "b.sqlite"], in: directory)
-      #expect(again.exitCode == 1 && again.errors.contains("exists already"))
+      #expect(again.exitCode == 1)
+      #expect(again.errors.contains("exists already"))
       #expect(try Program.tool.run(["salvage", "a.sqlite"], in: directory).exitCode == 2)
     }
   }

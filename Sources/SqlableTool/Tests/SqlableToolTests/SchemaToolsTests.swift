@@ -4,7 +4,7 @@ import Testing
 
 @testable import SqlableTool
 
-/// `sqlable verify`, `plan` and `migrate` on real files.
+/// Tests of `sqlable verify`, `plan` and `migrate` on real files.
 @Suite(.enabled(if: Program.tool.isAvailable, "the executable is not beside the tests"))
 struct SchemaToolsTests {
   private func withFile(_ statements: String, _ body: (SqliteDatabase, String) throws -> Void) throws {
@@ -20,7 +20,9 @@ struct SchemaToolsTests {
       let schema = try Program.tool.run(["schema", "garage.sqlite", "--json"], in: directory)
       try schema.output.write(toFile: directory + "/expected.json", atomically: true, encoding: .utf8)
       let same = try Program.tool.run(["verify", "garage.sqlite", "expected.json"], in: directory)
-      #expect(same.exitCode == 0 && same.output == "" && same.errors == "")
+      #expect(same.exitCode == 0)
+      #expect(same.output == "")
+      #expect(same.errors == "")
       try db.execute("CREATE TABLE other (x); CREATE INDEX a_b ON a (b)")
       let extra = try Program.tool.run(["verify", "garage.sqlite", "expected.json"], in: directory)
       #expect(extra.exitCode == 0)
@@ -36,7 +38,8 @@ struct SchemaToolsTests {
           "other: it is extra",
         ])
       let wrong = try Program.tool.run(["verify", "garage.sqlite", "none.json"], in: directory)
-      #expect(wrong.exitCode == 1 && wrong.errors == "sqlable: none.json: can't be read\n")
+      #expect(wrong.exitCode == 1)
+      #expect(wrong.errors == "sqlable: none.json: can't be read\n")
       #expect(try Program.tool.run(["verify", "garage.sqlite"], in: directory).exitCode == 2)
     }
   }
@@ -48,20 +51,25 @@ struct SchemaToolsTests {
       let plan = try Schema(Person.self).plan(db, dropping: .columns)
       try JSONEncoder().encode(plan).write(to: URL(fileURLWithPath: directory + "/plan.json"))
       let shown = try Program.tool.run(["plan", "plan.json", "--database", "garage.sqlite"], in: directory)
-      #expect(shown.exitCode == 0 && shown.output == plan.description + "\n")
+      #expect(shown.exitCode == 0)
+      #expect(shown.output == plan.description + "\n")
       let before = try db.dump()
       let refused = try Program.tool.run(["migrate", "garage.sqlite", "plan.json"], in: directory)
-      #expect(refused.exitCode == 1 && refused.errors.contains("the plan loses data, which must be allowed"))
+      #expect(refused.exitCode == 1)
+      #expect(refused.errors.contains("the plan loses data, which must be allowed"))
       let dry = try Program.tool.run(
         ["migrate", "garage.sqlite", "plan.json", "--dry-run", "--allow-data-loss"], in: directory)
-      #expect(dry.exitCode == 0 && dry.output.hasSuffix("could be done\n"), "\(dry.errors)")
+      #expect(dry.exitCode == 0, "\(dry.errors)")
+      #expect(dry.output.hasSuffix("could be done\n"), "\(dry.errors)")
       #expect(try db.dump() == before)
       let done = try Program.tool.run(["migrate", "garage.sqlite", "plan.json", "--allow-data-loss"], in: directory)
-      #expect(done.exitCode == 0 && done.output.hasSuffix("\ndone\n"))
+      #expect(done.exitCode == 0)
+      #expect(done.output.hasSuffix("\ndone\n"))
       try Schema(Person.self).verify(db)
       #expect(try Person.read().run(db).map(\.name) == ["Ann"])
       let again = try Program.tool.run(["plan", "plan.json", "--database", "garage.sqlite"], in: directory)
-      #expect(again.exitCode == 1 && again.errors.contains("the schema has changed since the plan was made"))
+      #expect(again.exitCode == 1)
+      #expect(again.errors.contains("the schema has changed since the plan was made"))
     }
   }
 
@@ -87,7 +95,8 @@ struct SchemaToolsTests {
         for (file, expected) in [("old.sqlite", UInt8(1)), ("new.sqlite", 2)] where command[1] != file {
           let result = try Program.tool.run(command.map { $0 == "FILE" ? file : $0 }, in: directory)
           let found = try mode(file)
-          #expect(result.exitCode == 0 && found == expected, "\(command) \(file): \(found) \(result.errors)")
+          #expect(result.exitCode == 0, "\(command) \(file): \(found) \(result.errors)")
+          #expect(found == expected, "\(command) \(file): \(found) \(result.errors)")
         }
       }
     }
@@ -102,25 +111,30 @@ struct SchemaToolsTests {
       try add("1-a", "CREATE TABLE a (b)")
       try add("2-rows", "INSERT INTO a VALUES (1); INSERT INTO a VALUES (2)")
       let dry = try Program.tool.run(["migrate", "new.sqlite", "all", "--dry-run"], in: directory)
-      #expect(dry.exitCode == 0 && dry.output == "1-a\n2-rows\ncould be done\n")
+      #expect(dry.exitCode == 0)
+      #expect(dry.output == "1-a\n2-rows\ncould be done\n")
       #expect(files(in: directory) == ["all"])
       #expect(try Program.tool.run(["migrate", "new.sqlite", "all"], in: directory).output == "1-a\n2-rows\ndone\n")
       try add("3-unique", "CREATE UNIQUE INDEX a_b ON a (b); UPDATE a SET b = 3")
       for options in [["--dry-run"], []] {
         let failed = try Program.tool.run(["migrate", "new.sqlite", "all"] + options, in: directory)
-        #expect(failed.exitCode == 1 && failed.output == "3-unique\n")
+        #expect(failed.exitCode == 1)
+        #expect(failed.output == "3-unique\n")
         #expect(failed.errors.contains("migration 3-unique: "), "\(failed.errors)")
       }
       let db = try SqliteDatabase(filepath: directory + "/new.sqlite")
       #expect(try db.query("SELECT b FROM a", as: Int.self) == [1, 2])
       #expect(try db.query("SELECT name FROM sqlable_migration", as: String.self) == ["1-a", "2-rows"])
       let gone = try Program.tool.run(["migrate", "new.sqlite", "none"], in: directory)
-      #expect(gone.exitCode == 1 && gone.errors.contains("the directory of the migrations can't be read: none"))
+      #expect(gone.exitCode == 1)
+      #expect(gone.errors.contains("the directory of the migrations can't be read: none"))
       try FileManager.default.createDirectory(atPath: directory + "/empty", withIntermediateDirectories: true)
       let empty = try Program.tool.run(["migrate", "other.sqlite", "empty"], in: directory)
-      #expect(empty.exitCode == 1 && empty.errors == "sqlable: empty: has no file whose name ends with .sql\n")
+      #expect(empty.exitCode == 1)
+      #expect(empty.errors == "sqlable: empty: has no file whose name ends with .sql\n")
       let models = try Program.tool.run(["models", "new.sqlite"], in: directory).output
-      #expect(models.contains("struct A {") && !models.contains("SqlableMigration"))
+      #expect(models.contains("struct A {"))
+      #expect(!models.contains("SqlableMigration"))
       let records = try Program.tool.run(["models", "new.sqlite", "--table", "sqlable_migration"], in: directory).output
       #expect(records.contains("struct SqlableMigration {"))
     }

@@ -3,7 +3,7 @@ import Sqlable
 import SqlableRecovery
 import Testing
 
-/// The commands of Docs/Tool.md print what it shows.
+/// Tests that the commands of Docs/Tool.md print the output in the guide.
 @Suite(.enabled(if: Program.tool.isAvailable, "the executable is not beside the tests"))
 struct ToolGuide {
   /// The blocks of a language in a guide.
@@ -38,12 +38,16 @@ struct ToolGuide {
         runs.append(try Program.tool.run(Array(parts[0].dropFirst()), in: directory))
         if parts.count > 1, let last = runs.last { try write(last.output, to: parts[1][0]) }
       }
-      #expect(runs.map(\.exitCode) == Array(repeating: 0, count: 17) && runs.allSatisfy { $0.errors == "" })
-      #expect(runs[7].output == "" && runs[9].output.hasSuffix("could be done\n"))
+      #expect(runs.map(\.exitCode) == Array(repeating: 0, count: 17))
+      #expect(runs.allSatisfy { $0.errors == "" })
+      #expect(runs[7].output == "")
+      #expect(runs[9].output.hasSuffix("could be done\n"))
       #expect(runs[10].output.hasSuffix("\ndone\n"))
-      #expect(runs[11...12].map(\.output) == ["done\n", "done\n"] && runs[14].output.hasPrefix("commits 1 to 1, "))
+      #expect(runs[11...12].map(\.output) == ["done\n", "done\n"])
+      #expect(runs[14].output.hasPrefix("commits 1 to 1, "))
       #expect(runs[16].output.hasSuffix("Nothing is wrong.\n"))
-      #expect(runs[0].output == printed[0] && runs[2].output == printed[0])
+      #expect(runs[0].output == printed[0])
+      #expect(runs[2].output == printed[0])
       #expect(runs[1].output.contains(#"WHERE "owner_id" = ? AND "color" = ?"#))
       #expect(runs[3].output == printed[2])
       #expect(runs[4].output == printed[3])

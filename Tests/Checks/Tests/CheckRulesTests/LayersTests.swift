@@ -24,7 +24,7 @@ struct LayersTests {
     checkLayers([low, middle, top, other, file], order).problems.map(\.description)
   }
 
-  @Test func aFolderUsesThoseBelowIt() {
+  @Test func folderMayUseFoldersBelowIt() {
     let report = checkLayers([low, middle, top, other], order)
     #expect(report.problems.isEmpty)
     #expect(report.declarations == 4)
@@ -50,7 +50,7 @@ struct LayersTests {
     ##"let text = #"\"Bicycle"#"##, "let member = X.Bicycle", "struct Hub { enum Bicycle {} }\nlet a: Bicycle",
     "enum Hub { case Bicycle }\nlet a: Bicycle", "let a: Path",
   ])
-  func whatIsNoMentionIsNotReported(text: String) {
+  func textsAndMembersAreNotMentions(text: String) {
     #expect(problems(.init("Sources/SqlableCore/Wheels/Hub.swift", text)).isEmpty)
   }
 

@@ -18,7 +18,7 @@ struct RepositoryTests {
     try run(Repository(around: root))
   }
 
-  @Test func theFilesAreThoseThatGitHasOrWouldAdd() throws {
+  @Test func repositoryListsFilesThatGitTracksOrWouldAdd() throws {
     try withRepository([
       ".gitignore": ".build/\n", "Sources/A/B.swift": "", ".build/C.swift": "", "Docs/D.md": "", "E.txt": "",
       "Gone.swift": "",

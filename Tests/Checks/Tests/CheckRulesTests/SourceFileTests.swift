@@ -15,7 +15,7 @@ struct SourceFileTests {
     #expect(String(decoding: SourceFile("A.swift", text).code, as: UTF8.self) == code)
   }
 
-  @Test func textsAreNoComments() {
+  @Test func textsAreNotTreatedAsComments() {
     let file = SourceFile("A.swift", "a \"b\" // c\n/* d\n */ e")
     #expect(String(decoding: file.uncommented, as: UTF8.self) == "a \"b\"     \n    \n    e")
     #expect(file.lines.map(file.text) == ["a \"b\" // c", "/* d", " */ e"])

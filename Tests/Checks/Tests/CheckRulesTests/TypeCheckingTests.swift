@@ -21,7 +21,7 @@ struct TypeCheckingTests {
 
   func problems(_ logs: String...) -> [String] { snippets.judge(logs).report.problems.map(\.description) }
 
-  @Test func eachLineIsAFunctionOfItsOwn() {
+  @Test func eachLineBecomesASeparateFunction() {
     #expect(
       snippets.texts == [
         "LongA.swift": """
@@ -40,7 +40,7 @@ struct TypeCheckingTests {
     #expect(snippets.refused == 2)
   }
 
-  @Test func whatIsExpectedIsNotReported() {
+  @Test func expectedDiagnosticsAreNotReported() {
     #expect(problems(refused + "LongA.swift:5:7: warning: expression took 200ms to type-check (limit: 1ms)\n").isEmpty)
   }
 

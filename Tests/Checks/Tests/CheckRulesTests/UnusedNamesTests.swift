@@ -32,17 +32,17 @@ struct UnusedNamesTests {
     "  case zyx: a()", "  if case zyx = a {}", "  case let a: a()", "// func zyx()", "let _ = \"func zyx\"",
     "let _ = \"\"\"\n  func zyx()\n  \"\"\"", "  let (zyx, b) = c", "@frozen public indirect enum Zyx {\n  case zyx\n}",
   ])
-  func whatIsUsedOrPublicOrNoDeclarationIsNotReported(text: String) {
+  func usedAndPublicNamesAreNotReported(text: String) {
     #expect(problems(text).isEmpty)
   }
 
-  @Test func theEndOfAPublicTypeIsTheEndOfItsPublicNames() {
+  @Test func publicNamesEndWithTheirPublicType() {
     #expect(
       problems("public enum Zyx {\n  case zyx\n}\nfunc other() {}\n")
         == ["Sources/SqlableCore/A.swift:4: nothing uses other"])
   }
 
-  @Test func aUseInATestOrAnExampleIsAUse() {
+  @Test func useInATestOrExampleCounts() {
     #expect(problems("func zyx() {}", also: .init("Tests/SqlableTests/A.swift", "zyx()")).isEmpty)
     #expect(problems("func zyx() {}", also: .init("Docs/Examples/A.swift", "zyx()")).isEmpty)
     #expect(!problems("func zyx() {}", also: .init("Docs/Queries.md", "zyx()")).isEmpty)

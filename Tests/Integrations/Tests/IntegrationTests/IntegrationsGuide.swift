@@ -6,9 +6,9 @@ import SqlableIntegrations
 import Testing
 import Tracing
 
-/// The Swift blocks of Docs/Integrations.md, which the library's own tests look for here.
+/// The Swift blocks of Docs/Integrations.md; `GuidesTests` compares them with the guide.
 @Suite(.timeLimit(.minutes(2))) struct IntegrationsGuide {
-  @Test func allAtOnce() async throws {
+  @Test func allIntegrationsAreInstalledTogether() async throws {
     try await withPool { pool in
       let logger = RecordingHandler().logger
       pool.log(to: logger, .slow(.milliseconds(50)))
@@ -19,7 +19,7 @@ import Tracing
     }
   }
 
-  @Test func aLogger() async throws {
+  @Test func loggerReceivesSlowStatementsAndErrors() async throws {
     try await withPool { pool in
       let logger = Logger(label: "bikes")
       pool.log(to: logger)  // what took 100 ms, and what failed
@@ -27,7 +27,7 @@ import Tracing
     }
   }
 
-  @Test func aSpanBelowAnother() async throws {
+  @Test func spanOfACallHasItsTasksParent() async throws {
     try await withPool { pool in
       let tracer = InMemoryTracer()
       pool.traceSpans(with: tracer)
@@ -41,7 +41,7 @@ import Tracing
     }
   }
 
-  @Test func aGroupOfServices() async throws {
+  @Test func serviceGroupStopsThePool() async throws {
     try await withPool { pool in
       let logger = RecordingHandler().logger
       let server = ClosureService { try? await gracefulShutdown() }
@@ -55,7 +55,7 @@ import Tracing
     }
   }
 
-  @Test func aLimitOfItsOwn() async throws {
+  @Test func cancelledServiceClosesThePool() async throws {
     try await withPool { pool in
       let service = ClosureService { try await pool.run(closingWithin: .seconds(2)) }
       let run = Task { try await service.run() }

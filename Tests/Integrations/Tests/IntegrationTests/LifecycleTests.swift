@@ -7,7 +7,7 @@ import SqlableIntegrations
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct LifecycleTests {
-  @Test func aShutdownLetsRunningCallsEndRefusesOthersAndEndsLoops() async throws {
+  @Test func shutdownFinishesRunningCallsAndRefusesNewOnes() async throws {
     try await withPool { pool in
       try await testGracefulShutdown { trigger in
         let run = Task { try await pool.run() }
@@ -36,7 +36,7 @@ import Testing
         try await live.value
         await changes.value
       }
-      // The checkpoint has moved the log into the file.
+      // The checkpoint has moved the WAL into the file.
       #expect(!FileManager.default.fileExists(atPath: pool.filepath + "-wal"))
       #expect(try Bicycle.count().run(SqliteDatabase(filepath: pool.filepath)) == 2)
     }
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func inAGroupThePoolOutlivesTheServicesAfterIt() async throws {
+  @Test func poolOutlivesTheServicesAfterItInAGroup() async throws {
     try await withPool { pool in
       let stored = Shared(0)
       let server = ClosureService {

@@ -9,7 +9,7 @@ import Testing
 @testable import SqlablePool
 
 extension TestMetrics {
-  /// The values of all series of a histogram that have these dimensions.
+  /// Returns the values of all series of a histogram with these dimensions.
   func values(_ label: String, _ dimensions: [String: String] = [:]) -> [Double] {
     recorders(label: label).filter { $0.dimensions.has(dimensions) }.flatMap(\.values)
   }
@@ -26,7 +26,7 @@ extension [(String, String)] {
 }
 
 @Suite(.timeLimit(.minutes(2))) struct MetricsTests {
-  @Test func durationsAreInSecondsByTheConventionsNames() async throws {
+  @Test func durationsUseSecondsAndConventionalNames() async throws {
     try await withPool { pool in
       let metrics = TestMetrics()
       pool.reportMetrics(to: metrics)
@@ -124,7 +124,7 @@ extension [(String, String)] {
     }
   }
 
-  @Test func aRemovedReportEnds() async throws {
+  @Test func removedReportStops() async throws {
     try await withPool { pool in
       let metrics = TestMetrics()
       let token = pool.reportMetrics(to: metrics, every: .milliseconds(10))
@@ -140,7 +140,7 @@ extension [(String, String)] {
   }
 }
 
-/// A back end that stores what it gets in the database that it measures, on its thread and on another one.
+/// A back end that stores its values in the measured database, on its own thread and on another.
 private final class DatabaseBackEnd: MetricsFactory, RecorderHandler, MeterHandler, CounterHandler, TimerHandler {
   private let pool: SqlitePool
   let calls = Shared(0)

@@ -61,8 +61,10 @@ private struct Person: Sqlable {
       let token = db.trace { event in if event.sql.hasPrefix("COMMIT") { commits.change { $0 += 1 } } }
       let end = try db.reseal(Patient.diagnosis, with: keys, rows: 10) { steps.append($0) }
       db.removeTrace(token)
-      #expect(steps.map(\.rows) == [10, 20, 25] && steps.map(\.resealed) == [10, 20, 25])
-      #expect(steps.map(\.isDone) == [false, false, true] && end == steps.last)
+      #expect(steps.map(\.rows) == [10, 20, 25])
+      #expect(steps.map(\.resealed) == [10, 20, 25])
+      #expect(steps.map(\.isDone) == [false, false, true])
+      #expect(end == steps.last)
       #expect(commits.value == 3)
       #expect(try diagnoses(KeyRing(key(2)), db) == (1...25).map { "diagnosis \($0)" })
       #expect(try db.reseal(Patient.insurance, with: keys).resealed == 17)
@@ -74,7 +76,7 @@ private struct Person: Sqlable {
     }
   }
 
-  @Test func aStoppedRotationGoesOn() throws {
+  @Test func stoppedRotationResumes() throws {
     try patients { db in
       try insert(25, KeyRing(key(1)), db)
       let keys = try KeyRing(key(2), older: [key(1)])
@@ -85,12 +87,13 @@ private struct Person: Sqlable {
       #expect(sealed.map(\.keyId) == (1...25).map { $0 <= 20 ? 2 : 1 })
       #expect(try diagnoses(keys, db) == (1...25).map { "diagnosis \($0)" })
       let end = try db.reseal(Patient.diagnosis, with: keys, rows: 10)
-      #expect(end.rows == 25 && end.resealed == 5)
+      #expect(end.rows == 25)
+      #expect(end.resealed == 5)
       #expect(try Patient.read().orderBy(Patient.id).run(db).prefix(20).map(\.diagnosis) == Array(sealed.prefix(20)))
     }
   }
 
-  @Test func aValueThatDoesNotOpenEndsItWithItsRow() throws {
+  @Test func unreadableValueEndsTheResealAndNamesItsRow() throws {
     try patients { db in
       let keys = try KeyRing(key(2), older: [key(1)])
       try insert(25, KeyRing(key(1)), db)
@@ -101,13 +104,15 @@ private struct Person: Sqlable {
       try patient.update().run(db)
       let error = sqlError { _ = try db.reseal(Patient.diagnosis, with: keys, rows: 10) }
       #expect(error?.kind == .notAuthentic)
-      #expect(error?.table == "patient" && error?.column == "diagnosis" && error?.rowId == 15)
+      #expect(error?.table == "patient")
+      #expect(error?.column == "diagnosis")
+      #expect(error?.rowId == 15)
       let ids = try Patient.read().orderBy(Patient.id).run(db).map(\.diagnosis.keyId)
       #expect(ids == (1...25).map { $0 <= 10 ? 2 : 1 })
     }
   }
 
-  @Test func aTableWithoutRowidHasTheOrderOfItsKey() throws {
+  @Test func tableWithoutRowidIsResealedInKeyOrder() throws {
     try patients { db in
       try db.createTable(Visit.self)
       let old = try KeyRing(key(1))
@@ -119,7 +124,8 @@ private struct Person: Sqlable {
       for rows in 1...4 {
         let keys = try KeyRing(key(UInt32(rows) + 1), older: [key(UInt32(rows))])
         let end = try db.reseal(Visit.note, with: keys, rows: rows)
-        #expect(end.rows == 9 && end.resealed == 9)
+        #expect(end.rows == 9)
+        #expect(end.resealed == 9)
         for visit in try Visit.read().run(db) {
           #expect(try Visit.note.open(visit.note, with: KeyRing(keys.current)) == "\(visit.ward) \(visit.number)")
         }
@@ -127,7 +133,7 @@ private struct Person: Sqlable {
     }
   }
 
-  @Test func aRenamedTableIsSealedForItsNewNameAndForm() throws {
+  @Test func renamedTableIsResealedForItsNewNameAndForm() throws {
     try patients { db in
       let keys = try KeyRing(key(1))
       try insert(5, keys, db)
@@ -152,11 +158,13 @@ private struct Person: Sqlable {
       }
       let steps = Shared(0)
       let end = try await pool.reseal(Patient.diagnosis, with: keys, rows: 10) { progress in
-        // Comes at the end of the table, and is read, too.
+        // The new row stands at the end of the table, so the reseal reads it, too.
         if progress.rows == 10 { try Patient("late", nil, old).insert().run(pool) }
         steps.change { $0 += 1 }
       }
-      #expect(end.rows == 31 && end.resealed == 31 && steps.value == 4)
+      #expect(end.rows == 31)
+      #expect(end.resealed == 31)
+      #expect(steps.value == 4)
       let sealed = try await Patient.read().run(pool)
       #expect(sealed.allSatisfy { $0.diagnosis.keyId == 2 })
     }

@@ -75,7 +75,7 @@ private struct Note: SqlCodable, Equatable {
   static let tableLayout = [id.column, text.column]
 }
 
-/// A key made of the numbers from a first one on; by default its own number.
+/// Returns a key whose bytes count up from `first`, by default from the key's number.
 func key(_ id: UInt32, _ first: UInt8? = nil) throws -> SealingKey {
   try SealingKey(id: id, bytes: (0..<32).map { (first ?? UInt8(id)) &+ $0 })
 }
@@ -111,7 +111,7 @@ extension SqlError {
     }
   }
 
-  @Test func whatIsOpenedIsWhatWasSealed() throws {
+  @Test func openedValuesEqualTheSealedValues() throws {
     let keys = try KeyRing(key(7))
     let texts = (0..<50).map { _ in
       let scalars = (0..<Int.random(in: 0...40)).compactMap { _ in Unicode.Scalar(UInt32.random(in: 0..<0xD800)) }
@@ -132,7 +132,7 @@ extension SqlError {
     #expect(sqlError { _ = try Cells.real.seal(.nan, with: keys) }?.column == "real")
   }
 
-  @Test func aChangeOfAnyBitIsFound() throws {
+  @Test func changeOfAnyBitIsDetected() throws {
     let keys = try KeyRing(key(1), older: [key(2), key(3)])
     func check<Form: SealedValue>(_ column: TypedColumn<Cells, Form>, _ sealed: Form) throws
     where Form.Content == String {
@@ -156,7 +156,7 @@ extension SqlError {
     try check(Cells.equal, Cells.equal.seal("broken leg", with: keys))
   }
 
-  @Test func aValueOpensInItsOwnColumnOnly() throws {
+  @Test func valueOpensOnlyInItsColumn() throws {
     let keys = try KeyRing(key(1))
     let sealed = try Cells.text.seal("broken leg", with: keys)
     let errors = [
@@ -169,15 +169,16 @@ extension SqlError {
     #expect(errors.map { $0?.table } == [Cells.tableName, OtherCells.tableName, Cells.tableName])
   }
 
-  @Test func equalValuesAreEqualOnlyInADeterministicColumnUnderOneKey() throws {
+  @Test func onlyDeterministicColumnsSealEqualValuesEqually() throws {
     let keys = try KeyRing(key(1), older: [key(2)])
     #expect(try Cells.text.seal("a", with: keys) != Cells.text.seal("a", with: keys))
     let sealed = try Cells.equal.seal("a", with: keys)
     #expect(try sealed == Cells.equal.seal("a", with: keys))
     #expect(try sealed != Cells.equal.seal("b", with: keys))
-    // Nothing of one column shows in the other.
+    // The two columns share no sealed bytes.
     let other = try Cells.equalToo.seal("a", with: keys)
-    #expect(sealed.bytes[5..<17] != other.bytes[5..<17] && sealed.bytes[17...] != other.bytes[17...])
+    #expect(sealed.bytes[5..<17] != other.bytes[5..<17])
+    #expect(sealed.bytes[17...] != other.bytes[17...])
     #expect(try Cells.equal.sealings(of: "a", with: keys).map(\.keyId) == [1, 2])
     #expect(try Cells.equal.sealings(of: "a", with: keys).first == sealed)
   }
@@ -185,23 +186,26 @@ extension SqlError {
   @Test func errorsNameTheColumnAndNoValue() throws {
     let sealed = try Cells.text.seal("broken leg", with: KeyRing(key(1)))
     let missing = sqlError { _ = try Cells.text.open(sealed, with: KeyRing(key(2))) }
-    #expect(missing?.kind == .wrongKey && missing?.message.contains("key 1") == true)
+    #expect(missing?.kind == .wrongKey)
+    #expect(missing?.message.contains("key 1") == true)
     let wrong = sqlError { _ = try Cells.text.open(sealed, with: KeyRing(key(1, 99))) }
     #expect(wrong?.kind == .notAuthentic)
     for error in [missing, wrong] {
-      #expect(error?.table == Cells.tableName && error?.column == "text")
+      #expect(error?.table == Cells.tableName)
+      #expect(error?.column == "text")
       #expect(error?.description.contains("leg") == false)
     }
-    // What is authentic may not be of the type.
+    // An authentic value may have another type.
     let keys = try KeyRing(key(1))
     let integer = try Sealed<Int64>(bytes: Cells.text.seal("broken leg", with: keys).bytes)
     let place = CellsOfIntegers.text
     let misfit = sqlError { _ = try place.open(integer, with: keys) }
     #expect(misfit?.isOfDecoding == true)
-    #expect(misfit?.column == "text" && misfit?.description.contains("leg") == false)
+    #expect(misfit?.column == "text")
+    #expect(misfit?.description.contains("leg") == false)
   }
 
-  @Test func keysAreInNoDescription() throws {
+  @Test func descriptionsContainNoKeys() throws {
     let secret = try SealingKey(id: 3, bytes: [UInt8](repeating: 171, count: 32))
     let keys = try KeyRing(secret, older: [key(9), key(2)])
     let sealed = try Cells.text.seal("broken leg", with: keys)
@@ -210,12 +214,14 @@ extension SqlError {
     dump(keys, to: &dumped)
     dump(sealed, to: &dumped)
     for text in ["\(secret)", "\(keys)", String(reflecting: keys), "\(sealed)", dumped] {
-      #expect(!text.contains("171") && !text.lowercased().contains("abab") && !text.contains("leg"), "\(text)")
+      #expect(!text.contains("171"), "\(text)")
+      #expect(!text.lowercased().contains("abab"), "\(text)")
+      #expect(!text.contains("leg"), "\(text)")
     }
     #expect("\(secret), \(keys), \(sealed)" == "key 3, keys 3, 2, 9, sealed by key 3")
   }
 
-  @Test func keysOfAnotherSizeAndTwoWithOneNumberAreRefused() throws {
+  @Test func keysOfWrongSizeOrDuplicateNumberAreRefused() throws {
     for count in [0, 16, 31, 33] {
       #expect(sqlError { _ = try SealingKey(id: 1, bytes: [UInt8](repeating: 1, count: count)) } != nil)
     }
@@ -250,7 +256,7 @@ extension SqlError {
     }
   }
 
-  @Test func theFileHasNoValueAndItsFormIsChecked() throws {
+  @Test func fileContainsNoPlainValueAndItsFormIsChecked() throws {
     try patients { db in
       let keys = try KeyRing(key(1))
       try Patient("compound fracture", "A 123456", keys).insert().run(db)
@@ -260,7 +266,9 @@ extension SqlError {
       try db.execute("UPDATE patient SET diagnosis = x'01020304'")
       let error = sqlError { _ = try Patient.read().run(db) }
       #expect(error?.isOfDecoding == true)
-      #expect(error?.table == "patient" && error?.column == "diagnosis" && error?.rowId == 1)
+      #expect(error?.table == "patient")
+      #expect(error?.column == "diagnosis")
+      #expect(error?.rowId == 1)
     }
   }
 
@@ -277,7 +285,7 @@ extension SqlError {
     }
   }
 
-  @Test func statementsAsDataAndTracesHaveSealedBytesAndNeedNoKey() throws {
+  @Test func statementsAsDataAndTracesContainOnlySealedBytes() throws {
     try patients { db in
       let keys = try KeyRing(key(1))
       try Patient("fracture", "A 123", keys).insert().run(db)
@@ -291,7 +299,8 @@ extension SqlError {
       let same = try Statement<Patient, [Patient]>(json: document)
       #expect(try same.run(db).count == 1)
       db.removeTrace(token)
-      #expect(values.value.count == 1 && !values.value.contains { $0.contains("A 123") })
+      #expect(values.value.count == 1)
+      #expect(!values.value.contains { $0.contains("A 123") })
       let policy = StatementPolicy(
         .table(Patient.self).reading(Patient.id).filtering(Patient.insurance, by: .equality).sorting(Patient.id))
       let allowed = try Patient.select(Patient.id).filter(Patient.insurance.equals("A 123", with: keys))
@@ -300,7 +309,7 @@ extension SqlError {
   }
 }
 
-/// The same place as that of `Cells.text`, with another content.
+/// A column with the same place as `Cells.text` and another type.
 private struct CellsOfIntegers: Sqlable {
   static let tableName = Cells.tableName
   static let text = column("text", Sealed<Int64>.self)

@@ -3,9 +3,9 @@ import Sqlable
 import SqlableSealing
 import Testing
 
-/// The Swift and SQL blocks of Docs/Sealing.md, which the library's own tests look for here.
+/// The Swift and SQL blocks of Docs/Sealing.md; `GuidesTests` compares them with the guide.
 @Suite(.timeLimit(.minutes(2))) struct SealingGuide {
-  @Test func sealedColumns() throws {
+  @Test func sealedColumnsStoreAndFindValues() throws {
     try withKeyFile { path in
       let keys = try KeyRing(SealingKey(id: 1, file: path))
       try patients { db in
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func anotherKey() async throws {
+  @Test func resealReplacesTheKey() async throws {
     try await withPool { pool in
       try await pool.transaction { db in _ = try db.createTable(Patient.self) }
       let (oldKey, newKey) = (try key(1), try key(2))

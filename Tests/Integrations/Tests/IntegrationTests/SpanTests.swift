@@ -10,7 +10,7 @@ import Tracing
 @testable import SqlablePool
 
 extension InMemoryTracer {
-  /// The ended spans of this name, as soon as there are so many.
+  /// Waits until a number of spans with this name have ended.
   func spans(
     _ name: String, count: Int = 1, _ place: SourceLocation = #_sourceLocation
   ) async throws -> [FinishedInMemorySpan] {
@@ -20,7 +20,7 @@ extension InMemoryTracer {
 }
 
 @Suite(.timeLimit(.minutes(2))) struct SpanTests {
-  @Test func everyWayToRunAStatementMakesAChildOfTheTasksSpan() async throws {
+  @Test func everyStatementIsAChildOfTheSpanOfItsTask() async throws {
     try await withPool { pool in
       let tracer = InMemoryTracer()
       pool.traceSpans(with: tracer)
@@ -43,7 +43,7 @@ extension InMemoryTracer {
     }
   }
 
-  @Test func writesThatShareACommitAreChildrenOfTheirOwnTasks() async throws {
+  @Test func writesInASharedCommitAreChildrenOfTheirTasks() async throws {
     try await withPool { pool in
       let tracer = InMemoryTracer()
       pool.traceSpans(with: tracer)
@@ -91,7 +91,7 @@ extension InMemoryTracer {
     }
   }
 
-  @Test func aSpanHasTheConventionsAttributesAndTheTimesOfItsStatement() async throws {
+  @Test func spanHasConventionalAttributesAndStatementTimes() async throws {
     try await withPool { pool in
       let tracer = InMemoryTracer()
       pool.traceSpans(with: tracer)
@@ -110,7 +110,7 @@ extension InMemoryTracer {
       #expect(span.attributes.get("db.response.returned_rows") == .int64(1))
       #expect("\(span.attributes.get("code.file.path") as SpanAttribute?)".contains("SpanTests.swift"))
       #expect(span.status == nil)
-      // The clocks of spans and of durations are two.
+      // Spans and durations use different clocks.
       #expect(span.startInstant.nanosecondsSinceEpoch + 1_000_000 > before)
       #expect(span.endInstant.nanosecondsSinceEpoch < after + 1_000_000)
       #expect(span.startInstant.nanosecondsSinceEpoch < span.endInstant.nanosecondsSinceEpoch)
@@ -136,7 +136,7 @@ extension InMemoryTracer {
     }
   }
 
-  @Test func aLogHasTheMetadataOfTheTasksContextToo() async throws {
+  @Test func logHasTheMetadataOfTheTaskContext() async throws {
     try await withPool { pool in
       var handler = RecordingHandler()
       handler.metadataProvider = Logger.MetadataProvider {
@@ -168,6 +168,6 @@ extension SqlitePool {
 }
 
 extension ServiceContext {
-  /// The span that a tracer in memory has made.
+  /// The span of an in-memory tracer.
   fileprivate var spanID: String? { inMemorySpanContext?.spanID }
 }

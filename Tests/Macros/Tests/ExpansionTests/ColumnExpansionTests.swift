@@ -1,6 +1,6 @@
 import Testing
 
-/// What each attribute of a property becomes.
+/// Tests of the expansion of each attribute of a property.
 @Suite struct ColumnExpansionTests {
   @Test func aPropertyIsAColumnInSnakeCase() {
     expectColumn(
@@ -8,7 +8,7 @@ import Testing
     expectColumn("", "let a: [String: Int]", #"static let a = column("a", [String: Int].self)"#)
   }
 
-  @Test func aLiteralTellsTheType() {
+  @Test func literalDeterminesTheType() {
     expectColumn("", "var a = -1", #"static let a = column("a", Int.self)"#)
     expectColumn("", "var a = 0.5", #"static let a = column("a", Double.self)"#)
     expectColumn("", #"var a = "x\(1)""#, #"static let a = column("a", String.self)"#)
@@ -16,7 +16,7 @@ import Testing
     expectColumn("", "var a = Date()", #"static let a = column("a", Date.self)"#)
   }
 
-  @Test func optionalsAreSaidWithAQuestionMark() {
+  @Test func optionalsAreWrittenWithAQuestionMark() {
     expectColumn("", "var a: Int!", #"static let a = column("a", Int?.self)"#)
     expectColumn("", "var a: Optional<Int>", #"static let a = column("a", Int?.self)"#)
   }
@@ -93,7 +93,7 @@ import Testing
       "@Default(Rig.sloop)", "var a: Rig?", #"static let a = column("a", Rig?.self, Default(Rig.sloop))"#)
   }
 
-  @Test func optionsAreThoseOfTheSameName() {
+  @Test func attributesBecomeOptionsOfTheSameName() {
     expectColumn("@Unique", "var a: Int", #"static let a = column("a", Int.self, Unique())"#)
     expectColumn(
       #"@Check("a > 0") @Unique"#, "var a: Int",
@@ -125,11 +125,13 @@ import Testing
     expectColumn(
       "@ForeignKey<Person>(onDelete: .setNull, deferred: true)", "var a: Int?",
       #"static let a = column("a", Int?.self, ForeignKey<Person>(onDelete: .setNull, deferred: true))"#)
-    // The type is stated: Swift would look for it in the options, and there for that of the other column.
+    // The expansion states the type. Without it, Swift would infer it from the options and find the other column's.
     expectColumn(
       #"@ForeignKey<Shop.Person>(column: \.code)"#, "var a: Int",
-      #"static let a: TypedColumn<Model, Int> = column("a", Int.self, ForeignKey<Shop.Person>(column: Shop.Person.code))"#
-    )
+      """
+      static let a: TypedColumn<Model, Int> = \
+      column("a", Int.self, ForeignKey<Shop.Person>(column: Shop.Person.code))
+      """)
     expectColumn(
       #"@ForeignKey<Person>(column: \Person.code, onUpdate: .cascade)"#, "var a: Int",
       """

@@ -14,7 +14,7 @@ private let macros: [String: MacroSpec] = {
   return macros
 }()
 
-/// Expects what a source becomes.
+/// Expects the expansion of a source.
 func expectExpansion(
   _ source: String, _ expansion: String, _ diagnostics: [DiagnosticSpec] = [], fileID: StaticString = #fileID,
   filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -31,12 +31,12 @@ func expectExpansion(
     }, fileID: fileID, filePath: filePath, line: line, column: column)
 }
 
-/// Expects what a model with one property becomes.
+/// Expects the expansion of a model with one property.
 ///
 /// - Parameters:
 ///   - attributes: The attributes before `var`.
 ///   - property: The property without them.
-///   - declarations: The column, and what depends on it besides the layout.
+///   - declarations: The column and the declarations that depend on it, except the layout.
 func expectColumn(
   _ attributes: String, _ property: String, _ declarations: String..., name: String = "a", isWritten: Bool = true,
   layout: String? = nil, fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,

@@ -1,8 +1,8 @@
 import Testing
 
-/// What the macros say of each mistake in a property, and what their fix-its make of it.
+/// Tests of the message and fix-its for each mistake in a property.
 @Suite struct MistakeTests {
-  /// A model with one property, as an argument of a fix-it too.
+  /// The source of a model with one property.
   private func model(_ property: String, _ macro: String = "Sqlable") -> String {
     "@\(macro) struct Model {\n  // The first.\n  \(property)\n}"
   }
@@ -111,7 +111,7 @@ import Testing
     expect("var a = 0\n  var (b, c) = (1, 2)", "each property of a model is declared by itself", at: "(b, c)")
   }
 
-  @Test func whatTheModelDeclaresItselfHasNoAttributes() {
+  @Test func manuallyDeclaredColumnsHaveNoAttributes() {
     expect(
       "@Unique var a: Int\n  static let a = column(\"a\", Int.self)",
       "Model declares the column a itself: @Unique has no effect", at: "@Unique",

@@ -6,8 +6,8 @@ import Testing
 
 @testable import MacrosUnderTest
 
-/// Expects the one mistake of a model, as its message and the text that it marks, and what its fix-its make of the
-/// source: each named by its message.
+/// Expects exactly one mistake: its message, the marked text, and the source after each fix-it, by the fix-it's
+/// message.
 func expectMistake(
   _ source: String, _ message: String, at marked: String, _ fixed: KeyValuePairs<String, String> = [:],
   sourceLocation: Testing.SourceLocation = #_sourceLocation
@@ -22,7 +22,7 @@ func expectMistake(
   }
 }
 
-/// The mistakes of the first type with one of the macros.
+/// Returns the mistakes of the first type that uses one of the macros.
 private func mistakes(in source: String) -> [Diagnostic] {
   let finder = Finder(viewMode: .sourceAccurate)
   finder.walk(Parser.parse(source: source))
@@ -49,7 +49,7 @@ private final class Finder: SyntaxAnyVisitor {
 }
 
 extension FixIt {
-  /// The source with the changes, as the compiler applies them: without the blanks and comments around the nodes.
+  /// Returns the source with the changes. As in the compiler, blanks and comments around the nodes stay.
   fileprivate func applied(to source: String) -> String {
     var bytes = Array(source.utf8)
     for case .replace(let old, let new) in changes {

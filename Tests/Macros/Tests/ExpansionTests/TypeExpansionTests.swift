@@ -2,9 +2,9 @@ import Foundation
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-/// What the macros write for whole types.
+/// Tests of the expansion of whole types.
 @Suite struct TypeExpansionTests {
-  @Test func aPublicStructHasAPublicInitializerAndColumnsAsVisibleAsItsProperties() {
+  @Test func publicStructHasAPublicInitializerAndVisibleColumns() {
     expectExpansion(
       """
       @Sqlable("boats", naming: .verbatim, options: [.strict])
@@ -44,7 +44,8 @@ import Testing
         public static let rigName = column("rigName", String.self)
         static let note = column("note", String?.self)
         private static let code = column("code", Int.self)
-        public static let tableLayout: [Column] = [id.column] + homePort.columns + [rigName.column, note.column, code.column]
+        public static let tableLayout: [Column] = \
+        [id.column] + homePort.columns + [rigName.column, note.column, code.column]
         public static let tableOptions: [TableOption] = [.strict]
 
         public init(row: ReadRow) throws {
@@ -103,7 +104,7 @@ import Testing
       """)
   }
 
-  @Test func whatTheTypeDeclaresItselfIsKept() {
+  @Test func declarationsOfTheTypeAreKept() {
     expectExpansion(
       """
       @Sqlable public struct Boat {
@@ -162,7 +163,7 @@ import Testing
       """)
   }
 
-  @Test func aNestedTypeIsNamedWholeAndItsColumnsSeeTheTypesAroundIt() {
+  @Test func nestedTypeHasItsFullNameAndSeesEnclosingTypes() {
     expectExpansion(
       """
       enum Shop {
@@ -213,7 +214,8 @@ import Testing
       \(names.enumerated().map { "  static let \($1) = column(\"a_long_property\($0 + 1)\", Int.self)" }
         .joined(separator: "\n"))
         static let tableLayout = [
-          aLongProperty1.column, aLongProperty2.column, aLongProperty3.column, aLongProperty4.column, aLongProperty5.column,
+          aLongProperty1.column, aLongProperty2.column, aLongProperty3.column, aLongProperty4.column, \
+          aLongProperty5.column,
           aLongProperty6.column, aLongProperty7.column, aLongProperty8.column, aLongProperty9.column,
           aLongProperty10.column, aLongProperty11.column, aLongProperty12.column,
         ]
@@ -269,7 +271,7 @@ import Testing
       ])
   }
 
-  @Test func theGuideShowsWhatTheMacroWrites() throws {
+  @Test func guideShowsTheExpansion() throws {
     let guide = URL(filePath: #filePath).appending(path: "../../../../../Docs/Macros.md").standardizedFileURL
     let blocks = try String(contentsOf: guide, encoding: .utf8).components(separatedBy: "```")
       .filter { $0.hasPrefix("swift\n") }.map { String($0.dropFirst("swift\n".count)) }

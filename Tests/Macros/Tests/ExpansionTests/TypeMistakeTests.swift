@@ -1,6 +1,6 @@
 import Testing
 
-/// What the macros say of each mistake in a type.
+/// Tests of the message for each mistake in a type.
 @Suite struct TypeMistakeTests {
   @Test func onlyAStructOrFinalClassIsAModel() {
     expectMistake(
@@ -26,8 +26,10 @@ import Testing
   @Test func aGenericTypeHasNoColumns() {
     expectMistake(
       "@Sqlable struct Box<Value> { var value: Value }",
-      "@Sqlable can't write the columns of a generic type, which has no stored static properties: write the conformance "
-        + "by hand, with static computed properties", at: "<Value>")
+      """
+      @Sqlable can't write the columns of a generic type, which has no stored static properties: \
+      write the conformance by hand, with static computed properties
+      """, at: "<Value>")
   }
 
   @Test func anExtensionSeesTheType() {
@@ -85,7 +87,7 @@ import Testing
       "number has the column ID, which id has already", at: "number: Int")
   }
 
-  @Test func theArgumentsOfTheMacroAreWritten() {
+  @Test func macroArgumentsMustBeLiterals() {
     expectMistake(
       "@Sqlable(naming: style) struct Boat { var id: Int }",
       "naming has to be .snakeCase or .verbatim, written here", at: "style")
@@ -101,13 +103,18 @@ import Testing
     expectMistake("@Sqlable @Sqlable struct Boat { var id: Int }", "@Sqlable is given twice", at: "@Sqlable")
   }
 
-  @Test func whatIsDeclaredByHandIsAsVisibleAsTheType() {
+  @Test func manualDeclarationsAreAsVisibleAsTheType() {
     expectMistake(
       "@Sqlable public struct Boat {\n  var id: Int\n  /// By hand.\n  static let tableIndexes = [Index(id)]\n}",
       "tableIndexes has to be public like Boat", at: "tableIndexes = [Index(id)]",
       [
-        "make it public":
-          "@Sqlable public struct Boat {\n  var id: Int\n  /// By hand.\n  public static let tableIndexes = [Index(id)]\n}"
+        "make it public": """
+        @Sqlable public struct Boat {
+          var id: Int
+          /// By hand.
+          public static let tableIndexes = [Index(id)]
+        }
+        """
       ])
   }
 

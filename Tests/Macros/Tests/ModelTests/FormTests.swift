@@ -50,19 +50,21 @@ enum Outer {
   @Unique var name: String
 }
 
-/// The forms of types that the macro takes.
+/// Tests of every form of type that the macro accepts.
 @Suite struct FormTests {
-  @Test func aFinalClass() throws {
+  @Test func finalClassIsAModel() throws {
     try withDatabase { db in
       try db.createTable(Anchor.self)
       try Anchor(id: 1, weight: 2.5).insert().run(db)
       let anchor = try #require(try Anchor.read().first().run(db))
-      #expect(anchor.id == 1 && anchor.weight == 2.5 && anchor.polish == "none")
+      #expect(anchor.id == 1)
+      #expect(anchor.weight == 2.5)
+      #expect(anchor.polish == "none")
       #expect(Anchor.read().sql == #"SELECT "id", "weight" FROM "anchor""#)
     }
   }
 
-  @Test func columnsNamedAsTheProperties() throws {
+  @Test func columnsMayKeepTheNamesOfTheProperties() throws {
     try withDatabase { db in
       try db.createTable(HTTPLog.self)
       let log = HTTPLog(logID: UUID(), note: "x")
@@ -80,7 +82,7 @@ enum Outer {
     #expect(Open().id == nil)
   }
 
-  @Test func aFullTextTable() throws {
+  @Test func fullTextTableIsAModel() throws {
     try withDatabase { db in
       try db.createTable(Note.self)
       try Note(text: "running", source: "a").insert().run(db)
@@ -89,7 +91,7 @@ enum Outer {
     }
   }
 
-  @Test func aNestedModelWithTheNameOfAType() throws {
+  @Test func nestedModelMayShareTheNameOfAType() throws {
     try withDatabase { db in
       try db.createTable(Outer.Index.self)
       try Outer.Index(text: "a").insert().run(db)
@@ -98,7 +100,7 @@ enum Outer {
     }
   }
 
-  @Test func readingAndWritingByHand() throws {
+  @Test func manualReadingAndWritingIsUsed() throws {
     try withDatabase { db in
       try db.createTable(Twice.self)
       try Twice(value: 5).insert().run(db)
@@ -107,7 +109,7 @@ enum Outer {
     }
   }
 
-  @Test func aModelRefersToAColumnOfItsOwn() throws {
+  @Test func modelReferencesItsOwnColumn() throws {
     try withDatabase { db in
       try db.createTable(Boss.self)
       #expect(
@@ -121,7 +123,7 @@ enum Outer {
   }
 
   @Test func aMistakeOfTheModelIsFoundWhenItIsUsed() throws {
-    // The columns of an embedded struct are known only then.
+    // The macro can't see the columns of an embedded struct.
     try withDatabase { db in
       let error = sqlError { try db.createTable(Clash.self) }
       #expect(error?.message == "the model Clash of table clash has two columns with the same name, home_street")

@@ -42,7 +42,7 @@ enum Rig: String, SqlValue { case sloop, ketch, schooner }
       as: String.self)
   }
 
-  @Test func theTablesAreThoseOfTheGuide() throws {
+  @Test func tablesMatchTheGuide() throws {
     try withDatabase { db in
       for model in [Harbour.self, Yacht.self, Mooring.self] as [any Sqlable.Type] { try db.createTable(model) }
       #expect(
@@ -59,7 +59,8 @@ enum Rig: String, SqlValue { case sloop, ketch, schooner }
       #expect(
         try schema(Mooring.self, of: db).first == """
           CREATE TABLE "mooring" ("harbour_id" INTEGER NOT NULL, "number" INTEGER NOT NULL, "yacht_id" INTEGER, \
-          "depth" REAL NOT NULL CHECK (depth >= 0), PRIMARY KEY ("harbour_id", "number" DESC), UNIQUE ("yacht_id", "depth"))
+          "depth" REAL NOT NULL CHECK (depth >= 0), PRIMARY KEY ("harbour_id", "number" DESC), \
+          UNIQUE ("yacht_id", "depth"))
           """)
       #expect(
         try schema(Harbour.self, of: db).first == """
@@ -69,7 +70,7 @@ enum Rig: String, SqlValue { case sloop, ketch, schooner }
     }
   }
 
-  @Test func aRowIsReadAsItWasWritten() throws {
+  @Test func rowsAreReadAsWritten() throws {
     try withDatabase { db in
       for model in [Harbour.self, Yacht.self, Mooring.self] as [any Sqlable.Type] { try db.createTable(model) }
       let harbour = Harbour(id: 1, name: "Ports", position: Position(latitude: 58, longitude: 8))

@@ -1,7 +1,7 @@
 import Foundation
 import Sqlable
 
-// The same models twice: as the macros write them, and by hand.
+// The same models twice: with macros and handwritten.
 
 enum State: String, SqlValue, Codable { case new, used }
 

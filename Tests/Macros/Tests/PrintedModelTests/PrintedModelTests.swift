@@ -2,8 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What `sqlable models --macro` prints compiles, reads every row, and declares the tables alike. That it prints this
-/// file is a test of the command.
+/// Tests that the output of `sqlable models --macro` compiles, reads every row and declares the same tables. The
+/// command's own tests compare the output with this file.
 @Suite struct PrintedModelTests {
   private static let models: [any Sqlable.Type] = [
     Berth.self, Countdown.self, LeftSide.self, Maker.self, OddTable.self, Product.self, RightSide.self, Rule.self,
@@ -31,11 +31,11 @@ import Testing
     }
   }
 
-  @Test func theTablesAreDeclaredAlike() throws {
+  @Test func modelsDeclareTheSameTablesAsTheFile() throws {
     try withTables { db in
       let schema = Schema(Maker.self, Product.self, LeftSide.self, RightSide.self, Rule.self, Memo.self)
       let differences = try schema.differences(db)
-      // The types of others stand in comments.
+      // The file has the foreign types only in comments.
       #expect(
         differences.map { "\($0)" }.filter { !$0.contains("sku") && !$0.contains("sold") && !$0.contains("made") } == []
       )

@@ -3,7 +3,7 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// Backups of a cluster's database, and what it becomes when one is restored.
+/// Tests of backups and restores of a cluster's database.
 @Suite struct BackupTests {
   @Test func aBackupHasEveryCommitThatWasAcknowledgedBefore() async throws {
     try await withClient { cluster, _ in
@@ -35,7 +35,7 @@ import Testing
         for writer in writers { writer.cancel() }
         for writer in writers { _ = await writer.result }
         #expect(stored.with { $0.count } > 100)
-        // The same path again: the old backup is replaced.
+        // A second backup to the same path replaces the first.
         try await cluster.backup(to: "\(directory)/0.sqlite")
         let files = try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
         #expect(files == (0..<24).map { "\($0).sqlite" }.sorted())
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func aDatabaseOfAnotherNameHasItsOwnBackup() async throws {
+  @Test func eachDatabaseHasItsOwnBackup() async throws {
     try await withClient { cluster, nodes in
       try await withDirectory { directory in
         try await cluster.execute("CREATE TABLE t (x)")
@@ -65,10 +65,10 @@ import Testing
     }
   }
 
-  @Test func aBackupThatCannotBeMadeLeavesNothing() async throws {
+  @Test func failedBackupLeavesNoFile() async throws {
     try await withClient { cluster, nodes in
       try await withDirectory { directory in
-        // Of a database in which nothing was ever stored, too.
+        // An empty database can be backed up, too.
         try await cluster.backup(to: "\(directory)/empty.sqlite")
         #expect(try SqliteDatabase(filepath: "\(directory)/empty.sqlite").schema() == DatabaseSchema())
         try FileManager.default.removeItem(atPath: "\(directory)/empty.sqlite")
@@ -78,7 +78,8 @@ import Testing
         if case .schema(.mismatch)? = schema?.kind {} else { Issue.record("\(String(describing: schema))") }
         let missing = await failure { try await cluster.backup(to: "\(directory)/no/b.sqlite") }
         let occupied = await failure { try await cluster.backup(to: directory) }
-        #expect(missing?.kind == .cannotOpen && occupied?.kind == .cannotOpen)
+        #expect(missing?.kind == .cannotOpen)
+        #expect(occupied?.kind == .cannotOpen)
         let memory = await failure { try await cluster.backup(to: ":memory:") }
         #expect(memory?.isMisuse == true)
         let late = await failure { try await cluster.backup(to: path, timeLimit: .zero) }
@@ -95,13 +96,14 @@ import Testing
     }
   }
 
-  @Test func whatIsRestoredIsWhatTheBackupHas() async throws {
+  @Test func restoreReproducesTheBackup() async throws {
     try await withClient { cluster, nodes in
       try await withDirectory { directory in
         let (path, back) = ("\(directory)/a.sqlite", "\(directory)/b.sqlite")
         let db = try SqliteDatabase(filepath: path)
         try BackupTests.fill(db)
-        // What is there goes: also what would end a transaction, and a table of the same name.
+        // The restore removes the previous contents, including a table of the same name and a trigger that ends
+        // transactions.
         try await cluster.createTables(Person.self, Bicycle.self, Story.self)
         try await cluster.execute("CREATE TABLE part (id INTEGER PRIMARY KEY ON CONFLICT ROLLBACK)")
         try await cluster.execute("CREATE VIEW parts AS SELECT * FROM part")
@@ -113,13 +115,13 @@ import Testing
         let statistics = try await cluster.query("SELECT count(*) FROM sqlite_stat1", as: Int.self)
         #expect(statistics != [0])
         #expect(try await Story.read().filter(Story.matches(.words("long"))).run(cluster).map(\.id) == [1])
-        // Foreign keys and counters are as before.
+        // Foreign keys and counters are restored.
         let orphan = await failure {
           try await Bicycle(name: "Norco", color: "blue", ownerId: 99).insert().run(cluster)
         }
         #expect(orphan?.kind == .constraint(.foreignKey))
         #expect(try await Person(id: nil, name: "Cy").insert().run(cluster) == 78)
-        // Once more, with what the library itself keeps in a cluster's database.
+        // The second restore includes the library's own tables.
         try await cluster.transaction(id: UUID()) { tx in try await Person(id: nil, name: "Di").insert().run(tx) }
         try await cluster.backup(to: back)
         try await Person.delete().filter(Person.name == "Di").run(cluster)
@@ -145,7 +147,7 @@ import Testing
       """ as SQL)
   }
 
-  /// The dump of a file, without the table of the ids of transactions.
+  /// Returns the dump of a file without the table of transaction ids.
   private static func contents(of path: String) throws -> String {
     let lines = try SqliteDatabase(filepath: path).dump().split(separator: "\n", omittingEmptySubsequences: false)
     return lines.filter { !$0.contains("sqlable_transaction") }.joined(separator: "\n")
@@ -174,7 +176,7 @@ import Testing
       PRAGMA application_id = -3;
       ANALYZE
       """ as String)
-    // A row that refers to one that comes later.
+    // The row references a later row.
     try db.execute("PRAGMA foreign_keys = OFF")
     try db.execute(
       "INSERT INTO part (id, parent, size, raw) VALUES ('a', 'z', 9e999, x'00ff'), ('z', NULL, -0.0, NULL)")
@@ -205,7 +207,7 @@ import Testing
         try db.execute("INSERT INTO bicycle (name, color, owner_id) VALUES ('x', 'y', 4)")
         let orphan = await failure { try await cluster.restore(from: path, checks: .all) }
         #expect(orphan?.kind == .constraint(.foreignKey))
-        // The nodes refuse its last part: a function that only a handle has.
+        // The nodes refuse the last part, which calls a function of a handle.
         try db.execute("DELETE FROM bicycle")
         try db.register(ScalarFunction("twice", isDeterministic: true, isAllowedInSchema: true) { (x: Int) in x * 2 })
         try db.execute("CREATE TABLE t (x, y AS (twice(x)))")
@@ -216,7 +218,7 @@ import Testing
     }
   }
 
-  @Test func aRestoreIsNoPartOfATransaction() async throws {
+  @Test func restoreInATransactionIsRefused() async throws {
     try await withClient { cluster, _ in
       let error = await failure { try await cluster.transaction { _ in try await cluster.restore(from: "a.sqlite") } }
       #expect(error?.isMisuse == true)
@@ -235,7 +237,7 @@ import Testing
           var seen: Set<Int> = []
           while !Task.isCancelled {
             seen.insert(try await other.query("SELECT count(*) FROM sqlite_schema", as: Int.self)[0])
-            // The table, and that of the ids of transactions with its index.
+            // The table, the table of transaction ids and its index.
             if seen.contains(3) { seen.insert(-(try await other.query("SELECT count(*) FROM t", as: Int.self)[0])) }
           }
           return seen
@@ -254,7 +256,7 @@ import Testing
     }
   }
 
-  @Test func clientsThatFollowGoOnAfterARestore() async throws {
+  @Test func observingClientsContinueAfterARestore() async throws {
     try await withClient { cluster, nodes in
       try await withDirectory { directory in
         let path = "\(directory)/a.sqlite"
@@ -278,7 +280,7 @@ import Testing
     }
   }
 
-  @Test func aLeaderThatDiesLeavesTheOldContentsOrTheNew() async throws {
+  @Test func leaderDeathDuringARestoreLeavesOldOrNewContents() async throws {
     try await withClient { cluster, nodes in
       try await withDirectory { directory in
         let path = "\(directory)/a.sqlite"

@@ -3,14 +3,14 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// Calls that end before their time: by a deadline, by cancelling, by closing the client.
+/// Tests of calls that end early: by a deadline, a cancellation or the closing of the client.
 @Suite(.timeLimit(.minutes(5))) struct EndingTests {
-  @Test func aCallThatMissesItsOwnDeadlineSaysSoAndLeavesTheLeader() async throws {
+  @Test func missedDeadlineIsReportedAndKeepsTheLeader() async throws {
     try await withClient { cluster, nodes in
       _ = try await cluster.query("SELECT 1", as: Int.self)
       let changes = cluster.statistics.leaderChanges
       let leader = try await nodes.leader()
-      // The node answers no one while it is stopped.
+      // The stopped node answers no client.
       await nodes.node(leader).pause()
       let error = await failure {
         try await withDeadline(.milliseconds(150)) { _ = try await cluster.query("SELECT 2", as: Int.self) }
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 5, 10, 20, 40, 60])
-  func aDeadlineThatIsTooShortIsNoLackOfALeader(_ milliseconds: Int) async throws {
+  func shortDeadlineIsNotReportedAsAMissingLeader(_ milliseconds: Int) async throws {
     try await withClient { cluster, nodes in
       try await cluster.createTables(Person.self)
       for _ in 0..<5 {
@@ -39,7 +39,7 @@ import Testing
               }
             }
           } catch {
-            // A commit may be under way by then.
+            // The commit may already be in progress.
             let kind = (error as? SqlError)?.kind
             #expect(kind == .timeout || kind == .outcomeUnknown, "\(error)")
           }
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func aTransactionThatIsLateOrCancelledBeforeItsCommitIsNotStored() async throws {
+  @Test func transactionEndedBeforeItsCommitIsNotStored() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
       let late = await failure {
@@ -59,7 +59,8 @@ import Testing
           }
         }
       }
-      #expect(late?.kind == .timeout && late?.transaction == .rolledBack, "\(String(describing: late))")
+      #expect(late?.kind == .timeout, "\(String(describing: late))")
+      #expect(late?.transaction == .rolledBack, "\(String(describing: late))")
       let task = Task {
         try await cluster.transaction { tx in
           _ = try await Person(id: nil, name: "cancelled").insert().run(tx)
@@ -93,8 +94,8 @@ import Testing
     }
   }
 
-  /// Only the write whose answer can't be read fails.
-  @Test func aRowThatCantBeReadIsTheErrorOfItsWriteAlone() async throws {
+  /// Only the write with an unreadable answer fails.
+  @Test func unreadableRowFailsOnlyItsWrite() async throws {
     try await withClient { cluster, nodes in
       try await executeElsewhere("CREATE TABLE t (id INTEGER PRIMARY KEY, flag BOOLEAN)", on: nodes)
       let outcomes = await withTaskGroup(of: (Int, SqlError.Kind?).self) { group in
@@ -137,15 +138,15 @@ import Testing
     }
   }
 
-  /// Nothing but the caller keeps a client: not even the pause before it reads the log again.
-  @Test func aClientThatIsLetGoEndsByItself() async throws {
+  /// Only the caller retains a client; the pause before the next read of the change table does not.
+  @Test func releasedClientEndsByItself() async throws {
     try await withClient { _, nodes in
       var configuration = ClusterConfiguration()
       configuration.pollInterval = .seconds(600)
       var client: SqliteCluster? = try SqliteCluster(nodes: nodes.addresses, configuration: configuration)
       try await client?.createTables(Person.self)
       let changes = try await client?.changes(on: Person.self)
-      // The first read of the log.
+      // The first read of the change table.
       try await Task.sleep(for: .milliseconds(300))
       weak let released = client
       client = nil
@@ -155,13 +156,13 @@ import Testing
     }
   }
 
-  /// Most of the nodes name the leader, and a machine that is gone says nothing.
-  @Test func theSearchForALeaderDoesNotWaitForANodeThatIsSilent() async throws {
+  /// Most nodes report the leader; a lost machine is silent.
+  @Test func leaderSearchDoesNotWaitForASilentNode() async throws {
     let (leader, follower, silent) = (try FakeNode(), try FakeNode(), try FakeNode(isSilent: true))
     defer { for node in [leader, follower, silent] { node.close() } }
     leader.name(leader: nil, voters: [follower.address, silent.address])
     follower.name(leader: leader.address, voters: [leader.address, silent.address])
-    // The leader closes each connection that asks for more than who leads.
+    // The leader closes every connection that requests more than the leader's address.
     var durations: [Duration] = []
     for _ in 0..<5 {
       let cluster = try SqliteCluster(nodes: [leader, silent, follower].map(\.address))

@@ -3,9 +3,9 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// Writes of many tasks that share commits: each has its own outcome.
+/// Tests that each of several writes in a shared commit has its own outcome.
 @Suite struct GroupTests {
-  /// Each has its own error, and the others are stored.
+  /// Each failed write has its own error, and the others are stored.
   @Test func aWriteThatFailsIsUndoneAlone() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self, Bicycle.self)
@@ -17,7 +17,7 @@ import Testing
               switch number % 3 {
               case 0: _ = try await Person(id: nil, name: "\(number)").insert().run(cluster)
               case 1: _ = try await Person(id: 1, name: "again").insert().run(cluster)
-              // The second of the batch fails, and the first goes with it.
+              // The second row of the batch fails, so the first is undone, too.
               default:
                 let bikes = [Bicycle(name: "\(number)", color: "red"), Bicycle(name: "x", color: "y", ownerId: 99)]
                 _ = try await Bicycle.insert(bikes).run(cluster)
@@ -42,8 +42,8 @@ import Testing
     }
   }
 
-  /// The trigger ends the whole shared transaction, with what the others wrote.
-  @Test func aWriteThatRollsEverythingBackTakesNoOtherWithIt() async throws {
+  /// The trigger rolls back the whole shared transaction.
+  @Test func writeThatRollsBackEverythingAffectsNoOther() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
       try await cluster.execute(
@@ -62,13 +62,16 @@ import Testing
         return await group.reduce(into: [SqlError]()) { all, error in if let error { all.append(error) } }
       }
       #expect(failures.count == 6)
-      for error in failures { #expect(error.kind == .constraint(.trigger) && error.transaction == .rolledBack) }
+      for error in failures {
+        #expect(error.kind == .constraint(.trigger))
+        #expect(error.transaction == .rolledBack)
+      }
       #expect(try await Person.count().run(cluster) == 54)
     }
   }
 
-  /// What is sent at once ends as if it was sent one by one, also while another client creates and drops a trigger
-  /// that ends transactions.
+  /// Writes that are sent together have the same outcomes as separate writes, even while another client creates and
+  /// drops a trigger that ends transactions.
   @Test(arguments: [2, 128]) func eachOfManyWritesHasItsOwnOutcome(cacheSize: Int) async throws {
     try await withClient { other, nodes in
       var configuration = ClusterConfiguration()
@@ -106,7 +109,7 @@ import Testing
     }
   }
 
-  /// Writes rows with an id and those that follow, one way or another; returns the ids that are stored.
+  /// Writes rows with `id` and the following ids in the way of `kind`, and returns the stored ids.
   private static func write(_ id: Int, _ kind: Int, _ cluster: SqliteCluster) async throws -> Set<Int> {
     switch kind {
     case 0:
@@ -117,7 +120,7 @@ import Testing
       #expect(error?.kind == .constraint(.primaryKey))
       return []
     case 2:
-      // The third of the batch fails, and the others with it.
+      // The third row of the batch fails, so the others are undone, too.
       let people = [id, id + 1, 1, id + 2].map { Person(id: $0, name: "c") }
       let error = await failure { _ = try await Person.insert(people).run(cluster) }
       #expect(error?.kind == .constraint(.primaryKey))
@@ -144,10 +147,11 @@ import Testing
     case 7:
       let rows = try await cluster.query(
         "INSERT INTO person (id, name) VALUES (\(id), 'h') RETURNING id, name", as: Int.self, String.self)
-      #expect(rows.map(\.0) == [id] && rows.map(\.1) == ["h"])
+      #expect(rows.map(\.0) == [id])
+      #expect(rows.map(\.1) == ["h"])
       return [id]
     case 8:
-      // Two of the same text are compiled before they run.
+      // Two statements with the same text are compiled before they run.
       let error = await failure { try await cluster.execute("INSERT INTO nowhere (id) VALUES (\(id))") }
       #expect(error?.kind == .schema(.missingTable("nowhere")))
       return []
@@ -159,7 +163,7 @@ import Testing
     }
   }
 
-  /// A foreign key that is checked at the commit fails the commit of all.
+  /// A deferred foreign key fails the shared commit.
   @Test func aDeferredForeignKeyFailsItsOwnWriteOnly() async throws {
     try await withClient { cluster, _ in
       try await cluster.execute("CREATE TABLE a (id INTEGER PRIMARY KEY)")
@@ -182,20 +186,21 @@ import Testing
     }
   }
 
-  /// Whatever words a trigger uses.
-  @Test func whatATriggerSaysIsAConstraint() async throws {
+  /// The error kind is independent of the trigger's words.
+  @Test func triggerMessageIsAConstraintError() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
       try await cluster.execute(
         "CREATE TRIGGER few BEFORE INSERT ON person BEGIN SELECT RAISE(ABORT, 'at most none'); END")
       let error = await failure { _ = try await Person(id: 1, name: "a").insert().run(cluster) }
-      #expect(error?.kind == .constraint(.trigger) && error?.message == "at most none")
+      #expect(error?.kind == .constraint(.trigger))
+      #expect(error?.message == "at most none")
       let misuse = await failure { _ = try await cluster.query("SELECT 1 WHERE count(*) > 1", as: Int.self) }
       if case .invalidStatement? = misuse?.kind {} else { Issue.record("\(String(describing: misuse))") }
     }
   }
 
-  @Test func aWriterThatNeverGetsTheLockIsLate() async throws {
+  @Test func writerWithoutTheLockMissesItsDeadline() async throws {
     try await withClient { cluster, nodes in
       try await cluster.createTables(Person.self)
       let other = try SqliteCluster(nodes: nodes.addresses)
@@ -209,13 +214,14 @@ import Testing
             }
           }
           let expected = "other clients had the write lock until the deadline"
-          #expect(error?.kind == .timeout && error?.message == expected, "\(isClosure): \(String(describing: error))")
+          #expect(error?.kind == .timeout, "\(isClosure): \(String(describing: error))")
+          #expect(error?.message == expected, "\(isClosure): \(String(describing: error))")
         }
       }
     }
   }
 
-  /// As the guide says: a client that is stopped in the midst of a transaction, for instance.
+  /// The guide's example is a client that is stopped during a transaction.
   @Test func aChangeOfTheLeaderTakesTheLockFromAClient() async throws {
     try await withClient { cluster, nodes in
       try await cluster.createTables(Person.self)

@@ -2,7 +2,7 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// Migrations on a cluster: what they do on a handle, for all programs once.
+/// Tests that migrations run on a cluster as on a handle, once for all programs.
 @Suite struct MigrationTests {
   private static let script = Migration(
     "script",
@@ -38,7 +38,7 @@ import Testing
     ])
   }
 
-  @Test func programsThatStartAtOnceRunEachOnce() async throws {
+  @Test func concurrentProgramsRunEachMigrationOnce() async throws {
     try await withClient { cluster, nodes in
       let migrations = try MigrationTests.migrations()
       #expect(
@@ -58,8 +58,9 @@ import Testing
       #expect(try await migrations.apply(cluster).isEmpty)
       #expect(try await Person.read().orderBy(Person.id).run(cluster).map(\.name) == ["ann!", "bo!"])
       let parts = try await cluster.query("SELECT name, note FROM part ORDER BY id", as: String.self, String.self)
-      #expect(parts.map(\.0) == ["x", "y; z"] && parts.map(\.1) == ["X", "a;b"])
-      // The statements of the text are those that a handle finds in it.
+      #expect(parts.map(\.0) == ["x", "y; z"])
+      #expect(parts.map(\.1) == ["X", "a;b"])
+      // The client splits the text into the same statements as a handle.
       let here = try SqliteDatabase.inMemory()
       try Migrations([MigrationTests.script]).apply(here)
       let query: SQL = "SELECT sql FROM sqlite_schema WHERE tbl_name = 'part' ORDER BY name"
@@ -67,9 +68,9 @@ import Testing
     }
   }
 
-  @Test func aNewDatabaseGetsTheModels() async throws {
+  @Test func newDatabaseGetsTheTablesOfTheModels() async throws {
     try await withClient { cluster, _ in
-      // The table for the ids of transactions is not one of the program's.
+      // The table of transaction ids is excluded.
       try await cluster.transaction(id: .init()) { _ in }
       let old = Migration("old") { db in try db.execute("CREATE TABLE person (id INTEGER PRIMARY KEY)") }
       let migrations = Migrations([old], fresh: Schema(Person.self, Bicycle.self))
@@ -82,7 +83,8 @@ import Testing
     try await withClient { cluster, _ in
       let code = Migrations([Migration("a", sql: "SELECT 1")]) { db in try db.createTable(Person.self) }
       let error = await failure { try await code.apply(cluster) }
-      #expect(error?.isMisuse == true && error?.message.contains("use a Schema") == true)
+      #expect(error?.isMisuse == true)
+      #expect(error?.message.contains("use a Schema") == true)
       let tables = try await cluster.query("SELECT count(*) FROM sqlite_schema", as: Int.self)
       #expect(tables == [0])
     }
@@ -93,7 +95,8 @@ import Testing
       let first = Migration("a", sql: "CREATE TABLE t (x)")
       let broken = Migrations([first, Migration("b", sql: "INSERT INTO t VALUES (1); INSERT INTO gone VALUES (1)")])
       let error = await failure { try await broken.apply(cluster) }
-      #expect(error?.kind == .schema(.missingTable("gone")) && error?.message.hasPrefix("migration b: ") == true)
+      #expect(error?.kind == .schema(.missingTable("gone")))
+      #expect(error?.message.hasPrefix("migration b: ") == true)
       #expect(error?.transaction == .rolledBack)
       #expect(try await cluster.query("SELECT count(*) FROM t", as: Int.self) == [0])
       #expect(try await broken.status(cluster) == .pending(["b"]))
@@ -104,13 +107,14 @@ import Testing
       let older = await failure { try await Migrations([first]).apply(cluster) }
       #expect(older?.message.contains("newer program") == true)
       #expect(try await Migrations([first]).status(cluster) == .newer(["b"]))
-      // What needs a handle is refused before anything runs.
+      // A migration that requires a handle is refused before any other runs.
       let code = Migrations([
         first, Migration("b", sql: "INSERT INTO t VALUES (2)"), Migration("c", sql: "DELETE FROM t"),
         Migration("d") { db in try db.execute("DELETE FROM t") },
       ])
       let refusal = await failure { try await code.apply(cluster) }
-      #expect(refusal?.isMisuse == true && refusal?.message.hasPrefix("migration d: it is a closure") == true)
+      #expect(refusal?.isMisuse == true)
+      #expect(refusal?.message.hasPrefix("migration d: it is a closure") == true)
       #expect(try await cluster.query("SELECT x FROM t", as: Int.self) == [2])
       let inside = await failure { try await cluster.transaction { _ in _ = try await broken.apply(cluster) } }
       #expect(inside?.isMisuse == true)
@@ -122,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func batchesGoOnWhereTheyWereStopped() async throws {
+  @Test func batchesResumeWhereTheyStopped() async throws {
     try await withClient { cluster, _ in
       struct Stopped: Error {}
       let (runs, limit) = (Locked(0), Locked(3))
@@ -144,11 +148,12 @@ import Testing
       #expect(run == ["rows"])
       #expect(try await cluster.query("SELECT x FROM t ORDER BY x", as: Int.self) == [1, 2, 3, 4, 5])
       let steps = progress.with { $0 }
-      #expect(steps.map(\.batch) == [0, 1] && steps.allSatisfy { $0.name == "rows" })
+      #expect(steps.map(\.batch) == [0, 1])
+      #expect(steps.allSatisfy { $0.name == "rows" })
     }
   }
 
-  @Test func aTableIsMadeAnewWithoutTheRowsThatReferToIt() async throws {
+  @Test func tableIsRecreatedWithoutDeletingReferencingRows() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self, Bicycle.self)
       let ann = try await Person(id: nil, name: "Ann").insert().run(cluster)
@@ -165,9 +170,11 @@ import Testing
       #expect(try await Bicycle.read().run(cluster).map(\.ownerId) == [ann])
       let orphans = Migrations([anew, Migration("orphans", sql: "DELETE FROM person")])
       let error = await failure { try await orphans.apply(cluster) }
-      #expect(error?.kind == .constraint(.foreignKey) && error?.table == "bicycle" && error?.transaction == .rolledBack)
+      #expect(error?.kind == .constraint(.foreignKey))
+      #expect(error?.table == "bicycle")
+      #expect(error?.transaction == .rolledBack)
       #expect(try await Person.count().run(cluster) == 1)
-      // Afterwards they are enforced.
+      // Foreign keys are enforced afterwards.
       let bike = Bicycle(name: "Norco", color: "blue", ownerId: 99)
       let orphan = await failure { try await bike.insert().run(cluster) }
       #expect(orphan?.kind == .constraint(.foreignKey))

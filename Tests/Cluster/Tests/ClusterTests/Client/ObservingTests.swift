@@ -3,7 +3,7 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// What every client of a cluster commits is heard of by the others.
+/// Tests that clients observe the commits of all clients of a cluster.
 @Suite struct ObservingTests {
   @Test func changesOfAllClientsComeInTheirOrder() async throws {
     try await withClient { cluster, nodes in
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func observersHearOfTheRowsTheyWant() async throws {
+  @Test func observersReceiveTheRowsTheyAskFor() async throws {
     try await withClient { cluster, nodes in
       try await cluster.createTables(Person.self, Seat.self)
       let other = try SqliteCluster(nodes: nodes.addresses)
@@ -56,8 +56,8 @@ import Testing
     }
   }
 
-  /// Whatever two clients write, the events are the difference of the table, in order.
-  @Test func eventsAreTheDifferenceOfTheTable() async throws {
+  /// For arbitrary writes of two clients, the events are the ordered difference of the table.
+  @Test func eventsMatchTheDifferenceOfTheTable() async throws {
     try await withClient { cluster, nodes in
       try await cluster.createTables(Person.self)
       let changes = try await cluster.changes(on: Person.self)
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func aResultIsReadAgainWhenATableOfItChanges() async throws {
+  @Test func liveResultIsReadAgainWhenItsTableChanges() async throws {
     try await withClient { cluster, nodes in
       try await cluster.createTables(Person.self, Bicycle.self)
       let other = try SqliteCluster(nodes: nodes.addresses)
@@ -105,7 +105,7 @@ import Testing
       #expect(try await reds.next() == 0)
       _ = try await Bicycle(name: "a", color: "red").insert().run(other)
       #expect(try await reds.next() == 1)
-      // Nothing that it counts: no result.
+      // These rows don't change the count, so no result follows.
       _ = try await Bicycle(name: "b", color: "blue").insert().run(other)
       _ = try await Person(id: nil, name: "x").insert().run(other)
       _ = try await Bicycle(name: "c", color: "red").insert().run(other)
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func whatCannotBeFollowedIsRefused() async throws {
+  @Test func unobservableTablesAreRefused() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
       var writes = Person.deleteAll().updates(in: cluster).makeAsyncIterator()
@@ -131,8 +131,8 @@ import Testing
     }
   }
 
-  /// A table that is dropped takes its triggers along; the next one of its name is followed all the same.
-  @Test func aTableThatIsMadeAnewIsFollowedAgain() async throws {
+  /// Dropping a table drops its triggers. A new table with the same name is followed again.
+  @Test func recreatedTableIsFollowedAgain() async throws {
     try await withClient { cluster, nodes in
       try await cluster.createTables(Person.self)
       let other = try SqliteCluster(nodes: nodes.addresses)
@@ -154,7 +154,7 @@ import Testing
     }
   }
 
-  /// The rows of the other table come once, whatever becomes of this one.
+  /// The other table's rows arrive once, regardless of the dropped table.
   @Test func aTableThatIsDroppedDisturbsNoOther() async throws {
     try await withClient { cluster, nodes in
       try await cluster.createTables(Person.self, Mark.self)
@@ -179,8 +179,8 @@ import Testing
     }
   }
 
-  /// Its numbers begin with 1 again, below what the client has read.
-  @Test func aLogThatIsMadeAnewIsReadFromItsBeginning() async throws {
+  /// The numbers restart at 1, below the client's position.
+  @Test func recreatedChangeTableIsReadFromItsStart() async throws {
     try await withClient { cluster, nodes in
       try await cluster.createTables(Person.self)
       let changes = try await cluster.changes(on: Person.self)
@@ -189,7 +189,7 @@ import Testing
       for id in 1...5 { if case .row(let row)? = await events.next() { #expect(row.id == id) } }
       let other = try SqliteCluster(nodes: nodes.addresses)
       defer { other.close() }
-      // In one transaction: the client never sees that there is none.
+      // One transaction drops and recreates the table, so the client never sees it missing.
       try await other.transaction { tx in
         let log = try await tx.query(
           "SELECT sql FROM sqlite_schema WHERE name = 'sqlable_change' OR name LIKE 'sqlable_change_%'", as: String.self
@@ -197,7 +197,7 @@ import Testing
         try await tx.execute("DROP TABLE sqlable_change")
         try await tx.execute(SQL(verbatim: log[0]))
       }
-      // A change of the schema is seen with the next commit's changes, or at once.
+      // The client sees a schema change with the changes of the next commit, or at once.
       var event: ChangeEvent<RowChange>?
       try await Person(id: 7, name: "x").insert().run(other)
       repeat { event = await events.next() } while event == .missed
@@ -205,7 +205,7 @@ import Testing
     }
   }
 
-  @Test func aLogThatWasTrimmedPastTheClientIsSaidToBe() async throws {
+  @Test func changesTrimmedBeforeTheClientReadThemAreReported() async throws {
     try await withClient { _, nodes in
       var configuration = ClusterConfiguration()
       configuration.pollInterval = .seconds(60)
@@ -213,20 +213,20 @@ import Testing
       defer { slow.close() }
       try await slow.createTables(Person.self)
       let changes = try await slow.changes(on: Person.self)
-      // The first read of the log, at once.
+      // The client reads the change table immediately.
       try await Task.sleep(for: .milliseconds(300))
       let other = try SqliteCluster(nodes: nodes.addresses)
       defer { other.close() }
       try await Person.insert((1...5).map { Person(id: $0, name: "x") }).run(other)
       try await other.execute("DELETE FROM sqlable_change WHERE number <= 3")
-      // After a commit of its own a client reads at once.
+      // A client reads immediately after its own commit.
       try await Person(id: 6, name: "y").insert().run(slow)
       var events = changes.makeAsyncIterator()
       #expect(await events.next() == .missed)
     }
   }
 
-  @Test func theLogKeepsAHundredThousandChangesAndNotManyMore() async throws {
+  @Test func changeTableKeepsAboutAHundredThousandChanges() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
       let changes = try await cluster.changes(on: Person.self, buffering: 1_000)
@@ -244,7 +244,7 @@ import Testing
     }
   }
 
-  /// As the guide says.
+  /// The guide documents this limit.
   @Test func aRowThatReplaceRemovesIsNotReported() async throws {
     try await withClient { cluster, _ in
       try await cluster.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)")
@@ -261,15 +261,16 @@ import Testing
     }
   }
 
-  /// In the order of the key, which is not that of the columns.
-  @Test func aKeyOfSeveralColumnsIsInItsOrder() async throws {
+  /// The order of the key differs from the order of the columns.
+  @Test func compositeKeyIsReportedInTheOrderOfTheKey() async throws {
     try await withClient { cluster, _ in
       try await cluster.execute("CREATE TABLE seat (letter TEXT, \"row\" INT, PRIMARY KEY (\"row\", letter))")
       let changes = try await cluster.changes(on: Seat.self)
       try await cluster.execute("INSERT INTO seat VALUES ('C', 3)")
       var events = changes.makeAsyncIterator()
       if case .row(let row)? = await events.next() {
-        #expect(row.key == [.integer(3), .text("C")] && row.id == 1)
+        #expect(row.key == [.integer(3), .text("C")])
+        #expect(row.id == 1)
       } else {
         Issue.record("no row")
       }
@@ -277,7 +278,7 @@ import Testing
   }
 }
 
-/// What a closure was called with.
+/// The values passed to a closure.
 private final class Heard<Value: Sendable>: @unchecked Sendable {
   private let lock = NSLock()
   private var values: [Value] = []

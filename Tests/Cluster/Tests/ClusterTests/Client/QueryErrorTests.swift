@@ -1,13 +1,13 @@
 import Sqlable
 import Testing
 
-/// Errors of queries that fail while they run: dqlite leaves what it has written of the result before them.
+/// Tests of queries that fail while they run: dqlite leaves the partial result before the error.
 @Suite struct QueryErrorTests {
   private static let queries: [SQL] = [
     "SELECT abs(-9223372036854775808)",
     "SELECT json(name), 1, 2, 3 FROM person",
     "SELECT id, name, CASE WHEN id = 3 THEN json(name) END AS \"a column's very long name\" FROM person ORDER BY id",
-    // Behind several parts of the result.
+    // The error follows several parts of the result.
     "SELECT id, name, CASE WHEN id = 4000 THEN json(name) ELSE zeroblob(30) END FROM person ORDER BY id",
     "INSERT INTO person (id, name) VALUES (7, 'x') RETURNING id, name",
     "INSERT INTO person (name) VALUES (NULL) RETURNING id, name, 1, 2, 3, 4, 5, 6, 7",
@@ -25,7 +25,7 @@ import Testing
       "CREATE TRIGGER kept BEFORE DELETE ON person BEGIN SELECT RAISE(ABORT, 'person is for ever: no delete'); END")
   }
 
-  @Test func anErrorIsTheOneThatAHandleReports() async throws {
+  @Test func errorAgreesWithThatOfAHandle() async throws {
     let here = try SqliteDatabase.inMemory()
     try here.createTables(Person.self)
     try await QueryErrorTests.fill { try here.execute($0) }
@@ -35,10 +35,11 @@ import Testing
       for sql in QueryErrorTests.queries {
         var expected: SqlError?
         do { _ = try here.query(sql, as: DynamicRow.self) } catch let error as SqlError { expected = error }
-        // The second time the node has it compiled.
+        // At the second run, the node has the statement compiled.
         for _ in 0..<2 {
           let error = await failure { _ = try await cluster.query(sql, as: DynamicRow.self) }
-          #expect(error?.kind == expected?.kind && error?.message == expected?.message, "\(sql)")
+          #expect(error?.kind == expected?.kind, "\(sql)")
+          #expect(error?.message == expected?.message, "\(sql)")
           #expect(error?.extendedCode == expected?.extendedCode, "\(sql)")
         }
       }
@@ -46,7 +47,7 @@ import Testing
     }
   }
 
-  /// As the guide says: dqlite does not answer.
+  /// dqlite does not answer; the guide documents this limit.
   @Test func aResultWithVeryLongNamesEndsAtItsDeadline() async throws {
     try await withClient { cluster, nodes in
       let query = SQL(verbatim: "SELECT 1 AS \"\(String(repeating: "x", count: 8_000))\"")
@@ -59,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func aTransactionGoesOnAfterAQueryThatFails() async throws {
+  @Test func transactionContinuesAfterAFailedQuery() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
       try await QueryErrorTests.fill { try await cluster.execute($0) }

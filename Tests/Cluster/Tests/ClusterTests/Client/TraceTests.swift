@@ -3,13 +3,13 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// What traces report of a client: the events, in their order.
+/// Tests of the events that traces of a client report, in order.
 private final class Events: Sendable {
   private let list = Locked<[TraceEvent]>([])
 
   func add(_ event: TraceEvent) { list.with { $0.append(event) } }
 
-  /// Those that have come since the last call.
+  /// Returns the events since the last call.
   func take() -> [TraceEvent] {
     list.with { list in
       defer { list = [] }
@@ -19,7 +19,7 @@ private final class Events: Sendable {
 }
 
 @Suite struct TraceTests {
-  /// Calls `body` with a client that has a bicycle, and is traced.
+  /// Calls `body` with a traced client that has a bicycle.
   private static func withEvents(
     _ options: TraceOptions = TraceOptions(), _ body: (SqliteCluster, Events, TestCluster) async throws -> Void
   ) async throws {
@@ -46,13 +46,24 @@ private final class Events: Sendable {
       let list = events.take()
       try #require(list.count == 2)
       let (write, read) = (list[0], list[1])
-      #expect(write.kind == .write && write.operation == "INSERT" && write.table == "bicycle" && write.rowsChanged == 1)
+      #expect(write.kind == .write)
+      #expect(write.operation == "INSERT")
+      #expect(write.table == "bicycle")
+      #expect(write.rowsChanged == 1)
       #expect(write.sql == #"INSERT INTO "bicycle" ("name", "color") VALUES (?…)"#)
-      #expect(write.waiting > .zero && write.stepping > .zero && write.committing > .zero)
-      #expect(write.callSite == "ClusterTests/TraceTests.swift:\(line)" && write.context == "request 17")
-      #expect(read.kind == .read && read.rowsRead == 1 && read.committing < read.stepping && read.error == nil)
-      #expect(read.callSite == "ClusterTests/TraceTests.swift:\(line + 1)" && read.label == "bikes")
-      #expect(write.handle == read.handle && read.end > write.end)
+      #expect(write.waiting > .zero)
+      #expect(write.stepping > .zero)
+      #expect(write.committing > .zero)
+      #expect(write.callSite == "ClusterTests/TraceTests.swift:\(line)")
+      #expect(write.context == "request 17")
+      #expect(read.kind == .read)
+      #expect(read.rowsRead == 1)
+      #expect(read.committing < read.stepping)
+      #expect(read.error == nil)
+      #expect(read.callSite == "ClusterTests/TraceTests.swift:\(line + 1)")
+      #expect(read.label == "bikes")
+      #expect(write.handle == read.handle)
+      #expect(read.end > write.end)
     }
   }
 
@@ -63,7 +74,9 @@ private final class Events: Sendable {
       _ = await failure { _ = try await cluster.query("SELECT secret FROM bicycle", as: Int.self) }
       let list = events.take()
       #expect(list.map(\.kind) == [.write, .other, .read])
-      #expect(list[0].error?.kind == .constraint(.unique) && list[1].error?.isMisuse == true && list[2].error != nil)
+      #expect(list[0].error?.kind == .constraint(.unique))
+      #expect(list[1].error?.isMisuse == true)
+      #expect(list[2].error != nil)
       #expect(!list[0].description.contains("Trek"))
       #expect(!list[1].sql.contains("secret"))
     }
@@ -80,7 +93,8 @@ private final class Events: Sendable {
       let line: UInt = #line - 5
       let committed = events.take()
       #expect(committed.map(\.kind) == [.write, .read, .transaction(.committed)])
-      #expect(committed.last?.statements == 2 && committed.last?.rowsChanged == 1)
+      #expect(committed.last?.statements == 2)
+      #expect(committed.last?.rowsChanged == 1)
       #expect(committed.last?.callSite == "ClusterTests/TraceTests.swift:\(line)")
       #expect(committed.map { $0.committing > .zero } == [false, false, true])
 
@@ -108,7 +122,8 @@ private final class Events: Sendable {
       try await Bicycle.insert(bikes).run(cluster)
       let list = events.take()
       #expect(list.map(\.kind) == [.write, .write, .write, .transaction(.committed)])
-      #expect(list.last?.statements == 3 && list.last?.rowsChanged == 3)
+      #expect(list.last?.statements == 3)
+      #expect(list.last?.rowsChanged == 3)
       #expect(Set(list.dropLast().map(\.stepping)).count == 1)
 
       let twice = [Bicycle(name: "Scott", color: "red"), bikes[1], Bicycle(name: "Giant", color: "red")]
@@ -133,7 +148,7 @@ private final class Events: Sendable {
     }
   }
 
-  @Test func aTraceThatAsksGetsPlansAdviceAndValues() async throws {
+  @Test func traceReportsPlansAdviceAndValuesOnRequest() async throws {
     let options = TraceOptions(
       explains: true, advises: true, values: [.of(Bicycle.self, Bicycle.color, Bicycle.ownerId)])
     try await TraceTests.withEvents(options) { cluster, events, _ in
@@ -148,12 +163,13 @@ private final class Events: Sendable {
       #expect(event.plan == ["SCAN bicycle"])
       #expect(event.advice == [#"CREATE INDEX "bicycle_owner_id" ON "bicycle" ("owner_id")"#])
       #expect(event.values.map(\.description) == ["bicycle.owner_id = 7"])
-      // None of it is traced itself.
-      #expect(list.with { $0.count } == 1 && events.take().isEmpty)
+      // The trace's own statements are not traced.
+      #expect(list.with { $0.count } == 1)
+      #expect(events.take().isEmpty)
     }
   }
 
-  @Test func whatATraceRunsIsNotTraced() async throws {
+  @Test func statementsRunByATraceAreNotTraced() async throws {
     try await TraceTests.withEvents { cluster, events, _ in
       let counts = Locked<[Int]>([])
       let token = cluster.trace { _ in
@@ -214,7 +230,8 @@ private final class Events: Sendable {
       let list = events.take()
       #expect(list.map(\.kind).suffix(3) == [.write, .read, .transaction(.committed)])
       #expect(list.map(\.kind).prefix(3) == [.write, .read, .transaction(.rolledBack)])
-      #expect(list[1].error?.kind == .unavailable && list[2].error?.kind == .unavailable)
+      #expect(list[1].error?.kind == .unavailable)
+      #expect(list[2].error?.kind == .unavailable)
     }
   }
 
@@ -230,8 +247,10 @@ private final class Events: Sendable {
         try await cluster.transaction { tx in _ = try await Person(id: nil, name: "a").insert().run(tx) }
       }
       let list = events.take()
-      #expect(error?.kind == .outcomeUnknown && list.map(\.kind) == [.write, .transaction(.unknown)])
-      #expect(list.last?.error?.kind == .outcomeUnknown && list.last?.rowsChanged == 0)
+      #expect(error?.kind == .outcomeUnknown)
+      #expect(list.map(\.kind) == [.write, .transaction(.unknown)])
+      #expect(list.last?.error?.kind == .outcomeUnknown)
+      #expect(list.last?.rowsChanged == 0)
     }
   }
 
@@ -245,7 +264,9 @@ private final class Events: Sendable {
       }
     }
     let list = events.take()
-    #expect(list.map(\.error?.kind) == [.unavailable] && list.map(\.kind) == [.write])
-    #expect(list[0].waiting >= .milliseconds(190) && list[0].stepping == .zero)
+    #expect(list.map(\.error?.kind) == [.unavailable])
+    #expect(list.map(\.kind) == [.write])
+    #expect(list[0].waiting >= .milliseconds(190))
+    #expect(list[0].stepping == .zero)
   }
 }

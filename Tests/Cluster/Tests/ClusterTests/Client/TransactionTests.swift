@@ -3,7 +3,7 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// What becomes of a transaction: what is undone, and what an error says of it.
+/// Tests of rollbacks and of the transaction state in errors.
 @Suite struct TransactionTests {
   private func withPeople(_ body: (SqliteCluster) async throws -> Void) async throws {
     try await withClient { cluster, _ in
@@ -30,7 +30,7 @@ import Testing
         return .rollback
       }
       #expect(try await names(cluster) == ["Ann"])
-      // Its id is not recorded.
+      // A rolled back transaction does not record its id.
       let again = try await cluster.transaction(id: id) { tx -> TransactionResult in
         try await Person(id: 4, name: "Di").insert().run(tx)
         try await tx.transaction { tx -> TransactionResult in
@@ -53,14 +53,14 @@ import Testing
       let errors = Locked<[SqlError?]>([])
       try await cluster.transaction { tx in
         try await Person(id: 2, name: "Bo").insert().run(tx)
-        // The error leaves the inner closure.
+        // The inner closure throws the error.
         let outer = await failure {
           _ = try await tx.transaction { tx in
             try await Person(id: 3, name: "Cy").insert().run(tx)
             return try await Person(id: 1, name: "Di").insert().run(tx)
           }
         }
-        // It is caught there, and what was before it is undone with the rest.
+        // The outer closure catches the error, but the whole transaction is undone.
         struct Stopped: Error {}
         do {
           try await cluster.transaction { tx in
@@ -79,7 +79,8 @@ import Testing
         }
       }
       for error in errors.with({ $0 }) {
-        #expect(error?.kind == .constraint(.primaryKey) && error?.transaction == .untouched)
+        #expect(error?.kind == .constraint(.primaryKey))
+        #expect(error?.transaction == .untouched)
       }
       #expect(errors.with { $0.count } == 3)
       #expect(try await names(cluster) == ["Ann", "Bo", "Hal"])
@@ -96,21 +97,25 @@ import Testing
           _ = try await tx.transaction { tx in try await Person(id: 3, name: "bad").insert().run(tx) }
         }
       }
-      #expect(error?.kind == .constraint(.trigger) && error?.message == "no" && error?.transaction == .rolledBack)
+      #expect(error?.kind == .constraint(.trigger))
+      #expect(error?.message == "no")
+      #expect(error?.transaction == .rolledBack)
       #expect(try await names(cluster) == ["Ann"])
     }
   }
 
-  @Test func anErrorSaysWhatBecameOfTheTransaction() async throws {
+  @Test func errorReportsTheStateOfTheTransaction() async throws {
     try await withPeople { cluster in
       let left = await failure {
         _ = try await cluster.transaction { tx in try await Person(id: 1, name: "Bo").insert().run(tx) }
       }
-      #expect(left?.kind == .constraint(.primaryKey) && left?.transaction == .rolledBack)
+      #expect(left?.kind == .constraint(.primaryKey))
+      #expect(left?.transaction == .rolledBack)
       try await cluster.transaction { tx in
         let text = "a\u{0}b"
         let unsent = await failure { try await Person(id: 2, name: text).insert().run(tx) }
-        #expect(unsent?.transaction == .untouched && unsent?.sql?.hasPrefix("INSERT INTO") == true)
+        #expect(unsent?.transaction == .untouched)
+        #expect(unsent?.sql?.hasPrefix("INSERT INTO") == true)
         #expect(unsent?.message.contains("b") == false || unsent?.message.contains(text) == false)
         let unread = await failure { _ = try await tx.query("SELECT name FROM person", as: Int.self) }
         #expect(unread?.transaction == .untouched)
@@ -130,7 +135,7 @@ import Testing
       if case .decoding? = wrong?.kind {} else { Issue.record("\(String(describing: wrong))") }
       let many = await failure { _ = try await cluster.query(change, as: String.self, Int.self) }
       #expect(many?.isMisuse == true)
-      // A blob where the struct has a text.
+      // The struct expects a text, and the column has a BLOB.
       try await cluster.createTables(Bicycle.self)
       try await cluster.execute("INSERT INTO bicycle (name, color) VALUES (x'ff00', 'red')")
       let model = await failure {
@@ -144,7 +149,7 @@ import Testing
       if case .decoding? = terms?.kind {} else { Issue.record("\(String(describing: terms))") }
       #expect(try await cluster.query("SELECT color FROM bicycle", as: String.self) == ["red"])
       #expect(try await names(cluster) == ["Ann", "Bo"])
-      // In a transaction, that change alone.
+      // In a transaction, only that change is undone.
       try await cluster.transaction { tx in
         try await Person(id: 3, name: "Cy").insert().run(tx)
         let error = await failure { _ = try await tx.query(change, as: Int.self) }
@@ -178,7 +183,7 @@ import Testing
     }
   }
 
-  @Test func anErrorOfABatchSaysWhichStructItIs() async throws {
+  @Test func batchErrorNamesItsStruct() async throws {
     try await withPeople { cluster in
       var people = (0..<300).map { Person(id: 100 + $0, name: "p\($0)") }
       people[170] = Person(id: 1, name: "again")
@@ -186,21 +191,24 @@ import Testing
       let plain = await failure { try await Person.insert(batch).run(cluster) }
       let repeatable = await failure { try await cluster.run(Person.insert(batch), id: UUID()) }
       let nested = await failure { _ = try await cluster.transaction { tx in try await Person.insert(batch).run(tx) } }
-      // Then one after the other is sent.
+      // With the trigger, the client sends the rows one by one.
       try await cluster.execute(
         "CREATE TRIGGER t BEFORE INSERT ON person WHEN new.name = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'no'); END")
       let slow = await failure { try await Person.insert(batch).run(cluster) }
       for error in [plain, repeatable, nested, slow] {
-        #expect(error?.kind == .constraint(.primaryKey) && error?.batchIndex == 170)
+        #expect(error?.kind == .constraint(.primaryKey))
+        #expect(error?.batchIndex == 170)
       }
       let single = await failure { try await batch[170].insert().run(cluster) }
       let singleWithId = await failure { try await cluster.run(batch[170].insert(), id: UUID()) }
-      #expect(single != nil && single?.batchIndex == nil && singleWithId?.batchIndex == nil)
+      #expect(single != nil)
+      #expect(single?.batchIndex == nil)
+      #expect(singleWithId?.batchIndex == nil)
       #expect(try await names(cluster) == ["Ann"])
     }
   }
 
-  @Test func valuesEnterNoError() async throws {
+  @Test func errorsContainNoValues() async throws {
     try await withPeople { cluster in
       try await cluster.execute("CREATE VIRTUAL TABLE f USING fts5 (text)")
       let secret = "secret99"
@@ -212,33 +220,36 @@ import Testing
         _ = try await cluster.query("SELECT text FROM f WHERE f MATCH \("\"secret99")", as: String.self)
       }
       for error in [path, search, query] {
-        #expect(error != nil && "\(String(describing: error))".contains("secret99") == false)
+        #expect(error != nil)
+        #expect("\(String(describing: error))".contains("secret99") == false)
       }
-      // A name of the statement stays.
+      // Names in the statement stay.
       let column = await failure { try await cluster.execute("DELETE FROM f WHERE f MATCH 'x' AND absent = 1") }
       #expect(column?.kind == .schema(.missingColumn("absent")))
     }
   }
 
-  @Test func temporaryTablesAreRefusedByTheirSchemaToo() async throws {
+  @Test func temporaryTablesAreRefusedByTheirSchemaName() async throws {
     try await withPeople { cluster in
       for sql: SQL in [
         "CREATE TABLE temp.person (id)", "CREATE VIEW Temp.v AS SELECT 1", "CREATE TABLE IF NOT EXISTS \"temp\".q (x)",
         "CREATE TEMP TABLE q (x)",
       ] {
         let error = await failure { try await cluster.execute(sql) }
-        #expect(error?.isMisuse == true && error?.message.contains("no temporary tables") == true)
+        #expect(error?.isMisuse == true)
+        #expect(error?.message.contains("no temporary tables") == true)
       }
       try await cluster.execute("CREATE VIEW v AS SELECT temp.id FROM person AS temp")
     }
   }
 
-  @Test func aStatementWithoutTimeIsNotSent() async throws {
+  @Test func statementWithoutRemainingTimeIsNotSent() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
       let id = try await cluster.transaction { tx in
         let error = await failure { try await withDeadline(.zero) { _ = try await Person.count().run(tx) } }
-        #expect(error?.kind == .timeout && error?.transaction == .untouched)
+        #expect(error?.kind == .timeout)
+        #expect(error?.transaction == .untouched)
         return try await Person(id: nil, name: "a").insert().run(tx)
       }
       #expect(id == 1)

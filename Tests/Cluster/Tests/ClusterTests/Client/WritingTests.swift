@@ -3,7 +3,7 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// Writes of many tasks on a cluster: shared commits, savepoints, transactions.
+/// Tests of concurrent writes on a cluster: shared commits, savepoints, transactions.
 @Suite struct WritingTests {
   @Test func tasksShareCommits() async throws {
     try await withClient { cluster, _ in
@@ -25,10 +25,9 @@ import Testing
       struct Stop: Error {}
       let ids = try await cluster.transaction { tx in
         let first = try await Person(id: nil, name: "a").insert().run(tx)
-        // Without naming the transaction: a call inside it is a part of it.
+        // A call inside the closure joins the transaction without naming it.
         let second = try await Person(id: nil, name: "b").insert().run(cluster)
         #expect(try await Person.count().run(tx) == 2)
-        // A savepoint.
         await #expect(throws: Stop.self) {
           try await cluster.transaction { tx in
             _ = try await Person(id: nil, name: "c").insert().run(tx)
@@ -54,7 +53,8 @@ import Testing
       try await cluster.transaction { tx in
         _ = try await Person(id: 1, name: "a").insert().run(tx)
         let error = await failure { _ = try await Person(id: 1, name: "b").insert().run(tx) }
-        #expect(error?.kind == .constraint(.primaryKey) && error?.transaction == .untouched)
+        #expect(error?.kind == .constraint(.primaryKey))
+        #expect(error?.transaction == .untouched)
         _ = try await Person(id: 2, name: "c").insert().run(tx)
       }
       #expect(try await Person.count().run(cluster) == 2)
@@ -71,7 +71,7 @@ import Testing
           _ = try await Person(id: 1, name: "a").insert().run(tx)
           let error = await failure { _ = try await Person(id: 2, name: "bad").insert().run(tx) }
           #expect(error?.transaction == .rolledBack)
-          // It would be stored by itself.
+          // Outside of the transaction, the statement would be stored.
           let next = await failure { _ = try await Person(id: 3, name: "c").insert().run(tx) }
           #expect(next?.transaction == .rolledBack)
         }
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func aClosureThatOutlivesItsDeadlineIsWhatIsLate() async throws {
+  @Test func deadlineErrorNamesTheSlowClosure() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
       let error = await failure {
@@ -93,13 +93,14 @@ import Testing
           }
         }
       }
-      #expect(error?.kind == .timeout && error?.message == "the transaction did not end in time")
+      #expect(error?.kind == .timeout)
+      #expect(error?.message == "the transaction did not end in time")
       #expect(error?.transaction == .rolledBack)
       #expect(try await Person.count().run(cluster) == 0)
     }
   }
 
-  @Test func aTransactionIsOfItsClosureOnly() async throws {
+  @Test func transactionEndsWithItsClosure() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
       let kept = try await cluster.transaction { $0 }
@@ -109,7 +110,7 @@ import Testing
         try await cluster.read { tx in _ = try await Person(id: 1, name: "a").insert().run(tx) }
       }
       #expect(writes?.kind == .readOnly)
-      // Nothing of it stays open.
+      // No transaction stays open.
       #expect(try await Person(id: 1, name: "a").insert().run(cluster) == 1)
     }
   }
@@ -135,9 +136,10 @@ import Testing
       let other = try SqliteCluster(nodes: nodes.addresses)
       let second = try await other.transaction(id: id) { tx in try await Person(id: nil, name: "a").insert().run(tx) }
       other.close()
-      #expect(first == 1 && second == nil)
+      #expect(first == 1)
+      #expect(second == nil)
       #expect(try await Person.count().run(cluster) == 1)
-      // One that failed can be repeated.
+      // A failed transaction can be repeated with the same id.
       struct Stop: Error {}
       let next = UUID()
       await #expect(throws: Stop.self) { try await cluster.transaction(id: next) { _ in throw Stop() } }
@@ -145,9 +147,9 @@ import Testing
     }
   }
 
-  /// One that does not know what became of its commit finds the record of the other.
+  /// A call with an unknown commit outcome finds the record of the other client.
   @Test(arguments: [true, false])
-  func aCallWithAnIdDoesNotTakeTheCommitOfAnotherForItsOwn(_ isClosure: Bool) async throws {
+  func callWithAnIdIgnoresTheCommitOfAnotherClient(_ isClosure: Bool) async throws {
     let atOnce = SlowLink.Delay(milliseconds: 0...0, bytesPerSecond: 1e9)
     try await withCluster(1, delay: atOnce) { nodes in
       let (cluster, other) = (try SqliteCluster(nodes: nodes.addresses), try SqliteCluster(nodes: nodes.addresses))
@@ -159,7 +161,7 @@ import Testing
           ? try await cluster.transaction(id: id) { tx in try await insert.run(tx) }
           : try await cluster.run(insert, id: id)
       }
-      // Its own commit, the first time.
+      // At first, the call repeats its own lost commit.
       let mine = UUID()
       nodes.link(1).loseCommit {}
       #expect(try await insert("mine", cluster, mine) == 1)
@@ -183,7 +185,7 @@ import Testing
       try await cluster.createTables(Person.self)
       try await cluster.transaction { tx in
         _ = try await Person(id: 1, name: "a").insert().run(tx)
-        // The writer is taken: by this closure.
+        // This closure holds the writer.
         let late = Task.detached {
           await failure {
             try await withDeadline(.milliseconds(100)) { _ = try await Person(id: 2, name: "b").insert().run(cluster) }
@@ -199,7 +201,7 @@ import Testing
     }
   }
 
-  /// No client sees that another one has the write lock, unless its deadline passes.
+  /// A client never sees another client's write lock before its own deadline.
   @Test func clientsOfSeveralProgramsTakeTurns() async throws {
     try await withClient { cluster, nodes in
       try await cluster.createTables(Person.self)
@@ -271,7 +273,7 @@ import Testing
 }
 
 extension WritingTests {
-  /// As a part of a shared commit.
+  /// Some of these writes share a commit.
   @Test func aStatementWithAnIdIsStoredOnce() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
@@ -282,12 +284,14 @@ extension WritingTests {
         }
         return try await group.reduce(into: [Int]()) { all, id in if let id { all.append(id) } }
       }
-      #expect(Set(stored) == Set(1...20) && stored.count == 20)
+      #expect(Set(stored) == Set(1...20))
+      #expect(stored.count == 20)
       #expect(try await Person.count().run(cluster) == 20)
-      // One that is refused is not recorded.
+      // A refused statement is not recorded.
       let id = UUID()
       let error = await failure { try await cluster.run(Person(id: 1, name: "y").insert(), id: id) }
-      #expect(error?.kind == .constraint(.primaryKey) && error?.table == "person")
+      #expect(error?.kind == .constraint(.primaryKey))
+      #expect(error?.table == "person")
       #expect(try await cluster.run(Person(id: 100, name: "y").insert(), id: id) == 100)
       try await cluster.transaction { _ in
         let error = await failure { try await cluster.run(Person(id: 1, name: "y").insert(), id: UUID()) }
@@ -296,8 +300,8 @@ extension WritingTests {
     }
   }
 
-  /// Another text for each statement, with a cache of two.
-  @Test func statementsThatAreForgottenAreCompiledAgain() async throws {
+  /// Every statement has another text, and the cache holds two.
+  @Test func evictedStatementsAreCompiledAgain() async throws {
     try await withClient { _, nodes in
       var configuration = ClusterConfiguration()
       (configuration.statementCacheSize, configuration.connections) = (2, 1)
@@ -314,8 +318,8 @@ extension WritingTests {
     }
   }
 
-  /// At least the last 100,000 are kept: a clock may jump.
-  @Test func idsOfTransactionsAreForgottenAfterTheirTime() async throws {
+  /// At least 100,000 ids are kept, because a clock may jump.
+  @Test func expiredTransactionIdsAreDeleted() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
       let (first, second) = (UUID(), UUID())
@@ -328,7 +332,7 @@ extension WritingTests {
         """)
       try await cluster.execute("UPDATE sqlable_transaction SET at = at - 8 * 86400 WHERE number <= 2")
       try await cluster.execute("UPDATE sqlable_transaction SET number = 99500 WHERE number = 2")
-      // One of 64 looks for what is too old.
+      // One of 64 transactions deletes expired ids.
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<1_000 {
           group.addTask { _ = try await cluster.run(Person(id: nil, name: "x").insert(), id: UUID()) }
@@ -340,7 +344,7 @@ extension WritingTests {
     }
   }
 
-  /// It inherits the transaction, and is no part of it any more.
+  /// The task inherits the transaction, which has ended.
   @Test func aTaskThatOutlivesItsTransactionWritesByItself() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self)
@@ -354,7 +358,7 @@ extension WritingTests {
     }
   }
 
-  @Test func aRepeatedTransactionWhoseUndoingLosesTheNodeIsKnownToBeStored() async throws {
+  @Test func repeatedTransactionIsStoredEvenIfItsRollbackFails() async throws {
     let node = try FakeNode()
     defer { node.close() }
     node.hasRecords(losing: 1)
@@ -362,7 +366,7 @@ extension WritingTests {
     configuration.confirmsReads = false
     let cluster = try SqliteCluster(nodes: [node.address], configuration: configuration)
     defer { cluster.close() }
-    // A write that is stored by an earlier call succeeds.
+    // A write that an earlier call stored succeeds.
     _ = try await cluster.run(SQL("DELETE FROM t"), id: UUID())
     #expect(node.broken == 1)
   }
@@ -383,15 +387,17 @@ extension WritingTests {
     }
   }
 
-  /// A statement that ends a node's process would end one node after the other.
-  @Test func aStatementThatBreaksItsConnectionsIsGivenUp() async throws {
+  /// A statement that crashes a node would crash one node after the other.
+  @Test func statementThatBreaksConnectionsIsAbandoned() async throws {
     let node = try FakeNode()
     defer { node.close() }
     let cluster = try SqliteCluster(nodes: [node.address])
     defer { cluster.close() }
     let reads = await failure { _ = try await cluster.query("SELECT 1", as: Int.self) }
-    #expect(reads?.kind == .unavailable && node.broken == 3)
+    #expect(reads?.kind == .unavailable)
+    #expect(node.broken == 3)
     let writes = await failure { try await cluster.execute("DELETE FROM t") }
-    #expect(writes?.kind == .unavailable && node.broken == 6)
+    #expect(writes?.kind == .unavailable)
+    #expect(node.broken == 6)
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// The examples of Docs/Cluster.md.
 @Suite struct ClusterGuide {
-  /// With addresses of nobody's nodes: compiled, and not run.
+  /// Placeholder addresses: this code is compiled but not run.
   private func begin() async throws -> (Int, [Bicycle]) {
     let cluster = try SqliteCluster(nodes: ["10.0.0.1:9000", "10.0.0.2:9000", "10.0.0.3:9000"])
     try await cluster.createTables(Person.self, Bicycle.self)
@@ -14,7 +14,7 @@ import Testing
     return (id, reds)
   }
 
-  @Test func transactions() async throws {
+  @Test func transactionsCommitAllOrNothing() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self, Bicycle.self)
       try await Person.insert([Person(id: nil, name: "Ann"), Person(id: nil, name: "Bob")]).run(cluster)
@@ -27,7 +27,8 @@ import Testing
       let (bikes, people) = try await cluster.read { tx in
         (try await Bicycle.count().run(tx), try await Person.count().run(tx))  // one snapshot
       }
-      #expect(bikes == 1 && people == 2)
+      #expect(bikes == 1)
+      #expect(people == 2)
       #expect(try await Bicycle.byId(7).run(cluster)?.ownerId == 2)
       let payment = UUID()
       let receipt = try await cluster.transaction(id: payment) { tx in
@@ -39,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func migrations() async throws {
+  @Test func migrationsRunOnTheCluster() async throws {
     try await withClient { cluster, _ in
       let migrations = Migrations([
         Migration(
@@ -71,7 +72,7 @@ import Testing
     let problems: [SqliteCluster.Health.Problem]
   }
 
-  @Test func seeing() async throws {
+  @Test func healthProbeFailsOnceTheClientIsClosed() async throws {
     try await withClient { cluster, _ in
       cluster.trace(.slow(.milliseconds(200))) { event in print(event) }
       func probe() async throws {
@@ -84,13 +85,13 @@ import Testing
     }
   }
 
-  /// To a directory that is nobody's: compiled, and not run.
+  /// A placeholder directory: this code is compiled but not run.
   private func backups(_ cluster: SqliteCluster) async throws {
     try await cluster.backup(to: "/backups/bikes.sqlite")
     try await cluster.restore(from: "/backups/bikes.sqlite", timeLimit: .seconds(600))
   }
 
-  @Test func rowsOneAtATime() async throws {
+  @Test func clusterStreamsRowsOneAtATime() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self, Bicycle.self)
       try await Bicycle.insert([Bicycle(name: "Trek", color: "red"), Bicycle(name: "Scott", color: "red")]).run(cluster)
@@ -104,7 +105,7 @@ import Testing
     }
   }
 
-  /// As it is written in a program that follows for as long as it runs.
+  /// The code of a program that follows changes until it exits.
   private func follow(_ cluster: SqliteCluster) async throws {
     let changes = try await cluster.changes(on: Bicycle.self, .update)
     let token = try await cluster.observe(on: Bicycle.self, id: 7) { id in print("changed:", id) }
@@ -113,7 +114,7 @@ import Testing
     withExtendedLifetime(changes) {}
   }
 
-  @Test func changesAndLiveResults() async throws {
+  @Test func clientReceivesChangesAndLiveResults() async throws {
     try await withClient { cluster, _ in
       try await cluster.createTables(Person.self, Bicycle.self)
       let changes = try await cluster.changes(on: Bicycle.self, .update)
@@ -124,7 +125,10 @@ import Testing
       try await Bicycle(id: 7, name: "Trek", color: "red").insert().run(cluster)
       try await Bicycle.update(Bicycle.color.set(to: "blue")).filter(Bicycle.id == 7).run(cluster)
       var events = changes.makeAsyncIterator()
-      if case .row(let row)? = await events.next() { #expect(row.id == 7 && row.change == .update) }
+      if case .row(let row)? = await events.next() {
+        #expect(row.id == 7)
+        #expect(row.change == .update)
+      }
       cluster.removeObserver(token)
       live.cancel()
       _ = await live.result

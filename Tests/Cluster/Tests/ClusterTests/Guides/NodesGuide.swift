@@ -5,7 +5,7 @@ import Testing
 
 /// The examples of the section "Nodes" of Docs/Cluster.md.
 @Suite(.timeLimit(.minutes(2))) struct NodesGuide {
-  /// With addresses and directories that are no node's: compiled, and not run.
+  /// Placeholder addresses and directories: this code is compiled but not run.
   private func begin() async throws {
     let node = try SqliteClusterNode(id: 2, address: "127.0.0.1:9002", directory: "node2")
     try await node.start(joining: ["127.0.0.1:9001", "127.0.0.1:9003"])
@@ -34,7 +34,7 @@ import Testing
     try await node.start()
   }
 
-  @Test func aNodeIsRemovedAndAnotherTakesItsPlace() async throws {
+  @Test func removedNodeIsReplacedByAnother() async throws {
     try await withClient { cluster, nodes in
       try await withDirectory { path in
         let node = try SqliteClusterNode(id: 4, address: freeAddress(), directory: path + "/node4")
@@ -50,7 +50,7 @@ import Testing
           return members
         }
         _ = try await change()
-        // A node that has just become the leader may name the nodes as they were.
+        // A new leader may still report the previous list of nodes.
         try await until("the nodes are 1, 3 and 4") { try await cluster.members().map(\.id) == [1, 3, 4] }
         await #expect(throws: Unready.self) {
           try await probe(SqliteClusterNode(id: 5, address: "127.0.0.1:1", directory: path))

@@ -27,18 +27,18 @@ struct Entry: Sqlable {
   }
 }
 
-/// Tasks that insert numbered rows one after the other, and count what became of each.
+/// Tasks that insert numbered rows in sequence and count the outcomes.
 final class CountingWriter: Sendable {
   struct Report: Sendable {
     /// The numbers whose insertion returned, by writer.
     var acknowledged: [Int: Set<Int>] = [:]
-    /// Those of which the library said that it does not know.
+    /// The numbers whose outcome the library reported as unknown.
     var unknown: [Int: Set<Int>] = [:]
-    /// Those that are not stored, as the error said.
+    /// The numbers that are not stored according to their error.
     var refused: [Int: Set<Int>] = [:]
     /// The errors other than `.outcomeUnknown`, by kind.
     var errors: [String: Int] = [:]
-    /// The longest pauses between two acknowledged rows, of all writers together.
+    /// The longest pauses between two acknowledged rows of all writers.
     var pauses: [Duration] = []
 
     var acknowledgedCount: Int { acknowledged.values.reduce(0) { $0 + $1.count } }
@@ -83,7 +83,7 @@ final class CountingWriter: Sendable {
                     }
                   }
                 } catch {
-                  // Cancelled: it may be stored, or not.
+                  // A cancelled insertion may be stored.
                   report.with { [number] in _ = $0.unknown[writer, default: []].insert(number) }
                 }
               }

@@ -3,7 +3,7 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// Three nodes in processes of their own: joining, leaving, killing, handing over.
+/// Tests of three node processes: joining, leaving, kills and handovers.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ClusterLifeTests {
   @Test func threeNodesBecomeVoters() async throws {
     try await withCluster(3) { cluster in
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func furtherNodesAreStandbys() async throws {
+  @Test func furtherNodesBecomeStandbys() async throws {
     try await withCluster(5) { cluster in
       let client = try SqliteCluster(nodes: cluster.addresses)
       let roles = try await client.members().map(\.role)
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  /// A stand-by names no leader.
+  /// A standby does not report the leader.
   @Test func aClientThatKnowsOnlyAStandbyFindsTheLeader() async throws {
     try await withCluster(4) { nodes in
       let client = try SqliteCluster(nodes: [nodes.addresses[3]])
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func killedNodesComeBackWithWhatTheyHad() async throws {
+  @Test func killedNodesRestartWithTheirData() async throws {
     try await withCluster(3) { cluster in
       let client = try SqliteCluster(nodes: cluster.addresses)
       try await client.execute("CREATE TABLE t (a INTEGER)")
@@ -58,7 +58,7 @@ import Testing
         try await cluster.node(leader).stop()
         let begin = ContinuousClock.now
         try await client.execute("INSERT INTO t VALUES (1)")
-        // An election after a loss takes longer than a second.
+        // An election after a failure takes more than one second.
         #expect(begin.duration(to: .now) < .milliseconds(700))
         #expect(try await cluster.leader() != leader)
         try await cluster.restart(leader)
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func aNodeWithANewDirectoryIsNotTheOneThatWasLost() async throws {
+  @Test func nodeWithANewDirectoryDoesNotReplaceALostNode() async throws {
     try await withCluster(3) { cluster in
       for id in [1, 2] {
         let node = cluster.node(id)
@@ -76,7 +76,7 @@ import Testing
           try await node.start(joining: cluster.addresses.filter { $0 != node.address })
         }
         #expect(await !node.isRunning)
-        // The other two go on; the lost node's place is taken by a new one.
+        // The other two nodes continue, and a new node replaces the lost one.
         let client = try SqliteCluster(nodes: cluster.addresses)
         try await client.removeMember(UInt64(id))
         let new = TestNode(id + 10, node.address, node.directory)
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func anAddressOrIdThatTheClusterHasIsRefused() async throws {
+  @Test func duplicateAddressOrIdIsRefused() async throws {
     try await withCluster(2) { cluster in
       try await withDirectory { path in
         let sameId = try SqliteClusterNode(id: 2, address: freeAddress(), directory: path + "/a")
@@ -107,7 +107,8 @@ import Testing
         #expect(
           second?.message
             == "the address \(cluster.addresses[1]) is of node 2 of the cluster; remove that first")
-        #expect(!sameId.isRunning && !sameAddress.isRunning)
+        #expect(!sameId.isRunning)
+        #expect(!sameAddress.isRunning)
       }
     }
   }
@@ -122,9 +123,12 @@ import Testing
         #expect(try await client.members().last?.role == .standby)
         let health = await node.health()
         #expect(health.isHealthy, "\(health.problems)")
-        #expect(health.role == .standby && health.voters == 3 && !health.isLeader && health.leader != nil)
+        #expect(health.role == .standby)
+        #expect(health.voters == 3)
+        #expect(!health.isLeader)
+        #expect(health.leader != nil)
 
-        // The stand-by takes the place of a voter that is removed; it can lead, and hands over when it leaves.
+        // The standby replaces a removed voter. It can lead, and hands over when it leaves.
         await cluster.node(3).kill()
         try await client.removeMember(3)
         #expect(try await client.members().map(\.role) == [.voter, .voter, .voter])
@@ -148,13 +152,16 @@ import Testing
       #expect(node.isRunning)
       let health = await node.health()
       #expect(health.problems == [.fewVoters(1)])
-      #expect(health.isLeader && health.role == .voter && health.term == 1 && health.size > 0)
+      #expect(health.isLeader)
+      #expect(health.role == .voter)
+      #expect(health.term == 1)
+      #expect(health.size > 0)
       try await node.stop()
       #expect(await node.health().problems == [.stopped(nil)])
     }
   }
 
-  @Test func healthNamesWhatIsWrong() async throws {
+  @Test func healthNamesEveryProblem() async throws {
     try await withCluster(2) { cluster in
       try await withDirectory { path in
         let node = try SqliteClusterNode(id: 3, address: freeAddress(), directory: path + "/node")
@@ -212,10 +219,11 @@ import Testing
       try await node.start()
       let client = try SqliteCluster(nodes: [node.address])
       try await client.execute("CREATE TABLE t (a INTEGER)")
-      // Longer than the watch looks: nothing is wrong yet.
+      // The pause exceeds the interval of the disk watch; the files still exist.
       for number in 1...300 { try await client.execute("INSERT INTO t VALUES (\(number))") }
       try await Task.sleep(for: .seconds(3))
-      #expect(node.isRunning && node.stopReason == nil)
+      #expect(node.isRunning)
+      #expect(node.stopReason == nil)
       let files = FileManager.default
       switch loss {
       case "directory": try files.removeItem(atPath: directory)
@@ -229,7 +237,7 @@ import Testing
           try files.removeItem(atPath: directory + "/" + name)
         }
       }
-      // Writes until then are acknowledged, and after that none.
+      // Writes are acknowledged until the stop and not afterwards.
       try await until("the node has stopped", within: .seconds(20)) { !node.isRunning }
       #expect(node.stopReason?.kind == .io, "\(String(describing: node.stopReason))")
       #expect(await node.health().problems == [.stopped(.io)])
@@ -252,10 +260,10 @@ import Testing
       #expect(read?.kind == .interrupted, "\(String(describing: read))")
       let write = await failure { try await client.execute("INSERT INTO t " + endless + "x FROM c WHERE x < 0") }
       #expect(write?.kind == .interrupted, "\(String(describing: write))")
-      // The node goes on, with nothing of the write.
+      // The node continues without any part of the write.
       try await client.execute("INSERT INTO t VALUES (1)")
       #expect(try await client.query("SELECT a FROM t", as: Int.self) == [1])
-      // Many short statements take longer together.
+      // Many short statements may take longer in total.
       for number in 2...200 { try await client.execute("INSERT INTO t VALUES (\(number))") }
       #expect(try await client.query("SELECT count(*) FROM t", as: Int.self) == [200])
       client.close()
@@ -263,12 +271,12 @@ import Testing
     }
   }
 
-  @Test func theLastNodeThatIsLeftGoesOnAlone() async throws {
+  @Test func lastRemainingNodeContinuesAlone() async throws {
     try await withCluster(3) { cluster in
       let client = try SqliteCluster(nodes: cluster.addresses)
       try await client.execute("CREATE TABLE t (a INTEGER)")
       for number in 1...20 { try await client.execute("INSERT INTO t VALUES (\(number))") }
-      // The followers may have a commit a moment later than the leader.
+      // Followers receive a commit slightly later than the leader.
       try await Task.sleep(for: .milliseconds(500))
       await cluster.node(2).kill()
       try await withDirectory { path in
@@ -297,8 +305,8 @@ import Testing
     }
   }
 
-  /// It was down, and nobody has told it.
-  @Test func aRemovedNodeSaysSoAndDoesNotRestartItself() async throws {
+  /// The node was down during its removal.
+  @Test func removedNodeReportsItsRemovalAndDoesNotRestart() async throws {
     try await withClient { cluster, nodes in
       try await cluster.createTables(Person.self)
       let lost = nodes.node(3)
@@ -307,7 +315,7 @@ import Testing
       let node = try SqliteClusterNode(id: 3, address: lost.address, directory: lost.directory)
       try await node.start(joining: nodes.addresses)
       try await until("the node knows") { await node.health().problems.contains(.notAMember) }
-      // Others have a leader, and it has none.
+      // The others have a leader, and the removed node has none.
       try await Task.sleep(for: .seconds(5))
       #expect(node.restarts == 0)
       try await node.stop()

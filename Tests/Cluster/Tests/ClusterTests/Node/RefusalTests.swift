@@ -5,9 +5,9 @@ import Testing
 @testable import SqlableCluster
 @testable import SqlableCore
 
-/// Statements that would end a node, or take it away from the others.
+/// Tests of statements that would crash a node or block it for others.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct RefusalTests {
-  /// Sent as another program does: a client of the library sends none of them.
+  /// The test sends the pragmas without the library, whose client refuses them.
   @Test func aNodeRefusesPragmasThatChangeHowADatabaseIsStored() async throws {
     try await withClient { cluster, nodes in
       try await cluster.execute("CREATE TABLE t (a INTEGER)")
@@ -18,10 +18,11 @@ import Testing
         "soft_heap_limit = 1000", "temp_store_directory = '/tmp'",
       ] {
         let error = await failure { try await executeElsewhere("PRAGMA " + pragma, on: nodes) }
-        #expect(error?.message == "not authorized" && error?.code == 23, "\(pragma): \(String(describing: error))")
+        #expect(error?.message == "not authorized", "\(pragma): \(String(describing: error))")
+        #expect(error?.code == 23, "\(pragma): \(String(describing: error))")
         try await cluster.execute("INSERT INTO t VALUES (1)")
       }
-      // With the values that dqlite itself sets they have no effect.
+      // Pragmas with dqlite's own values have no effect.
       for pragma in ["journal_mode = WAL", "locking_mode = NORMAL", "page_size", "quick_check"] {
         let request = SqlRequest(sql: "PRAGMA " + pragma, values: [], isReadOnly: true)
         _ = try await withSession(to: nodes.addresses) { try await $0.answer(to: request, before: .now + .seconds(30)) }
@@ -32,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func aNodeReportsWhatItRefusesAndEnds() async throws {
+  @Test func nodeReportsRefusedAndInterruptedStatements() async throws {
     try await withDirectory { path in
       let node = try SqliteClusterNode(
         id: 1, address: freeAddress(), directory: path + "/node",
@@ -60,7 +61,7 @@ import Testing
       #expect(pragma?.code == 23)
       try await until("both are reported") { refusals.with { $0.count } >= 2 }
       let all = refusals.with { $0 }
-      // Those of other nodes of this process, too.
+      // The report may include statements of other nodes in this process.
       #expect(all.contains { $0.kind == .interrupted && $0.sql?.contains("WHERE x < 0") == true }, "\(all)")
       #expect(all.contains { $0.isMisuse && $0.sql == "PRAGMA journal_mode = DELETE" }, "\(all)")
       #expect(!"\(all)".contains("secret"))
@@ -70,15 +71,15 @@ import Testing
     }
   }
 
-  /// The leader is stopped while it runs a statement. The next one must not run it again: an endless one would take one
-  /// node after the other.
+  /// The leader is stopped while it runs a statement. The next leader must not run the statement again: an endless
+  /// statement would block one node after the other.
   @Test(arguments: ["read", "write", "transaction with an id", "transaction", "snapshot"])
-  func aStatementWhoseNodeFellSilentIsNotRepeated(_ kind: String) async throws {
+  func statementIsNotRepeatedIfItsNodeFallsSilent(_ kind: String) async throws {
     try await withClient { cluster, nodes in
       try await cluster.execute("CREATE TABLE t (a INTEGER)")
       _ = try await cluster.query("SELECT a FROM t", as: Int.self)
       let leader = try await nodes.leader()
-      // A second or two of processor time, if nothing stops it.
+      // Without an interruption, the statement takes one or two seconds of processor time.
       let numbers = "WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 5000000)"
       let (read, write) = (numbers + " SELECT max(x) FROM c", "INSERT INTO t " + numbers + " SELECT max(x) FROM c")
       let before = await nodes.node(leader).processorTime
@@ -112,7 +113,7 @@ import Testing
       #expect(error?.kind == .unavailable, "\(String(describing: error))")
       #expect(error?.message.contains("it has gone silent, and another node leads") == true)
       #expect(attempts.with { $0 } <= 1)
-      // The others go on, and it is stored nowhere.
+      // The other nodes continue, and no node stores the change.
       #expect(try await cluster.query("SELECT count(*) FROM t", as: Int.self) == [0])
       await nodes.node(leader).resume()
       try await cluster.execute("INSERT INTO t VALUES (1)")
@@ -120,8 +121,8 @@ import Testing
     }
   }
 
-  /// A question for the write lock is no statement of the caller.
-  @Test func aCallWhoseStatementWasNotSentFollowsTheNextLeader() async throws {
+  /// A request for the write lock is not a statement of the caller.
+  @Test func callWithAnUnsentStatementFollowsTheNextLeader() async throws {
     try await withClient { cluster, nodes in
       try await cluster.execute("CREATE TABLE t (a INTEGER)")
       let leader = try await nodes.leader()

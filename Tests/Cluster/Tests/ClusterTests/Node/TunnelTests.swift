@@ -3,13 +3,13 @@ import Sqlable
 import SqlableCluster
 import Testing
 
-/// The tunnels of Docs/Cluster.md: three machines, which are network namespaces here, with stunnel between them. Needs
-/// root and stunnel4.
+/// Tests of the tunnels of Docs/Cluster.md: stunnel connects three machines, which are network namespaces here.
+/// Requires root and stunnel4.
 @Suite(.timeLimit(.minutes(3))) struct TunnelTests {
   private static let isAvailable =
     FileManager.default.isExecutableFile(atPath: "/usr/bin/stunnel4") && TestNetwork.isAvailable
 
-  /// A stunnel that runs.
+  /// A running stunnel.
   private final class Tunnel {
     private let process = Process()
 
@@ -28,12 +28,12 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: isAvailable)) func nodesAndClientsReachEachOtherThroughTunnelsOnly() async throws {
+  @Test(.enabled(if: isAvailable)) func nodesAndClientsConnectOnlyThroughTunnels() async throws {
     try await withDirectory { path in
       let network = try TestNetwork(3)
       defer { network.remove() }
       try Self.makeCertificates(in: path, network)
-      // The same three addresses on each machine: one is the node's own, the others lead into tunnels.
+      // Each machine has the same three addresses. One belongs to the node; the others lead into tunnels.
       let ports = (1...3).map { _ in freePort() }
       let addresses = ports.map { "127.0.0.1:\($0)" }
       var tunnels: [Tunnel] = []
@@ -86,7 +86,7 @@ import Testing
       try await client.execute("INSERT INTO t VALUES (1)")
       #expect(try await client.members().map(\.role) == [.voter, .voter, .voter])
 
-      // Nothing but the tunnel listens on the network, and it takes none without a certificate.
+      // Only the tunnel listens on the network, and it refuses clients without a certificate.
       #expect(Probe.leader(at: "\(network.host(1)):\(ports[0])") == nil)
       #expect(Probe.leader(at: "\(network.host(1)):19001") == nil)
 

@@ -11,14 +11,14 @@ func withClient(_ body: (SqliteCluster, TestCluster) async throws -> Void) async
   }
 }
 
-/// Runs SQL as a program without this library does, which checks and replaces nothing.
+/// Runs SQL like a program without this library: no checks, no rewriting.
 func executeElsewhere(_ sql: String, on nodes: TestCluster) async throws {
   try await withSession(to: nodes.addresses) { session in
     try await session.execute(sql, before: .now + .seconds(30))
   }
 }
 
-/// Calls `body` while another client has the write lock, and says nothing.
+/// Calls `body` while a silent client holds the write lock.
 func withLockElsewhere(on nodes: TestCluster, _ body: () async throws -> Void) async throws {
   try await withSession(to: nodes.addresses) { session in
     try await session.beginWriting(before: .now + .seconds(30))
@@ -26,7 +26,7 @@ func withLockElsewhere(on nodes: TestCluster, _ body: () async throws -> Void) a
   }
 }
 
-/// Calls `body` with a connection of its own to the leader, which takes whatever SQL.
+/// Calls `body` with a separate connection to the leader that accepts any SQL.
 func withSession<Value>(
   to addresses: [String], database: String = "main", _ body: (ClusterSession) async throws -> Value
 ) async throws -> Value {

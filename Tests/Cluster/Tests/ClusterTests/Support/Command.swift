@@ -1,11 +1,11 @@
 import Foundation
 
-/// A command of the system that failed.
+/// A failed system command.
 struct CommandFailure: Error, CustomStringConvertible {
   let description: String
 }
 
-/// Runs a command, and returns what it prints.
+/// Runs a command and returns its output.
 @discardableResult
 func command(_ words: String...) throws -> String {
   let process = Process()

@@ -1,19 +1,19 @@
 import Foundation
 
-/// A node that names a leader, itself or another, and the voters, opens any database, begins any transaction, refuses
-/// pragmas, and closes the connection when it is asked for anything else. It may also have records of all transactions.
+/// A fake node with a configurable leader and voters. It opens any database, begins any transaction and refuses
+/// pragmas. Any other request closes the connection. It can also claim a record of every transaction.
 final class FakeNode: @unchecked Sendable {
   let address: String
   private let descriptor: Int32
   private let count = Locked(0)
   private let names = Locked<(leader: String?, voters: [String])>((nil, []))
 
-  /// The node that it names as the leader, none if that is empty, and the voters besides itself.
+  /// Sets the reported leader (an empty name means none) and the other voters.
   func name(leader: String?, voters: [String]) { names.with { $0 = (leader, voters) } }
 
   private let refusals = Locked<Int?>(nil)
 
-  /// Answers each BEGIN with "database is locked", and counts them.
+  /// Makes the node answer every BEGIN with "database is locked" and count them.
   func isLocked() { refusals.with { $0 = 0 } }
 
   /// The number of refused BEGINs.
@@ -21,13 +21,13 @@ final class FakeNode: @unchecked Sendable {
 
   private let losses = Locked<Int?>(nil)
 
-  /// Has a record of every transaction that is repeatable, and closes so many connections when they are to undo one.
+  /// Makes the node claim a record of every repeatable transaction, and close this many connections at a rollback.
   func hasRecords(losing count: Int) { losses.with { $0 = count } }
 
-  /// How many connections it has closed that way.
+  /// The number of connections closed at a rollback.
   var broken: Int { count.with { $0 } }
 
-  /// - Parameter isSilent: Whether it takes connections and says nothing.
+  /// - Parameter isSilent: Whether the node accepts connections and never answers.
   init(isSilent: Bool = false) throws {
     let port = freePort()
     address = "127.0.0.1:\(port)"

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A way to a node on which everything takes its time, in both directions: a proxy on an address of its own.
+/// A proxy on a separate address that delays all traffic to and from a node.
 final class SlowLink: @unchecked Sendable {
-  /// How slow a link is.
+  /// The delays of a link.
   struct Delay: Sendable {
-    /// The time that a message takes, in milliseconds.
+    /// The time of a message, in milliseconds.
     var milliseconds: ClosedRange<Double>
     var bytesPerSecond: Double
-    /// How often a message is held up, and for how many milliseconds, with all that follow it: as after lost packets.
+    /// The share of messages that are held up with their successors, as after packet loss, and the milliseconds.
     var stalls: (probability: Double, milliseconds: ClosedRange<Double>) = (0, 0...0)
   }
 
@@ -17,8 +17,8 @@ final class SlowLink: @unchecked Sendable {
   private let descriptor: Int32
   private let interception = Locked<(@Sendable () -> Void)?>(nil)
 
-  /// Loses the next COMMIT on its way to the node, and the connection; calls `body` in between, when the node has
-  /// rolled back, and the client does not know it yet.
+  /// Drops the next COMMIT and the connection. Calls `body` after the node has rolled back and before the client
+  /// detects the loss.
   func loseCommit(_ body: @escaping @Sendable () -> Void) { interception.with { $0 = body } }
 
   init(to target: String, _ delay: Delay) throws {
@@ -88,7 +88,7 @@ final class SlowLink: @unchecked Sendable {
             done += count
           }
         }
-        // The client does not know it yet.
+        // The client has not detected the loss yet.
         isIntercepted.with { _ in }
         shutdown(to, Int32(SHUT_RDWR))
         shutdown(from, Int32(SHUT_RDWR))
@@ -101,7 +101,7 @@ final class SlowLink: @unchecked Sendable {
     }
   }
 
-  /// What is on its way in one direction, in order.
+  /// The messages in transit in one direction, in order.
   private final class Messages: @unchecked Sendable {
     private let condition = NSCondition()
     private var waiting: [(due: Double, bytes: [UInt8])] = []

@@ -10,7 +10,7 @@ func withDirectory<Result>(_ body: (String) async throws -> Result) async throws
   return try await body(path)
 }
 
-/// Returns a port on which nothing listens, and that no other test of this process gets.
+/// Returns an unused port that no other test of this process gets.
 func freePort() -> Int {
   while true {
     let port = nextPort.next()
@@ -31,7 +31,7 @@ func freePort() -> Int {
 
 func freeAddress() -> String { "127.0.0.1:\(freePort())" }
 
-/// Below the ports that the kernel gives to outgoing connections.
+/// The ports lie below the range for outgoing connections.
 private final class PortCounter: @unchecked Sendable {
   private let lock = NSLock()
   private var port = Int.random(in: 12_000..<30_000)
@@ -46,7 +46,7 @@ private final class PortCounter: @unchecked Sendable {
 
 private let nextPort = PortCounter()
 
-/// The error that `body` throws.
+/// Returns the error that `body` throws.
 func failure(
   _ place: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async -> SqlError? {
@@ -63,7 +63,7 @@ extension SqlError {
   var isMisuse: Bool { if case .misuse = kind { true } else { false } }
 }
 
-/// Waits until the condition holds; at most a minute.
+/// Waits until the condition holds, at most one minute.
 func until(
   _ what: String, within limit: Duration = .seconds(60), _ place: SourceLocation = #_sourceLocation,
   _ condition: () async throws -> Bool

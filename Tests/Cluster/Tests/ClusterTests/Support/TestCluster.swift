@@ -1,7 +1,7 @@
 import Foundation
 import Sqlable
 
-/// A cluster of nodes in processes of their own, in a temporary directory.
+/// A cluster of separate node processes in a temporary directory.
 final class TestCluster: Sendable {
   private let list: NodeList
   let network: TestNetwork?
@@ -14,10 +14,10 @@ final class TestCluster: Sendable {
 
   /// - Parameters:
   ///   - isolated: Whether each node has a network namespace, so that the network can be cut.
-  ///   - megabytes: The size of each node's disk; nil for what there is.
-  ///   - snapshots: The commits between two snapshots, and kept after one; nil for the default.
-  ///   - delay: How slow the way to each node is, for the others and for clients.
-  ///   - clocks: Whether each node has a wall clock of its own.
+  ///   - megabytes: The size of each node's disk; nil for the machine's disk.
+  ///   - snapshots: The number of commits between two snapshots, and kept after one; nil for the default.
+  ///   - delay: The delay of each node's link, for nodes and clients.
+  ///   - clocks: Whether each node has a separate wall clock.
   init(
     _ count: Int, isolated: Bool = false, megabytes: Int? = nil, latency: Int = 50, snapshots: Int? = nil,
     delay: SlowLink.Delay? = nil, clocks: Bool = false
@@ -46,10 +46,10 @@ final class TestCluster: Sendable {
 
   var nodes: [TestNode] { list.nodes }
 
-  /// Puts another node into the place of one.
+  /// Replaces a node.
   func replace(_ id: Int, with node: TestNode) { list.nodes[id - 1] = node }
 
-  /// The place of the node that leads, from 1.
+  /// The number of the leader, from 1.
   func leader() async throws -> Int {
     while true {
       for (place, node) in nodes.enumerated() where await Probe.leads(node.address) { return place + 1 }
@@ -65,7 +65,7 @@ final class TestCluster: Sendable {
 
   func disk(_ id: Int) -> TestDisk { disks[id - 1] }
 
-  /// Starts all nodes: the first begins the cluster, the others join it.
+  /// Starts all nodes: the first creates the cluster, the others join.
   func start() async throws {
     try await nodes[0].start()
     for node in nodes.dropFirst() { try await node.start(joining: [nodes[0].address]) }
@@ -97,7 +97,7 @@ private final class NodeList: @unchecked Sendable {
   }
 }
 
-/// Asks a node whether it leads, in bytes of the protocol: what the client makes of them is tested.
+/// Asks a node whether it leads, in raw bytes of the protocol, because the client is under test.
 enum Probe {
   static func leads(_ address: String) async -> Bool {
     await withCheckedContinuation { continuation in
@@ -105,7 +105,7 @@ enum Probe {
     }
   }
 
-  /// The leader's address, as a node knows it; nil without an answer.
+  /// The leader's address according to a node; nil without an answer.
   static func leader(at address: String) -> String? {
     let parts = address.split(separator: ":")
     guard parts.count == 2, let port = UInt16(parts[1]) else { return nil }
@@ -142,7 +142,7 @@ enum Probe {
   }
 }
 
-/// Calls `body` with a cluster that runs, and ends its processes afterwards.
+/// Calls `body` with a running cluster and ends its processes afterwards.
 func withCluster<Result>(
   _ count: Int, isolated: Bool = false, megabytes: Int? = nil, latency: Int = 50, snapshots: Int? = nil,
   delay: SlowLink.Delay? = nil, clocks: Bool = false, _ body: (TestCluster) async throws -> Result

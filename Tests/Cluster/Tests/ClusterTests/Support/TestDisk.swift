@@ -1,6 +1,6 @@
 import Foundation
 
-/// A small file system in memory, which can be full. Needs root.
+/// A small in-memory file system that a test can fill. Requires root.
 final class TestDisk: Sendable {
   static let isAvailable: Bool = {
     guard geteuid() == 0 else { return false }
@@ -20,7 +20,7 @@ final class TestDisk: Sendable {
 
   deinit { remove() }
 
-  /// Leaves no space on it.
+  /// Fills the disk.
   func fill() throws {
     let descriptor = open(path + "/filler", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     defer { close(descriptor) }
@@ -30,7 +30,7 @@ final class TestDisk: Sendable {
     }
   }
 
-  /// Gives the space back.
+  /// Frees the space that `fill` took.
   func free() throws { try FileManager.default.removeItem(atPath: path + "/filler") }
 
   func remove() {

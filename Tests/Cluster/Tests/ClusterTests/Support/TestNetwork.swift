@@ -1,11 +1,11 @@
 import Foundation
 
-/// A network of its own: a bridge with this process on it, and a network namespace for each node. Needs root.
+/// A private network: a bridge with this process, and a network namespace for each node. Requires root.
 ///
-/// A direction between two nodes is cut by a wrong entry in the sender's table of neighbours: its packets go to a
-/// machine that is not there, as they do in a partition, and the sender sees no error.
+/// A wrong entry in the sender's neighbour table cuts one direction between two nodes. The packets go to a missing
+/// machine, as in a partition, and the sender sees no error.
 final class TestNetwork: Sendable {
-  /// Whether this machine can make one.
+  /// Whether this machine can create such a network.
   static let isAvailable: Bool = {
     guard geteuid() == 0 else { return false }
     guard let network = try? TestNetwork(1) else { return false }
@@ -22,7 +22,7 @@ final class TestNetwork: Sendable {
     self.count = count
     number = try TestNetwork.newBridge()
     do {
-      // Names the owner: the networks of a process that was killed are removed by the next one.
+      // The name contains the owner's process id. The next process removes the networks of a killed process.
       try command("ip", "link", "set", bridge, "alias", "\(getpid())")
       try command("ip", "addr", "add", "10.231.\(number).254/24", "dev", bridge)
       try command("ip", "link", "set", bridge, "up")
@@ -48,7 +48,7 @@ final class TestNetwork: Sendable {
 
   func host(_ node: Int) -> String { "10.231.\(number).\(node)" }
 
-  /// Drops what `sender` sends to `receiver`; the other direction goes on.
+  /// Drops the packets from `sender` to `receiver`. The other direction stays open.
   func cut(from sender: Int, to receiver: Int) throws {
     try command(
       "ip", "-n", name(sender), "neigh", "replace", host(receiver), "lladdr", "02:00:00:00:00:99", "dev",
@@ -56,11 +56,11 @@ final class TestNetwork: Sendable {
   }
 
   func heal(from sender: Int, to receiver: Int) throws {
-    // There is none if it was not cut.
+    // The entry is missing if the direction was not cut.
     _ = try? command("ip", "-n", name(sender), "neigh", "del", host(receiver), "dev", "sqi\(number)n\(sender)")
   }
 
-  /// Cuts both directions between the nodes of one side and those of the other. Both sides still reach this process.
+  /// Cuts both directions between the nodes of two sides. Both sides still reach this process.
   func split(_ one: [Int], from other: [Int]) throws {
     for (first, second) in one.flatMap({ first in other.map { (first, $0) } }) {
       try cut(from: first, to: second)
@@ -68,7 +68,7 @@ final class TestNetwork: Sendable {
     }
   }
 
-  /// Mends all that was cut.
+  /// Restores all connections.
   func heal() throws {
     for sender in 1...count {
       for receiver in 1...count where receiver != sender { try heal(from: sender, to: receiver) }
@@ -79,7 +79,7 @@ final class TestNetwork: Sendable {
 
   private static func bridge(_ number: Int) -> String { "sqb\(number)" }
 
-  /// Makes the bridge of a network whose number no other process uses.
+  /// Creates a bridge with a number that no other process uses.
   private static func newBridge() throws -> Int {
     _ = removedLeftovers
     for _ in 1..<numbers.count {

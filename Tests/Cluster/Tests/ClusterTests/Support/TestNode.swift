@@ -1,17 +1,17 @@
 import Foundation
 import SqlableCluster
 
-/// A node in a process of its own.
+/// A node in a separate process.
 actor TestNode {
   nonisolated let id: Int
   nonisolated let address: String
   nonisolated let directory: String
-  /// The network namespace in which it runs; nil for this process's.
+  /// The node's network namespace; nil for that of this process.
   private let namespace: String?
   private let latency: Int
-  /// The commits between two snapshots, and kept after one; nil for the default.
+  /// The number of commits between two snapshots, and the number kept after one; nil for the default.
   private let snapshots: Int?
-  /// Where it listens, if it is not its address.
+  /// The listening address, if it differs from `address`.
   private let bind: String?
   private let environment: [String: String]
   private var process: Process?
@@ -26,7 +26,7 @@ actor TestNode {
     (self.namespace, self.latency, self.snapshots) = (namespace, latency, snapshots)
   }
 
-  /// Starts the process, and waits until the node runs. Throws what the node says if it does not.
+  /// Starts the process and waits until the node runs. Throws the node's output on failure.
   func start(joining: [String] = []) async throws {
     let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     let process = Process()
@@ -50,13 +50,13 @@ actor TestNode {
       self.process = nil
       throw CommandFailure(description: line.isEmpty ? "node \(id) has ended" : line)
     }
-    // It says more when it stops; a closed pipe would end it.
+    // The node prints more when it stops; a closed pipe would kill it.
     self.output = output.fileHandleForReading
   }
 
   private var output: FileHandle?
 
-  /// The first line, without its end; all there is if it ends before.
+  /// Returns the first line without its line break, or the whole output if the process ends earlier.
   private func line(of file: FileHandle) async -> String {
     await withCheckedContinuation { continuation in
       DispatchQueue.global().async {
@@ -69,21 +69,21 @@ actor TestNode {
 
   var isRunning: Bool { process?.isRunning ?? false }
 
-  /// Ends the process at once, as a power failure does.
+  /// Kills the process at once, like a power failure.
   func kill() async { await end(SIGKILL) }
 
-  /// Stops the node as its operator does.
+  /// Stops the node like an operator.
   func stop() async throws {
     try? input?.write(contentsOf: Data("stop\n".utf8))
     await ended()
   }
 
-  /// The processor time that the process has taken, in seconds.
+  /// The processor time of the process, in seconds.
   var processorTime: Double {
     guard let process,
       let text = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8)
     else { return 0 }
-    // Behind the name, which may have spaces: the 14th and 15th field of all, in ticks.
+    // Fields 14 and 15, in ticks. The count starts after the name, which may contain spaces.
     let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
     guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
     return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
@@ -115,7 +115,7 @@ actor TestNode {
     (self.process, input, output) = (nil, nil, nil)
   }
 
-  /// How the process ended; nil while it runs.
+  /// The exit status; nil while the process runs.
   nonisolated func wait() async -> Int32? { await status() }
 
   private func status() -> Int32? {

@@ -5,7 +5,7 @@ import Testing
 @testable import SqlableCluster
 @testable import SqlableCore
 
-/// `sqlable node` and `sqlable cluster`, as processes.
+/// Tests of `sqlable node` and `sqlable cluster` as processes.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct NodeCommandTests {
   private static let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().appendingPathComponent("sqlable").path
@@ -24,7 +24,7 @@ import Testing
       try process.run()
     }
 
-    /// All that it prints on its standard output, once it has ended; `log` is its standard error.
+    /// The standard output of the ended process; `log` is its standard error.
     func end() -> String {
       func text(_ pipe: Pipe) -> String {
         String(decoding: (try? pipe.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
@@ -35,7 +35,7 @@ import Testing
       return printed
     }
 
-    /// All that it prints.
+    /// The output of the process.
     func all() -> String {
       let printed = end()
       return printed + log
@@ -46,7 +46,7 @@ import Testing
     try Started(["node", "--id", "\(id)", "--address", address, "--directory", directory] + others)
   }
 
-  @Test func threeProcessesAreAClusterAndEndWhenTheyAreAsked() async throws {
+  @Test func threeProcessesFormAClusterAndStopOnRequest() async throws {
     try await withDirectory { path in
       let addresses = (1...3).map { _ in freeAddress() }
       let first = try node(1, addresses[0], path + "/1")
@@ -70,16 +70,19 @@ import Testing
       #expect(try Started(["cluster", addresses[0], "--restore", file, "--seconds", "60"]).end() == "done\n")
       #expect(try await cluster.query("SELECT a FROM t", as: Int.self) == [7])
       let both = try Started(["cluster", addresses[0], "--backup", file, "--lead", "1"])
-      #expect(both.all().contains("exclude each other") && both.process.terminationStatus == 2)
+      #expect(both.all().contains("exclude each other"))
+      #expect(both.process.terminationStatus == 2)
       let stray = try Started(["cluster", addresses[0], "--database", "other"])
-      #expect(stray.all().contains("belong to --backup") && stray.process.terminationStatus == 2)
+      #expect(stray.all().contains("belong to --backup"))
+      #expect(stray.process.terminationStatus == 2)
 
       others[0].process.terminate()
       #expect(others[0].end() == "node 2 runs on \(addresses[1])\nnode 2 has stopped\n")
       #expect(others[0].process.terminationStatus == 0)
       try await cluster.execute("INSERT INTO t VALUES (1)")
       let removed = try Started(["cluster", addresses[0], "--remove", "2", "--json"]).end()
-      #expect(removed.contains("\"id\" : 3") && !removed.contains("\"id\" : 2"))
+      #expect(removed.contains("\"id\" : 3"))
+      #expect(!removed.contains("\"id\" : 2"))
       for started in [others[1], first] {
         started.process.interrupt()
         #expect(started.end().hasSuffix("has stopped\n"))
@@ -88,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func whatCantStartSaysWhy() throws {
+  @Test func failedStartNamesItsCause() throws {
     let refused = try node(1, "10.1.2.3:9001", "/tmp/no-such-node")
     #expect(refused.all().contains("dqlite encrypts nothing"))
     #expect(refused.process.terminationStatus == 1)
@@ -100,7 +103,7 @@ import Testing
     #expect(joining.all().contains("node 1 begins a cluster, and has nothing to join"))
   }
 
-  /// Calls `body` with three nodes, and ends what still runs of them.
+  /// Calls `body` with three nodes and ends those that still run.
   private func withNodes(
     _ body: (_ nodes: [Started], _ addresses: [String], _ path: String) async throws -> Void
   ) async throws {
@@ -137,7 +140,9 @@ import Testing
       #expect(try health() == (["voter 3 does not answer"], 1))
       try await end(nodes[1].process, SIGKILL)
       let (lines, status) = try health()
-      #expect(status == 1 && lines.count == 3 && lines[0].hasPrefix("a read was not answered"), "\(lines)")
+      #expect(status == 1, "\(lines)")
+      try #require(lines.count == 3, "\(lines)")
+      #expect(lines[0].hasPrefix("a read was not answered"), "\(lines)")
       #expect(lines.suffix(2) == ["1 of 3 voters answers, which is no majority", "the voters 2, 3 do not answer"])
       let wrong = try Started(["cluster", "health"])
       #expect(wrong.all().contains("Missing expected argument '<host:port> ...'"))
@@ -166,24 +171,27 @@ import Testing
       #expect(silent.all().contains("node 3 does not answer: remove it, if it is lost"))
       #expect(silent.process.terminationStatus == 1)
       let unknown = try Started(["cluster", "leave", "9", addresses[0]])
-      #expect(unknown.all().contains("the cluster has no node 9") && unknown.process.terminationStatus == 1)
+      #expect(unknown.all().contains("the cluster has no node 9"))
+      #expect(unknown.process.terminationStatus == 1)
     }
   }
 
-  @Test func theNodeThatIsLeftGoesOnAlone() async throws {
+  @Test func remainingNodeContinuesAlone() async throws {
     try await withNodes { nodes, addresses, path in
       let cluster = try SqliteCluster(nodes: addresses)
       try await cluster.execute("CREATE TABLE t (a INTEGER)")
       try await cluster.execute("INSERT INTO t VALUES (7)")
-      // A follower may have a commit a moment later than the leader.
+      // A follower receives a commit slightly later than the leader.
       try await Task.sleep(for: .milliseconds(500))
       cluster.close()
       let recovery = ["cluster", "recover-alone", path + "/2"]
       let running = try Started(recovery + ["--abandon-other-copies"])
-      #expect(running.all().contains("another node runs in the directory") && running.process.terminationStatus == 1)
+      #expect(running.all().contains("another node runs in the directory"))
+      #expect(running.process.terminationStatus == 1)
       try await end(nodes[1].process, SIGKILL)
       let early = try Started(recovery + ["--abandon-other-copies"])
-      #expect(early.all().contains("a majority of the voters answers") && early.process.terminationStatus == 1)
+      #expect(early.all().contains("a majority of the voters answers"))
+      #expect(early.process.terminationStatus == 1)
       for id in [0, 2] { try await end(nodes[id].process, SIGKILL) }
       let unconfirmed = try Started(recovery)
       #expect(unconfirmed.all().contains("Commits that only other nodes have are lost."))
@@ -199,13 +207,15 @@ import Testing
       alone.process.terminate()
       #expect(alone.end().hasSuffix("has stopped\n"))
       let nowhere = try Started(["cluster", "recover-alone", path])
-      #expect(nowhere.all().contains("not the directory of a node") && nowhere.process.terminationStatus == 1)
+      #expect(nowhere.all().contains("not the directory of a node"))
+      #expect(nowhere.process.terminationStatus == 1)
       let stray = try Started(["cluster", addresses[1], "--abandon-other-copies"])
-      #expect(stray.all().contains("Unknown option '--abandon-other-copies'") && stray.process.terminationStatus == 2)
+      #expect(stray.all().contains("Unknown option '--abandon-other-copies'"))
+      #expect(stray.process.terminationStatus == 2)
     }
   }
 
-  @Test func aNodeLogsItsRoleWhatItRefusesAndWhyItEnds() async throws {
+  @Test func nodeLogsItsRoleRefusalsAndEnd() async throws {
     try await withNodes { nodes, addresses, path in
       let cluster = try SqliteCluster(nodes: addresses)
       defer { cluster.close() }
@@ -216,7 +226,7 @@ import Testing
         }
       }
       #expect(error?.code == 23)
-      // Each looks once a second.
+      // Each node checks once per second.
       try await Task.sleep(for: .seconds(3))
       try await cluster.transferLeadership(to: 3)
       try await Task.sleep(for: .seconds(3))
