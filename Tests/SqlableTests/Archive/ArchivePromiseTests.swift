@@ -4,12 +4,12 @@ import Sqlable
 import SqlableRecovery
 import Testing
 
-/// What the guide promises of archives beside their contents: times, pools in memory, and one writer at a time.
+/// The guide's promises about archives: times, pools in memory, and one writer at a time.
 @Suite(.needsPlainFiles("an archive reads pages")) struct ArchivePromiseTests {
   fileprivate static let variable = "SQLABLE_SECOND_ARCHIVE"
   private let seldom = ArchiveOptions(interval: .seconds(3_600))
 
-  @Test func aClockThatIsSetBackBeginsARangeWithItsTimes() throws {
+  @Test func clockSetBackStartsARangeWithItsTimes() throws {
     try withDirectory { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       try pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
@@ -18,7 +18,7 @@ import Testing
         let archive: PoolArchive = try pool.archive(to: path, seldom)
         try archive.stop()
       }
-      // As if the clock had been an hour ahead until now.
+      // The description looks as if the clock had been an hour ahead.
       let description = try #require(
         FileManager.default.subpathsOfDirectory(atPath: path).first { $0.hasSuffix("/generation.json") })
       let url = URL(filePath: path + "/" + description)
@@ -37,7 +37,8 @@ import Testing
       #expect(times == times.sorted())
       #expect(times.allSatisfy { abs($0.timeIntervalSinceNow) < 600 })
       let ranges = try DatabaseArchive(at: path).ranges()
-      #expect(ranges.count == 2 && ranges[1].last.time == times.last)
+      try #require(ranges.count == 2)
+      #expect(ranges[1].last.time == times.last)
       let last = try DatabaseArchive(at: path).restore(to: directory + "/restored", at: .time(Date()))
       #expect(last.commit == ranges[1].last.commit)
       try archive.stop()
@@ -45,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func aPoolInMemoryIsArchivedLikeAnyOther() async throws {
+  @Test func inMemoryPoolIsArchived() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool.inMemory()
       try await pool.transaction { db in try db.createTables(Person.self, Bicycle.self) }
@@ -62,13 +63,13 @@ import Testing
     }
   }
 
-  /// A flush writes nothing to the database: what it would tidy up waits for the timer.
+  /// A flush writes nothing to the database: a reset of the WAL waits for the timer.
   @Test func aFlushInsideAReadOrATransactionArchivesTheCommits() throws {
     try withDirectory { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       try pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
       let archive: PoolArchive = try pool.archive(to: directory + "/archive", seldom)
-      // So many that the log is to be begun anew.
+      // Enough commits that a reset of the WAL is due.
       for number in 0..<700 { try Person(id: nil, name: "\(number)").insert().run(pool) }
       #expect(pool.statistics.walSize > 1_000 * 4_120)
       let commit = try pool.read { _ in try archive.flush() as Int }
@@ -82,20 +83,20 @@ import Testing
     }
   }
 
-  @Test func aPoolThatIsReleasedWhileItsArchiveUsesItEndsTheArchive() throws {
+  @Test func releasingAPoolEndsItsArchive() throws {
     try withDirectory { directory in
       for round in 0..<times(10) {
         let path = directory + "/\(round).sqlite"
         do {
           let pool = try SqlitePool(filepath: path)
           try pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
-          // A new copy each time: the archive has the writer most of the time.
+          // The tiny baseInterval makes the archive copy all the time, so it usually holds the writer.
           let options = ArchiveOptions(interval: .milliseconds(1), baseInterval: .nanoseconds(1))
           let _: PoolArchive = try pool.archive(to: path + ".archive", options)
           try Person(id: nil, name: "Anna").insert().run(pool)
           usleep(UInt32.random(in: 0...5_000))
         }
-        // The directory is locked until the archive has ended.
+        // The archive locks its directory until it ends.
         let next = try SqlitePool(filepath: path)
         let end = ContinuousClock.now + .seconds(30)
         while true {
@@ -113,7 +114,7 @@ import Testing
   }
 
   @Test(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
-  func aSecondPoolInAnotherProcessIsRefused() throws {
+  func archiveRefusesAPoolOfAnotherProcess() throws {
     try withDirectory { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       try pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
@@ -126,7 +127,7 @@ import Testing
       }
       let archive: PoolArchive = try pool.archive(to: directory + "/archive", seldom)
       #expect(try answer() == "<answer>busy: another pool writes to the archive at \(directory)/archive")
-      // This one's goes on, and the directory is free after it.
+      // The first archive continues, and its end frees the directory.
       try Person(id: nil, name: "Anna").insert().run(pool)
       _ = try archive.flush() as Int
       try archive.stop()
@@ -138,10 +139,10 @@ import Testing
   }
 }
 
-/// What the other process does: it archives the same database to the same directory.
+/// The child process, which archives the same database to the same directory.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment[ArchivePromiseTests.variable] != nil, "a process of its own"))
 struct SecondArchiveProcess {
-  @Test func archives() throws {
+  @Test func childProcessStartsAnArchive() throws {
     let directory = try #require(ProcessInfo.processInfo.environment[ArchivePromiseTests.variable])
     let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
     var answer = "archived"

@@ -4,7 +4,7 @@ import Sqlable
 import SqlableRecovery
 import Testing
 
-/// What can happen to an archive's directory, its clock and its copies, and where it is reported.
+/// Faults of an archive's directory, clock and copies, and their reports.
 @Suite(.needsPlainFiles("an archive reads pages")) struct ArchiveStateTests {
   private let seldom = ArchiveOptions(interval: .seconds(3_600))
 
@@ -29,7 +29,7 @@ import Testing
     return try Person.read().run(SqliteDatabase(filepath: target)).map(\.name).sorted()
   }
 
-  /// Changes the description of a generation, as if it had been written under another clock.
+  /// Changes the description of a generation, as if another clock had been in use.
   private func change(_ path: String, generation: Int, _ change: (inout [String: Any]) -> Void) throws {
     let all = try FileManager.default.subpathsOfDirectory(atPath: path).filter { $0.hasSuffix("/generation.json") }
     let url = URL(filePath: path + "/" + all.sorted()[generation])
@@ -40,7 +40,7 @@ import Testing
 
   // MARK: The clock
 
-  @Test func aClockThatIsAheadAtAStartDeletesNoHistory() throws {
+  @Test func clockAheadAtStartDeletesNoHistory() throws {
     try withPool { pool, directory in
       let path = directory + "/archive"
       let options = ArchiveOptions(interval: .seconds(3_600), keep: .seconds(7 * 86_400))
@@ -49,7 +49,7 @@ import Testing
         if name == "one" { try insert(name, pool) }
         try archive.stop()
       }
-      // Two ranges of a year ago: the same as a clock that is a year ahead now.
+      // Two ranges that are a year old look the same as a clock that is a year ahead.
       let year = 365 * 86_400 * 1_000_000
       for generation in 0...1 {
         try change(path, generation: generation) { object in
@@ -61,7 +61,8 @@ import Testing
         try archive.stop()
       }
       let ranges = try DatabaseArchive(at: path).ranges()
-      #expect(ranges.count == 5 && ranges.first?.first.commit == 1)
+      #expect(ranges.count == 5)
+      #expect(ranges.first?.first.commit == 1)
       #expect(try names(path, .commit(2), directory) == ["one"])
     }
   }
@@ -98,7 +99,7 @@ import Testing
       usleep(100_000)
       let quiet = Date()
       usleep(300_000)
-      // Committed before the copy, and not flushed: it is a commit of the range that ends.
+      // The commit precedes the new copy, so it belongs to the range that ends.
       try insert("two", pool)
       try archive.flush()
       #expect(try DatabaseArchive(at: path).ranges().count > 1)
@@ -110,7 +111,7 @@ import Testing
 
   // MARK: The directory
 
-  @Test func aRemovedDirectoryIsReportedAndIsNotMadeAgain() throws {
+  @Test func removedDirectoryIsReportedAndNotRecreated() throws {
     try withPool { pool, directory in
       let path = directory + "/archive"
       let failures = Mutex<[SqlError.Kind]>([])
@@ -122,16 +123,17 @@ import Testing
       try FileManager.default.removeItem(atPath: path)
       try insert("one", pool)
       expectError(.cannotOpen) { _ = try archive.flush() as Int }
-      #expect(archive.status.error?.kind == .cannotOpen && archive.status.gaps == 1)
+      #expect(archive.status.error?.kind == .cannotOpen)
+      #expect(archive.status.gaps == 1)
       #expect(failures.withLock { $0 } == [.cannotOpen])
       #expect(pool.health(within: .seconds(60)).problems.contains(where: isOfArchive))
       expectError(.cannotOpen) { _ = try archive.flush() as Int }
       #expect(!FileManager.default.fileExists(atPath: path))
-      // A file in its place.
+      // A file takes the place of the directory.
       try Data().write(to: URL(filePath: path))
       expectError(.cannotOpen) { _ = try archive.flush() as Int }
       try FileManager.default.removeItem(atPath: path)
-      // Another directory: it gets a whole copy.
+      // A new directory gets a whole copy.
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
       try archive.flush()
       #expect(archive.status.error == nil)
@@ -143,7 +145,7 @@ import Testing
   }
 
   @Test(arguments: ["archive", "archive/from", "archive/from/base.sqlite", "archive/from/log"])
-  func removedFilesOfAnArchiveAreNoSuccess(part: String) throws {
+  func flushFailsAfterArchiveFilesAreRemoved(part: String) throws {
     try withPool { pool, directory in
       let path = directory + "/archive"
       let archive = try begin(pool, path, seldom)
@@ -166,7 +168,7 @@ import Testing
 
   // MARK: Copies
 
-  @Test func oneFlippedBitOfACopyIsFound() throws {
+  @Test func flippedBitOfABaseCopyIsDetected() throws {
     try withPool { pool, directory in
       let path = directory + "/archive"
       try insert("a name", pool)
@@ -182,7 +184,8 @@ import Testing
         damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
         try damaged.write(to: base)
         let error = sqlError { _ = try names(path, .latest, directory) }
-        #expect(error?.kind == .corrupt && error?.message.contains("base.sqlite is damaged") == true, "byte \(place)")
+        #expect(error?.kind == .corrupt, "byte \(place)")
+        #expect(error?.message.contains("base.sqlite is damaged") == true, "byte \(place)")
       }
       try bytes.dropLast(4_096).write(to: base)
       expectError(.corrupt) { _ = try names(path, .latest, directory) }
@@ -210,15 +213,17 @@ import Testing
     try withPool { pool, directory in
       let archive = try begin(pool, directory + "/archive", seldom)
       usleep(50_000)
-      #expect(archive.status.lag > .milliseconds(40) && !archive.status.isCopying)
+      #expect(archive.status.lag > .milliseconds(40))
+      #expect(!archive.status.isCopying)
       func isBehind(_ lag: Duration) -> Bool {
         let limits = SqlitePool.HealthLimits(archiveLag: lag)
         return pool.health(within: .seconds(60), limits: limits).problems.contains {
           if case .archiveIsBehind = $0 { true } else { false }
         }
       }
-      // Within the interval, and as if it were over.
-      #expect(!isBehind(.zero) && isBehind(.seconds(-3_600)))
+      // The first limit lies within the interval. The second one acts as if the interval were over.
+      #expect(!isBehind(.zero))
+      #expect(isBehind(.seconds(-3_600)))
       let start = ContinuousClock.now
       try archive.flush()
       #expect(archive.status.lag <= start.duration(to: .now))

@@ -4,9 +4,9 @@ import Sqlable
 import SqlableRecovery
 import Testing
 
-/// Every commit of a pool is archived, and the database at any of them can be restored.
+/// Archives of pools and restores at every commit.
 @Suite(.needsPlainFiles("an archive reads pages")) struct ArchiveTests {
-  /// A pool with the tables of bicycles, and its archive.
+  /// Calls `body` with a pool that has the tables of bicycles, and with its archive.
   private func withArchive(
     _ options: ArchiveOptions = ArchiveOptions(interval: .milliseconds(10)),
     _ body: (_ pool: SqlitePool, _ archive: PoolArchive, _ directory: String) throws -> Void
@@ -20,10 +20,8 @@ import Testing
     }
   }
 
-  /// The database of an archive at a moment, as SQL.
-  private func restored(_ directory: String, _ moment: DatabaseArchive.RestorePoint, _ commit: Int? = nil) throws
-    -> String
-  {
+  /// Restores an archive at a moment and returns the database as SQL.
+  private func restored(_ directory: String, _ moment: DatabaseArchive.RestorePoint, _ commit: Int? = nil) throws -> String {
     let path = directory + "/restored-\(UUID().uuidString).sqlite"
     let found = try DatabaseArchive(at: directory + "/archive").restore(to: path, at: moment)
     if let commit { #expect(found.commit == commit) }
@@ -47,7 +45,7 @@ import Testing
       .map { archive + $0 }
   }
 
-  @Test(arguments: 1...4) func everyMomentIsRestoredAsItWas(seed: Int) throws {
+  @Test(arguments: 1...4) func everyCommitAndTimeIsRestored(seed: Int) throws {
     try withArchive(ArchiveOptions(interval: .seconds(3_600), fileSize: 40_000)) { pool, archive, directory in
       var random = SeededGenerator(seed: SeededGenerator.seed &+ UInt64(seed))
       var moments: [(commit: Int, time: Date, dump: String)] = []
@@ -86,12 +84,13 @@ import Testing
       }
       #expect(try restored(directory, .latest) == moments.last?.dump)
       let ranges = try DatabaseArchive(at: directory + "/archive").ranges()
-      #expect(ranges.map(\.first.commit) == [1] && ranges.map(\.last.commit) == [moments.last?.commit])
+      #expect(ranges.map(\.first.commit) == [1])
+      #expect(ranges.map(\.last.commit) == [moments.last?.commit])
       #expect(moments.map(\.commit) == moments.map(\.commit).sorted())
     }
   }
 
-  @Test func theLogStaysSmallAndNothingIsLostWhenItBeginsAnew() throws {
+  @Test func walResetsLoseNoArchivedCommit() throws {
     try withArchive { pool, archive, directory in
       var largest = 0
       for number in 0..<600 {
@@ -102,7 +101,7 @@ import Testing
       _ = try archive.flush() as Int
       #expect(largest < 32 << 20)
       #expect(try restored(directory, .latest) == pool.read { db in try db.dump() })
-      // A long read keeps the log, and the archive goes on.
+      // A long read blocks the reset of the WAL, but not the archive.
       try pool.read { db in
         #expect(try Bicycle.count().run(db) == 60_000)
         for number in 0..<100 {
@@ -115,7 +114,8 @@ import Testing
       try Bicycle(name: "last", color: "red").insert().run(pool)
       _ = try archive.flush() as Int
       #expect(try restored(directory, .latest) == pool.read { db in try db.dump() })
-      #expect(archive.status.error == nil && archive.status.gaps == 0)
+      #expect(archive.status.error == nil)
+      #expect(archive.status.gaps == 0)
     }
   }
 
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func closingAndStoppingArchiveTheLastCommits() throws {
+  @Test func closeAndStopArchiveTheLastCommits() throws {
     try withArchive(ArchiveOptions(interval: .seconds(3_600))) { pool, archive, directory in
       try Bicycle(name: "one", color: "red").insert().run(pool)
       let one = try pool.read { db in try db.dump() }
@@ -143,7 +143,7 @@ import Testing
       try archive.stop()
       expectError(.closed) { _ = try archive.flush() as Int }
       #expect(try restored(directory, .latest) == one)
-      // Another start makes another copy; between them nothing was archived.
+      // A new start makes a new copy. Commits in between were not archived.
       let between = Date()
       usleep(2_000)
       try Bicycle(name: "lost", color: "red").insert().run(pool)
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test func tasksArchiveToo() async throws {
+  @Test func asyncCallsArchiveCommits() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       try await pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
@@ -182,9 +182,9 @@ import Testing
     }
   }
 
-  // MARK: What is missing or damaged
+  // MARK: Missing and damaged files
 
-  @Test func aMissingOrDamagedPieceIsNamedAndWhatIsBeforeItRestored() throws {
+  @Test func errorNamesDamageAndEarlierCommitsAreRestored() throws {
     try withArchive(ArchiveOptions(interval: .seconds(3_600), fileSize: 1)) { pool, archive, directory in
       var dumps: [Int: String] = [:]
       for number in 0..<6 {
@@ -195,7 +195,7 @@ import Testing
       let files = try logs(directory)
       #expect(files.count == 6)
       func message() -> String? { sqlError { _ = try restored(directory, .latest) }?.message }
-      // The first commit is that of the copy, 1: the files begin with 2 to 7.
+      // The copy holds commit 1, so the files begin with commits 2 to 7.
       let (gone, bytes) = (files[2], try Data(contentsOf: URL(filePath: files[2])))
       try FileManager.default.removeItem(atPath: gone)
       #expect(message()?.contains("is not whole: it lacks commits 4 to 4; earlier commits can be restored") == true)
@@ -207,7 +207,8 @@ import Testing
         damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
         try damaged.write(to: URL(filePath: gone))
         let error = sqlError { _ = try restored(directory, .latest) }
-        #expect(error?.kind == .corrupt && error?.message.contains("is damaged") == true, "byte \(place)")
+        #expect(error?.kind == .corrupt, "byte \(place)")
+        #expect(error?.message.contains("is damaged") == true, "byte \(place)")
         #expect(try restored(directory, .commit(3)) == dumps[3])
       }
       try bytes.write(to: URL(filePath: gone))
@@ -215,7 +216,7 @@ import Testing
     }
   }
 
-  @Test func theLastRecordOfAProcessThatWasKilledIsLeftOut() throws {
+  @Test func tornLastRecordIsIgnored() throws {
     try withArchive(ArchiveOptions(interval: .seconds(3_600))) { pool, archive, directory in
       try Bicycle(name: "whole", color: "red").insert().run(pool)
       let (commit, whole): (Int, String) = (try archive.flush(), try pool.read { db in try db.dump() })
@@ -227,7 +228,7 @@ import Testing
       var random = SeededGenerator(seed: 18)
       for _ in 0..<40 {
         let end = Int.random(in: size..<bytes.count, using: &random)
-        // Cut, or as long as it was to become, with zeros.
+        // The file is cut off, or filled up with zeros to its final length.
         let rest = random.chance(50) ? Data(count: bytes.count - end) : Data()
         try (bytes[..<end] + rest).write(to: URL(filePath: file))
         #expect(try restored(directory, .latest, commit) == whole)
@@ -235,7 +236,7 @@ import Testing
     }
   }
 
-  @Test func durationsOfAnyLengthAreTaken() throws {
+  @Test func archiveAcceptsDurationsOfAnyLength() throws {
     try withDirectory { directory in
       let pool = try SqlitePool(filepath: directory + "/a.sqlite")
       try pool.transaction { db in try db.createTable(Member.self) }
@@ -251,7 +252,7 @@ import Testing
     }
   }
 
-  @Test func whatCantBeIsRefused() throws {
+  @Test func invalidArchivesAndRestoresAreRefused() throws {
     try withArchive { pool, archive, directory in
       let path = directory + "/archive"
       expectError(.busy) { try begin(pool, path, ArchiveOptions()) }
@@ -290,7 +291,8 @@ import Testing
         _ = try archive.flush() as Int
       }
       let ranges = try DatabaseArchive(at: directory + "/archive").ranges()
-      #expect((2..<19).contains(ranges.count) && (ranges.first?.first.commit ?? 0) > 5)
+      #expect((2..<19).contains(ranges.count))
+      #expect((ranges.first?.first.commit ?? 0) > 5)
       #expect(try restored(directory, .latest) == pool.read { db in try db.dump() })
       for range in ranges { _ = try restored(directory, .commit(range.first.commit), range.first.commit) }
     }
@@ -299,7 +301,7 @@ import Testing
   // MARK: Full disks
 
   @Test(.enabled(if: Administrator.canMount, "no file system can be mounted"))
-  func aFullDiskHoldsNoWriterUpAndIsCaughtUpWith() throws {
+  func archiveCatchesUpAfterAFullDisk() throws {
     try withSmallDisk(size: "24m") { disk in
       try withDirectory { directory in
         let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
@@ -313,10 +315,12 @@ import Testing
         try Data(count: 23 << 20).write(to: URL(filePath: filler))
         for number in 0..<400 { try Bicycle(name: "\(number)", color: "red").insert().run(pool) }
         expectError(.full) { _ = try archive.flush() as Int }
-        #expect(archive.status.error?.kind == .full && failures.withLock { $0.contains(.full) })
+        #expect(archive.status.error?.kind == .full)
+        #expect(failures.withLock { $0.contains(.full) })
         try deleteAndFree(filler)
         _ = try archive.flush() as Int
-        #expect(archive.status.error == nil && archive.status.gaps == 0)
+        #expect(archive.status.error == nil)
+        #expect(archive.status.gaps == 0)
         try DatabaseArchive(at: disk + "/archive").restore(to: directory + "/copy.sqlite")
         #expect(try Bicycle.count().run(SqliteDatabase(filepath: directory + "/copy.sqlite")) == 400)
         try pool.close()
@@ -325,7 +329,7 @@ import Testing
   }
 
   @Test(.enabled(if: Administrator.canMount, "no file system can be mounted"))
-  func commitsAreGivenUpBeforeTheLogFillsTheDisk() throws {
+  func archiveSkipsCommitsAboveTheMaximumLog() throws {
     try withSmallDisk(size: "2m") { disk in
       try withDirectory { directory in
         let pool = try SqlitePool(filepath: directory + "/pool.sqlite")

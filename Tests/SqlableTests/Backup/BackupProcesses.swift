@@ -3,12 +3,12 @@ import Glibc
 import Sqlable
 import Testing
 
-/// Processes that back up and restore are killed.
+/// Backups and restores of processes that the test kills.
 @Suite(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
 struct BackupProcesses {
   fileprivate static let variable = "SQLABLE_BACKUP_WORKER"
 
-  @Test(arguments: ["backup", "vacuum", "restore"]) func aKilledProcessLeavesTheOldOrTheNew(_ work: String) throws {
+  @Test(arguments: ["backup", "vacuum", "restore"]) func killedProcessLeavesTheOldOrTheNewState(_ work: String) throws {
     try withDirectory { directory in
       var random = SeededGenerator(seed: 11)
       let path = directory + "/a.sqlite"
@@ -30,7 +30,7 @@ struct BackupProcesses {
         worker.waitUntilExit()
         unlink(directory + "/ready")
         if work == "restore" {
-          // Opened beside those that were open, and anew.
+          // An open handle and a new one see the same commit.
           for handle in [db, try SqliteDatabase(filepath: path)] {
             seen[try BackupTrial.expectOneCommit(handle), default: 0] += 1
           }
@@ -44,7 +44,7 @@ struct BackupProcesses {
         }
       }
       #expect(seen.keys.allSatisfy { (1...3).contains($0) })
-      // They were killed in the middle of their work.
+      // Most kills hit a process in the middle of its work.
       if isSweep { #expect(work == "restore" ? seen.count == 3 : partials > 20) }
       try db.backup(to: directory + "/out")
       #expect(files(in: directory).filter { $0.contains("partial") }.isEmpty)
@@ -52,16 +52,16 @@ struct BackupProcesses {
   }
 }
 
-/// What such a process does.
+/// The child process, which backs up or restores repeatedly.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment[BackupProcesses.variable] != nil, "a process of its own"))
 struct BackupWorkerProcess {
-  @Test func work() throws {
+  @Test func childProcessDoesItsTask() throws {
     let words = try #require(ProcessInfo.processInfo.environment[BackupProcesses.variable]).split(separator: " ")
     let (directory, work) = (String(words[0]), String(words[1]))
     let db = try SqliteDatabase(filepath: directory + "/a.sqlite", configuration: .init(busyTimeout: 60))
     let begin = ContinuousClock.now
     try Data().write(to: URL(fileURLWithPath: directory + "/ready"))
-    // Ends by itself should nothing kill it.
+    // Without a kill, the process ends by itself.
     while begin.duration(to: .now) < .seconds(20) {
       for number in 1...3 {
         switch work {

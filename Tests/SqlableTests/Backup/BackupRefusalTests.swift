@@ -3,9 +3,9 @@ import Glibc
 import Sqlable
 import Testing
 
-/// Targets that a backup refuses, before it writes anything.
+/// Targets and sources that a backup refuses before it writes anything.
 @Suite struct BackupRefusalTests {
-  @Test func theDatabaseItselfIsNoTarget() throws {
+  @Test func backupOntoTheDatabaseItselfIsRefused() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let db = try SqliteDatabase(filepath: path)
@@ -29,7 +29,8 @@ import Testing
       expectMisuse { try db.backup(to: db) }
       expectMisuse { try db.backup(to: db.createChild()) }
       expectMisuse { try db.backup(to: SqliteDatabase(filepath: directory + "/soft")) }
-      #expect(BackupTrial.bytes(path) == before.0 && BackupTrial.bytes(path + "-wal") == before.1)
+      #expect(BackupTrial.bytes(path) == before.0)
+      #expect(BackupTrial.bytes(path + "-wal") == before.1)
       #expect(files(in: directory) == before.2)
       #expect(try BackupTrial.expectOneCommit(db) == 0)
     }
@@ -45,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func pathsThatCanBeNoFileAreRefused() throws {
+  @Test func invalidTargetPathsAreRefused() throws {
     try withDatabase { db in
       for path in ["", "a\0b", ":memory:"] { expectMisuse("\(path)") { try db.backup(to: path) } }
       let directory = (db.filepath as NSString).deletingLastPathComponent
@@ -69,7 +70,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("with a key no file is another format")) func anotherKindOfFileIsNotReplaced() throws {
+  @Test(.needsPlainFiles("with a key no file is another format")) func fileOfAnotherFormatIsNotReplaced() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let path = db.filepath + ".txt"
@@ -84,9 +85,8 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key"), arguments: [true, false]) func aTargetThatIsOpenIsRefused(
-    _ isOtherProcess: Bool
-  ) throws {
+  @Test(.needsPlainFiles("the sqlite3 program has no key"), arguments: [true, false])
+  func openTargetIsRefused(_ isOtherProcess: Bool) throws {
     try #require(SQLiteProcess.isAvailable)
     try withDatabase { db in
       try BackupTrial.prepare(db)
@@ -114,9 +114,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key")) func aLogThatAKilledProcessLeftDoesNotGetIntoTheCopy()
-    throws
-  {
+  @Test(.needsPlainFiles("the sqlite3 program has no key")) func orphanedWALDoesNotEnterTheBackup() throws {
     try #require(SQLiteProcess.isAvailable)
     try withDatabase { db in
       try BackupTrial.prepare(db)
@@ -132,9 +130,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key")) func aJournalThatAKilledProcessLeftDoesNotGetIntoTheCopy()
-    throws
-  {
+  @Test(.needsPlainFiles("the sqlite3 program has no key")) func hotJournalDoesNotEnterTheBackup() throws {
     try #require(SQLiteProcess.isAvailable)
     try withDatabase { db in
       try BackupTrial.prepare(db)
@@ -150,7 +146,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["-wal", "-journal"]) func aLogWithoutItsDatabaseIsRefused(_ suffix: String) throws {
+  @Test(arguments: ["-wal", "-journal"]) func walOrJournalWithoutADatabaseIsRefused(_ suffix: String) throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let path = db.filepath + ".other"
@@ -177,7 +173,7 @@ import Testing
     }
   }
 
-  @Test func aReplacedSourceIsNoticed() throws {
+  @Test func replacedSourceIsDetected() throws {
     try withDatabase { db in
       try BackupTrial.prepare(db, accounts: 500, padding: 1_000)
       let copy = db.filepath + ".copy"

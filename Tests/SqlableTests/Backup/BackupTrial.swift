@@ -3,9 +3,9 @@ import Glibc
 import Sqlable
 import Testing
 
-/// A database whose rows show whether they are those of one commit.
+/// A database whose rows prove that they belong to one commit.
 enum BackupTrial {
-  /// Creates the table: accounts with a total of 0, and the number of transfers.
+  /// Creates accounts with a total of 0, and the table of transfers.
   static func prepare(_ db: SqliteDatabase, accounts: Int = 50, padding: Int = 100) throws {
     try db.transaction { db in
       try db.execute("CREATE TABLE account (id INTEGER PRIMARY KEY, balance INTEGER NOT NULL, padding BLOB)")
@@ -20,7 +20,7 @@ enum BackupTrial {
     }
   }
 
-  /// Moves an amount from an account to the next, in the transaction of the caller.
+  /// Moves an amount between two accounts, in the transaction of the caller.
   static func transfer(_ db: SqliteDatabase, _ number: Int, accounts: Int = 50) throws {
     let (from, to) = (number % accounts + 1, (number * 7 + 3) % accounts + 1)
     try db.execute("UPDATE account SET balance = balance - \(number) WHERE id = \(from)")
@@ -28,7 +28,7 @@ enum BackupTrial {
     try db.execute("UPDATE account SET balance = balance + \(number) WHERE id = \(to)")
   }
 
-  /// Expects the rows to be those of one commit; returns the number of transfers.
+  /// Expects the rows to belong to one commit and returns the number of transfers.
   @discardableResult
   static func expectOneCommit(_ db: SqliteDatabase) throws -> Int {
     #expect(try db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
@@ -45,7 +45,7 @@ enum BackupTrial {
     return transfers.count
   }
 
-  /// Everything that a database contains, as text.
+  /// Returns the contents of all tables as text.
   static func contents(of path: String) throws -> [String] {
     try contents(SqliteDatabase(filepath: path, configuration: .init(isReadOnly: true)))
   }
@@ -61,7 +61,7 @@ enum BackupTrial {
     }
   }
 
-  /// A file's bytes; nil without one.
+  /// Returns the bytes of a file, or nil without a file.
   static func bytes(_ path: String) -> Data? { try? Data(contentsOf: URL(fileURLWithPath: path)) }
 }
 

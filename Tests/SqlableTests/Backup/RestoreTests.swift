@@ -3,10 +3,10 @@ import Glibc
 import Sqlable
 import Testing
 
-/// Restores into a database that is in use.
+/// Restores into a database in use.
 @Suite struct RestoreTests {
   @Test(.enabled(if: SQLiteProcess.isAvailable, "sqlite3 is not installed"))
-  func aBackupWithTheJournalOfAKilledProcessSaysHowToOpenIt() throws {
+  func errorForABackupWithAHotJournalNamesTheRemedy() throws {
     try withDatabase { db in
       try BackupTrial.prepare(db)
       let path = db.filepath + ".backup"
@@ -65,7 +65,7 @@ import Testing
         expectSqlError { try handle.execute("SELECT * FROM later") }
         #expect(try handle.query("PRAGMA journal_mode", as: String.self) == [mode.rawValue])
       }
-      // All of them write on.
+      // All handles can write after the restore.
       for (number, handle) in [db, child, other].enumerated() {
         try handle.transaction { db in try BackupTrial.transfer(db, number + 5) }
       }
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key")) func anotherProcessKeepsTheFileOpen() throws {
+  @Test(.needsPlainFiles("the sqlite3 program has no key")) func restoreReachesAProcessWithAnOpenFile() throws {
     try #require(SQLiteProcess.isAvailable)
     try withDatabase { db in
       try db.createTable(Person.self)
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func loopsReadAgain() async throws {
+  @Test func restoreWakesLoops() async throws {
     try await withMembers { pool in
       let path = pool.filepath + ".backup"
       try await Member(id: 1, name: "Ann").insert().run(pool)
@@ -112,14 +112,14 @@ import Testing
       }
       #expect(row.id == 3)
       #expect(try await updates.next()?.map(\.name) == ["Ann", "Cleo"])
-      // Another process's restore is a commit like any other.
+      // A restore by another handle is an external commit.
       let other = try SqliteDatabase(filepath: pool.filepath)
       try other.restore(from: path)
       #expect(try await updates.next()?.map(\.name) == ["Ann"])
     }
   }
 
-  @Test func aPoolGoesOnDuringARestore() async throws {
+  @Test func poolServesCallsDuringARestore() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/a.sqlite")
       try await pool.withWriter { db in try BackupTrial.prepare(db) }
@@ -186,7 +186,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("with a key no file is another format")) func filesThatAreNoDatabaseAreRefused() throws {
+  @Test(.needsPlainFiles("with a key no file is another format")) func nonDatabaseFilesAreRefused() throws {
     try withDatabase { db in
       try BackupTrial.prepare(db)
       let path = db.filepath + ".other"
@@ -206,7 +206,7 @@ import Testing
     }
   }
 
-  @Test func aDamagedBackupIsRefusedWithWhatIsDamaged() throws {
+  @Test func damagedBackupIsRefused() throws {
     try withDatabase { db in
       try BackupTrial.prepare(db, accounts: 500)
       let path = db.filepath + ".copy"
@@ -226,14 +226,14 @@ import Testing
         #expect(try BackupTrial.expectOneCommit(db) == 0)
       }
       #expect(refused == times(60))
-      // Cut off in the middle.
+      // The file is cut off in the middle.
       try sound.prefix(sound.count / 2).write(to: URL(fileURLWithPath: path))
       expectError(.corrupt) { try db.restore(from: path) }
       #expect(try BackupTrial.expectOneCommit(db) == 0)
     }
   }
 
-  @Test(.needsPlainFiles("it damages pages by their contents")) func aDamagedSourceHasNoBackup() throws {
+  @Test(.needsPlainFiles("it damages pages by their contents")) func damagedSourceIsNotBackedUp() throws {
     try withDirectory { directory in
       let path = directory + "/a.sqlite"
       let made = try SqliteDatabase(filepath: path)
@@ -250,14 +250,14 @@ import Testing
       }
       #expect(BackupTrial.bytes(directory + "/backup") == before)
       #expect(files(in: directory).filter { $0.contains("partial") }.isEmpty)
-      // Asked for, what is left of it can still be saved.
+      // Without checks, a backup can still save the rest.
       try db.backup(to: directory + "/rest", BackupOptions(checks: []))
       #expect(BackupTrial.bytes(directory + "/rest")?.count == bytes.count)
     }
   }
 
-  /// They are in the database, whose backup would be refused for ever.
-  @Test func aDatabaseWithRowsThatReferToNoneIsBackedUpAndRestored() throws {
+  /// A check for orphaned rows would refuse every backup of such a database.
+  @Test func orphanedRowsAreBackedUpAndRestored() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
       try db.createTables(Person.self, Bicycle.self)
@@ -270,7 +270,7 @@ import Testing
     }
   }
 
-  @Test func brokenForeignKeysAreRefusedIfTheyAreCheckedAndOtherSchemasAreRefused() throws {
+  @Test func checkedForeignKeysAndOtherSchemasAreRefused() throws {
     try withDirectory { directory in
       let loose = try SqliteDatabase(filepath: directory + "/a.sqlite", configuration: .init(foreignKeys: false))
       try loose.createTables(Person.self, Bicycle.self)
@@ -295,7 +295,7 @@ import Testing
     }
   }
 
-  @Test(.needsPlainFiles("the sqlite3 program has no key")) func aBackupWithALogIsReadWithIt() throws {
+  @Test(.needsPlainFiles("the sqlite3 program has no key")) func restoreReadsTheWALOfABackup() throws {
     try #require(SQLiteProcess.isAvailable)
     try withDatabase { db in
       try db.createTable(Person.self)
@@ -306,7 +306,7 @@ import Testing
       try db.restore(from: path)
       #expect(try Person.read().run(db).map(\.name) == ["Anna"])
       process.quit()
-      // In WAL mode without a log: nothing is left beside it.
+      // A backup in WAL mode without a WAL: the restore leaves no other file.
       let names = files(in: (path as NSString).deletingLastPathComponent)
       try db.restore(from: path)
       #expect(files(in: (path as NSString).deletingLastPathComponent) == names)
@@ -316,7 +316,7 @@ import Testing
   @Test(
     .needsPlainFiles("a database in memory is not encrypted"),
     arguments: [Configuration.JournalMode.wal, .delete, nil], [Configuration.JournalMode.wal, .persist, nil])
-  func theJournalModeStays(_ from: Configuration.JournalMode?, _ to: Configuration.JournalMode?) throws {
+  func backupKeepsTheTargetsJournalMode(_ from: Configuration.JournalMode?, _ to: Configuration.JournalMode?) throws {
     guard SQLiteLibrary.isAtLeast(36) || from != nil && to != nil else { return }
     try withDirectory { directory in
       func open(_ name: String, _ mode: Configuration.JournalMode?) throws -> SqliteDatabase {
@@ -338,7 +338,7 @@ import Testing
     }
   }
 
-  @Test func rowsThatAreBeingReadKeepTheDatabase() throws {
+  @Test func restoreDuringARowLoopIsRefused() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try Person.insert([Person(id: nil, name: "Anna"), Person(id: nil, name: "Bert")]).run(db)

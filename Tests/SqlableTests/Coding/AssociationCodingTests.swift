@@ -9,7 +9,7 @@ import Testing
   private func data(_ body: String) -> Data { Data(#"{"read":\#(body),"sqlable":1}"#.utf8) }
 
   /// Returns the read's document and checks it against the schema.
-  private func text<Root, each Part>(_ read: Including<Root, repeat each Part>) throws -> String {
+  private func text<Root, each Part>(_ read: AssociatedQuery<Root, repeat each Part>) throws -> String {
     let json = try read.json()
     #expect(try StatementSchemaTests.schema().allows(JSONSerialization.jsonObject(with: json)))
     return text(json)
@@ -125,7 +125,7 @@ import Testing
           Person.bikes.orderBy(Bicycle.name).limit(1).including(
             Bicycle.repairs.filter(Repair.cost > 20).orderBy(Repair.cost), Bicycle.owner)
         ).including(Person.courses.filter(Course.title != "Accounts").count())
-      let read = try Including(json: sent.json(), like: like)
+      let read = try AssociatedQuery(json: sent.json(), like: like)
       #expect(read == sent)
       #expect(read != like)
       let (own, other) = (try sent.run(db), try read.run(db))

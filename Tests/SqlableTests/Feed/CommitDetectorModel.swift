@@ -3,7 +3,7 @@ import Sqlable
 @testable import SqlableCore
 @testable import SqlablePool
 
-/// What decides when the connection that looks for other processes' commits looks, and what it makes of a look.
+/// A rule that schedules checks for external commits and judges their results.
 protocol CommitRule: Hashable {
   mutating func begin(own: Int, version: Int64)
   mutating func judge(own: Int, version: Int64, ownAfterwards: Int) -> CommitDetector.Finding
@@ -18,7 +18,7 @@ protocol CommitRule: Hashable {
 
 extension CommitDetector: CommitRule {}
 
-/// The rule before: after an event it looked until it saw a commit, and then no more.
+/// The former rule, which stopped checking after an event as soon as it saw a commit.
 struct FormerRule: CommitRule {
   private var rule: CommitDetector
   private var isLooking = false
@@ -46,31 +46,30 @@ struct FormerRule: CommitRule {
   mutating func resolveUncertainty() -> Bool { rule.resolveUncertainty() }
 }
 
-/// A pool and other processes on one file, with everything between a write to the log and the loops' hearing of it in
-/// steps that can come in any order. There are no polls: what is found out is found out by events.
+/// A model of a pool and other processes on one file. The steps between a write to the WAL and the notification of the
+/// loops can come in any order. The model has no polls, only events.
 ///
-/// SQLite lets one connection write at a time, from its first write to the log until its commit can be seen. One thing
-/// is said of time: a commit can be seen before the last of the looks after its event, the next of which would be as
-/// late as a poll.
+/// SQLite lets one connection write at a time, from its first write to the WAL until its commit is visible. The model
+/// assumes one thing about time: a commit is visible before the last check after its event.
 struct CommitModel<Rule: CommitRule>: Hashable {
   enum Lock { case free, other, own }
 
   /// The steps of a transaction of the pool, and of opening the writer.
   enum Writer { case idle, began, counted, looked, committing, written, visible, opened }
 
-  /// Where the queue is that looks.
+  /// The steps of a check on the queue.
   enum Looker { case idle, begins, counted, read, doubts }
 
-  /// What has caused a look.
+  /// The cause of a check.
   enum Cause { case goesOn, once, newWriter }
 
   enum Ask { case none, waits, counted }
 
-  // What there is to come.
+  // The remaining steps.
   var othersLeft: Int
   var ownLeft: Int
   var writersLeft: Int
-  /// How often a commit of another process writes to the log.
+  /// The number of writes to the WAL in one external commit.
   let writesEach: Int
 
   // The file.
@@ -83,7 +82,7 @@ struct CommitModel<Rule: CommitRule>: Hashable {
   var writer = Writer.idle
   var ownCommits = 0
   var writerChecks = 0
-  /// How many of the others' commits the writer has noticed.
+  /// The number of external commits that the writer has noticed.
   var writerNoticed = 0
   var ask = Ask.none
 
@@ -98,10 +97,10 @@ struct CommitModel<Rule: CommitRule>: Hashable {
   var countBefore = 0
   var version: Int64 = 0
   var isLookDue = false
-  /// Whether no other look follows it.
+  /// True if no other check follows the due one.
   var isLastLook = false
 
-  // What the loops know.
+  // The state of the loops.
   var heard = 0
   var told = 0
 
@@ -113,7 +112,7 @@ struct CommitModel<Rule: CommitRule>: Hashable {
   var isHeard: Bool { heard == othersSeen }
 
   private mutating func tell() {
-    // The loops read after that.
+    // A notified loop reads all commits that are visible now.
     heard = othersSeen
     told += 1
   }
@@ -124,7 +123,7 @@ struct CommitModel<Rule: CommitRule>: Hashable {
     return next
   }
 
-  /// All that can be after the next step, whichever it is; none when nothing is left to come.
+  /// All possible states after the next step; empty at an end.
   var next: [CommitModel] { others + pool + queue }
 
   // MARK: Other processes
@@ -159,7 +158,7 @@ struct CommitModel<Rule: CommitRule>: Hashable {
       if ownLeft > 0, lock == .free, ask != .counted {
         all.append(after { ($0.lock, $0.writer) = (.own, .began) })
       }
-      // A writer that could not be trusted any more was let go of, and another is opened.
+      // The pool replaces a writer that it no longer trusts.
       if writersLeft > 0, ask != .counted {
         all.append(
           after {
@@ -204,7 +203,7 @@ struct CommitModel<Rule: CommitRule>: Hashable {
     }
   }
 
-  /// The next step of a writer that is asked to look.
+  /// The next step of a writer that the queue has asked to check.
   private mutating func answer() {
     switch ask {
     case .none: break
@@ -227,7 +226,7 @@ struct CommitModel<Rule: CommitRule>: Hashable {
 
   private var queue: [CommitModel] { looker == .idle ? idle : [after { $0.look() }] }
 
-  /// The next step of a look that has begun.
+  /// The next step of a check that has begun.
   private mutating func look() {
     switch looker {
     case .idle: break
@@ -282,7 +281,7 @@ struct CommitModel<Rule: CommitRule>: Hashable {
           $0.begin()
         })
     }
-    // A commit whose event has been taken can be seen before the last look.
+    // A commit is visible before the last check after its event.
     if isLookDue, !(isLastLook && lock == .other && otherWrites == writesEach && !hasEvent) {
       all.append(
         after {
@@ -300,7 +299,7 @@ struct CommitModel<Rule: CommitRule>: Hashable {
     return all
   }
 
-  /// What an event does.
+  /// Handles an event: starts a check.
   private mutating func begin() {
     rule.logWasWritten()
     (looker, cause) = (.begins, .goesOn)

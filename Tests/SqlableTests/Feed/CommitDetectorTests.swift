@@ -5,14 +5,14 @@ import Testing
 @testable import SqlableCore
 @testable import SqlablePool
 
-/// Every order of what several processes, the kernel and the connection that looks can do, gone through step by step.
+/// An exhaustive search of `CommitModel`: every order of steps of several processes, the kernel and the checks.
 struct CommitDetectorTests {
-  /// Two looks follow an event, and as many the end of a doubt's pause.
+  /// Two checks follow an event, and two follow the pause after an uncertain result.
   private static let limit = 2 * CommitDetector.pauseAfterUncertainty
   private static let rule = CommitDetector(limit: limit, shortestPause: CommitDetector.pauseAfterUncertainty / 2)
   private static let former = FormerRule(limit: limit, shortestPause: CommitDetector.pauseAfterUncertainty / 2)
 
-  /// Commits of others, commits of the pool, other writers, and writes to the log for each commit of others.
+  /// External commits, own commits, replaced writers, and writes to the WAL in each external commit.
   private static let sizes =
     [(1, 0, 0, 1), (3, 0, 0, 1), (2, 0, 0, 2), (1, 1, 0, 1)]
     + (ProcessInfo.processInfo.environment["SQLABLE_SWEEP"] == "all"
@@ -21,9 +21,9 @@ struct CommitDetectorTests {
   private struct Outcome {
     var states = 0
     var ends = 0
-    /// Ends at which there is a commit that the loops have not heard of.
+    /// Ends with a commit that the loops have missed.
     var deaf = 0
-    /// The most that loops were told.
+    /// The largest number of notifications on one path.
     var told = 0
   }
 
@@ -46,29 +46,29 @@ struct CommitDetectorTests {
 
   /// The larger models take minutes in a debug build: `SQLABLE_SWEEP=all swift test --filter CommitDetectorTests`.
   @Test(arguments: CommitDetectorTests.sizes)
-  func whateverComesWhenEveryCommitIsHeardOf(_ others: Int, _ own: Int, _ writers: Int, _ writesEach: Int) {
+  func everyCommitIsDetectedInAnyOrderOfSteps(_ others: Int, _ own: Int, _ writers: Int, _ writesEach: Int) {
     let outcome = explore(
       CommitModel(CommitDetectorTests.rule, others: others, own: own, writers: writers, writesEach: writesEach))
     #expect(outcome.deaf == 0)
     #expect(outcome.ends > 0)
   }
 
-  /// The model finds what was wrong with the rule before.
-  @Test func aRuleThatLooksUntilItSeesSomethingIsDeafAtTimes() {
+  /// The model finds the defect of the former rule.
+  @Test func formerRuleMissesCommits() {
     let rule = CommitDetectorTests.former
     #expect(explore(CommitModel(rule, others: 1, own: 0)).deaf == 0)
     #expect(explore(CommitModel(rule, others: 2, own: 0)).deaf > 0)
     #expect(explore(CommitModel(rule, others: 1, own: 1)).deaf > 0)
   }
 
-  @Test func thePoolsOwnCommitsAreNotTakenForOthers() {
+  @Test func ownCommitsAreNotReportedAsExternal() {
     let outcome = explore(CommitModel(CommitDetectorTests.rule, others: 0, own: 3))
     #expect(outcome.told == 0)
     #expect(outcome.ends > 0)
   }
 
-  /// After each event, at once and after pauses that double; no look is as late as the poll.
-  @Test func looksAfterAnEventBecomeRarerAndEnd() {
+  /// Checks follow an event at once and after pauses that double, all earlier than the next poll.
+  @Test func checksAfterAnEventBackOffAndEnd() {
     var rule = CommitDetector(limit: 1_000)
     rule.begin(own: 0, version: 1)
     #expect(rule.nextCheck() == nil)
@@ -77,12 +77,12 @@ struct CommitDetectorTests {
     rule.logWasWritten()
     #expect(rule.nextCheck() == 50)
     #expect(rule.judge(own: 0, version: 2, ownAfterwards: 0) == .others)
-    // What was seen need not be all that was written.
+    // A detected commit may not be the last one.
     #expect(rule.nextCheck() == 100)
   }
 
-  /// A writer that is asked in vain, as when its queue is full, is asked again at the next poll.
-  @Test func aDoubtStaysUntilTheWriterHasLooked() {
+  /// If the writer can't answer, for example because its queue is full, the next poll asks again.
+  @Test func uncertaintyLastsUntilTheWriterChecks() {
     var rule = CommitDetector(limit: 1_000)
     rule.begin(own: 0, version: 1)
     #expect(rule.judge(own: 2, version: 2, ownAfterwards: 2) == .unsure)

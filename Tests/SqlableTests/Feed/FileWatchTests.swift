@@ -7,7 +7,7 @@ import Testing
 @testable import SqlablePool
 
 struct FileWatchTests {
-  @Test func aFileThatTookTheWatchedOnesPlaceIsNoticed() throws {
+  @Test func replacedFileMakesTheWatchOutdated() throws {
     try withDirectory { directory in
       let path = directory + "/log"
       let queue = DispatchQueue(label: "watch")

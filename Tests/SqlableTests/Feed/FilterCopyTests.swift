@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Filters that are asked of a copy of the row decide as they do for the row itself.
+/// Filters that run on a copy of a changed row, compared with the same filters on the table.
 struct FilterCopyTests {
   private func follows(
     _ count: Statement<Member, Int>, _ pool: SqlitePool, _ writes: [SQL],
@@ -16,23 +16,28 @@ struct FilterCopyTests {
     }
   }
 
-  /// A text that is no UTF-8 differs from the one that repairing it would make.
+  /// A text that is not UTF-8 differs from its repaired form.
   @Test func textsThatAreNotUTF8AreNotRepaired() async throws {
     try await withMembers(PoolConfiguration(pollInterval: nil)) { pool in
       let repaired = "\u{FFFD}A"
       try await follows(
         Member.count().filter(Member.name != repaired), pool,
         [
-          "INSERT INTO member VALUES (1, CAST(x'FF41' AS TEXT))", "UPDATE member SET name = 'b'",
-          "UPDATE member SET name = CAST(x'C041' AS TEXT)", "DELETE FROM member",
+          "INSERT INTO member VALUES (1, CAST(x'FF41' AS TEXT))",
+          "UPDATE member SET name = 'b'",
+          "UPDATE member SET name = CAST(x'C041' AS TEXT)",
+          "DELETE FROM member",
         ])
       try await follows(
         Member.count().filter(Member.name == repaired), pool,
-        ["INSERT INTO member VALUES (1, CAST(x'FF41' AS TEXT))", "UPDATE member SET name = \(repaired)"])
+        [
+          "INSERT INTO member VALUES (1, CAST(x'FF41' AS TEXT))",
+          "UPDATE member SET name = \(repaired)",
+        ])
     }
   }
 
-  @Test func aChangedRowWithSuchATextSaysSo() async throws {
+  @Test func changeWithInvalidUTF8Throws() async throws {
     try await withMembers(PoolConfiguration(pollInterval: nil)) { pool in
       var changes = pool.modelChanges(on: Member.self).makeAsyncIterator()
       try await pool.transaction { db in
@@ -48,8 +53,9 @@ struct FilterCopyTests {
     }
   }
 
-  /// Which LIKE a reader has is not known to who decides by row; one that has the other meets other rows under NOT.
-  @Test(arguments: [true, false]) func aReaderMayHaveTheOtherLike(_ isSetBefore: Bool) async throws {
+  /// The row filter does not know the case sensitivity of LIKE on the reader. Under NOT, the other LIKE selects other
+  /// rows.
+  @Test(arguments: [true, false]) func likeFilterFollowsCaseSensitivityOfTheReader(_ isSetBefore: Bool) async throws {
     try await withMembers(PoolConfiguration(readers: 1, pollInterval: nil)) { pool in
       try await Member(id: 9, name: "x").insert().run(pool)
       func set() async throws { try await pool.read { db in try db.execute("PRAGMA case_sensitive_like = ON") } }
@@ -69,15 +75,15 @@ struct FilterCopyTests {
     }
   }
 
-  /// A filter by row still spares the reads that it did: LIKE is asked, in both its forms.
-  @Test func aFilterWithLikeIsAskedStill() async throws {
+  /// The row filter evaluates both forms of LIKE and so still avoids reads.
+  @Test func likeFilterSparesReads() async throws {
     try await withMembers(PoolConfiguration(pollInterval: nil)) { pool in
       let follower = Follower(Member.count().filter(Member.name.like("a%")).updates(in: pool))
       _ = try await follower.latest { $0 == 0 }
       for id in 1...50 { try await Member(id: id, name: "b\(id)").insert().run(pool) }
       try await Member(id: 51, name: "Abc").insert().run(pool)
       #expect(try await follower.latest { $0 == 1 } == 1)
-      // Those that began before it was known what the loop reads may have woken it.
+      // Commits before the loop has registered its filter may have woken it.
       #expect(follower.values.count < 10)
     }
   }

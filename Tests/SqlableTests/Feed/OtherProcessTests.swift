@@ -2,10 +2,10 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What loops of a pool hear of commits that are not the pool's.
+/// Notifications of a pool's loops about external commits.
 @Suite(.enabled(if: SQLiteProcess.isAvailable, "the sqlite3 command line is not installed"))
 struct OtherProcessTests {
-  /// Polls so seldom that what is heard in a test was told by the kernel.
+  /// A configuration that polls too rarely for a test: notifications come from the kernel.
   private static let silent = PoolConfiguration(pollInterval: .seconds(1_000))
 
   @Test func aLiveResultFollowsAnotherProcess() async throws {
@@ -21,7 +21,7 @@ struct OtherProcessTests {
     }
   }
 
-  @Test func changesOfAnotherProcessAreToldAsMissedAndOwnOnesAsRows() async throws {
+  @Test func externalChangesAreMissedAndOwnOnesAreRows() async throws {
     try await withMembers(OtherProcessTests.silent) { pool in
       let other = try SQLiteProcess(pool.filepath)
       defer { other.quit() }
@@ -29,7 +29,7 @@ struct OtherProcessTests {
       try other.run("INSERT INTO member VALUES (1, 'other');")
       #expect(await changes.next() == .missed)
       try await Member(id: 2, name: "own").insert().run(pool)
-      // The writer finds out by itself what the looker has told already.
+      // The writer may report the same external commit as the queue's check.
       var event = await changes.next()
       if event == .missed { event = await changes.next() }
       guard case .row(let row) = event else {
@@ -40,8 +40,8 @@ struct OtherProcessTests {
     }
   }
 
-  /// The pool's own commits wake whoever looks for others, and are not taken for theirs.
-  @Test func ownCommitsAreNotTakenForThoseOfOthers() async throws {
+  /// The pool's own commits trigger a check for external commits, which must not misjudge them.
+  @Test func ownCommitsAreNotReportedAsMissed() async throws {
     for interval in [Duration.milliseconds(1), .seconds(1_000)] {
       try await withMembers(PoolConfiguration(pollInterval: interval)) { pool in
         var changes = pool.changes(on: Member.self).makeAsyncIterator()
@@ -62,9 +62,9 @@ struct OtherProcessTests {
     }
   }
 
-  /// A question that left a few bytes of every thread's stack behind would end a service after days.
+  /// A check that leaked a few bytes of stack would crash a service after days.
   @Test(.enabled(if: TestProgram.isAvailable), .disabled(if: isSanitized, "its frames are larger"))
-  func askingTheWriterTakesNoMoreStackTheOftenerItIsDone() async throws {
+  func writerChecksDoNotAccumulateStack() async throws {
     try await withMembers { pool in
       try await onThread {
         let process = try PoolProcess(.doubting, pool.filepath, id: 1, seconds: 4, stack: 128)
@@ -74,8 +74,8 @@ struct OtherProcessTests {
     }
   }
 
-  /// Another connection of the same process is as foreign.
-  @Test func handlesThatAreNotThePoolsAreOthers() async throws {
+  /// Another handle of the same process counts as external.
+  @Test func liveResultFollowsAnotherHandle() async throws {
     try await withMembers(OtherProcessTests.silent) { pool in
       let other = try SqliteDatabase(filepath: pool.filepath)
       var updates = Member.count().updates(in: pool).makeAsyncIterator()
@@ -85,7 +85,7 @@ struct OtherProcessTests {
     }
   }
 
-  @Test func withoutAnIntervalOthersAreNotLookedFor() async throws {
+  @Test func ownWriteDetectsExternalCommitsWithoutPolling() async throws {
     try await withMembers(PoolConfiguration(pollInterval: nil)) { pool in
       let other = try SqliteDatabase(filepath: pool.filepath)
       var updates = Member.count().updates(in: pool).makeAsyncIterator()
@@ -101,14 +101,14 @@ struct OtherProcessTests {
       try Member(id: 1, name: "other").insert().run(other)
       try await Task.sleep(for: .milliseconds(50))
       #expect(counts.values == [])
-      // The pool's own transaction finds the other's commit when it begins, and tells of it, too.
+      // The pool's next transaction detects the external commit and notifies the loops.
       try await Member(id: 2, name: "own").insert().run(pool)
       try await loop.value
       #expect(counts.values.last == 2)
     }
   }
 
-  @Test func intervalsThatMakeNoSenseAreRefused() throws {
+  @Test func invalidIntervalsAreRefused() throws {
     try withDirectory { directory in
       for configuration in [
         PoolConfiguration(pollInterval: .zero), PoolConfiguration(longRead: .zero), PoolConfiguration(readers: 0),
@@ -118,8 +118,7 @@ struct OtherProcessTests {
     }
   }
 
-  /// Own and foreign commits at once: nothing is missed, whichever comes between which.
-  @Test func nothingIsMissedBetweenOwnCommitsAndThoseOfOthers() async throws {
+  @Test func loopFollowsInterleavedOwnAndExternalCommits() async throws {
     try await withMembers(PoolConfiguration(handles: .init(busyTimeout: 20))) { pool in
       let path = pool.filepath
       let total = 400
@@ -127,7 +126,7 @@ struct OtherProcessTests {
       let loop = Task {
         var last = 0
         for try await count in updates {
-          // Never older than the one before.
+          // Results never go back.
           #expect(count >= last)
           last = count
           if count == 2 * total { return last }
@@ -150,17 +149,17 @@ struct OtherProcessTests {
     }
   }
 
-  /// Commits in quick succession, the event of one of which may stand for that of the next: a lost one would be noticed
-  /// in an hour only. `SQLABLE_SOAK_SECONDS=120 swift test --filter everyCommitOfAnotherProcessIsHeardOf` goes on for
-  /// longer.
-  @Test func everyCommitOfAnotherProcessIsHeardOf() async throws {
+  /// One kernel event may stand for several rapid commits. The next poll, an hour later, would detect a lost one.
+  ///
+  /// `SQLABLE_SOAK_SECONDS=120 swift test --filter everyExternalCommitIsDetected` runs longer.
+  @Test func everyExternalCommitIsDetected() async throws {
     let seconds = ProcessInfo.processInfo.environment["SQLABLE_SOAK_SECONDS"].flatMap(Double.init) ?? 2
     try await withMembers(PoolConfiguration(pollInterval: .seconds(3_600))) { pool in
       let other = try SQLiteProcess(pool.filepath)
       defer { other.quit() }
       let latest = Mutex(-1)
       let loop = Task { for try await count in Member.count().updates(in: pool) { latest.withLock { $0 = count } } }
-      // All tests begin at once, and the loop's task may get its turn late.
+      // All tests start at once, so the loop's task may start late.
       while latest.withLock({ $0 }) < 0 { try await Task.sleep(for: .milliseconds(1)) }
       var (bursts, count, late, longest) = (0, 0, 0, Duration.zero)
       let end = ContinuousClock.now + .seconds(seconds)
@@ -169,7 +168,7 @@ struct OtherProcessTests {
         let inserts = (1...commits).map { "INSERT INTO member VALUES (\(count + $0), 'other');" }
         try other.run(inserts.joined(separator: Bool.random() ? "\n" : "\nSELECT count(*) FROM member;\n"))
         (bursts, count) = (bursts + 1, count + commits)
-        // The pool's own make it doubt whose a commit was.
+        // Own commits make the origin of a commit uncertain.
         if bursts % 4 == 0 {
           count += 1
           try await Member(id: count, name: "own").insert().run(pool)
@@ -192,8 +191,8 @@ struct OtherProcessTests {
     }
   }
 
-  /// Where the kernel tells nothing, looking now and then does.
-  @Test func aDeletedFileIsNoticed() async throws {
+  /// The kernel sends no event for a deleted file, but the poll checks for it.
+  @Test func loopFailsAfterItsFileIsDeleted() async throws {
     try await withDirectoryAsync { directory in
       let path = directory + "/pool.sqlite"
       let pool = try SqlitePool(filepath: path, configuration: .init(pollInterval: .milliseconds(20)))
@@ -202,9 +201,9 @@ struct OtherProcessTests {
       let loop = Task {
         for try await _ in Member.count().updates(in: pool) { counts.withLock { $0 += 1 } }
       }
-      // The reader is open before its file goes: one that opens later says .cannotOpen.
+      // The reader opens before the deletion: a later one would fail with .cannotOpen.
       try await until { counts.withLock({ $0 }) != 0 }
-      // A reader looks at its file once a second.
+      // A reader checks its file once a second.
       try await Task.sleep(for: .milliseconds(1_100))
       try SqliteDatabase.deleteDatabase(at: path)
       do {

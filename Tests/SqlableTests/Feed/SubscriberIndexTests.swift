@@ -1,9 +1,9 @@
 import Sqlable
 import Testing
 
-/// Loops that are found by an index are told what a walk through all of them would tell.
+/// The index of subscribers, compared with a scan over all of them.
 struct SubscriberIndexTests {
-  /// A key that is a text and compares without case.
+  /// A table with a text key that ignores case.
   private enum Tags: TableDeclaration {
     static let name = "tag"
     static let label = Column("label", .text, PrimaryKey(), Collate.nocase)
@@ -12,14 +12,14 @@ struct SubscriberIndexTests {
   }
   private typealias Tag = Entry<Tags>
 
-  /// What a loop wants, and the task that follows it.
+  /// The filter of a loop and the task that collects its rows.
   private struct Listener: Sendable {
     let change: Change?
     let id: Int?
     let name: String?
     let heard: Task<[RowChange], Never>
 
-    /// By the rule of the guide: each row with the id or key that it has, or had before.
+    /// The rule of the guide: a row matches by its id or key, before or after the change.
     func wants(_ row: RowChange) -> Bool {
       guard change == nil || change == row.change else { return false }
       if let id { return row.id == id || row.previousId == id }
@@ -58,7 +58,7 @@ struct SubscriberIndexTests {
     }
   }
 
-  @Test(arguments: [1, 2, 3]) func loopsGetWhatAWalkWouldTellThem(_ seed: UInt64) async throws {
+  @Test(arguments: [1, 2, 3]) func indexedLoopsGetTheSameChangesAsAScan(_ seed: UInt64) async throws {
     try await withDirectoryAsync { directory in
       let pool = try newPool(in: directory, .init(pollInterval: nil))
       try await pool.transaction { db in
@@ -100,7 +100,7 @@ struct SubscriberIndexTests {
         #expect(all.count > 100)
         for listener in listeners {
           let heard = await listener.heard.value
-          // Those by a text may hear of keys that compare as equal, too.
+          // Loops by a text may also receive keys that compare as equal.
           let isSame = heard == all.filter(listener.wants)
           let holdsAll = listener.name != nil && all.filter(listener.wants).allSatisfy(heard.contains)
           #expect(isSame || holdsAll)
@@ -109,7 +109,7 @@ struct SubscriberIndexTests {
     }
   }
 
-  /// Loops that are not concerned read nothing: each read is one of the pool's.
+  /// The pool's count of reads shows that unaffected loops read nothing.
   @Test func filtersByValueAreNotWokenByOtherRows() async throws {
     try await withDirectoryAsync { directory in
       let pool = try newPool(in: directory, .init(pollInterval: nil))
@@ -130,7 +130,7 @@ struct SubscriberIndexTests {
       }
       try await until { begun.values.count >= 300 }
       let before = pool.statistics.reads
-      // From the rows of one loop to those of another, and a row of no loop's.
+      // One row moves from loop 7 to loop 8. The new row belongs to no loop.
       try await Member.update(Member.name.set(to: "name 8")).filter(Member.id == 7).run(pool)
       try await Member(id: 1_000, name: "none").insert().run(pool)
       try await until { heard.values.count >= 2 }

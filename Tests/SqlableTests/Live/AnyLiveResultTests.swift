@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Live results of statements whose type is not known, such as those of clients.
+/// Live results of decoded statements, such as those of clients.
 struct AnyLiveResultTests {
   private static let alone = PoolConfiguration(pollInterval: nil)
 
@@ -10,7 +10,7 @@ struct AnyLiveResultTests {
     try AnyStatement(json: Data(json.utf8), rules: StatementRules(models: [Member.self, Account.self]))
   }
 
-  @Test func everyKindOfReadGivesWhatRunningItGives() async throws {
+  @Test func updatesOfEveryReadMatchItsRunResult() async throws {
     try await withMembers(AnyLiveResultTests.alone) { pool in
       let documents = [
         #"{"read":{"from":"member","orderBy":[{"asc":{"column":"id"}}]},"sqlable":1}"#,
@@ -19,8 +19,9 @@ struct AnyLiveResultTests {
         #"{"exists":{"from":"member","where":{"=":[{"column":"name"},"Bo"]}},"sqlable":1}"#,
         #"{"read":{"from":"member","orderBy":[{"asc":{"column":"name"}}],"select":[{"column":"name"}]},"sqlable":1}"#,
         #"{"read":{"from":"member","groupBy":[{"column":"name"}],"select":[{"function":"countRows"}]},"sqlable":1}"#,
-        // The filter is that of the first query only.
-        #"{"read":{"compounds":[{"union":{"from":"member","where":{"=":[{"column":"name"},"Bo"]}}}],"from":"member","where":{"=":[{"column":"name"},"Anna"]}},"sqlable":1}"#,
+        // The filter applies to the first query only.
+        #"{"read":{"compounds":[{"union":{"from":"member","where":{"=":[{"column":"name"},"Bo"]}}}],"#
+          + #""from":"member","where":{"=":[{"column":"name"},"Anna"]}},"sqlable":1}"#,
       ]
       for document in documents {
         let statement = try decoded(document)
@@ -36,13 +37,13 @@ struct AnyLiveResultTests {
     }
   }
 
-  /// Filters and pages decide by row, as they do for statements of a known type.
+  /// Decoded filters and pages check changed rows like typed statements.
   @Test(arguments: [
     #"{"read":{"from":"member","where":{"=":[{"column":"name"},"Anna"]}},"sqlable":1}"#,
     #"{"count":{"from":"member","where":{"=":[{"column":"name"},"Anna"]}},"sqlable":1}"#,
     #"{"exists":{"from":"member","where":{"=":[{"column":"name"},"Anna"]}},"sqlable":1}"#,
     #"{"read":{"from":"member","limit":1,"orderBy":[{"asc":{"column":"id"}}]},"sqlable":1}"#,
-  ]) func commitsOfOtherRowsAreNotRead(_ document: String) async throws {
+  ]) func commitsOfOtherRowsCauseNoRead(_ document: String) async throws {
     try await withMembers(AnyLiveResultTests.alone) { pool in
       try await Member(id: 1, name: "Anna").insert().run(pool)
       let follower = Follower(try decoded(document).updates(in: pool))
@@ -58,8 +59,7 @@ struct AnyLiveResultTests {
     }
   }
 
-  /// Whose rows a policy hides does not wake a client.
-  @Test func aTenantsResultIsReadForItsOwnRowsOnly() async throws {
+  @Test func hiddenRowsDoNotWakeTheLoopOfATenant() async throws {
     try await withMembers(AnyLiveResultTests.alone) { pool in
       try await pool.transaction { db in try db.createTable(Account.self) }
       let document = Data(#"{"read":{"from":"account","select":[{"column":"name"}]},"sqlable":1}"#.utf8)
@@ -76,11 +76,12 @@ struct AnyLiveResultTests {
       try await until { count.latest == .number(1) && names.values.count >= 2 }
       #expect(count.values == [.number(0), .number(1)])
       guard case .rows(let rows) = names.latest else { throw CancellationError() }
-      #expect(names.values.count == 2 && rows.map(\.description) == ["name: Norco"])
+      #expect(names.values.count == 2)
+      #expect(rows.map(\.description) == ["name: Norco"])
     }
   }
 
-  @Test func aChangeHasNoResultToFollow() async throws {
+  @Test func followingADecodedDeleteThrows() async throws {
     try await withMembers(AnyLiveResultTests.alone) { pool in
       var updates = try decoded(#"{"delete":{"all":true,"from":"member"},"sqlable":1}"#).updates(in: pool)
         .makeAsyncIterator()

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Commits that change a live result by roundabout ways.
+/// Commits that change a live result indirectly.
 struct BlindSpotTests {
   struct Note: Sqlable, Equatable {
     var name: String
@@ -48,7 +48,7 @@ struct BlindSpotTests {
   }
 
   private func follows<Model, Output>(
-    _ statement: Statement<Model, Output>, _ updates: Updates<Output>, _ pool: SqlitePool, _ write: String,
+    _ statement: Statement<Model, Output>, _ updates: LiveQuery<Output>, _ pool: SqlitePool, _ write: String,
     _ read: @escaping @Sendable (SqliteDatabase) throws -> Output, sourceLocation: SourceLocation = #_sourceLocation
   ) async throws where Output: Equatable & Sendable {
     let follower = Follower(updates)
@@ -69,7 +69,7 @@ struct BlindSpotTests {
       statement, statement.updates(in: pool), pool, write, { try statement.run($0) }, sourceLocation: sourceLocation)
   }
 
-  @Test func theDefaultOfAnAddedColumnIsNotTakenForNull() async throws {
+  @Test func liveFilterUsesTheDefaultOfAnAddedColumn() async throws {
     try await withSQL(
       """
       CREATE TABLE note (name TEXT PRIMARY KEY NOT NULL); INSERT INTO note VALUES ('a'), ('b'), ('c');
@@ -85,7 +85,7 @@ struct BlindSpotTests {
     }
   }
 
-  @Test func theDefaultOfAnAddedColumnIsNotToldAsNull() async throws {
+  @Test func changeNeverReportsAnAddedDefaultAsNull() async throws {
     try await withSQL(
       """
       CREATE TABLE note (name TEXT PRIMARY KEY NOT NULL); INSERT INTO note VALUES ('a'), ('b'), ('c');
@@ -98,13 +98,13 @@ struct BlindSpotTests {
         Issue.record("no row")
         return
       }
-      // The default, or an error where SQLite does not tell it; never NULL.
+      // The old value is the default, or an error if SQLite does not provide it, but never NULL.
       let old = try? row.old()
       #expect(old.map { $0.state == "open" } ?? true)
     }
   }
 
-  @Test func aFilterByRowidIsNotAskedOfACopy() async throws {
+  @Test func rowidFilterFollowsItsRows() async throws {
     try await withSQL(
       "CREATE TABLE numbered (name TEXT); INSERT INTO numbered VALUES ('a'), ('b'), ('c'), ('d'), ('e')"
     ) { pool in
@@ -167,7 +167,7 @@ struct BlindSpotTests {
     }
   }
 
-  @Test func tablesBehindAFullTextTableAreFollowed() async throws {
+  @Test func fullTextShadowTablesAreFollowed() async throws {
     struct Content: Sqlable, Equatable {
       var id: Int
       var body: String
@@ -189,7 +189,7 @@ struct BlindSpotTests {
     }
   }
 
-  @Test func tablesOfSQLitesOwnAreFollowed() async throws {
+  @Test func sqliteSequenceTableIsFollowed() async throws {
     struct Sequence: Sqlable, Equatable {
       var name: String
       var seq: Int
@@ -209,8 +209,8 @@ struct BlindSpotTests {
     }
   }
 
-  /// Its commits record nothing: each of them is one that may have changed it.
-  @Test func whatNobodyTellsOfIsFollowedThroughManyCommits() async throws {
+  /// Commits to a full-text table record no rows, so each of them may have changed the result.
+  @Test func fullTextTableIsFollowedThroughManyCommits() async throws {
     struct Document: Sqlable, Equatable {
       var body: String
       static let body = column("body", String.self)
@@ -228,34 +228,37 @@ struct BlindSpotTests {
     }
   }
 
-  @Test func textsInUTF16AreNotComparedInACopy() async throws {
+  @Test func filterOnUTF16TextsIsFollowed() async throws {
     try await withSQL("PRAGMA encoding = 'UTF-16le'; CREATE TABLE note (name TEXT, state TEXT)") { pool in
       try await rows(
         Note.read().filter(Note.name > "Ā").orderBy(Note.name), pool, "INSERT INTO note VALUES ('b', 'open')")
     }
   }
 
-  @Test func anOrderByOtherRowsIsFollowed() async throws {
+  @Test func orderByASubqueryIsFollowed() async throws {
     try await withSQL(
       "CREATE TABLE note (name TEXT, state TEXT); INSERT INTO note VALUES ('a', 'open'), ('b', 'open'), ('c', 'gone')"
     ) { pool in
       let gone = Note.select(Note.name).filter(Note.state == "gone")
       let statement = Note.read().filter(Note.state == "open").orderBy(Note.name.in(gone), .desc).orderBy(Note.name)
       _ = statement
-      // 'gone' rows decide about the order of the open ones.
+      // The 'gone' rows determine the order of the open rows.
       try await rows(statement, pool, "INSERT INTO note VALUES ('b', 'gone')")
     }
   }
 
-  @Test(.observesGeneratedColumns) func triggersCascadesUpsertsAndComputedColumnsAreHeardOf() async throws {
+  @Test(.observesGeneratedColumns) func triggersCascadesUpsertsAndComputedColumnsAreFollowed() async throws {
     try await withSQL(
       """
-      CREATE TABLE NOTE (NAME TEXT PRIMARY KEY, "State" TEXT COLLATE NOCASE) WITHOUT ROWID; INSERT INTO note VALUES ('a', 'open'), ('b', 'OPEN');
+      CREATE TABLE NOTE (NAME TEXT PRIMARY KEY, "State" TEXT COLLATE NOCASE) WITHOUT ROWID; \
+      INSERT INTO note VALUES ('a', 'open'), ('b', 'OPEN');
       CREATE TABLE other (name TEXT, state TEXT GENERATED ALWAYS AS (name || '!') VIRTUAL);
       CREATE TABLE stored (state TEXT GENERATED ALWAYS AS (name || '!') STORED, name TEXT);
-      CREATE TABLE trig (a); CREATE TRIGGER tr AFTER INSERT ON trig BEGIN INSERT OR REPLACE INTO note VALUES ('t', 'open'); END;
+      CREATE TABLE trig (a); \
+      CREATE TRIGGER tr AFTER INSERT ON trig BEGIN INSERT OR REPLACE INTO note VALUES ('t', 'open'); END;
       CREATE TABLE parent (id TEXT PRIMARY KEY); INSERT INTO parent VALUES ('1'), ('2');
-      CREATE TABLE child (name TEXT, state TEXT REFERENCES parent ON DELETE CASCADE ON UPDATE CASCADE); INSERT INTO child VALUES ('k', '1'), ('l', '2');
+      CREATE TABLE child (name TEXT, state TEXT REFERENCES parent ON DELETE CASCADE ON UPDATE CASCADE); \
+      INSERT INTO child VALUES ('k', '1'), ('l', '2');
       """
     ) { pool in
       let open = Note.read().filter(Note.state == "open").orderBy(Note.name)
@@ -265,8 +268,10 @@ struct BlindSpotTests {
       try await rows(open, pool, "INSERT INTO trig VALUES (1)")
       try await rows(
         open, pool,
-        "INSERT INTO note VALUES ('u', 'x') ON CONFLICT DO NOTHING; INSERT INTO note VALUES ('u', 'x') ON CONFLICT (name) DO UPDATE SET state = 'open'"
-      )
+        """
+        INSERT INTO note VALUES ('u', 'x') ON CONFLICT DO NOTHING; \
+        INSERT INTO note VALUES ('u', 'x') ON CONFLICT (name) DO UPDATE SET state = 'open'
+        """)
       try await rows(open, pool, "DELETE FROM note")
       let other = Note.read().filter(Note.state == "a!").in("other")
       try await rows(other, pool, "INSERT INTO other VALUES ('a')")

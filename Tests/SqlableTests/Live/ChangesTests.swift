@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What a loop over changed rows is told.
+/// Events of loops over changed rows.
 struct ChangesTests {
-  /// The next events of a loop as lines, `insert 1`.
+  /// Returns the next events of a loop as lines, for example `insert 1`.
   private func lines(_ count: Int, _ changes: inout Changes<RowChange>.Iterator) async -> [String] {
     var lines: [String] = []
     while lines.count < count, let event = await changes.next() { lines.append(ChangesTests.line(event)) }
@@ -18,7 +18,7 @@ struct ChangesTests {
     }
   }
 
-  @Test func rowsComeInTheirOrderAndNothingThatWasRolledBack() async throws {
+  @Test func changesKeepOrderAndOmitRolledBackRows() async throws {
     try await withMembers { pool in
       var all = pool.changes(on: Member.self).makeAsyncIterator()
       var second = pool.changes(on: Member.self, .update, id: 2).makeAsyncIterator()
@@ -36,7 +36,7 @@ struct ChangesTests {
     }
   }
 
-  /// Without the values, which must not get into a log.
+  /// Descriptions may get into log files, which must not contain values.
   @Test func aChangeIsDescribedWithoutItsValues() async throws {
     try await withMembers { pool in
       var changes = pool.changes(on: Member.self).makeAsyncIterator()
@@ -63,14 +63,15 @@ struct ChangesTests {
     }
   }
 
-  @Test func valuesBeforeAndAfterComeOnRequest() async throws {
+  @Test func modelChangesGiveOldAndNewValues() async throws {
     try await withMembers { pool in
       var changes = pool.modelChanges(on: Member.self).makeAsyncIterator()
       try await Member(id: 1, name: "Ann").insert().run(pool)
       try await Member(id: 1, name: "Bea").update().run(pool)
       try await Member.delete(Member.id == 1).run(pool)
       let expected: [(Member?, Member?)] = [
-        (nil, Member(id: 1, name: "Ann")), (Member(id: 1, name: "Ann"), Member(id: 1, name: "Bea")),
+        (nil, Member(id: 1, name: "Ann")),
+        (Member(id: 1, name: "Ann"), Member(id: 1, name: "Bea")),
         (Member(id: 1, name: "Bea"), nil),
       ]
       for (old, new) in expected {
@@ -85,8 +86,8 @@ struct ChangesTests {
     }
   }
 
-  /// Values of every class come as they are stored, whatever their column makes of them.
-  @Test func valuesOfEveryClassAreThoseOfTheTable() async throws {
+  /// Values of every storage class arrive as stored.
+  @Test func changeValuesEqualTheStoredValues() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in try db.createTable(Sample.self) }
       var changes = pool.modelChanges(on: Sample.self).makeAsyncIterator()
@@ -107,17 +108,17 @@ struct ChangesTests {
     }
   }
 
-  @Test func aLoopThatFallsBehindIsToldSo() async throws {
+  @Test func overflowingBufferReportsMissedChanges() async throws {
     try await withMembers { pool in
       var changes = pool.changes(on: Member.self, buffering: 10).makeAsyncIterator()
       for id in 1...30 { try await Member(id: id, name: "m").insert().run(pool) }
       #expect(await lines(1, &changes) == ["missed"])
       var rest: [String] = []
-      // What came after the buffer was full, in order and without a gap.
+      // The loop gets the changes after the overflow, in order and without a gap.
       try await Member(id: 31, name: "m").insert().run(pool)
       while rest.last != "insert 31", let event = await changes.next() { rest.append(ChangesTests.line(event)) }
       #expect(rest == ((32 - rest.count)...31).map { "insert \($0)" })
-      // One commit is told whole, however large it is.
+      // A single commit is never cut, even if it exceeds the buffer.
       try await pool.transaction { db in
         for id in 100..<200 { try Member(id: id, name: "m").insert().run(db) }
       }
@@ -125,7 +126,7 @@ struct ChangesTests {
     }
   }
 
-  @Test func aChangeOfTheSchemaIsToldAsMissed() async throws {
+  @Test func schemaChangeIsReportedAsMissed() async throws {
     try await withMembers { pool in
       var changes = pool.changes(on: Member.self).makeAsyncIterator()
       try await pool.transaction { db in try db.execute("ALTER TABLE member ADD COLUMN age INTEGER") }
@@ -163,8 +164,8 @@ struct ChangesTests {
     }
   }
 
-  /// Also when they are taken by row and by commit in turn, and when a loop was cancelled.
-  @Test func nothingIsLostBetweenLoopsOfEitherKind() async throws {
+  /// The test alternates loops by row and by commit, after a cancelled loop.
+  @Test func rowAndCommitLoopsLoseNoChange() async throws {
     try await withMembers { pool in
       let changes = pool.changes(on: Member.self)
       let cancelled = Task { for await _ in changes {} }
@@ -185,7 +186,7 @@ struct ChangesTests {
     }
   }
 
-  @Test func aLoopBesideAnotherOneBeginsWithMissed() async throws {
+  @Test func secondConcurrentLoopStartsWithMissed() async throws {
     try await withMembers { pool in
       let changes = pool.changes(on: Member.self)
       try await Member(id: 1, name: "m").insert().run(pool)
@@ -197,7 +198,7 @@ struct ChangesTests {
     }
   }
 
-  @Test func whatCanNotBeObservedEndsAtOnce() async throws {
+  @Test func loopOverAnUnobservableTableEndsAtOnce() async throws {
     try await withMembers { pool in
       let errors = Collected<String>()
       pool.didFail = { errors.append("\($0)") }
@@ -210,7 +211,7 @@ struct ChangesTests {
     }
   }
 
-  /// A full-text table that keeps its texts itself.
+  /// A full-text table with its own content.
   private struct Words: Sqlable {
     let text: String
     static let text = column("text", String.self)
@@ -222,8 +223,7 @@ struct ChangesTests {
     func write(to row: inout RowWriter) throws { row.set(Words.text, text) }
   }
 
-  /// Nobody who is gone costs the writer anything.
-  @Test func aLoopThatIsOverIsForgotten() async throws {
+  @Test func endedLoopsDoNotBlockLaterWrites() async throws {
     try await withMembers { pool in
       for _ in 0..<3 {
         var changes = pool.changes(on: Member.self).makeAsyncIterator()

@@ -1,12 +1,12 @@
 import Sqlable
 import Testing
 
-/// A live result, followed by a task: what it was given, one after the other.
+/// A task that follows a live result and collects its values.
 final class Follower<Value: Sendable>: Sendable {
   let task: Task<Void, any Error>
   private let collected = Collected<Value>()
 
-  init(_ updates: Updates<Value>) {
+  init(_ updates: LiveQuery<Value>) {
     task = Task { [collected] in for try await value in updates { collected.append(value) } }
   }
   deinit { task.cancel() }
@@ -14,14 +14,14 @@ final class Follower<Value: Sendable>: Sendable {
   var values: [Value] { collected.values }
   var latest: Value? { values.last }
 
-  /// The latest, as soon as it meets the condition, or after a while.
+  /// Waits until the latest value meets the condition, or for ten minutes, and returns the latest value.
   func latest(where condition: (Value) -> Bool) async throws -> Value? {
     try await until { latest.map(condition) ?? false }
     return latest
   }
 }
 
-/// Waits until the condition holds; after ten minutes, longer than any machine takes, the test fails and goes on.
+/// Waits until the condition holds. After ten minutes the test records an issue and continues.
 func until(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
   let end = ContinuousClock.now + .seconds(600)
   while !condition() {

@@ -2,9 +2,9 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Live results beside the results themselves, under random commits.
+/// Live results compared with fresh reads, under random commits.
 struct LiveResultOracle {
-  /// Who plays: a table that others refer to, with a column that compares without case.
+  /// A table with a foreign key and a column that ignores case.
   struct Player: Sqlable, Equatable {
     let id: Int
     let name: String
@@ -36,7 +36,7 @@ struct LiveResultOracle {
     }
   }
 
-  /// A live result, what its loop was last given, and which commits concern it.
+  /// A live result with its latest value and the rule that selects the relevant commits.
   private struct Followed: Sendable {
     let name: String
     let latest: Latest
@@ -57,7 +57,7 @@ struct LiveResultOracle {
     }
   }
 
-  /// What a transaction did, as the pool's changes tell it.
+  /// The changes of one transaction, as the pool reports them.
   private struct Commit: Sendable {
     var players: [(old: Player?, new: Player?)] = []
     var changesMembers = false
@@ -65,12 +65,12 @@ struct LiveResultOracle {
     var changesPlayers: Bool { !players.isEmpty }
     var changesEither: Bool { changesPlayers || changesMembers }
 
-    /// Whether a row was or is one of these. So many are not kept that a filter could be asked.
+    /// True if a row matches before or after the change. Above 32 rows the pool keeps no rows to check.
     func changes(_ isOne: @Sendable (Player) -> Bool) -> Bool {
       players.count > 32 || players.contains { [$0.old, $0.new].contains { $0.map(isOne) ?? false } }
     }
 
-    /// Whether rows came or went, or this value of one changed.
+    /// True if the commit inserted or deleted rows, or changed this value of one.
     func changes(_ value: @Sendable (Player) -> String) -> Bool {
       players.contains { change in
         guard let old = change.old, let new = change.new, old.id == new.id else { return true }
@@ -93,7 +93,7 @@ struct LiveResultOracle {
     case 4: try Player.update(Player.name.set(to: name)).filter(Player.id < id).run(db)
     case 5: try Player.delete(Player.id == id).run(db)
     case 6: try Member(id: id % 4, name: name).save().run(db)
-    // Sets the players' team to NULL, which only the hook tells.
+    // The deletion sets the players' team to NULL, which only the pre-update hook reports.
     case 7: try Member.delete(Member.id == id % 4).run(db)
     default:
       try db.execute(
@@ -109,7 +109,7 @@ struct LiveResultOracle {
       var loops: [Task<Void, any Error>] = []
       var followed: [Followed] = []
       func follow<Value: Sendable>(
-        _ name: String, _ updates: Updates<Value>, _ read: @escaping @Sendable (SqliteDatabase) throws -> Value,
+        _ name: String, _ updates: LiveQuery<Value>, _ read: @escaping @Sendable (SqliteDatabase) throws -> Value,
         when isConcerned: @escaping @Sendable (Commit) -> Bool
       ) {
         let latest = Followed.Latest()
@@ -176,7 +176,7 @@ struct LiveResultOracle {
       var players = pool.modelChanges(on: Player.self).commits.makeAsyncIterator()
       var members = pool.changes(on: Member.self).commits.makeAsyncIterator()
       var commits: [Commit] = []
-      // From here on each knows what it reads.
+      // From here on, each loop has registered its tables and filters.
       try await until { followed.allSatisfy { $0.latest.count > 0 } }
       let counts = followed.map(\.latest.count)
       var random = SeededGenerator(seed: seed)
@@ -199,7 +199,7 @@ struct LiveResultOracle {
         }
         if ContinuousClock.now >= end { break }
       }
-      // One more, of both tables, by which the end of what there is to hear is known.
+      // A last commit to both tables marks the end of the changes.
       try await pool.transaction { db in
         try Member(id: 999, name: "end").insert().run(db)
         try Player(id: 999, name: "", team: nil, score: 0).insert().run(db)
@@ -218,12 +218,12 @@ struct LiveResultOracle {
         for case .row(let row) in commit where row.id == 999 { isOver = true }
         commits.append(Commit(changesMembers: true))
       }
-      // None was read again without cause, but for commits that came while others were beginning to listen.
+      // A loop reads only for relevant commits. Three extra reads allow for commits while others subscribe.
       for (result, before) in zip(followed, counts) {
         let concerned = commits.count { result.isConcerned($0) }
         #expect(result.latest.count - before <= concerned + 3, "\(result.name) was read again without cause")
       }
-      // Those who decide by row are spared most of it.
+      // Filters by row avoid most reads.
       let reads = Dictionary(uniqueKeysWithValues: followed.map { ($0.name, $0.latest.count) })
       #expect((reads["one"] ?? 0) < (reads["all"] ?? 0))
       for loop in loops { loop.cancel() }

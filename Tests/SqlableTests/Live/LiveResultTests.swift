@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What a loop over a live result gets, and gets only when it should.
+/// Loops over live results: their values and the commits that wake them.
 struct LiveResultTests {
   private static let names = Member.read().orderBy(Member.id)
 
@@ -22,8 +22,7 @@ struct LiveResultTests {
     }
   }
 
-  /// A slow loop gets the latest, once.
-  @Test func commitsThatWereSleptThroughComeTogether() async throws {
+  @Test func slowLoopGetsOnlyTheLatestResult() async throws {
     try await withMembers { pool in
       var updates = LiveResultTests.names.updates(in: pool).makeAsyncIterator()
       _ = try await updates.next()
@@ -34,24 +33,23 @@ struct LiveResultTests {
     }
   }
 
-  /// A writer that commits without a pause wakes a loop every half a millisecond at most.
-  @Test func commitsThatFollowOneAnotherCloselyComeTogether() async throws {
+  /// A writer without pauses wakes a loop at most every half millisecond.
+  @Test func rapidCommitsAreCoalesced() async throws {
     try await withMembers { pool in
       let follower = Follower(Member.count().updates(in: pool))
       #expect(try await follower.latest { $0 == 0 } == 0)
       let begin = ContinuousClock.now
       try await onThread { for id in 1...500 { try Member(id: id, name: "\(id)").insert().run(pool) } }
       #expect(try await follower.latest { $0 == 500 } == 500)
-      // The first, those that gathered, and one that was read while the last ones came.
+      // Three extra values: the first result, the first wake-up and one read during the last commits.
       #expect(follower.values.count <= 3 + Int(begin.duration(to: .now) / .microseconds(500)))
       #expect(follower.values == follower.values.sorted())
     }
   }
 
-  /// Whether a loop hears of what `write` does. That it does not is told by waiting, as long as it takes many times
-  /// over; that it does is waited for on however slow a machine.
-  private func isHeard<Value, Written: Sendable>(
-    _ updates: Updates<Value>, _ pool: SqlitePool, within time: Duration = .milliseconds(60),
+  /// Returns true if `write` wakes a loop within the time, which is many times the usual delay.
+  private func isWoken<Value, Written: Sendable>(
+    _ updates: LiveQuery<Value>, _ pool: SqlitePool, within time: Duration = .milliseconds(60),
     _ write: @Sendable @escaping (SqliteDatabase) throws -> Written
   ) async throws -> Bool {
     var iterator = updates.makeAsyncIterator()
@@ -69,11 +67,11 @@ struct LiveResultTests {
     return heard.withLock { $0 }
   }
 
-  private func hears<Value>(
-    _ updates: Updates<Value>, _ pool: SqlitePool, _ write: @Sendable @escaping (SqliteDatabase) throws -> Void
-  ) async throws -> Bool { try await isHeard(updates, pool, within: .seconds(600), write) }
+  private func isEventuallyWoken<Value>(
+    _ updates: LiveQuery<Value>, _ pool: SqlitePool, _ write: @Sendable @escaping (SqliteDatabase) throws -> Void
+  ) async throws -> Bool { try await isWoken(updates, pool, within: .seconds(600), write) }
 
-  @Test func otherTablesOtherColumnsAndOtherRowsDoNotConcernIt() async throws {
+  @Test func unrelatedChangesDoNotWakeALoop() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in
         try db.createTable(Bicycle.self)
@@ -82,50 +80,50 @@ struct LiveResultTests {
       }
       let all = LiveResultTests.names.updates(in: pool)
       #expect(
-        try await !isHeard(all, pool) { db in
+        try await !isWoken(all, pool) { db in
           try db.execute("INSERT INTO wheel VALUES (1, 26, 'x')")
         })
-      #expect(try await hears(all, pool) { db in try Member(id: 9, name: "n").insert().run(db) })
+      #expect(try await isEventuallyWoken(all, pool) { db in try Member(id: 9, name: "n").insert().run(db) })
       let ids = Member.select(Member.id).updates(in: pool)
       #expect(
-        try await !isHeard(ids, pool) { db in
+        try await !isWoken(ids, pool) { db in
           try Member.update(Member.name.set(to: "new")).filter(Member.id == 2).run(db)
         })
       #expect(
-        try await hears(ids, pool) { db in
+        try await isEventuallyWoken(ids, pool) { db in
           try db.execute("UPDATE member SET id = 77 WHERE id = 9")
         })
       let second = Member.byId(2).updates(in: pool)
       #expect(
-        try await !isHeard(second, pool) { db in
+        try await !isWoken(second, pool) { db in
           try Member(id: 3, name: "other").update().run(db)
         })
       #expect(
-        try await hears(second, pool) { db in
+        try await isEventuallyWoken(second, pool) { db in
           try Member(id: 2, name: "own").update().run(db)
         })
       let long = Member.read().filter(Member.name.length() > 5).updates(in: pool)
       #expect(
-        try await !isHeard(long, pool) { db in
+        try await !isWoken(long, pool) { db in
           try Member.update(Member.name.set(to: "short")).filter(Member.id == 1).run(db)
         })
       #expect(
-        try await hears(long, pool) { db in
+        try await isEventuallyWoken(long, pool) { db in
           try Member.update(Member.name.set(to: "longer than that")).filter(Member.id == 1).run(db)
         })
       #expect(
-        try await hears(long, pool) { db in
+        try await isEventuallyWoken(long, pool) { db in
           try Member.delete(Member.id == 1).run(db)
         })
-      // More rows than are kept: it is read anew, to be safe.
+      // The pool keeps too few of these rows to filter them, so the loop reads again.
       #expect(
-        try await hears(long, pool) { db in
+        try await isEventuallyWoken(long, pool) { db in
           for id in 100..<140 { try Member(id: id, name: "s").insert().run(db) }
         })
     }
   }
 
-  @Test func whatWasRolledBackIsNotHeardOf() async throws {
+  @Test func rollbacksDoNotWakeALoop() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in
         try db.execute("CREATE TABLE other (id INTEGER PRIMARY KEY)")
@@ -133,15 +131,15 @@ struct LiveResultTests {
       }
       let all = LiveResultTests.names.updates(in: pool)
       let one = Member.byId(1).updates(in: pool)
-      // All of the transaction.
+      // The whole transaction rolls back.
       #expect(
-        try await !isHeard(all, pool) { db -> TransactionResult in
+        try await !isWoken(all, pool) { db -> TransactionResult in
           try Member(id: 1, name: "Bob").update().run(db)
           return .rollback
         })
-      // A savepoint of it, within a commit that wrote before and after.
+      // One savepoint rolls back, in a transaction that writes before and after it.
       #expect(
-        try await !isHeard(all, pool) { db in
+        try await !isWoken(all, pool) { db in
           try db.execute("INSERT INTO other VALUES (1)")
           try db.transaction { db -> TransactionResult in
             try Member(id: 1, name: "Bob").update().run(db)
@@ -151,16 +149,16 @@ struct LiveResultTests {
           try db.execute("INSERT INTO other VALUES (2)")
         })
       #expect(
-        try await !isHeard(one, pool) { db in
+        try await !isWoken(one, pool) { db in
           try db.transaction { db -> TransactionResult in
             try Member(id: 1, name: "Bob").update().run(db)
             return .rollback
           }
           try Member(id: 3, name: "Dan").insert().run(db)
         })
-      // What the transaction did before the savepoint stays, and so does what a savepoint did that was kept.
+      // Writes before the rolled-back savepoint stay, and so do those of a released savepoint.
       #expect(
-        try await hears(one, pool) { db in
+        try await isEventuallyWoken(one, pool) { db in
           try Member(id: 1, name: "Eve").update().run(db)
           try db.transaction { db -> TransactionResult in
             try Member(id: 1, name: "Fay").update().run(db)
@@ -168,7 +166,7 @@ struct LiveResultTests {
           }
         })
       #expect(
-        try await hears(one, pool) { db in
+        try await isEventuallyWoken(one, pool) { db in
           try db.transaction { db in
             try db.transaction { db in try Member(id: 1, name: "Gus").update().run(db) }
             try db.transaction { db -> TransactionResult in
@@ -180,7 +178,7 @@ struct LiveResultTests {
     }
   }
 
-  @Test func aChangeOfTheSchemaIsHeardOf() async throws {
+  @Test func schemaChangeWakesALoop() async throws {
     try await withMembers { pool in
       try await Member(id: 1, name: "Ann").insert().run(pool)
       var updates = LiveResultTests.names.updates(in: pool).makeAsyncIterator()
@@ -201,25 +199,25 @@ struct LiveResultTests {
     }
   }
 
-  @Test func onlyChangesLeavesOutWhatIsTheSame() async throws {
+  @Test func onlyChangesSkipsEqualResults() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in
         for id in 1...5 { try Member(id: id, name: "m\(id)").insert().run(db) }
       }
       let first = Member.read().orderBy(Member.id).limit(1)
       #expect(
-        try await !isHeard(first.updates(in: pool, onlyChanges: true), pool) { db in
+        try await !isWoken(first.updates(in: pool, onlyChanges: true), pool) { db in
           try Member(id: 1, name: "other").update().run(db)
           try Member(id: 1, name: "m1").update().run(db)
         })
-      // It may have changed, for all that is known before it is read.
+      // Without onlyChanges, a commit that may have changed the result wakes the loop.
       #expect(
-        try await hears(first.updates(in: pool), pool) { db in
+        try await isEventuallyWoken(first.updates(in: pool), pool) { db in
           try Member(id: 1, name: "other").update().run(db)
           try Member(id: 1, name: "m1").update().run(db)
         })
       #expect(
-        try await hears(first.updates(in: pool, onlyChanges: true), pool) { db in
+        try await isEventuallyWoken(first.updates(in: pool, onlyChanges: true), pool) { db in
           try Member(id: 1, name: "new").update().run(db)
         })
     }
@@ -242,11 +240,12 @@ struct LiveResultTests {
       let found = try await one.next()
       #expect(found??.name == "Ann")
       let pair = try await pairs.next()?.first
-      #expect(pair?.0 == 1 && pair?.1 == "Ann")
+      #expect(pair?.0 == 1)
+      #expect(pair?.1 == "Ann")
     }
   }
 
-  @Test func aStatementThatChangesSomethingHasNoResultToFollow() async throws {
+  @Test func followingADeleteThrows() async throws {
     try await withMembers { pool in
       var updates = Member.delete(Member.id == 1).updates(in: pool).makeAsyncIterator()
       do {
@@ -256,7 +255,7 @@ struct LiveResultTests {
     }
   }
 
-  @Test func loopsAreCountedAsLongAsTheyGoOn() async throws {
+  @Test func statisticsCountRunningLoops() async throws {
     try await withMembers { pool in
       #expect(pool.statistics.loops == 0)
       do {
@@ -286,15 +285,14 @@ struct LiveResultTests {
       try await loop.value
       await heard.value
       #expect(results.values == [0, 1])
-      // What was acknowledged before is told before the end.
+      // The loop gets acknowledged commits before it ends.
       #expect(rows.values == [1])
       var late = updates.makeAsyncIterator()
       #expect(try await late.next() == nil)
     }
   }
 
-  /// A loop for each row, as a service has one for each client: a commit wakes those whose rows it changed.
-  @Test func ofThousandsOfLoopsThoseAreWokenWhoseRowsWereChanged() async throws {
+  @Test func commitWakesOnlyLoopsOfChangedRows() async throws {
     try await withMembers { pool in
       let count = 2_000
       try await pool.transaction { db in

@@ -2,11 +2,11 @@ import Foundation
 import Sqlable
 import Testing
 
-/// A loop's deadline counts while a commit has made the result another, and not while there is none.
+/// Deadlines of loops, which apply while a commit has changed the result.
 @Suite(.serialized) struct LoopDeadlineTests {
   private static let alone = PoolConfiguration(pollInterval: nil)
 
-  /// A row that is not read as long as the gate is shut.
+  /// A row whose initializer blocks while the gate is shut.
   private struct Slow: Sqlable {
     static let tableName = "member"
     static let id = column("id", Int.self, PrimaryKey())
@@ -20,21 +20,21 @@ import Testing
     func write(to row: inout RowWriter) throws {}
   }
 
-  /// The deadline passes before the commit or after it: the loop does not wait for the reader in either case.
+  /// The loop does not wait for the reader, neither with a deadline before the commit nor with one after it.
   @Test(arguments: [Duration.zero, .milliseconds(300)])
-  func aCommitThatABusyReaderHoldsUpEndsTheWait(_ duration: Duration) async throws {
+  func loopTimesOutWhileItsReaderIsBusy(_ duration: Duration) async throws {
     try await withMembers(LoopDeadlineTests.alone) { pool in
       try await Member(id: 1, name: "a").insert().run(pool)
       var loop = Slow.read().updates(in: pool).makeAsyncIterator()
       _ = try await loop.next()
       Slow.isShut.withLock { $0 = true }
-      // A loop that waits for the reader ends as well, but behind an open gate.
+      // A loop that waits for the reader would end, too, but only after the gate opens.
       let opener = Task {
         try? await Task.sleep(for: .seconds(60))
         Slow.isShut.withLock { $0 = false }
       }
       let writer = Task {
-        // Most often the loop waits by then.
+        // The loop usually waits by then.
         try await Task.sleep(for: .milliseconds(100))
         try await Member(id: 2, name: "b").insert().run(pool)
       }
@@ -70,17 +70,17 @@ import Testing
     } catch let error as SqlError { #expect(error.kind == .timeout) }
   }
 
-  /// A loop over members above 100 waits with a deadline, behind which comes what `write` does, and then a row that
-  /// concerns the loop: that row ends the wait.
+  /// Lets a loop over members above 100 wait with a deadline. After the deadline, `write` runs and a relevant row
+  /// follows, which ends the wait.
   private func expectToWaitForAMember(
-    _ duration: Duration, _ pool: SqlitePool, from loop: inout Updates<[Member]>.Iterator,
+    _ duration: Duration, _ pool: SqlitePool, from loop: inout LiveQuery<[Member]>.Iterator,
     behindIt write: @escaping @Sendable () async throws -> Void = {}
   ) async throws {
     let isChanged = Collected<Bool>()
     var writer: Task<Void, any Error>?
     try await expectTimeout {
       try await withDeadline(duration) {
-        // Begun later than the deadline, which does not hold for it.
+        // The detached task does not inherit the deadline.
         writer = Task.detached {
           try await Task.sleep(for: duration + .milliseconds(500))
           try await write()
@@ -94,17 +94,17 @@ import Testing
     try await writer?.value
   }
 
-  @Test func aRowThatDoesNotConcernTheResultDoesNotEndTheWait() async throws {
+  @Test func unrelatedRowDoesNotEndTheWait() async throws {
     try await withMembers(LoopDeadlineTests.alone) { pool in
       var loop = Member.read().filter(Member.id > 100).updates(in: pool).makeAsyncIterator()
       #expect(try await loop.next()?.isEmpty == true)
-      // The loop begins to wait with a row of which the filter was not asked.
+      // The loop starts to wait with a row that the filter has not checked.
       try await Member(id: 1, name: "a").insert().run(pool)
       try await expectToWaitForAMember(.seconds(3), pool, from: &loop)
     }
   }
 
-  @Test func rowsThatDoNotConcernTheResultWakeNoLoopBehindItsDeadline() async throws {
+  @Test func unrelatedRowsAfterTheDeadlineWakeNoLoop() async throws {
     try await withMembers(LoopDeadlineTests.alone) { pool in
       var loop = Member.read().filter(Member.id > 100).updates(in: pool).makeAsyncIterator()
       #expect(try await loop.next()?.isEmpty == true)
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func aCommitBeforeTheDeadlineIsTaken() async throws {
+  @Test func commitBeforeTheDeadlineIsDelivered() async throws {
     try await withMembers(LoopDeadlineTests.alone) { pool in
       var loop = Member.count().updates(in: pool).makeAsyncIterator()
       #expect(try await loop.next() == 0)

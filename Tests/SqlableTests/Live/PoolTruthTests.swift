@@ -4,7 +4,7 @@ import Sqlable
 import Testing
 
 @Suite(.serialized) struct PoolTruthTests {
-  /// Own and foreign commits at random; after each, when all is still, the loops have the truth.
+  /// After each random sequence of own and external commits, the loops reach the count of the table.
   @Test(.timeLimit(.minutes(10)), arguments: [1, 500]) func ownAndForeignCommitsAreFollowed(_ poll: Int) async throws {
     try await withMembers(PoolConfiguration(pollInterval: .milliseconds(poll))) { pool in
       let other = try SqliteDatabase(filepath: pool.filepath)
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(10))) func whatIsAcknowledgedIsStoredWhenTheDatabaseIsFull() async throws {
+  @Test(.timeLimit(.minutes(10))) func fullDatabaseStoresExactlyTheAcknowledgedRows() async throws {
     try await withMembers { pool in
       let heard = Collected<Int>()
       let changes = pool.changes(on: Member.self)
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(10))) func whatIsAcknowledgedIsStoredThoughOthersAreCancelled() async throws {
+  @Test(.timeLimit(.minutes(10))) func cancellationsLoseNoAcknowledgedRow() async throws {
     try await withMembers { pool in
       let heard = Collected<Int>()
       let changes = pool.changes(on: Member.self)
@@ -78,8 +78,10 @@ import Testing
                     try await pool.transaction { db in
                       try Member(id: id, name: "x").insert().run(db)
                       try db.execute(
-                        "UPDATE member SET name = name || 'y' WHERE id IN (SELECT id FROM member ORDER BY id LIMIT 300) AND id = \(id)"
-                      )
+                        """
+                        UPDATE member SET name = name || 'y' \
+                        WHERE id IN (SELECT id FROM member ORDER BY id LIMIT 300) AND id = \(id)
+                        """)
                     }
                   }
                 } else {
@@ -112,7 +114,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(10))) func severalYieldAtOnce() async throws {
+  @Test(.timeLimit(.minutes(10))) func concurrentYieldingTransactionsAllCommit() async throws {
     try await withMembers { pool in
       let changes = pool.changes(on: Member.self)
       let heard = Task {

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Loops over equal live results share what is read, and nothing else.
+/// Loops over equal live results, which share their reads.
 struct SharedResultTests {
   private static let alone = PoolConfiguration(pollInterval: nil)
 
@@ -20,8 +20,8 @@ struct SharedResultTests {
     }
   }
 
-  /// What one loop may leave out another may want.
-  @Test func otherOptionsAndOtherStatementsAreOthers() async throws {
+  /// A loop with onlyChanges skips results that a loop without the option gets.
+  @Test func loopsWithOtherOptionsShareNoResult() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
       try await Member(id: 1, name: "a").insert().run(pool)
       let first = Member.read().orderBy(Member.id).limit(1)
@@ -48,13 +48,13 @@ struct SharedResultTests {
       for loop in loops[10...] { try await until { loop.latest == 200 } }
       for loop in loops[10...] {
         #expect(loop.latest == 200)
-        // Never an older one after a newer one.
+        // Results never go back.
         #expect(loop.values == loop.values.sorted())
       }
     }
   }
 
-  @Test func anErrorOfReadingComesOutOfAllLoops() async throws {
+  @Test func readErrorEndsAllLoops() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
       let loops = (0..<20).map { _ in Follower(Member.count().updates(in: pool)) }
       try await until { loops.allSatisfy { $0.values == [0] } }
@@ -71,9 +71,9 @@ struct SharedResultTests {
     }
   }
 
-  /// Beside loops that have a result already, one that begins has all that was acknowledged before: by the pool, and by
-  /// others of whom nobody tells.
-  @Test func aLoopThatBeginsIsNeverGivenWhatIsOutdated() async throws {
+  /// A new loop gets every acknowledged commit, even if other loops already have a result. Half of the commits are
+  /// external and without notification.
+  @Test func newLoopNeverGetsAnOutdatedResult() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
       let other = try SqliteDatabase(filepath: pool.filepath)
       let loops = (0..<5).map { _ in Follower(Member.count().updates(in: pool)) }
@@ -91,8 +91,8 @@ struct SharedResultTests {
     }
   }
 
-  /// A loop that comes back after a while gets all that was acknowledged before it asked, once.
-  @Test func aSlowLoopGetsTheNewestBesideQuickOnes() async throws {
+  /// A slow loop gets all commits that were acknowledged before its call, in one result.
+  @Test func slowLoopGetsTheLatestResultAmongFastOnes() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
       let quick = Follower(Member.count().updates(in: pool))
       var slow = Member.count().updates(in: pool).makeAsyncIterator()
@@ -106,8 +106,8 @@ struct SharedResultTests {
     }
   }
 
-  /// Loops that come and go in any order, beside commits: each ends with the truth.
-  @Test func loopsComeAndGo() async throws {
+  /// Loops start and end in any order during commits. The remaining loops reach the count of the table.
+  @Test func changingLoopsAllReachTheFinalCount() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
       let stays = (0..<4).map { _ in Follower(Member.count().updates(in: pool)) }
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -144,7 +144,7 @@ struct SharedResultTests {
     return pool.statistics.reads - before
   }
 
-  @Test func whatHappensBehindAFullPageDoesNotConcernIt() async throws {
+  @Test func changesBehindAFullPageCauseNoRead() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
       for id in 1...10 { try await Member(id: id, name: "m").insert().run(pool) }
       let page = Follower(Member.read().orderBy(Member.id).limit(3, offset: 2).updates(in: pool))
@@ -158,20 +158,20 @@ struct SharedResultTests {
       try await Member.delete(Member.id == 1).run(pool)
       try await until { page.latest?.map(\.id) == [4, 5, 6] }
       #expect(page.latest?.map(\.id) == [4, 5, 6])
-      // Since the page has become another one, 6 is in it.
+      // After the change of the page, row 6 belongs to it.
       try await Member.update(Member.name.set(to: "six")).filter(Member.id == 6).run(pool)
       try await until { page.latest?.last?.name == "six" }
       #expect(page.latest?.last?.name == "six")
       try await Member.delete(Member.id >= 5).run(pool)
       try await until { page.latest?.map(\.id) == [4] }
-      // It is not full any more.
+      // The page is no longer full.
       try await Member(id: 1_000, name: "m").insert().run(pool)
       try await until { page.latest?.map(\.id) == [4, 1_000] }
       #expect(page.latest?.map(\.id) == [4, 1_000])
     }
   }
 
-  /// A row that can't be made when the test says so.
+  /// A row whose initializer throws while `isBroken` is set.
   private struct Fragile: Sqlable {
     static let tableName = "member"
     static let id = column("id", Int.self, PrimaryKey())
@@ -188,13 +188,13 @@ struct SharedResultTests {
     func write(to row: inout RowWriter) throws {}
   }
 
-  /// A reading that another loop wanted is none of its business, though a commit has put the result in doubt before.
-  @Test func anErrorEndsNoLoopThatHasTheLatest() async throws {
+  /// A read for another loop fails. The first loop has the latest result and continues.
+  @Test func readErrorSparesLoopsWithTheLatestResult() async throws {
     try await withMembers(SharedResultTests.alone) { pool in
       try await Member(id: 1, name: "a").insert().run(pool)
       let patient = Follower(Fragile.read().updates(in: pool, onlyChanges: true))
       try await until { patient.values.count == 1 }
-      // It is read again, and is the same.
+      // The loop reads again and gets an equal result.
       try await pool.transaction { db in
         try Member(id: 2, name: "b").insert().run(db)
         try Member.delete(Member.id == 2).run(db)

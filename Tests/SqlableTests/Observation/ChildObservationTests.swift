@@ -4,12 +4,12 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// What a family of handles hears of one another.
+/// Observation between a handle and its children.
 @Suite struct ChildObservationTests {
-  /// Waits until everything that was handed to the handle's queue before is delivered.
+  /// Waits until the handle's queue has delivered all pending changes.
   private func settle(_ db: SqliteDatabase) { db.queue.sync {} }
 
-  @Test func aParentHearsOfItsChildrenAndNotTheOtherWayRound() throws {
+  @Test func commitsNotifyAncestorsButNotDescendants() throws {
     try withDatabase { root in
       try root.createTable(Observed.Note.self)
       let child = try root.createChild()
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func onlyTheRootObservesKeysAndIdsOfAGrandchild() throws {
+  @Test func rootObservesKeysAndIdsOfAGrandchild() throws {
     try withDatabase { root in
       let log = EventLog()
       log.listen(to: root, .update, on: Observed.Country.self, id: "de")
@@ -51,7 +51,10 @@ import Testing
       settle(root)
       #expect(
         log.take() == [
-          "all: insert country 1", "all: insert country 2", "all: update country 1", "update country de→DE",
+          "all: insert country 1",
+          "all: insert country 2",
+          "all: update country 1",
+          "update country de→DE",
           "all: update country 2",
         ])
     }
@@ -79,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func theCommitsOfSeveralChildrenComeInTheirOrder() throws {
+  @Test func commitsOfSeveralChildrenArriveInOrder() throws {
     try withDatabase { root in
       try root.createTable(Observed.Note.self)
       try root.execute("CREATE TABLE counter (value INTEGER); INSERT INTO counter VALUES (0)")
@@ -87,7 +90,7 @@ import Testing
       root.observe(.insert, on: Observed.Note.self) { id in heard.withLock { $0.append(id) } }
       let children = try (0..<3).map { _ in try root.createChild() }
       let errors = Observed.threads(4) { thread in
-        // The last thread writes by way of a grandchild, and half of the children without observers of their own.
+        // The last thread writes on a grandchild. Half of the handles have observers.
         let db = thread < 3 ? children[thread] : try children[0].createChild()
         if thread % 2 == 0 { db.observe(on: Observed.Note.self) { _ in } }
         for _ in 1...50 {
@@ -108,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func aParentThatIsClosedOrGoneHearsOn() throws {
+  @Test func closedOrReleasedParentStillGetsCommits() throws {
     try withDatabase { root in
       try root.createTable(Observed.Note.self)
       let log = EventLog()
@@ -131,7 +134,7 @@ import Testing
     }
   }
 
-  @Test func aChildMeetsObserversThatItsParentGetsAndLoses() throws {
+  @Test func childNotifiesObserversThatItsParentAddsLater() throws {
     try withDatabase { root in
       try root.createTable(Observed.Note.self)
       let child = try root.createChild()
@@ -150,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func aRemovedObserverIsNotCalledForWhatWaitsOnTheQueue() throws {
+  @Test func removedObserverGetsNoQueuedDelivery() throws {
     try withDatabase { root in
       try root.createTable(Observed.Note.self)
       let child = try root.createChild()
@@ -165,7 +168,7 @@ import Testing
     }
   }
 
-  @Test(.needs(36, "a child of a database in memory")) func childrenOfAnInMemoryDatabaseAreHeard() throws {
+  @Test(.needs(36, "a child of a database in memory")) func inMemoryChildNotifiesItsParent() throws {
     let root = try SqliteDatabase.inMemory()
     try root.createTable(Observed.Note.self)
     let child = try root.createChild()
@@ -195,7 +198,7 @@ import Testing
     }
   }
 
-  @Test func whatAnObserverOnTheQueueDoesBelongsToTheParentsTransactionByHand() throws {
+  @Test func queueObserverJoinsAManualTransactionOfTheParent() throws {
     try withDatabase { root in
       try root.createTable(Observed.Note.self)
       let child = try root.createChild()

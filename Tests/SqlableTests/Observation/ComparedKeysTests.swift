@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// A row is observed by its key as it is found by it: with the key's collation, and what its type makes of a value.
+/// Observation by key, which compares keys like SQLite: with the column's collation and affinity.
 @Suite struct ComparedKeysTests {
   private struct Code: Observed.Model {
     static let code = Column("code", .text, PrimaryKey())
@@ -9,14 +9,14 @@ import Testing
     static let tableLayout = [code, n]
   }
 
-  /// What observers of these keys hear, of tables with and without a rowid, beside what `WHERE code = ?` finds.
+  /// Expects observers of these keys to match the rows that `WHERE code = ?` finds, in tables with and without a rowid.
   private func expectAsInSQL(
     _ column: String, stored: String, _ keys: [any SqlValue], sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     for options in ["", " WITHOUT ROWID"] {
       try withDatabase { db in
         try db.execute(SQL(verbatim: "CREATE TABLE code (code \(column) PRIMARY KEY NOT NULL, n INTEGER)\(options)"))
-        // A rowid that no key is.
+        // The rowid differs from all keys.
         let columns = options.isEmpty ? "(rowid, code) VALUES (1000, " : "(code) VALUES ("
         try db.execute(SQL(verbatim: "INSERT INTO code \(columns)\(stored))"))
         let log = EventLog()
@@ -32,14 +32,14 @@ import Testing
     }
   }
 
-  @Test func withTheCollationOfTheKey() throws {
+  @Test func keyObserversUseTheCollationOfTheKey() throws {
     let keys = ["nok", "NOK", "Nok", "nok ", "NOK  ", "kon", "no", "ñok"]
     try expectAsInSQL("TEXT COLLATE NOCASE", stored: "'NOK'", keys)
     try expectAsInSQL("TEXT COLLATE RTRIM", stored: "'nok '", keys)
     try expectAsInSQL("TEXT", stored: "'nok'", keys)
   }
 
-  @Test func withWhatTheTypeMakesOfAValue() throws {
+  @Test func keyObserversApplyTheColumnAffinity() throws {
     let keys: [any SqlValue] = [
       "1", " 1 ", "1.0", "+1", "1e0", "0x1", "1x", "", "01", ".1e1", 1, 1.0, 1.5, true, "1.5", 9_007_199_254_740_993,
       9_007_199_254_740_992.0,
@@ -53,8 +53,8 @@ import Testing
     try expectAsInSQL("TEXT COLLATE NOCASE", stored: "'1X'", keys)
   }
 
-  /// A REAL for a TEXT key is the text that SQLite makes of it.
-  @Test func withTheTextsOfReals() throws {
+  /// SQLite compares a REAL with a TEXT key as its text.
+  @Test func realMatchesATextKeyByItsText() throws {
     let sum: Double = 0.1 + 0.2
     var reals: [Double] = [
       0, -0.0, sum, 1e15, 1e20, -1e20, .leastNonzeroMagnitude, 1.7976931348623157e308, .infinity, -.infinity,
@@ -77,7 +77,7 @@ import Testing
     try expectAsInSQL("TEXT", stored: "'0.0'", [0.0, -0.0, 0])
   }
 
-  /// An order that takes texts of one length for the same.
+  /// A collation that treats texts of the same length as equal.
   private static var byLength: Collation {
     Collation("length") {
       let (left, right) = ($0.utf8.count, $1.utf8.count)
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func withAnOrderOfOnesOwn() throws {
+  @Test func keyObserversUseACustomCollation() throws {
     try withDatabase { db in
       try db.register(ComparedKeysTests.byLength)
       try db.execute("CREATE TABLE code (code TEXT COLLATE length PRIMARY KEY NOT NULL, n)")
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func changedKeysOfARowAreOldAndNewOnes() throws {
+  @Test func keyUpdateNotifiesObserversOfOldAndNewKey() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE code (code TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, n)")
       try db.execute("INSERT INTO code VALUES ('NOK', 1)")
@@ -110,8 +110,8 @@ import Testing
     }
   }
 
-  /// Without values of the rows nothing but ids is told, and a text is no id of a row that has another key.
-  @Test func anIdAsATextIsOneOfATableWithoutAnotherKey() throws {
+  /// Without the pre-update hook, observers get ids only. A text matches no id of a row with another key.
+  @Test func textIdMatchesOnlyTablesWithARowidKey() throws {
     for usesPreupdateHook in [true, false] {
       try withDatabase(Configuration(usesPreupdateHook: usesPreupdateHook)) { db in
         try db.createTable(Observed.Note.self)
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func loopsCompareKeysInTheSameWay() async throws {
+  @Test func loopsCompareKeysLikeObservers() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in
         try db.execute("CREATE TABLE code (code TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, n INTEGER)")
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func withAnOrderThatIsRegisteredAfterTheKeysWereLookedUp() throws {
+  @Test func collationRegisteredAfterTheKeyLookupApplies() throws {
     try withMembers { pool in
       let maker = try SqliteDatabase(filepath: pool.filepath)
       try maker.register(ComparedKeysTests.byLength)
@@ -155,7 +155,7 @@ import Testing
       let db = try SqliteDatabase(filepath: pool.filepath)
       let log = EventLog()
       for key in ["abc", "ab", "xyz"] { log.listen(to: db, on: Code.self, id: key, as: "\(key): ") }
-      // The keys of all observed tables are looked up before the first write, whatever that writes to.
+      // The library looks up the keys of all observed tables before the first write to any table.
       try db.execute("INSERT INTO member (id, name) VALUES (1, 'a')")
       try db.register(ComparedKeysTests.byLength)
       try db.execute("INSERT INTO code VALUES ('nok', 1)")
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test func withAnOrderThatIsReplacedInsideATransaction() throws {
+  @Test func collationReplacedInsideATransactionApplies() throws {
     try withDatabase { db in
       try db.register(Collation("length") { _, _ in .orderedSame })
       try db.execute("CREATE TABLE code (code TEXT COLLATE length PRIMARY KEY NOT NULL, n INTEGER)")
@@ -179,8 +179,8 @@ import Testing
     }
   }
 
-  /// The model says nothing of the collation that the table in the file has.
-  @Test func loopsCompareByACollationThatOnlyTheTableDeclares() async throws {
+  /// The model does not declare the collation of the table in the file.
+  @Test func loopsUseACollationThatOnlyTheTableDeclares() async throws {
     try await withMembers { pool in
       try await pool.transaction { db in
         try db.register(ComparedKeysTests.byLength)
@@ -189,7 +189,7 @@ import Testing
       var same = pool.changes(on: Code.self, id: "abc").makeAsyncIterator()
       var other = pool.changes(on: Code.self, id: "ab").makeAsyncIterator()
       try await pool.transaction { db in try db.execute("INSERT INTO code VALUES ('nok', 1)") }
-      // What follows is heard in any case: no loop waits for ever.
+      // Each loop gets one of the following changes, so none waits for ever.
       try await pool.transaction { db in try db.execute("DELETE FROM code") }
       try await pool.transaction { db in try db.execute("INSERT INTO code VALUES ('ab', 2)") }
       try await pool.transaction { db in try db.execute("INSERT INTO code VALUES ('abc', 3)") }

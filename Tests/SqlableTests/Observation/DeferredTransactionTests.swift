@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Deferred transactions of a handle that is observed: they begin before they know what they will find.
+/// Deferred transactions of an observed handle, which start before they read the schema.
 @Suite struct DeferredTransactionTests {
   private func withTable(_ body: (SqliteDatabase, EventLog) throws -> Void) throws {
     try withDatabase { db in
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func aTableMadeByAnotherHandleBetweenBeginAndTheFirstStatement() throws {
+  @Test func tableCreatedAfterADeferredBeginIsObserved() throws {
     try withTable { db, log in
       let other = try SqliteDatabase(filepath: db.filepath)
       try db.transaction(.deferred) { db in
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func aTableMadeAnewByAnotherHandleBetweenBeginAndTheFirstStatement() throws {
+  @Test func tableRecreatedAfterADeferredBeginIsObserved() throws {
     try withTable { db, log in
       let other = try SqliteDatabase(filepath: db.filepath)
       try db.beginTransaction(.deferred)
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func savepointsOfADeferredTransactionThatHasDoneNothingYet() throws {
+  @Test func savepointsOfAnIdleDeferredTransactionAreObserved() throws {
     try withTable { db, log in
       let outer = try db.beginTransaction(.deferred)
       let inner = try db.beginTransaction()
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  /// Whoever reads first is refused the right to write; whoever writes first waits for it, observed or not.
+  /// A deferred transaction that writes first waits for the write lock, with and without observers.
   @Test func deferredTransactionsThatWriteFirstWaitForOneAnother() throws {
     try withDatabase(Configuration(busyTimeout: 60, synchronous: .off)) { db in
       try db.createTable(Observed.Note.self)

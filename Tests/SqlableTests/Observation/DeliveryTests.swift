@@ -3,9 +3,9 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// Who hears of a commit, when, where and how often.
+/// Delivery of commits to observers: time, thread and number of calls.
 @Suite struct DeliveryTests {
-  @Test func eachObserverHearsOfItsChangeTableAndRow() throws {
+  @Test func observersFilterByChangeTableAndRow() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       try db.createTable(Observed.Country.self)
@@ -17,7 +17,12 @@ import Testing
       log.listen(to: db, on: Observed.Country.self, as: "countries: ")
       try db.execute("INSERT INTO note (id) VALUES (1), (2)")
       #expect(
-        log.take() == ["any: insert note 1", "inserts: insert note 1", "any: insert note 2", "inserts: insert note 2"])
+        log.take() == [
+          "any: insert note 1",
+          "inserts: insert note 1",
+          "any: insert note 2",
+          "inserts: insert note 2",
+        ])
       try db.execute("UPDATE note SET text = id")
       #expect(log.take() == ["any: update note 1", "any: update note 2", "updates of 2: update note 2"])
       try db.execute("DELETE FROM note")
@@ -27,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func didUpdateHearsOfEveryTableButNotOfTheSchema() throws {
+  @Test func didUpdateReportsEveryTableButNoSchemaChange() throws {
     try withDatabase { db in
       let log = EventLog()
       log.listenToAll(of: db)
@@ -64,9 +69,17 @@ import Testing
       try Person.deleteAll().run(db)
       #expect(
         log.take() == [
-          "insert person 1", "update person 1", "insert person 7", "update person 7", "insert person 8",
+          "insert person 1",
+          "update person 1",
+          "insert person 7",
+          "update person 7",
+          "insert person 8",
           "update person 8",
-          "insert person 9", "delete person 1", "delete person 7", "delete person 8", "delete person 9",
+          "insert person 9",
+          "delete person 1",
+          "delete person 7",
+          "delete person 8",
+          "delete person 9",
         ])
     }
   }
@@ -126,7 +139,7 @@ import Testing
     }
   }
 
-  @Test func observersOfTheMiddleOfATransactionHearWhatComesAfter() throws {
+  @Test func observerAddedInATransactionGetsLaterRows() throws {
     try withDatabase { db in
       try db.createTable(Observed.Country.self)
       let log = EventLog()
@@ -139,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func attachedAndTemporaryTablesOfTheSameNameAreOthers() throws {
+  @Test func attachedAndTemporaryTablesAreNotObserved() throws {
     try withDirectory { directory in
       let db = try SqliteDatabase(filepath: directory + "/main.sqlite")
       try db.createTable(Observed.Note.self)
@@ -157,7 +170,7 @@ import Testing
     }
   }
 
-  /// SQLite takes them for one table.
+  /// SQLite treats `Thing` and `thing` as one table.
   private struct Thing: Observed.Model {
     static let tableName = "Thing"
     static let id = Column("id", .integer, PrimaryKey())
@@ -170,7 +183,7 @@ import Testing
     static let tableLayout = [id]
   }
 
-  @Test func modelsWhoseNamesDifferInCapitalsAreOfOneTable() throws {
+  @Test func modelsWhoseNamesDifferInCaseObserveOneTable() throws {
     for name in ["Thing", "thing", "THING"] {
       try withDatabase { db in
         try db.execute("CREATE TABLE \(table: name) (id INTEGER PRIMARY KEY)")
@@ -191,7 +204,7 @@ import Testing
     }
   }
 
-  @Test func aTableIsObservedHoweverItsNameIsCapitalized() throws {
+  @Test func observedTableNamesIgnoreCase() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE Country (code TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID")
       let log = EventLog()
@@ -201,7 +214,7 @@ import Testing
     }
   }
 
-  @Test func aThreadThatDeliversTakesOverWhatAnotherCommitsMeanwhile() throws {
+  @Test func deliveringThreadTakesOverLaterCommits() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       let log = EventLog()
@@ -230,7 +243,7 @@ import Testing
     }
   }
 
-  @Test func twoThreadsOnOneHandleAreHeardOfExactlyOnce() throws {
+  @Test func twoThreadsOnOneHandleNotifyExactlyOnce() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       let heard = Mutex<[Int]>([])
@@ -241,7 +254,7 @@ import Testing
         for index in 1...100 { try db.execute("INSERT INTO note (text) VALUES (\("\(thread) \(index)"))") }
       }
       #expect(errors.isEmpty)
-      // The one thread may have gone while the other still delivers what both committed.
+      // One thread may end while the other still delivers the commits of both.
       for _ in 1...200 { delivered.wait() }
       #expect(heard.withLock { $0 } == Array(1...200))
     }

@@ -19,9 +19,9 @@ import Testing
     }
   }
 
-  @Test func rowsThatReplaceDeletes() throws {
+  @Test func replaceReportsDeletedRows() throws {
     try withTables { db, log in
-      // Of another unique column, of the key itself, of both.
+      // Conflicts of another unique column, of the key and of both.
       try db.execute("INSERT OR REPLACE INTO note VALUES (4, 'a')")
       #expect(log.take() == ["delete note 1", "insert note 4"])
       try db.execute("REPLACE INTO note VALUES (2, 'new')")
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func rowsThatAStatementReplaces() throws {
+  @Test func insertStatementsReportReplacedAndUpdatedRows() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
@@ -56,20 +56,24 @@ import Testing
     }
   }
 
-  @Test func allRowsOfATable() throws {
+  @Test func deletingAWholeTableReportsEachRow() throws {
     try withTables { db, log in
       try db.execute("DELETE FROM note; DELETE FROM country; DELETE FROM seat")
       #expect(
         log.take() == [
-          "delete note 1", "delete note 2", "delete note 3", "delete country de", "delete country fr",
+          "delete note 1",
+          "delete note 2",
+          "delete note 3",
+          "delete country de",
+          "delete country fr",
           "delete seat x,1",
           "delete seat x,2",
         ])
     }
   }
 
-  /// SQLite clears a whole table without a hook when the statement was compiled without one.
-  @Test func allRowsOfATableByAStatementThatRanBefore() throws {
+  /// Without a hook at compile time, SQLite truncates the whole table and reports no rows.
+  @Test func cachedDeleteOfAWholeTableReportsEachRow() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       let log = EventLog()
@@ -90,11 +94,12 @@ import Testing
     }
   }
 
-  @Test func rowsOfAForeignKeysActions() throws {
+  @Test func foreignKeyActionsReportTheirRows() throws {
     try withTables { db, log in
       try db.execute(
         """
-        CREATE TABLE slot (id INTEGER PRIMARY KEY, text TEXT REFERENCES country (code) ON DELETE CASCADE ON UPDATE CASCADE);
+        CREATE TABLE slot (id INTEGER PRIMARY KEY, text TEXT \
+        REFERENCES country (code) ON DELETE CASCADE ON UPDATE CASCADE);
         CREATE TABLE tag (label TEXT PRIMARY KEY REFERENCES country (code) ON DELETE CASCADE ON UPDATE CASCADE,
           weight INTEGER REFERENCES note (id) ON DELETE SET NULL ON UPDATE SET DEFAULT) WITHOUT ROWID;
         INSERT INTO slot VALUES (1, 'de'), (2, 'de'), (3, 'fr'); INSERT INTO tag VALUES ('de', 1), ('fr', 2);
@@ -103,7 +108,12 @@ import Testing
       log.listen(to: db, on: Observed.Tag.self)
       try db.execute("UPDATE country SET code = 'at' WHERE code = 'de'")
       #expect(
-        log.take().sorted() == ["update country de→at", "update slot 1", "update slot 2", "update tag de→at"])
+        log.take().sorted() == [
+          "update country de→at",
+          "update slot 1",
+          "update slot 2",
+          "update tag de→at",
+        ])
       try db.execute("DELETE FROM note WHERE id = 1")
       #expect(log.take().sorted() == ["delete note 1", "update tag at"])
       try db.execute("UPDATE note SET id = 20 WHERE id = 2")
@@ -111,13 +121,18 @@ import Testing
       try db.execute("DELETE FROM country")
       #expect(
         log.take().sorted() == [
-          "delete country at", "delete country fr", "delete slot 1", "delete slot 2", "delete slot 3", "delete tag at",
+          "delete country at",
+          "delete country fr",
+          "delete slot 1",
+          "delete slot 2",
+          "delete slot 3",
+          "delete tag at",
           "delete tag fr",
         ])
     }
   }
 
-  @Test func rowsOfTriggers() throws {
+  @Test func triggersReportTheirRows() throws {
     try withTables { db, log in
       try db.execute(
         """
@@ -132,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func rowsOfAViewsTriggers() throws {
+  @Test func insteadOfTriggersReportTheirRows() throws {
     try withTables { db, log in
       try db.execute(
         """
@@ -144,9 +159,9 @@ import Testing
     }
   }
 
-  /// SQLite copies whole tables of the same form by a way of its own.
-  @Test(.needs(36, "the hook for copied rows of a WITHOUT ROWID table")) func rowsCopiedFromATableOfTheSameForm() throws
-  {
+  /// SQLite copies whole tables with the same declaration by its transfer optimization.
+  @Test(.needs(36, "the hook for copied rows of a WITHOUT ROWID table"))
+  func copyingASimilarTableReportsEachRow() throws {
     try withTables { db, log in
       try db.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)")
       try db.execute(
@@ -159,7 +174,13 @@ import Testing
       _ = log.take()
       try db.execute("INSERT INTO note SELECT * FROM notes; INSERT INTO seat SELECT * FROM seats")
       #expect(
-        log.take() == ["insert note 1", "insert note 2", "insert note 3", "insert seat x,1", "insert seat x,2"])
+        log.take() == [
+          "insert note 1",
+          "insert note 2",
+          "insert note 3",
+          "insert seat x,1",
+          "insert seat x,2",
+        ])
     }
   }
 
@@ -170,8 +191,8 @@ import Testing
     static let tableLayout = [id, next]
   }
 
-  /// To == both are one name, and to SQLite two.
-  @Test func rowsOfADroppedTableAreNotToldWhereOneIsSpeltInTheOtherForm() throws {
+  /// Swift's == treats both spellings as equal, but SQLite has two tables.
+  @Test func dropDistinguishesUnicodeFormsOfATableName() throws {
     try withDatabase { db in
       try db.execute(
         """
@@ -189,10 +210,10 @@ import Testing
     }
   }
 
-  /// SQLite deletes the rows of a table that others refer to before it drops it. Observers do not hear of these, and do
-  /// of what that does to the rows that refer to them.
+  /// SQLite deletes the rows of a referenced table before it drops the table. Observers get no events for these rows,
+  /// but they get the changes of the referring rows.
   @Test(arguments: ["CASCADE", "SET NULL", "NO ACTION"])
-  func rowsOfADroppedTableAreNotToldAndThoseThatReferToThemAre(_ action: String) throws {
+  func dropReportsReferringRowsButNotDroppedOnes(_ action: String) throws {
     try withDatabase { db in
       let log = EventLog()
       try db.createTable(Observed.Note.self)
@@ -200,7 +221,7 @@ import Testing
       log.listen(to: db, on: Observed.Note.self)
       log.listen(to: db, on: Observed.Slot.self)
       log.listen(to: db, on: Observed.Country.self)
-      // Referring to itself, too.
+      // The table also refers to itself.
       func create() throws {
         try db.execute(
           SQL(

@@ -1,9 +1,9 @@
 import Sqlable
 import Testing
 
-/// Keys that SQLite's pre-update hook has in another place, or another form, than the table's declaration says.
+/// Keys whose position or type in SQLite's pre-update hook differs from the table's declaration.
 @Suite struct KeyPositionTests {
-  /// A key behind columns that are computed and not stored.
+  /// A table whose key follows a virtual generated column.
   private struct Sum: Observed.Model {
     static let total = Column("total", .integer, Generated("amount * 2"))
     static let code = Column("code", .text, PrimaryKey())
@@ -12,7 +12,7 @@ import Testing
     static let tableLayout = [total, code, stored, amount]
   }
 
-  /// The same without a rowid, and with a key of two columns in another order.
+  /// The same without a rowid, with a key of two columns in another order.
   private struct Part: Observed.Model {
     static let total = Column("total", .integer, Generated("amount * 2"))
     static let amount = Column("amount", .integer)
@@ -24,7 +24,7 @@ import Testing
     static let tableOptions: [TableOption] = [.withoutRowid]
   }
 
-  /// An integer key behind a real, which SQLite takes for one another where there is no rowid.
+  /// An integer key after a REAL column. Without a rowid, the pre-update hook confuses their types.
   private struct Weight: Observed.Model {
     static let grams = Column("grams", .nullable(.real))
     static let id = Column("id", .integer, PrimaryKey())
@@ -32,7 +32,7 @@ import Testing
     static let tableOptions: [TableOption] = [.withoutRowid]
   }
 
-  /// A real key behind an integer, and the other way round.
+  /// A key of a REAL and an INTEGER column in the reverse order of the columns.
   private struct Measure: Observed.Model {
     static let count = Column("count", .integer)
     static let length = Column("length", .real)
@@ -41,7 +41,7 @@ import Testing
     static let tableOptions: [TableOption] = [.withoutRowid]
   }
 
-  @Test(.observesGeneratedColumns) func aKeyBehindGeneratedColumns() throws {
+  @Test(.observesGeneratedColumns) func keyBehindGeneratedColumnsIsReported() throws {
     try withDatabase { db in
       try db.createTable(Sum.self)
       let log = EventLog()
@@ -52,12 +52,16 @@ import Testing
       try db.execute("UPDATE sum SET amount = 2; UPDATE sum SET code = 'b'; DELETE FROM sum")
       #expect(
         log.take() == [
-          "update sum a", "update sum a→b", "of b: update sum a→b", "delete sum b", "of b: delete sum b",
+          "update sum a",
+          "update sum a→b",
+          "of b: update sum a→b",
+          "delete sum b",
+          "of b: delete sum b",
         ])
     }
   }
 
-  @Test(.observesGeneratedColumns) func aKeyBehindGeneratedColumnsOfATableWithoutRowid() throws {
+  @Test(.observesGeneratedColumns) func keyBehindGeneratedColumnsWithoutRowidIsReported() throws {
     try withDatabase { db in
       try db.createTable(Part.self)
       let log = EventLog()
@@ -80,15 +84,20 @@ import Testing
       try db.execute("INSERT INTO weight VALUES (2, 5); UPDATE weight SET grams = 3; UPDATE weight SET id = -6")
       #expect(
         log.take() == [
-          "of 5: insert weight 5", "id 5", "of 5: update weight 5", "id 5", "of 5: update weight 5→-6", "id -6",
+          "of 5: insert weight 5",
+          "id 5",
+          "of 5: update weight 5",
+          "id 5",
+          "of 5: update weight 5→-6",
+          "id -6",
         ])
       try db.execute("DELETE FROM weight")
       #expect(log.take() == ["id -6"])
     }
   }
 
-  /// No id rather than a neighbour's.
-  @Test func anIntegerKeyThatTheHookHasRoundedIsNotTold() throws {
+  /// The id 0 is better than the id of another row.
+  @Test func roundedIntegerKeyIsNotReported() throws {
     try withDatabase { db in
       try db.createTable(Weight.self)
       let log = EventLog()
@@ -109,7 +118,10 @@ import Testing
       try db.execute("DELETE FROM measure")
       #expect(
         log.take() == [
-          "insert measure 2.0,1", "update measure 2.0,1→2.0,3", "update measure 2.0,3→4.0,3", "delete measure 4.0,3",
+          "insert measure 2.0,1",
+          "update measure 2.0,1→2.0,3",
+          "update measure 2.0,3→4.0,3",
+          "delete measure 4.0,3",
         ])
     }
   }

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Synchronization
 
-/// Tables of every form of key. Their rows are written by SQL, so the structs hold nothing.
+/// Tables with every form of key. SQL writes their rows, so the structs have no properties.
 enum Observed {
   protocol Model: Sqlable {
     init()
@@ -15,14 +15,14 @@ enum Observed {
     static let tableLayout = [id, text]
   }
 
-  /// A text key beside a rowid.
+  /// A text key and a rowid.
   struct Country: Model {
     static let code = Column("code", .text, PrimaryKey())
     static let name = Column("name", .nullable(.text))
     static let tableLayout = [code, name]
   }
 
-  /// A composite key and no rowid; the key's order is not that of the columns.
+  /// A composite key and no rowid. The key's order differs from the order of the columns.
   struct Seat: Model {
     static let holder = Column("holder", .nullable(.text), Unique())
     static let number = Column("number", .integer)
@@ -48,7 +48,7 @@ enum Observed {
     static let tableOptions: [TableOption] = [.withoutRowid]
   }
 
-  /// Calls `body` on so many threads at once and waits for all of them; gives what they threw.
+  /// Calls `body` on `count` threads at once, waits for all of them and returns their errors.
   static func threads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) throws -> Void) -> [any Error] {
     let group = DispatchGroup()
     let errors = Mutex<[any Error]>([])
@@ -68,16 +68,16 @@ extension Observed.Model {
   init(row: ReadRow) throws { self.init() }
 }
 
-/// What observers heard, line by line.
+/// A log of the changes that observers receive.
 final class EventLog: Sendable {
   private let lines = Collected<String>()
 
   func add(_ line: String) { lines.append(line) }
 
-  /// The lines since the last call.
+  /// Removes and returns the lines since the last call.
   func take() -> [String] { lines.take() }
 
-  /// Writes down what an observer hears, as `update country fr→de`.
+  /// Logs the changes of an observer, for example `update country fr→de`.
   @discardableResult
   func listen<Model: Sqlable>(
     to db: SqliteDatabase, _ change: Change? = nil, on model: Model.Type, id: (any SqlValue)? = nil,
@@ -86,7 +86,7 @@ final class EventLog: Sendable {
     db.observe(change, on: model, id: id) { (row: RowChange) in self.add(name + EventLog.line(row)) }
   }
 
-  /// Writes down what `didUpdate` hears, as `update note 3`.
+  /// Logs the calls of `didUpdate`, for example `update note 3`.
   func listenToAll(of db: SqliteDatabase) {
     db.didUpdate = { table, id, change in self.add("\(change) \(table) \(id)") }
   }

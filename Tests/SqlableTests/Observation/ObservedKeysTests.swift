@@ -1,22 +1,22 @@
 import Sqlable
 import Testing
 
-/// Which row it was: ids and keys, and what they were before.
+/// Ids and keys of changed rows, with their former values.
 @Suite struct ObservedKeysTests {
-  /// A real key, whose whole numbers SQLite keeps as integers.
+  /// A REAL key. SQLite stores its integral values as integers.
   private struct Price: Observed.Model {
     static let amount = Column("amount", .real, PrimaryKey())
     static let tableLayout = [amount]
   }
 
-  /// By an old quirk of SQLite this key is not the rowid.
+  /// A descending integer key, which is not the rowid because of an old quirk of SQLite.
   private struct Rank: Observed.Model {
     static let id = Column("id", .integer, PrimaryKey(descending: true))
     static let text = Column("text", .nullable(.text))
     static let tableLayout = [id, text]
   }
 
-  @Test func aChangedIntegerKeyIsToldToObserversOfTheOldAndOfTheNewOne() throws {
+  @Test func integerKeyUpdateNotifiesObserversOfBothKeys() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       try db.execute("INSERT INTO note (id) VALUES (1), (2)")
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func aTextKeyIsToldBesideTheRowid() throws {
+  @Test func textKeyIsReportedTogetherWithTheRowid() throws {
     try withDatabase { db in
       try db.createTable(Observed.Country.self)
       let log = EventLog()
@@ -44,7 +44,7 @@ import Testing
       try db.execute("UPDATE country SET code = 'it' WHERE code = 'fr'")
       try db.execute("UPDATE country SET name = 'x' WHERE code = 'it'")
       #expect(log.take() == ["of fr: update country fr→it", "update country fr→it", "update country it"])
-      // The same rowid again is no change of the key.
+      // A change of the rowid alone does not change the key.
       try db.execute("UPDATE country SET rowid = 50 WHERE code = 'it'; DELETE FROM country WHERE code = 'it'")
       #expect(log.take() == ["update country it", "delete country it"])
       let text = "a\u{0}b 'ü'"
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func keysOfTablesWithoutRowid() throws {
+  @Test func keysOfTablesWithoutRowidAreReported() throws {
     try withDatabase { db in
       try db.createTable(Observed.Seat.self)
       try db.createTable(Observed.Slot.self)
@@ -73,18 +73,28 @@ import Testing
       try db.execute("UPDATE slot SET id = 0; DELETE FROM slot")
       #expect(
         log.take() == [
-          "insert slot 4", "update slot 4→5", "of 5: update slot 4→5", "update slot 5→0", "of 5: update slot 5→0",
-          "of 0: update slot 5→0", "delete slot 0", "of 0: delete slot 0",
+          "insert slot 4",
+          "update slot 4→5",
+          "of 5: update slot 4→5",
+          "update slot 5→0",
+          "of 5: update slot 5→0",
+          "of 0: update slot 5→0",
+          "delete slot 0",
+          "of 0: delete slot 0",
         ])
       try db.execute("INSERT INTO tag VALUES (1, 'a'); UPDATE tag SET label = 'b'; DELETE FROM tag")
       #expect(
         log.take() == [
-          "insert tag a", "of a: insert tag a", "update tag a→b", "of a: update tag a→b", "delete tag b",
+          "insert tag a",
+          "of a: insert tag a",
+          "update tag a→b",
+          "of a: update tag a→b",
+          "delete tag b",
         ])
     }
   }
 
-  @Test func idsOfTablesWithoutRowid() throws {
+  @Test func tablesWithoutRowidReportIntegerKeysAsIds() throws {
     try withDatabase { db in
       try db.createTable(Observed.Seat.self)
       try db.createTable(Observed.Slot.self)
@@ -95,7 +105,7 @@ import Testing
         "REPLACE INTO seat VALUES ('Ada', 9, 'x'); REPLACE INTO slot VALUES ('a', 8); REPLACE INTO tag VALUES (7, 'a')"
       try db.execute(write)
       #expect(log.take() == ["insert seat 0", "insert slot 8", "insert tag 0"])
-      // The same when somebody observes the tables by name.
+      // Observers of the tables get the same ids.
       for model in [Observed.Seat.self, Observed.Slot.self, Observed.Tag.self] as [any Sqlable.Type] {
         func listen(_ model: (some Sqlable).Type) { db.observe(.insert, on: model) { id in log.add("id \(id)") } }
         listen(model)
@@ -103,13 +113,20 @@ import Testing
       try db.execute(write)
       #expect(
         log.take() == [
-          "delete seat 0", "insert seat 0", "id 0", "delete slot 8", "insert slot 8", "id 8", "delete tag 0",
-          "insert tag 0", "id 0",
+          "delete seat 0",
+          "insert seat 0",
+          "id 0",
+          "delete slot 8",
+          "insert slot 8",
+          "id 8",
+          "delete tag 0",
+          "insert tag 0",
+          "id 0",
         ])
     }
   }
 
-  @Test func idsAndKeysOfARowChange() throws {
+  @Test func rowChangeHasOldAndNewIdsAndKeys() throws {
     try withDatabase { db in
       try db.createTable(Observed.Slot.self)
       try db.createTable(Observed.Country.self)
@@ -128,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func aRealKeyIsToldAsARealWhateverSqliteKeeps() throws {
+  @Test func integralRealKeyIsReportedAsReal() throws {
     try withDatabase { db in
       try db.createTable(Price.self)
       let log = EventLog()
@@ -138,8 +155,13 @@ import Testing
       try db.execute("DELETE FROM price")
       #expect(
         log.take() == [
-          "insert price 2.0", "of 2: insert price 2.0", "insert price 2.5", "update price 2.0→3.0",
-          "of 2: update price 2.0→3.0", "delete price 3.0", "delete price 2.5",
+          "insert price 2.0",
+          "of 2: insert price 2.0",
+          "insert price 2.5",
+          "update price 2.0→3.0",
+          "of 2: update price 2.0→3.0",
+          "delete price 3.0",
+          "delete price 2.5",
         ])
     }
   }
@@ -155,14 +177,21 @@ import Testing
       try db.execute("INSERT INTO rank (id) VALUES (70); UPDATE rank SET id = 80; DELETE FROM rank")
       #expect(
         log.take() == [
-          "insert rank 70", "id 70", "of 70: 70", "update rank 80", "id 80", "of 70: 80", "delete rank 80", "id 80",
+          "insert rank 70",
+          "id 70",
+          "of 70: 70",
+          "update rank 80",
+          "id 80",
+          "of 70: 80",
+          "delete rank 80",
+          "id 80",
         ])
     }
   }
 
   // MARK: Tables that come and go
 
-  @Test func aTableCreatedAfterItsObserver() throws {
+  @Test func tableCreatedAfterItsObserverIsObserved() throws {
     try withDatabase { db in
       let log = EventLog()
       log.listen(to: db, on: Observed.Country.self)
@@ -178,7 +207,7 @@ import Testing
     }
   }
 
-  @Test func aTableCreatedAndWrittenByStatementsInOneTransaction() throws {
+  @Test func tableCreatedAndWrittenInOneTransactionIsObserved() throws {
     struct Town: Sqlable {
       static let name = Column("name", .text, PrimaryKey())
       static let tableLayout = [name]
@@ -199,7 +228,7 @@ import Testing
     }
   }
 
-  @Test func aTableMadeAnewWithAnotherKey() throws {
+  @Test func recreatedTableReportsItsNewKey() throws {
     try withDatabase { db in
       try db.createTable(Observed.Country.self)
       let log = EventLog()
@@ -211,7 +240,7 @@ import Testing
       try db.execute("CREATE TABLE country (name TEXT, code TEXT, PRIMARY KEY (name, code)) WITHOUT ROWID")
       try db.execute("INSERT INTO country VALUES ('Germany', 'de')")
       #expect(log.take() == ["insert country Germany,de"])
-      // Undone and made otherwise, with the same schema version.
+      // The rollback and the second table lead to the same schema version.
       try db.transaction { db in
         try db.transaction { db in
           try db.execute("DROP TABLE country; CREATE TABLE country (code INTEGER PRIMARY KEY)")
@@ -225,7 +254,7 @@ import Testing
     }
   }
 
-  @Test func aTableMadeAnewByAnotherHandle() throws {
+  @Test func tableRecreatedByAnotherHandleIsObserved() throws {
     try withDatabase { db in
       try db.createTable(Observed.Country.self)
       let log = EventLog()

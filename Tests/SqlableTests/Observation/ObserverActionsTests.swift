@@ -2,7 +2,7 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// What an observer may do while it is called.
+/// Calls to the handle from inside an observer.
 @Suite struct ObserverActionsTests {
   private struct Refusal: Error {}
 
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func anObserverReads() throws {
+  @Test func anObserverMayRead() throws {
     try withTables { db, log in
       db.observe(on: Observed.Note.self) { id in
         log.add(try db.query("SELECT text FROM note WHERE id = \(id)", as: String.self).joined())
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func whatAnObserverWritesComesAfterWhatIsBeingDelivered() throws {
+  @Test func writesOfAnObserverAreDeliveredAfterwards() throws {
     try withTables { db, log in
       db.observe(.insert, on: Observed.Note.self) { id in
         try db.transaction { db in
@@ -40,13 +40,19 @@ import Testing
       try db.execute("INSERT INTO note (id) VALUES (1), (2)")
       #expect(
         log.take() == [
-          "wrote 1", "insert note 1", "wrote 2", "insert note 2", "insert slot 1", "insert slot -1", "insert slot 2",
+          "wrote 1",
+          "insert note 1",
+          "wrote 2",
+          "insert note 2",
+          "insert slot 1",
+          "insert slot -1",
+          "insert slot 2",
           "insert slot -2",
         ])
     }
   }
 
-  @Test func anObserverThatWritesItsOwnTableGoesOnUntilItStops() throws {
+  @Test func anObserverMayWriteTheObservedTable() throws {
     try withTables { db, log in
       db.observe(.insert, on: Observed.Note.self) { id in
         if id < 500 { try db.execute("INSERT INTO note (id) VALUES (\(id + 1))") }
@@ -73,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func anObserverThatThrowsReachesDidFailAndTheOthersHear() throws {
+  @Test func observerErrorReachesDidFailAndSparesOtherObservers() throws {
     try withTables { db, log in
       db.didUpdate = { _, _, _ in throw Refusal() }
       db.observe(on: Observed.Note.self) { _ in throw Refusal() }
@@ -81,7 +87,11 @@ import Testing
       try db.execute("INSERT INTO note (id) VALUES (1), (2)")
       #expect(
         log.take() == [
-          "failed: Refusal()", "failed: Refusal()", "insert note 1", "failed: Refusal()", "failed: Refusal()",
+          "failed: Refusal()",
+          "failed: Refusal()",
+          "insert note 1",
+          "failed: Refusal()",
+          "failed: Refusal()",
           "insert note 2",
         ])
       db.didFail = nil
@@ -90,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func anErrorOfAnObserverOfAChildsCommitReachesTheHandleThatObserves() throws {
+  @Test func observerErrorOnAChildCommitReachesTheObservingHandle() throws {
     try withTables { db, log in
       let child = try db.createChild()
       child.didFail = { _ in log.add("child") }

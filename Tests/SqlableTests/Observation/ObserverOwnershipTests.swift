@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// What an observer alone has kept alive ends with it, and may call the handle while it does.
+/// Objects that only an observer retains. Their deinit may call the handle.
 struct ObserverOwnershipTests {
   private final class Owner: Sendable {
     private let db: SqliteDatabase
@@ -15,7 +15,7 @@ struct ObserverOwnershipTests {
     deinit { db.removeObserver(token) }
   }
 
-  @Test func anOwnerThatEndsWithItsObserverMayRemoveOthers() throws {
+  @Test func ownerReleasedWithItsObserverMayRemoveObservers() throws {
     let db = try SqliteDatabase.inMemory()
     func token() -> ObserverToken {
       let owner = Owner(db)
@@ -24,7 +24,7 @@ struct ObserverOwnershipTests {
     db.removeObserver(token())
   }
 
-  @Test func anOwnerThatEndsWithAClosureMayRemoveOthers() throws {
+  @Test func ownerReleasedWithAClosureMayRemoveObservers() throws {
     let db = try SqliteDatabase.inMemory()
     func setClosures() {
       let (first, second) = (Owner(db), Owner(db))

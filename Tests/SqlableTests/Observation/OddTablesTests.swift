@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Which tables are observed does not depend on their names, nor on the functions that the program registers.
+/// Observation of tables with misleading names, and with registered functions that replace SQLite's.
 @Suite struct OddTablesTests {
   private struct WordsConfig: Observed.Model {
     static let tableName = "words_config"
@@ -12,7 +12,7 @@ import Testing
 
   private struct Refusal: Error {}
 
-  private func expectHeard(_ db: SqliteDatabase, sourceLocation: SourceLocation = #_sourceLocation) throws {
+  private func expectObserved(_ db: SqliteDatabase, sourceLocation: SourceLocation = #_sourceLocation) throws {
     try db.createTable(WordsConfig.self)
     let log = EventLog()
     log.listen(to: db, on: WordsConfig.self)
@@ -20,22 +20,22 @@ import Testing
     #expect(log.take() == ["insert words_config 1"], sourceLocation: sourceLocation)
   }
 
-  @Test(.needsFullText) func aTableBesideAnotherVirtualTableIsHeard() throws {
+  @Test(.needsFullText) func tableIsObservedDespiteAVocabTable() throws {
     try withDatabase { db in
       try db.execute("CREATE VIRTUAL TABLE notes USING fts5(text)")
       try db.execute("CREATE VIRTUAL TABLE words USING fts5vocab('notes', 'row')")
-      try expectHeard(db)
+      try expectObserved(db)
     }
   }
 
-  @Test func aTableBesideAnOrdinaryOneWhoseTextNamesFullTextIsHeard() throws {
+  @Test func tableIsObservedDespiteFullTextInADefault() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE words (text TEXT DEFAULT 'CREATE VIRTUAL TABLE words USING fts5(text)')")
-      try expectHeard(db)
+      try expectObserved(db)
     }
   }
 
-  @Test(.needsFullText) func theTablesOfAFullTextTableAreNotHeard() throws {
+  @Test(.needsFullText) func fullTextShadowTablesAreNotObserved() throws {
     let texts: [SQL] = [
       "CREATE VIRTUAL TABLE words USING fts5(text)",
       "create virtual table if not exists Words/* a using b */ -- c\n using\n FTS5 (text)",
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test(.needsFullText) func aNameInQuotesHidesNoModule() throws {
+  @Test(.needsFullText) func quotedNameDoesNotHideItsModule() throws {
     try withDatabase { db in
       try db.execute(#"CREATE VIRTUAL TABLE "a ""using"" fts5vocab('" USING fts5(text)"#)
       let log = EventLog()
@@ -63,14 +63,14 @@ import Testing
     }
   }
 
-  @Test func functionsOfTheProgramsOwnChangeNothing() throws {
+  @Test func registeredFunctionsDoNotAffectObservation() throws {
     try withDatabase { db in
       try db.register(ScalarFunction("like") { (_: String?, _: String?) in false })
       try db.register(ScalarFunction("like") { (_: String?, _: String?, _: String?) in false })
       try db.register(ScalarFunction("lower") { (_: String?) -> String? in throw Refusal() })
       try db.register(ScalarFunction("instr") { (_: String?, _: String?) -> Int? in throw Refusal() })
       try db.register(ScalarFunction("ifnull") { (_: String?, _: String?) -> String? in throw Refusal() })
-      try expectHeard(db)
+      try expectObserved(db)
     }
   }
 }

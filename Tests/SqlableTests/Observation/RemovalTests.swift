@@ -3,9 +3,9 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// Observers that leave: before a commit, in the midst of its delivery, after it.
+/// Removal of observers before a commit, during its delivery and after it.
 @Suite struct RemovalTests {
-  @Test func aRemovedObserverHearsNothingMoreAndOthersDo() throws {
+  @Test func removalStopsOnlyTheRemovedObserver() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       let log = EventLog()
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func anObserverRemovedWithinTheTransactionHearsNothingOfIt() throws {
+  @Test func observerRemovedInATransactionGetsNoneOfItsRows() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       let log = EventLog()
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func anObserverThatRemovesItselfHearsOneRowOnly() throws {
+  @Test func observerThatRemovesItselfGetsOneRow() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       let log = EventLog()
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func anObserverThatRemovesTheNextOneKeepsItFromHearingTheSameRow() throws {
+  @Test func observerRemovedDuringDeliveryMissesTheCurrentRow() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       let log = EventLog()
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func didUpdateThatIsSetAnewInTheMidstOfADeliveryHearsNoMoreOfIt() throws {
+  @Test func didUpdateReplacedDuringDeliveryGetsNoMoreRows() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       let log = EventLog()
@@ -86,12 +86,12 @@ import Testing
     }
   }
 
-  @Test func didUpdateThatIsSetToNilBeforeItsDeliveryHearsNothing() throws {
+  @Test func didUpdateSetToNilBeforeDeliveryIsNotCalled() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       let log = EventLog()
       log.listenToAll(of: db)
-      // The commit inside is told when the loop is over.
+      // The inner commit is delivered after the loop over rows.
       try db.query("SELECT 1") { _ in
         try db.execute("INSERT INTO note (id) VALUES (1)")
         db.didUpdate = nil
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func anObserverRegisteredDuringDeliveryHearsOfLaterCommitsOnly() throws {
+  @Test func observerAddedDuringDeliveryGetsOnlyLaterCommits() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       let log = EventLog()
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func tokensOfOneHandleMeanNothingToAnother() throws {
+  @Test func tokenOfAnotherHandleRemovesNothing() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       let child = try db.createChild()
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func anIdThatCanNotBeStoredReachesDidFail() throws {
+  @Test func observingAnUnstorableIdReachesDidFail() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       let log = EventLog()

@@ -2,11 +2,11 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// Code that observes, traces and registers functions, written once for handles and pools.
+/// Generic code for handles and pools that observes, traces and registers functions.
 @Suite struct SharedObservingTests {
   struct Refused: Error {}
 
-  @Test func codeForAnyDatabaseObservesTracesAndRegistersOnHandlesAndPools() throws {
+  @Test func genericCodeObservesTracesAndRegistersFunctions() throws {
     try withDatabase { db in try check(db) { try db.execute($0) } }
     try withPool { pool in try check(pool) { try pool.execute($0) } }
   }

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// What was undone is not told.
+/// Changes that are rolled back, which observers must not receive.
 @Suite struct UndoneChangesTests {
   private struct Stop: Error {}
 
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func rollbackOfATransaction() throws {
+  @Test func rolledBackTransactionIsNotReported() throws {
     try withNotes { db, log in
       try db.transaction { db in
         try db.execute("DELETE FROM note")
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func rollbackOfASavepointKeepsWhatIsAroundIt() throws {
+  @Test func savepointRollbackKeepsSurroundingChanges() throws {
     try withNotes { db, log in
       try db.transaction { db in
         try db.execute("INSERT INTO note (id) VALUES (2)")
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func rollbackToAnOuterLevel() throws {
+  @Test func rollbackToAnOuterLevelDropsInnerChanges() throws {
     try withNotes { db, log in
       try db.beginTransaction()
       try db.execute("INSERT INTO note (id) VALUES (2)")
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func aStatementThatFailsHalfWay() throws {
+  @Test func statementThatFailsMidwayReportsNoRows() throws {
     try withNotes { db, log in
       let several: SQL = "INSERT INTO note (id, text) VALUES (2, 'a'), (3, 'taken'), (4, 'b')"
       #expect(sqlError { try db.execute(several) }?.kind == .constraint(.unique))
@@ -85,8 +85,8 @@ import Testing
     }
   }
 
-  /// SQLite counts the rows of a trigger's statement as soon as that is done, even when the whole is undone later.
-  @Test func aStatementThatFailsAfterItsTriggersHaveWritten() throws {
+  /// SQLite counts the rows of a trigger's statement at once, even if the outer statement is undone later.
+  @Test func failedStatementReportsNoTriggerRows() throws {
     try withNotes { db, log in
       try db.createTable(Observed.Slot.self)
       try db.execute("CREATE TRIGGER copy AFTER INSERT ON note BEGIN INSERT INTO slot (id) VALUES (new.id); END")
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func aDeleteThatBreaksAForeignKeyAfterItsCascade() throws {
+  @Test func failedDeleteReportsNoCascadedRows() throws {
     try withNotes { db, log in
       try db.execute("CREATE TABLE cascading (note_id INTEGER REFERENCES note (id) ON DELETE CASCADE)")
       try db.execute("CREATE TABLE holding (note_id INTEGER REFERENCES note (id))")
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test func aBatchWithAFailureInItsMiddle() throws {
+  @Test func failedBatchReportsNoRows() throws {
     try withDatabase { db in
       try db.createTable(Person.self)
       try db.createTable(Bicycle.self)
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func aCommitThatFailsOverADeferredForeignKey() throws {
+  @Test func failedDeferredCommitReportsNothingUntilRepaired() throws {
     try withNotes { db, log in
       try db.execute(
         "CREATE TABLE slot (id INTEGER PRIMARY KEY, note_id INTEGER REFERENCES note (id) DEFERRABLE INITIALLY DEFERRED)"
@@ -153,7 +153,7 @@ import Testing
       #expect(closure?.transaction == .rolledBack)
       #expect(sqlError { try db.execute("INSERT INTO slot VALUES (1, 99)") }?.kind == .constraint(.foreignKey))
       #expect(log.take() == [])
-      // By hand the transaction stays open, and may be mended.
+      // A manual transaction stays open, so the program can repair it.
       try db.beginTransaction()
       try db.execute("INSERT INTO slot VALUES (1, 99)")
       #expect(sqlError { try db.commitTransaction() }?.kind == .constraint(.foreignKey))
@@ -164,7 +164,7 @@ import Testing
     }
   }
 
-  @Test func anErrorThatRollsTheWholeTransactionBack() throws {
+  @Test func orRollbackDiscardsTheWholeTransaction() throws {
     try withNotes { db, log in
       try db.beginTransaction()
       try db.execute("INSERT INTO note (id, text) VALUES (2, 'a')")
@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func aQueryWhoseRowsAreRefusedIsUndone() throws {
+  @Test(.needs(35, "RETURNING")) func queryWhoseClosureThrowsIsUndone() throws {
     try withNotes { db, log in
       try db.transaction { db in
         #expect(throws: Stop.self) {
@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  @Test(.needs(35, "RETURNING")) func aQueryWhoseRowsAreRefusedIsUndoneWithoutObserversToo() throws {
+  @Test(.needs(35, "RETURNING")) func unobservedQueryWhoseClosureThrowsIsUndone() throws {
     try withDatabase { db in
       try db.createTable(Observed.Note.self)
       #expect(throws: Stop.self) {
@@ -201,9 +201,9 @@ import Testing
     }
   }
 
-  // MARK: What a failing statement keeps
+  // MARK: Rows that a failing statement keeps
 
-  @Test func rowsThatOrFailKeepsAreTold() throws {
+  @Test func rowsKeptByOrFailAreReported() throws {
     try withNotes { db, log in
       try db.transaction { db in
         let error = sqlError { try db.execute("INSERT OR FAIL INTO note (id, text) VALUES (2, 'a'), (3, 'taken')") }
@@ -214,7 +214,7 @@ import Testing
     }
   }
 
-  @Test func rowsThatATriggersRaiseKeepsAreTold() throws {
+  @Test func rowsKeptByRaiseFailAreReported() throws {
     try withNotes { db, log in
       try db.execute(
         """
@@ -229,8 +229,8 @@ import Testing
     }
   }
 
-  /// Such a failure keeps rows that SQLite counts for the trigger and not for the statement.
-  @Test func rowsThatATriggerWroteBeforeItsRaiseAreTold() throws {
+  /// RAISE(FAIL) keeps rows that SQLite counts for the trigger and not for the statement.
+  @Test func triggerRowsBeforeRaiseFailAreReported() throws {
     try withNotes { db, log in
       try db.createTable(Observed.Slot.self)
       log.listen(to: db, on: Observed.Slot.self)
@@ -247,7 +247,7 @@ import Testing
     }
   }
 
-  @Test func whatOrFailKeepsDoesNotDependOnObservers() throws {
+  @Test func orFailKeepsTheSameRowsWithoutObservers() throws {
     try withNotes { db, log in
       let several: SQL = "INSERT OR FAIL INTO note (id, text) VALUES (2, 'a'), (3, 'taken')"
       #expect(sqlError { try db.execute(several) }?.kind == .constraint(.unique))

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Observation where SQLite has no pre-update hook: what is lost, and what is not.
+/// Observation without SQLite's pre-update hook, and its limits.
 @Suite struct UpdateHookTests {
   private func withTables(_ body: (SqliteDatabase, EventLog) throws -> Void) throws {
     try withDatabase(Configuration(usesPreupdateHook: false)) { db in
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func plainChangesTriggersAndCascadesAreTold() throws {
+  @Test func plainChangesTriggersAndCascadesAreReported() throws {
     try withTables { db, log in
       try db.execute("INSERT INTO note VALUES (4, 'd'); UPDATE note SET text = 'e' WHERE id = 4")
       try db.execute("DELETE FROM note WHERE id = 4")
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func nothingIsToldOfWhatWasUndone() throws {
+  @Test func undoneChangesAreNotReported() throws {
     try withTables { db, log in
       try db.transaction { db in
         try db.execute("INSERT INTO note VALUES (4, 'd')")
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func aChildHasTheSameHook() throws {
+  @Test func childUsesTheUpdateHook() throws {
     try withTables { db, log in
       let child = try db.createChild()
       try child.execute("INSERT INTO note VALUES (4, 'd'); REPLACE INTO note VALUES (5, 'd')")

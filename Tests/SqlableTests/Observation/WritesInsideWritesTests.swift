@@ -2,7 +2,7 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// A struct whose own code uses the handle while its values are taken.
+/// A struct whose `write(to:)` uses the handle.
 private struct Busy: Sqlable {
   static let tableName = "note"
   static let id = Column("id", .integer, PrimaryKey())
@@ -47,7 +47,7 @@ private struct Busy: Sqlable {
     try db.query("SELECT id FROM note ORDER BY id", as: Int.self)
   }
 
-  @Test func whatTheStructsCodeWroteIsToldThoughTheStatementFails() throws {
+  @Test func nestedWritesOfAFailedStatementAreReported() throws {
     try withNotes { db, log in
       log.listen(to: db, on: Observed.Note.self)
       for transaction in [true, false] {
@@ -82,7 +82,7 @@ private struct Busy: Sqlable {
     }
   }
 
-  @Test func aBatchThatFailsTakesAlongWhatItsStructsWrote() throws {
+  @Test func failedBatchUndoesNestedWrites() throws {
     try withNotes { db, log in
       log.listen(to: db, on: Observed.Note.self)
       let batch = Busy.insert([
@@ -97,9 +97,9 @@ private struct Busy: Sqlable {
     }
   }
 
-  // MARK: Observers that come
+  // MARK: Observers that are added later
 
-  @Test func anObserverThatComesWhileValuesAreTakenHearsOfTheRowAtOnce() throws {
+  @Test func observerAddedWhileARowIsWrittenGetsThatRow() throws {
     try withNotes { db, log in
       try Busy(2) { log.listen(to: db, on: Observed.Note.self) }.insert().run(db)
       #expect(log.take() == ["insert note 2"])
@@ -120,7 +120,7 @@ private struct Busy: Sqlable {
     }
   }
 
-  @Test func anObserverThatComesInTheMidstOfABatchHearsOfTheRowsFromThenOn() throws {
+  @Test func observerAddedDuringABatchGetsLaterRows() throws {
     try withNotes { db, log in
       try Busy.insert([Busy(2), Busy(3) { log.listen(to: db, on: Observed.Note.self) }, Busy(4)]).run(db)
       #expect(log.take() == ["insert note 3", "insert note 4"])

@@ -51,7 +51,7 @@ import Testing
   }
 
   /// Returns the answer that a document's author sees: the rows, a number, or the error.
-  private func answer(_ statement: Limited<AnyStatement>, _ db: SqliteDatabase) -> [String] {
+  private func answer(_ statement: LimitedQuery<AnyStatement>, _ db: SqliteDatabase) -> [String] {
     do {
       switch try statement.run(db) {
       case .rows(let rows): return rows.map { "\($0.values)" }

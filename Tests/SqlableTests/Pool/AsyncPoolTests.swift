@@ -3,7 +3,7 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// What tasks share: no thread of Swift's own waits, and a cancelled call hurts no other.
+/// Asynchronous calls of a pool: no thread of Swift's pool blocks, and a cancellation affects one call only.
 @Suite struct AsyncPoolTests {
   @Test(.needs(35, "RETURNING")) func statementsRunInAsyncCode() async throws {
     try await withMembers { pool in
@@ -15,17 +15,24 @@ import Testing
       let isThere = try await Member.exists().filter(Member.name == "Cid").run(pool)
       let names = try await Member.select(Member.name).orderBy(Member.name.desc).run(pool)
       let first = try await Member.select(Member.id, Member.name).first(pool)
-      #expect(id == 1 && ids == [2] && all.map(\.name) == ["Anna", "Bo"] && one?.name == "Bo" && count == 2)
-      #expect(!isThere && names == ["Bo", "Anna"] && first?.1 == "Anna")
+      #expect(id == 1)
+      #expect(ids == [2])
+      #expect(all.map(\.name) == ["Anna", "Bo"])
+      #expect(one?.name == "Bo")
+      #expect(count == 2)
+      #expect(!isThere)
+      #expect(names == ["Bo", "Anna"])
+      #expect(first?.1 == "Anna")
       let changed = try await pool.transaction { db in try Member.deleteAll().run(db) }
       let rest = try await pool.read { db in try Member.count().run(db) }
-      #expect(changed == 2 && rest == 0)
+      #expect(changed == 2)
+      #expect(rest == 0)
       let gone = try await Member(id: 9, name: "Cid").insert().returning(Member.id).run(pool)
       #expect(gone == [9])
     }
   }
 
-  @Test func errorsComeToTheCallerThatMadeThem() async throws {
+  @Test func errorsReachTheCallerThatCausedThem() async throws {
     try await withMembers { pool in
       try await Member(id: 1, name: "Anna").insert().run(pool)
       let results = await withTaskGroup(of: (Int, Bool).self) { group in
@@ -45,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func tenThousandTasksGoOnBesideASlowQuery() async throws {
+  @Test func slowQueryDoesNotBlockTenThousandReads() async throws {
     try await withMembers(PoolConfiguration(readers: 2, waitTimeout: nil)) { pool in
       let slow = Task { try await pool.read { db in try db.query(endless(3_000_000), as: Int.self) } }
       let count = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -58,7 +65,7 @@ import Testing
     }
   }
 
-  /// Members, and as many rows as of `tables` of them with one another.
+  /// A count over the cross product of `tables` member tables.
   private func combinations(_ tables: Int) -> Select<Int> {
     let queries = (1..<tables).reduce(Member.read().asSelect()) { query, number in
       query.joining(Alias(Member.self, "m\(number)"), on: .all([]))
@@ -66,18 +73,19 @@ import Testing
     return queries.select(countAll())
   }
 
-  @Test func aStatementThatTakesLongerLeavesTheThreadToOthers() async throws {
+  @Test func longStatementMovesOffTheCallersThread() async throws {
     try await withMembers(PoolConfiguration(readers: 2, waitTimeout: nil)) { pool in
       try await Member.insert((1...100).map { Member(id: $0, name: "\($0)") }).run(pool)
       let short = try await combinations(1).run(pool)
       #expect(short == [100])
       let reads = pool.statistics.reads
-      // Given up on the caller's thread, and done on one of the pool: one read.
+      // The caller's thread gives up and a thread of the pool repeats the read: it counts once.
       let long = try await combinations(3).run(pool)
-      #expect(long == [1_000_000] && pool.statistics.reads == reads + 1)
+      #expect(long == [1_000_000])
+      #expect(pool.statistics.reads == reads + 1)
       let endless = (0..<4).map { _ in Task { try await combinations(9).run(pool) } }
       try await until { pool.statistics.waitingReads >= 2 }
-      // With as many threads as cores none would be left for this.
+      // Swift has as many threads as cores: blocking reads would leave none for these tasks.
       let others = await withTaskGroup(of: Int.self) { group in
         for index in 0..<100 { group.addTask { index } }
         return await group.reduce(0, +)
@@ -90,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func aCancelledQueryIsInterruptedAndNoNeighbour() async throws {
+  @Test func cancellationInterruptsOnlyTheCancelledQuery() async throws {
     try await withMembers(PoolConfiguration(readers: 1, waitTimeout: nil)) { pool in
       let slow = Task { try await pool.read { db in try db.query(endless(.max), as: Int.self) } }
       try await until { pool.statistics.oldestRead != nil }
@@ -108,7 +116,7 @@ import Testing
     }
   }
 
-  @Test func aTaskThatWasCancelledBeforeDoesNothing() async throws {
+  @Test func taskCancelledBeforeItsCallWritesNothing() async throws {
     try await withMembers { pool in
       let task = Task {
         while !Task.isCancelled { await Task.yield() }
@@ -121,9 +129,9 @@ import Testing
     }
   }
 
-  @Test func aCancelledWriteIsUndoneAndThoseWhoShareItsCommitAreNot() async throws {
+  @Test func cancelledWriteAloneLeavesASharedCommit() async throws {
     try await withMembers(PoolConfiguration(waitTimeout: nil)) { pool in
-      // It is run again each time that one is cancelled with which it shares its commit.
+      // A cancellation in a shared commit makes the pool run the other members again.
       let isOpen = Mutex(false)
       defer { isOpen.withLock { $0 = true } }
       let first = Task { try await pool.transaction { _ in while !isOpen.withLock({ $0 }) { usleep(1_000) } } }
@@ -153,9 +161,8 @@ import Testing
     }
   }
 
-  /// SQLite asks whether to stop when a statement is over, too: a COMMIT that was stopped there would be told as
-  /// failed.
-  @Test func aCallThatIsCancelledBeforeItsCommitIsEitherToldSoOrStored() async throws {
+  /// SQLite calls its progress handler after a statement, too. An interrupted COMMIT would look like a failed one.
+  @Test func cancelledWriteIsStoredExactlyIfItSucceeds() async throws {
     try await withMembers { pool in
       var told: Set<Int> = []
       for id in 1...1_500 {
@@ -185,18 +192,20 @@ import Testing
     }
   }
 
-  @Test func aDeadlineEndsWaitingAndRunning() async throws {
+  @Test func deadlineEndsWaitingAndRunningReads() async throws {
     try await withMembers(PoolConfiguration(readers: 1)) { pool in
       let running = await error {
         try await withDeadline(.milliseconds(30)) {
           _ = try await pool.read { db in try db.query(endless(.max), as: Int.self) }
         }
       }
-      #expect(running?.kind == .timeout && running?.message.contains("was running") == true)
+      #expect(running?.kind == .timeout)
+      #expect(running?.message.contains("was running") == true)
       let slow = Task { try await pool.read { db in try db.query(endless(.max), as: Int.self) } }
       try await until { pool.statistics.oldestRead != nil }
       let waiting = await error { try await withDeadline(.milliseconds(30)) { _ = try await Member.count().run(pool) } }
-      #expect(waiting?.kind == .timeout && waiting?.message.contains("waited for a reader") == true)
+      #expect(waiting?.kind == .timeout)
+      #expect(waiting?.message.contains("waited for a reader") == true)
       slow.cancel()
       await #expect(throws: CancellationError.self) { try await slow.value }
       let inTime = try await withDeadline(.seconds(60)) { try await Member.count().run(pool) }
@@ -204,7 +213,7 @@ import Testing
     }
   }
 
-  @Test func whatIsCalledAfterItsDeadlineIsNotBegun() async throws {
+  @Test func callAfterItsDeadlineDoesNotStart() async throws {
     try await withMembers { pool in
       let write = await error {
         try await withDeadline(.milliseconds(5)) {
@@ -227,7 +236,7 @@ import Testing
     }
   }
 
-  @Test func aDeadlineCountsForThreadsToo() throws {
+  @Test func deadlineEndsSynchronousCalls() throws {
     try withMembers { pool in
       let running = sqlError {
         try withDeadline(.milliseconds(30)) { _ = try pool.read { db in try db.query(endless(.max), as: Int.self) } }
@@ -247,7 +256,7 @@ import Testing
     }
   }
 
-  @Test func closingLetsCallsEndAndStopsWhatIsLeft() async throws {
+  @Test func closeStopsCallsThatOutliveItsTimeLimit() async throws {
     try await withMembers(PoolConfiguration(readers: 1)) { pool in
       let slow = Task { try await pool.read { db in try db.query(endless(.max), as: Int.self) } }
       try await until { pool.statistics.oldestRead != nil }
@@ -258,7 +267,10 @@ import Testing
         error { _ = try await slow.value }, error { _ = try await waiting.value },
         error { _ = try await Member.count().run(pool) }
       )
-      #expect(running?.kind == .closed && waited?.kind == .closed && late?.kind == .closed && !pool.isOpen)
+      #expect(running?.kind == .closed)
+      #expect(waited?.kind == .closed)
+      #expect(late?.kind == .closed)
+      #expect(!pool.isOpen)
     }
   }
 }
@@ -270,7 +282,7 @@ private func error(_ body: () async throws -> Void) async -> SqlError? {
   } catch { return error as? SqlError }
 }
 
-/// Counts up to a number, a row each.
+/// A query that steps through `count` rows.
 private func endless(_ count: Int) -> SQL {
   """
   WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < \(count)) SELECT count(*) FROM n

@@ -6,7 +6,7 @@ import Testing
 
 /// `withClosed` of pools.
 @Suite struct ClosedPoolTests {
-  @Test func noConnectionOfThePoolHasTheFileOpen() async throws {
+  @Test func withClosedClosesEveryConnectionOfThePool() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite", readers: 2)
       try await pool.transaction { db in try db.createTable(Member.self) }
@@ -17,7 +17,8 @@ import Testing
         #expect(found.size > 0)
         return files(in: directory)
       }
-      #expect(names.contains("pool.sqlite") && !names.contains { $0.hasSuffix("-wal") || $0.hasSuffix("-shm") })
+      #expect(names.contains("pool.sqlite"))
+      #expect(!names.contains { $0.hasSuffix("-wal") || $0.hasSuffix("-shm") })
       try await Member(id: 1, name: "one").insert().run(pool)
       #expect(try await Member.count().run(pool) == 1)
       try await pool.close()
@@ -26,7 +27,7 @@ import Testing
   }
 
   @Test(.enabled(if: SQLiteProcess.isAvailable && !isInMemory, "the sqlite3 command line is not installed"))
-  func callsGoOnWhileAnotherProcessKeepsTheFileFromBeingClosed() async throws {
+  func callsContinueWhileAnotherProcessKeepsTheFileOpen() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       try await pool.transaction { db in try db.createTable(Member.self) }
@@ -40,7 +41,7 @@ import Testing
         longest = max(longest, begin.duration(to: .now))
         try await Task.sleep(for: .milliseconds(5))
       }
-      // The pool was not kept for the time of withClosed.
+      // The calls ran while withClosed waited.
       #expect(longest < .seconds(300))
       process.quit()
       try await closing.value
@@ -85,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func aCallInsideIsRefusedAndSoIsOneInsideACall() throws {
+  @Test func withClosedRefusesNestedCalls() throws {
     try withMembers { (pool: SqlitePool) throws -> Void in
       try pool.withClosed { _ in
         let error = expectMisuse { _ = try Member.count().run(pool) }
@@ -103,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func aCallThatRunsTooLongIsNamed() async throws {
+  @Test func withClosedErrorNamesALongCall() async throws {
     try await withMembers(PoolConfiguration(readers: 1, waitTimeout: .milliseconds(300))) { pool in
       let (begun, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       async let reading: Void = pool.read { _ in
@@ -112,8 +113,9 @@ import Testing
       }
       try await onThread { begun.wait() }
       let error = try await onThread { sqlError { try pool.withClosed(within: .milliseconds(100)) { _ in } } }
-      #expect(error?.kind == .busy && error?.message.contains("ClosedPoolTests.swift:") == true)
-      // Calls go on after that.
+      #expect(error?.kind == .busy)
+      #expect(error?.message.contains("ClosedPoolTests.swift:") == true)
+      // The pool serves calls after the error.
       try await Member(id: 1, name: "one").insert().run(pool)
       let late = await Task { try await withDeadline(.milliseconds(50)) { try await pool.withClosed { _ in } } }.result
       #expect((late.failure as? SqlError)?.kind == .busy)
@@ -124,7 +126,7 @@ import Testing
       goesOn.signal()
       try await reading
 
-      // And a call that waits too long for the file says why.
+      // The timeout of a call that waits for the file names the cause.
       let inside = DispatchSemaphore(value: 0)
       let over = DispatchSemaphore(value: 0)
       async let closed: Void = pool.withClosed { _ in
@@ -141,7 +143,8 @@ import Testing
           }
         }.result
         let error = result.failure as? SqlError
-        #expect(error?.kind == .timeout && error?.message.contains("began to close the files") == true)
+        #expect(error?.kind == .timeout)
+        #expect(error?.message.contains("began to close the files") == true)
       }
       over.signal()
       try await closed
@@ -149,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func aPoolThatIsClosedMeanwhileWaitsForTheBody() async throws {
+  @Test func closeWaitsForTheBodyOfWithClosed() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite", readers: 2)
       try await pool.transaction { db in try db.createTable(Member.self) }
@@ -160,7 +163,8 @@ import Testing
       }
       try await onThread { inside.wait() }
       let error = try await onThread { sqlError { try pool.close(within: .milliseconds(50)) } }
-      #expect(error?.kind == .busy && error?.message.contains("ClosedPoolTests.swift:") == true)
+      #expect(error?.kind == .busy)
+      #expect(error?.message.contains("ClosedPoolTests.swift:") == true)
       over.signal()
       try await closed
       try await pool.close()
@@ -168,7 +172,7 @@ import Testing
     }
   }
 
-  @Test func anotherFileIsReadByAllAfterwards() async throws {
+  @Test func readersUseTheReplacedFileAfterWithClosed() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite", readers: 2)
       try await pool.transaction { db in try db.createTable(Member.self) }
@@ -189,13 +193,13 @@ import Testing
       }
       #expect(names == [["old"], ["old", "new"]])
       try await pool.withClosed { files in try files.remove() }
-      // Without a file, a new one is made.
+      // The pool creates a missing file.
       #expect(try await pool.read { db in try db.query("SELECT count(*) FROM sqlite_schema", as: Int.self) } == [0])
       try await pool.close()
     }
   }
 
-  @Test func aCommitOfAnotherProcessAfterwardsIsNoticed() async throws {
+  @Test func externalCommitAfterWithClosedIsDetected() async throws {
     guard SQLiteProcess.isAvailable else { return }
     try await withDirectoryAsync { directory in
       let path = directory + "/pool.sqlite"
@@ -216,7 +220,7 @@ import Testing
   }
 
   @Test(.needsPlainFiles("an encrypted database has no archive"))
-  func anArchiveGoesOnWithANewCopy() async throws {
+  func archiveContinuesAfterWithClosed() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite", readers: 2)
       try await pool.transaction { db in try db.createTable(Member.self) }
@@ -231,9 +235,10 @@ import Testing
         }
         commits.append(try await archive.flush())
       }
-      // Those just before the file was closed are in the archive, too.
+      // withClosed archives the last commits before the file closes.
       #expect(try seen.ranges().count == 4)
-      #expect(archive.status.error == nil && archive.status.gaps == 0)
+      #expect(archive.status.error == nil)
+      #expect(archive.status.gaps == 0)
       for (index, commit) in commits.enumerated() {
         try seen.restore(to: directory + "/\(index).sqlite", at: .commit(commit))
         #expect(try Member.count().run(SqliteDatabase(filepath: directory + "/\(index).sqlite")) == index + 1)

@@ -3,13 +3,12 @@ import Sqlable
 import SqlableRecovery
 import Testing
 
-/// Deadlines, limits and intervals of any length.
 @Suite struct ExtremeTimesTests {
   private static let long = [
     Duration.seconds(10_000_000_000), .seconds(Int64.max), .seconds(Int64.max) * 10,
   ]
 
-  @Test(arguments: long) func aTimeThatNeverComesLimitsNothing(_ time: Duration) throws {
+  @Test(arguments: long) func extremelyLongTimesLimitNothing(_ time: Duration) throws {
     try withDirectory { directory in
       let configuration = PoolConfiguration(
         waitTimeout: time, deadline: time, maximumGroupTime: time, pollInterval: time, longRead: time,
@@ -32,7 +31,7 @@ import Testing
     }
   }
 
-  @Test(arguments: long) func aTimeThatIsLongPastStopsAtOnce(_ time: Duration) throws {
+  @Test(arguments: long) func timesInThePastStopCallsAtOnce(_ time: Duration) throws {
     try withDirectory { directory in
       let past = Duration.zero - time
       let pool = try SqlitePool(filepath: directory + "/a.sqlite")
@@ -45,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func aPolicysTimeThatFitsNoNumberIsRefusedInItsDocument() throws {
+  @Test func policyJSONRefusesAnUnrepresentableTimeLimit() throws {
     var policy = StatementPolicy(.table(Member.self).readingAll())
     for time in [Duration.seconds(Int64.max), .seconds(Int64.max) * 10, .milliseconds(Int64.max) + .microseconds(1)] {
       policy.limits.time = time

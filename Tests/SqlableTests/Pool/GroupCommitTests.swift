@@ -3,25 +3,25 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Writes that wait share a commit, and nothing else.
+/// Waiting writes that share a commit, and nothing else.
 @Suite struct GroupCommitTests {
-  /// Takes into a commit whoever waits, however slow the machine.
+  /// A configuration whose groups take in every waiting write, even on a slow machine.
   private let patient = PoolConfiguration(maximumGroupTime: .seconds(60))
 
-  /// A table whose references are looked at by the commit only.
+  /// A table with a deferred foreign key, which only COMMIT checks.
   private static let notes: SQL = """
     CREATE TABLE note (id INTEGER PRIMARY KEY, member INTEGER REFERENCES member (id) DEFERRABLE INITIALLY DEFERRED)
     """
 
-  /// Has `count` writes wait for the writer, then run together.
-  private func together(
+  /// Lets `count` writes wait for the writer, so that they run in one group.
+  private func runTogether(
     _ pool: SqlitePool, _ count: Int, _ write: @escaping @Sendable (Int) throws -> Void
   ) throws -> [SqlError?] {
     let errors = Mutex<[Int: SqlError]>([:])
     let group = DispatchGroup()
     var isFirstTime = true
     try pool.transaction { _ in
-      // Run again when what the others did has undone it.
+      // The pool runs this closure again if another member of the group rolls it back.
       guard isFirstTime else { return }
       isFirstTime = false
       for index in 0..<count {
@@ -31,7 +31,7 @@ import Testing
           group.leave()
         }
         thread.start()
-        // One after the other, so that their order is known.
+        // The writes start one after the other, in a known order.
         while pool.statistics.waitingWrites <= index { usleep(200) }
       }
     }
@@ -43,44 +43,47 @@ import Testing
     try withMembers(patient) { pool in
       let before = pool.statistics.commits
       let order = Collected<Int>()
-      let errors = try together(pool, 20) { index in
+      let errors = try runTogether(pool, 20) { index in
         try pool.transaction { db in
           order.append(index)
           try Member(id: index, name: "\(index)").insert().run(db)
         }
       }
-      #expect(errors.allSatisfy { $0 == nil } && order.values == Array(0..<20))
+      #expect(errors.allSatisfy { $0 == nil })
+      #expect(order.values == Array(0..<20))
       #expect(pool.statistics.commits - before == 1)
       let count = try Member.count().run(pool)
       #expect(count == 20)
     }
   }
 
-  /// The second fails because of the first's row, which is gone when the commit refuses the first.
-  @Test func whatFailedBesideRowsThatWereNotCommittedIsRunAgain() throws {
+  /// The second write conflicts with the first one's row, which the commit rolls back.
+  @Test func writeThatFailedOnUncommittedRowsRunsAgain() throws {
     try withMembers(patient) { pool in
       try pool.transaction { db in try db.execute(GroupCommitTests.notes) }
-      let errors = try together(pool, 2) { index in
+      let errors = try runTogether(pool, 2) { index in
         try pool.transaction { db in
           try db.execute(index == 0 ? "INSERT INTO note VALUES (5, 99)" : "INSERT INTO note VALUES (5, NULL)")
         }
       }
-      #expect(errors[0]?.kind == .constraint(.foreignKey) && errors[1] == nil)
+      #expect(errors[0]?.kind == .constraint(.foreignKey))
+      #expect(errors[1] == nil)
       #expect(try pool.read { try $0.query("SELECT id FROM note WHERE member IS NULL", as: Int.self) } == [5])
     }
   }
 
-  @Test func eachMayHaveItsOwnCommit() throws {
+  @Test func maximumGroupOfOneGivesEachWriteACommit() throws {
     try withMembers(PoolConfiguration(maximumGroup: 1)) { pool in
       let before = pool.statistics.commits
-      let errors = try together(pool, 5) { index in try Member(id: index, name: "x").insert().run(pool) }
-      #expect(errors.allSatisfy { $0 == nil } && pool.statistics.commits - before == 6)
+      let errors = try runTogether(pool, 5) { index in try Member(id: index, name: "x").insert().run(pool) }
+      #expect(errors.allSatisfy { $0 == nil })
+      #expect(pool.statistics.commits - before == 6)
     }
   }
 
-  @Test func oneThatFailsHurtsNoOther() throws {
+  @Test func failedWriteLeavesItsGroupUnharmed() throws {
     try withMembers(patient) { pool in
-      let errors = try together(pool, 12) { index in
+      let errors = try runTogether(pool, 12) { index in
         try pool.transaction { db in
           try Member(id: index, name: "\(index)").insert().run(db)
           if index % 3 == 1 { try Member(id: index, name: "again").insert().run(db) }
@@ -88,17 +91,18 @@ import Testing
         }
       }
       #expect(errors.enumerated().allSatisfy { ($0.offset % 3 == 0) == ($0.element == nil) })
-      #expect(errors[1]?.kind == .constraint(.primaryKey) && errors[1]?.transaction == .rolledBack)
+      #expect(errors[1]?.kind == .constraint(.primaryKey))
+      #expect(errors[1]?.transaction == .rolledBack)
       let ids = try Member.read().orderBy(Member.id).run(pool).map(\.id)
       #expect(ids == [0, 3, 6, 9])
     }
   }
 
-  @Test func whatOnlyTheCommitRefusesIsTheAffairOfOne() throws {
+  @Test func deferredConstraintFailureAffectsOneWrite() throws {
     try withMembers(patient) { pool in
       try pool.transaction { db in try db.execute(GroupCommitTests.notes) }
       let runs = Collected<Int>()
-      let errors = try together(pool, 6) { index in
+      let errors = try runTogether(pool, 6) { index in
         try pool.transaction { db in
           runs.append(index)
           if index != 3 { try Member(id: index, name: "x").insert().run(db) }
@@ -112,23 +116,24 @@ import Testing
     }
   }
 
-  @Test func aClosureMayRollBackItsPart() throws {
+  @Test func rollbackUndoesOnlyTheRowsOfItsClosure() throws {
     try withMembers(patient) { pool in
-      let errors = try together(pool, 4) { index in
+      let errors = try runTogether(pool, 4) { index in
         _ = try pool.transaction { db in
           try Member(id: index, name: "x").insert().run(db)
           return index == 0 || index == 2 ? TransactionResult.rollback : .commit
         }
       }
       let ids = try Member.read().orderBy(Member.id).run(pool).map(\.id)
-      #expect(errors.allSatisfy { $0 == nil } && ids == [1, 3])
+      #expect(errors.allSatisfy { $0 == nil })
+      #expect(ids == [1, 3])
     }
   }
 
-  @Test func whatIsNoTransactionRunsByItself() throws {
+  @Test func withWriterDoesNotJoinAGroup() throws {
     try withMembers(patient) { pool in
       let before = pool.statistics.commits
-      let errors = try together(pool, 3) { index in
+      let errors = try runTogether(pool, 3) { index in
         if index == 1 {
           try pool.withWriter { db in try db.execute("VACUUM") }
         } else {
@@ -140,17 +145,18 @@ import Testing
     }
   }
 
-  @Test func eachMemberReadsWhatThoseBeforeItWrote() throws {
+  @Test func eachGroupedWriteReadsEarlierWrites() throws {
     try withMembers(patient) { pool in
       try Member(id: 1, name: "0").insert().run(pool)
-      let errors = try together(pool, 30) { _ in
+      let errors = try runTogether(pool, 30) { _ in
         try pool.transaction { db in
           let now = Int(try Member.byId(1).run(db)?.name ?? "") ?? -1
           try Member.update(Member.name.set(to: "\(now + 1)")).filter(Member.id == 1).run(db)
         }
       }
       let last = try Member.byId(1).run(pool)?.name
-      #expect(errors.allSatisfy { $0 == nil } && last == "30")
+      #expect(errors.allSatisfy { $0 == nil })
+      #expect(last == "30")
     }
   }
 }

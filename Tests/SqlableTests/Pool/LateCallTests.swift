@@ -6,9 +6,9 @@ import Testing
 @testable import SqlableCore
 @testable import SqlablePool
 
-/// Calls that are stopped while their statements are short, or none is running.
+/// Deadlines and cancellations of calls between short statements.
 @Suite struct LateCallTests {
-  /// Writes members one by one, after the statement was compiled for the first: long after any deadline here.
+  /// Writes 2,000 members with one cached statement, for ten seconds: longer than any deadline of this suite.
   private func writeLong(_ db: SqliteDatabase, from first: Int) throws {
     for id in first..<first + 2_000 {
       try Member(id: id, name: "m").insert().run(db)
@@ -25,11 +25,11 @@ import Testing
     #expect(try Member.count().run(pool) == 1, sourceLocation: sourceLocation)
   }
 
-  @Test func statementsFromTheCacheAreStopped() throws {
+  @Test func deadlineStopsCachedStatements() throws {
     try withMembers { pool in
       try Member(id: 1, name: "first").insert().run(pool)
       try expectTimeout(pool) { try pool.transaction { db in try writeLong(db, from: 100) } }
-      // Ignoring the error helps nothing.
+      // A closure that ignores the error still times out.
       try expectTimeout(pool) {
         try pool.transaction { db in
           for id in 100..<300 {
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func aCallThatIsLateAfterItsLastStatementIsNotStored() throws {
+  @Test func deadlineAfterTheLastStatementRollsBack() throws {
     try withMembers { pool in
       try Member(id: 1, name: "first").insert().run(pool)
       func writeLate(_ db: SqliteDatabase) throws {
@@ -74,7 +74,7 @@ import Testing
           return .stop
         }
       }
-      // What rolls back by itself is not late.
+      // A rollback by the closure is no timeout.
       let result = try withDeadline(.milliseconds(40)) {
         try pool.transaction { db -> TransactionResult in
           try writeLate(db)
@@ -85,9 +85,9 @@ import Testing
     }
   }
 
-  @Test func aLateCallOfASharedCommitIsLeftOutAlone() async throws {
+  @Test func cancelledCallAloneLeavesASharedCommit() async throws {
     var configuration = PoolConfiguration(maximumGroupTime: .seconds(300))
-    // Beside other tests, this one may come to nothing for longer than the default of 10 seconds.
+    // In a busy test run this test may stall for longer than the default of 10 seconds.
     configuration.waitTimeout = .seconds(300)
     try await withMembers(configuration) { pool in
       let (gate, lateGate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -118,8 +118,8 @@ import Testing
     }
   }
 
-  /// The clock may stop a call for its wait at the moment in which that ends.
-  @Test func aCallThatGotItsHandleInTimeIsNotStoppedForItsWait() throws {
+  /// The deadline of a wait may fire at the moment at which the wait ends.
+  @Test func waitDeadlineDoesNotStopACallWithAHandle() throws {
     try withMembers { pool in
       let count = try pool.read { db in
         let call = try #require(pool.withState { state in state.readers.first?.call })

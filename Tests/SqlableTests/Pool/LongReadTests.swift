@@ -2,13 +2,13 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Reads that go on for long.
+/// Reports and limits of long reads.
 struct LongReadTests {
   private static let slow: SQL = """
     WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 1000000000) SELECT count(*) FROM c
     """
 
-  @Test func aLongReadIsReportedOnceWithItsAgeItsPlaceAndItsSQL() async throws {
+  @Test func longReadIsReportedOnceWithCallSiteAndSQL() async throws {
     try await withMembers(.init(longRead: .seconds(1))) { pool in
       let errors = Collected<SqlError>()
       pool.didFail = { if let error = $0 as? SqlError { errors.append(error) } }
@@ -28,10 +28,10 @@ struct LongReadTests {
     }
   }
 
-  @Test func aReadThatIsTooOldIsNamedByLabelSQLAndCallSiteWithinASecond() async throws {
+  @Test func longReadIsReportedWithinASecondOfTheLimit() async throws {
     let limit = Duration.milliseconds(400)
     try await withMembers(.init(handles: .init(label: "members"), longRead: limit)) { pool in
-      // How late it is named. On a machine that is busy with other work one of a few attempts is in time.
+      // On a busy machine, one in time out of five attempts is enough.
       var delays: [Duration] = []
       repeat {
         let named = Collected<(SqlError, at: ContinuousClock.Instant)>()
@@ -45,7 +45,7 @@ struct LongReadTests {
         let (error, time) = try #require(named.values.first)
         #expect(error.label == "members")
         if error.sql == nil, delays.count < 4 {
-          // The read has waited for a processor until it was too old, before it came to its statement.
+          // The read reached its limit before its statement started.
           delays.append(.seconds(1))
           continue
         }
@@ -58,16 +58,17 @@ struct LongReadTests {
     }
   }
 
-  @Test func aReadThatIsTooOldIsEndedAndTheNextOneRuns() async throws {
+  @Test func maximumReadEndsALongRead() async throws {
     try await withMembers(.init(readers: 1, longRead: nil, maximumRead: .milliseconds(200))) { pool in
       let begin = ContinuousClock.now
       let error = await #expect(throws: SqlError.self) {
         try await pool.read { db in try db.query(LongReadTests.slow, as: Int.self) }
       }
-      #expect(error?.kind == .timeout && error?.sql == LongReadTests.slow.text)
+      #expect(error?.kind == .timeout)
+      #expect(error?.sql == LongReadTests.slow.text)
       #expect(error?.message.contains("has run for longer than maximumRead") == true)
       #expect(begin.duration(to: .now) >= .milliseconds(200))
-      // A closure that goes on is ended by its next statement.
+      // The next statement of a closure beyond the limit throws.
       let late = await #expect(throws: SqlError.self) {
         try await pool.read { db in
           usleep(600_000)
@@ -81,8 +82,8 @@ struct LongReadTests {
     }
   }
 
-  /// A reader that is held by Swift code has no SQL to tell.
-  @Test func aReaderThatIsHeldIsReportedToo() async throws {
+  /// A reader that Swift code holds runs no SQL.
+  @Test func heldReaderWithoutSQLIsReported() async throws {
     try await withMembers(.init(longRead: .milliseconds(40))) { pool in
       let errors = Collected<SqlError>()
       pool.didFail = { if let error = $0 as? SqlError { errors.append(error) } }

@@ -3,10 +3,9 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// A pool whose file is in the memory of the machine: calls, isolation and errors are those of any pool. The suites of
-/// pools run on it as well, see `isInMemory`.
+/// Pools in memory. The other suites of pools run on them as well, see `isInMemory`.
 @Suite struct MemoryPoolTests {
-  @Test func itIsADatabaseOfItsOwnAndGoesWithItsPool() throws {
+  @Test func inMemoryPoolIsIsolatedAndDeletesItsFile() throws {
     let pool = try SqlitePool.inMemory()
     let path = pool.filepath
     try pool.transaction { db in
@@ -19,7 +18,7 @@ import Testing
       #expect(sqlError { try other.read { db in _ = try Member.count().run(db) } } != nil)
       return other.filepath
     }()
-    // Threads of the pool may have it a moment longer.
+    // Threads of the pool may hold the file a moment longer.
     for _ in 0..<500 where FileManager.default.fileExists(atPath: forgotten) { usleep(10_000) }
     #expect(!FileManager.default.fileExists(atPath: forgotten))
     #expect(FileManager.default.fileExists(atPath: path))
@@ -40,8 +39,8 @@ import Testing
     try pool.close()
   }
 
-  @Test func fiveHundredSideBySideLeakNothingIntoOneAnother() async throws {
-    // Each has some ten files open.
+  @Test func fiveHundredInMemoryPoolsStayIsolated() async throws {
+    // Each pool has about ten files open.
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     limit.rlim_cur = limit.rlim_max
@@ -68,22 +67,24 @@ import Testing
     for pool in pools { try await pool.close() }
   }
 
-  @Test func whatAKilledProcessLeavesBehindTheNextOneRemoves() throws {
+  @Test func nextProcessRemovesTheFileOfAKilledProcess() throws {
     let killed = try FaultProcess.run("memory pool, killed", filter: "MemoryPoolProcess")
     let path = try #require(killed.lines.last)
-    #expect(!killed.isDone && FileManager.default.fileExists(atPath: path))
+    #expect(!killed.isDone)
+    #expect(FileManager.default.fileExists(atPath: path))
     let own = try SqlitePool.inMemory()
     let next = try FaultProcess.run("memory pool, next", filter: "MemoryPoolProcess")
     #expect(next.isDone)
-    // That of a process that lives stays.
-    #expect(!FileManager.default.fileExists(atPath: path) && FileManager.default.fileExists(atPath: own.filepath))
+    // The file of a running process stays.
+    #expect(!FileManager.default.fileExists(atPath: path))
+    #expect(FileManager.default.fileExists(atPath: own.filepath))
     try own.close()
   }
 }
 
 @Suite(.enabled(if: FaultProcess.order?.hasPrefix("memory pool") == true, "a process of its own"))
 struct MemoryPoolProcess {
-  @Test func opens() throws {
+  @Test func childProcessOpensAPool() throws {
     let pool = try SqlitePool.inMemory()
     try pool.transaction { db in try db.createTable(Member.self) }
     FaultProcess.say(pool.filepath)

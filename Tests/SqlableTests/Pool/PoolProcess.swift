@@ -3,21 +3,22 @@ import Glibc
 import Sqlable
 import Testing
 
-/// A real second process with a pool on a file: the program that these tests are, run again with the tests at the end
-/// of this file. Fed line by line.
+/// A second process with a pool on a file: the test program, started again with the suite `PoolProcessTests`.
+///
+/// The parent controls it with lines on its standard input.
 final class PoolProcess: @unchecked Sendable {
-  /// What it does.
+  /// The task of a process.
   enum Work: String {
-    /// Writes for a second and a half, from its first line on; tells how many transactions it made.
+    /// After its first line, writes for a second and a half, then reports the number of its transactions.
     case writing
-    /// Writes one row after its first line, tells so, and commits with the next.
+    /// After its first line, writes a row and reports it. Commits after the next line.
     case holding
-    /// The same, after a `fork` inside the transaction; tells the child's process id.
+    /// The same with a `fork` inside the transaction. Reports the process id of the child.
     case forking
-    /// Does what all processes of `SoakTests` do, and says what became of it.
+    /// Runs a `Soak` and reports its events.
     case soaking
-    /// Commits other values for some seconds beside a loop over changes, which makes the writer check hundreds of
-    /// times a second for commits of other processes.
+    /// Commits other values for some seconds beside a loop over changes. The loop makes the writer check for external
+    /// commits hundreds of times a second.
     case doubting
   }
 
@@ -27,14 +28,14 @@ final class PoolProcess: @unchecked Sendable {
   private let process: ChildProcess
   private var rest = ""
 
-  /// `stack` is what its threads have, in kilobytes.
+  /// `stack` is the stack size of its threads in kilobytes.
   init(_ work: Work, _ path: String, id: Int = 0, seconds: Double = 0, stack: Int? = nil) throws {
     process = try TestProgram.start(
       "PoolProcessTests", environment: [PoolProcess.variable: "\(work.rawValue) \(id) \(seconds) \(path)"],
       stack: stack)
   }
 
-  /// The next line that it says; empty when it says no more.
+  /// Returns the next line of the process, or an empty text at the end of its output.
   func answer() -> String {
     while true {
       while let end = rest.firstIndex(of: "\n") {
@@ -52,7 +53,7 @@ final class PoolProcess: @unchecked Sendable {
 
   func signal(_ number: Int32) { process.signal(number) }
 
-  /// Stops all its threads where they are; returns when the last one is.
+  /// Stops the process and returns when all of its threads have stopped.
   func stop() {
     signal(SIGSTOP)
     let tasks = "/proc/\(process.processIdentifier)/task"
@@ -69,17 +70,17 @@ final class PoolProcess: @unchecked Sendable {
     process.waitUntilExit()
   }
 
-  /// Lets the process end by itself; whether nothing failed in it.
+  /// Lets the process end by itself. Returns true if its tests passed.
   func end() -> Bool {
     process.end()
   }
 }
 
-/// What such a process does; nothing in the tests themselves.
+/// The tasks of a `PoolProcess`; disabled in the test run itself.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment[PoolProcess.variable] != nil, "a process of its own"))
 struct PoolProcessTests {
 
-  /// What it is to do, and with what.
+  /// Returns the task of this process and its arguments.
   private func order() throws -> (work: PoolProcess.Work, id: Int, seconds: Double, pool: SqlitePool) {
     let text = try #require(ProcessInfo.processInfo.environment[PoolProcess.variable])
     let parts = text.split(separator: " ", maxSplits: 3).map(String.init)
@@ -89,7 +90,7 @@ struct PoolProcessTests {
     return (work, id, try #require(Double(parts[2])), pool)
   }
 
-  @Test func soaking() async throws {
+  @Test func childProcessSoaks() async throws {
     let (work, id, seconds, pool) = try order()
     guard work == .soaking else { return }
     say("ready")
@@ -103,7 +104,7 @@ struct PoolProcessTests {
     try await pool.close()
   }
 
-  @Test func work() throws {
+  @Test func childProcessDoesItsTask() throws {
     let (work, id, seconds, pool) = try order()
     switch work {
     case .writing:
@@ -139,7 +140,7 @@ struct PoolProcessTests {
       while ContinuousClock.now < end {
         try Member(id: id, name: "\(count)").save().run(pool)
         count += 1
-        // Else the next transaction's look answers the question.
+        // Without a pause, the check of the next transaction would resolve the uncertainty.
         usleep(2_500)
       }
       listening.cancel()

@@ -2,10 +2,10 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What a reader of a pool can't do, and what it outlives.
+/// Readers of a pool: refused writes, changed settings, recovery.
 @Suite struct PoolReaderTests {
-  /// A reader whose settings SQL has changed reads for nobody else.
-  @Test func whatAReadChangesOfItsReaderIsGoneWithIt() throws {
+  /// The pool closes a reader whose settings a call has changed.
+  @Test func changedReaderSettingsEndWithTheRead() throws {
     try withMembers(PoolConfiguration(readers: 1)) { pool in
       try Member(id: 1, name: "Anna").insert().run(pool)
       try pool.read { db in
@@ -14,7 +14,7 @@ import Testing
         #expect(try Member.count().run(db) == 0)
       }
       #expect(try Member.read().run(pool).map(\.name) == ["Anna"])
-      // Refused, and SQLite has set the flag when it looked what it is.
+      // SQLite sets the flag while it compiles the refused text.
       expectSqlError {
         try pool.read { _ = try $0.query("SELECT 1; PRAGMA query_only = OFF", as: Int.self) }
       }
@@ -22,15 +22,21 @@ import Testing
     }
   }
 
-  /// Pragmas that answer when they set something, and forms in which SQLite carries one out before it is run.
+  /// Pragmas that return rows when they set a value, and forms that SQLite executes while it compiles them.
   @Test(arguments: [
-    ("PRAGMA busy_timeout = 4711", "busy_timeout"), ("PRAGMA locking_mode = EXCLUSIVE", "locking_mode"),
-    ("PRAGMA mmap_size = 65536", "mmap_size"), ("PRAGMA wal_autocheckpoint = 77", "wal_autocheckpoint"),
-    ("PRAGMA journal_size_limit = 4711", "journal_size_limit"), ("PRAGMA secure_delete = ON", "secure_delete"),
-    ("PRAGMA max_page_count = 4711", "max_page_count"), ("PRAGMA threads = 2", "threads"),
-    ("PRAGMA analysis_limit = 77", "analysis_limit"), ("EXPLAIN PRAGMA query_only = OFF", "query_only"),
+    ("PRAGMA busy_timeout = 4711", "busy_timeout"),
+    ("PRAGMA locking_mode = EXCLUSIVE", "locking_mode"),
+    ("PRAGMA mmap_size = 65536", "mmap_size"),
+    ("PRAGMA wal_autocheckpoint = 77", "wal_autocheckpoint"),
+    ("PRAGMA journal_size_limit = 4711", "journal_size_limit"),
+    ("PRAGMA secure_delete = ON", "secure_delete"),
+    ("PRAGMA max_page_count = 4711", "max_page_count"),
+    ("PRAGMA threads = 2", "threads"),
+    ("PRAGMA analysis_limit = 77", "analysis_limit"),
+    ("EXPLAIN PRAGMA query_only = OFF", "query_only"),
     ("EXPLAIN /* a */ QUERY PLAN -- b\n PRAGMA query_only = OFF", "query_only"),
-    ("PRAGMA query_only = OFF nonsense", "query_only"), ("; PRAGMA query_only = OFF; SELECT", "query_only"),
+    ("PRAGMA query_only = OFF nonsense", "query_only"),
+    ("; PRAGMA query_only = OFF; SELECT", "query_only"),
   ])
   func noSettingOfAReadReachesTheNext(change: String, pragma: String) throws {
     try withMembers(PoolConfiguration(readers: 1)) { pool in
@@ -39,15 +45,15 @@ import Testing
       }
       let own = try pool.read(setting)
       let reader = try pool.read { $0 }
-      // Alone: a question for the setting counts as well.
+      // A read with only the change: a query of the setting would be detected as well.
       try pool.read { db in try? db.execute(SQL(verbatim: change)) }
       #expect(try pool.read(setting) == own)
       #expect(!reader.isOpen)
     }
   }
 
-  /// Where somebody observes the library asks for the schema with every read, by pragmas of its own.
-  @Test func whatTheLibraryAsksLeavesTheReaderToTheNext() throws {
+  /// With an observer, the library reads the schema in every call, by PRAGMA statements.
+  @Test func librarySchemaQueriesKeepTheReaderOpen() throws {
     try withMembers(PoolConfiguration(readers: 1)) { pool in
       let reader = try pool.read { $0 }
       let token = pool.observe(on: Member.self) { _ in }
@@ -91,8 +97,8 @@ import Testing
     }
   }
 
-  /// A log that nobody has copied back, without its shared memory: what a power failure leaves.
-  @Test func aLogIsRecoveredWhoeverReadsFirst() throws {
+  /// A WAL without shared memory and without a checkpoint, as a power failure leaves it.
+  @Test func poolRecoversAWALWithoutSharedMemory() throws {
     try withDirectory { directory in
       let (path, copy) = (directory + "/a.sqlite", directory + "/b.sqlite")
       let pool = try SqlitePool(filepath: path)
@@ -109,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func aHandleThatWasKeptCanNotBeClosed() throws {
+  @Test func keptHandleCannotBeClosed() throws {
     try withMembers(.init(readers: 1)) { pool in
       let reader = try pool.read { $0 }
       let writer = try pool.withWriter { $0 }
@@ -119,13 +125,15 @@ import Testing
         #expect(try Member.count().run(pool) >= 0)
         try Member(id: Int.random(in: 1...1 << 40), name: "Anna").insert().run(pool)
       }
-      #expect(reader.isOpen && pool.statistics.openReaders == 1)
+      #expect(reader.isOpen)
+      #expect(pool.statistics.openReaders == 1)
       try pool.close()
-      #expect(!reader.isOpen && !writer.isOpen)
+      #expect(!reader.isOpen)
+      #expect(!writer.isOpen)
     }
   }
 
-  @Test func aReadOfAReplacedFileDoesNotSpeakOfWriting() throws {
+  @Test func readErrorForAReplacedFileMentionsNoWrite() throws {
     try withDirectory { directory in
       let path = directory + "/pool.sqlite"
       let pool = try SqlitePool(filepath: path)
@@ -133,16 +141,17 @@ import Testing
       _ = try Member.count().run(pool)
       try FileManager.default.moveItem(atPath: path, toPath: path + "-old")
       try SqliteDatabase(filepath: path).close()
-      // A reader looks at its file once in a second.
+      // A reader checks its file once a second.
       Thread.sleep(forTimeInterval: 1.1)
       let read = expectError(.io) { _ = try Member.count().run(pool) }
-      #expect(read?.message.contains("replaced") == true && read?.message.contains("written") == false)
+      #expect(read?.message.contains("replaced") == true)
+      #expect(read?.message.contains("written") == false)
       let write = expectError(.io) { try Member(id: 1, name: "Anna").insert().run(pool) }
       #expect(write?.message.contains("a write would be lost") == true)
     }
   }
 
-  @Test(.needsPlainFiles("it damages pages by their contents")) func damageOfOneTableLeavesThePoolItsOthers() throws {
+  @Test(.needsPlainFiles("it damages pages by their contents")) func damagedTableLeavesOtherTablesUsable() throws {
     try withDirectory { directory in
       let path = directory + "/pool.sqlite"
       let db = try SqliteDatabase(filepath: path)
@@ -185,7 +194,7 @@ import Testing
   @Test(.needs(35, "RETURNING")) func functionsReachAllHandlesOfAPool() throws {
     try withMembers(.init(readers: 2)) { pool in
       try Member.insert([Member(id: 1, name: "Anna"), Member(id: 2, name: "bo"), Member(id: 3, name: "Cid")]).run(pool)
-      // One reader is open already, the other is opened later.
+      // The pool opens the second reader later.
       _ = try Member.count().run(pool)
       let twice = ScalarFunction("twice", isDeterministic: true) { (number: Int) in number * 2 }
       try pool.withWriter { db in
@@ -199,7 +208,7 @@ import Testing
         try db.register(product)
       }
       try pool.read { _ in
-        // The other reader, on another thread, while this one is in use.
+        // The call on another thread uses the second reader while this one is busy.
         let doubled = try onThread { try Member.select(twice(Member.id)).orderBy(Member.id).run(pool) }
         #expect(doubled == [2, 4, 6])
       }
@@ -207,7 +216,7 @@ import Testing
       let ordered: SQL = "SELECT name FROM member ORDER BY name COLLATE backwards"
       let names = try pool.read { try $0.query(ordered, as: String.self) }
       #expect(names == ["bo", "Cid", "Anna"])
-      // In place of the first, from a reader, for all.
+      // A registration on a reader replaces the function on all handles.
       try pool.read { try $0.register(ScalarFunction("twice", isDeterministic: true) { (number: Int) in number * 20 }) }
       #expect(try Member.select(twice(Member.id)).orderBy(Member.id).run(pool) == [20, 40, 60])
       let updated = try pool.transaction { db in

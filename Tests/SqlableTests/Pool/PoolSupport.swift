@@ -24,7 +24,7 @@ struct Member: Sqlable, Equatable {
   }
 }
 
-/// Whether the suites run on pools in memory: `SQLABLE_POOLS=memory swift test`, where they need no file of their own.
+/// True if the suites that need no file run on pools in memory: `SQLABLE_POOLS=memory swift test`.
 let isInMemory = ProcessInfo.processInfo.environment["SQLABLE_POOLS"] == "memory"
 
 /// A pool on a new file in the directory, or in memory.
@@ -34,7 +34,7 @@ func newPool(in directory: String, _ configuration: PoolConfiguration = .init())
     : SqlitePool(filepath: directory + "/pool.sqlite", configuration: configuration)
 }
 
-/// Calls `body` with a pool on a new file, which is closed and deleted afterwards.
+/// Calls `body` with a pool on a new file, then closes the pool and deletes the file.
 func withPool<Result>(_ configuration: PoolConfiguration = .init(), _ body: (SqlitePool) throws -> Result) throws
   -> Result
 {
@@ -70,7 +70,7 @@ func withMembers<Result>(
   return result
 }
 
-/// What several threads have done, in order.
+/// A list of values that several threads append to.
 final class Collected<Value: Sendable>: Sendable {
   private let list = Mutex<[Value]>([])
 
@@ -78,7 +78,7 @@ final class Collected<Value: Sendable>: Sendable {
 
   func append(_ value: Value) { list.withLock { $0.append(value) } }
 
-  /// What was appended since the last call.
+  /// Removes and returns the values that were appended since the last call.
   func take() -> [Value] {
     list.withLock { list in
       defer { list = [] }
@@ -87,7 +87,7 @@ final class Collected<Value: Sendable>: Sendable {
   }
 }
 
-/// How many are inside at a time.
+/// A count of threads inside a region, with its maximum.
 final class Counter: Sendable {
   private let counts = Mutex((now: 0, most: 0))
 
@@ -103,7 +103,7 @@ final class Counter: Sendable {
   func leave() { counts.withLock { $0.now -= 1 } }
 }
 
-/// Calls `body` with a new directory, which is deleted afterwards.
+/// Calls `body` with a new directory, then deletes the directory.
 func withDirectoryAsync<Result>(_ body: (String) async throws -> Result) async throws -> Result {
   let directory = NSTemporaryDirectory() + "sqlable-test-\(UUID().uuidString)"
   try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -111,7 +111,7 @@ func withDirectoryAsync<Result>(_ body: (String) async throws -> Result) async t
   return try await body(directory)
 }
 
-/// Does what blocks on a thread of its own: Swift's are as many as there are cores, and other tests need them.
+/// Runs blocking work on a new thread: Swift has as many threads as cores, and other tests need them.
 func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in
     Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }

@@ -3,30 +3,37 @@ import Foundation
 import Sqlable
 import Testing
 
-/// What threads share: readers, one writer, nested calls, waiting.
+/// Synchronous calls of a pool: readers, the writer, nested calls and waits.
 @Suite struct PoolTests {
-  @Test(.needs(35, "RETURNING")) func statementsFindTheirHandlesThemselves() throws {
+  @Test(.needs(35, "RETURNING")) func statementsRunOnAPoolWithoutAHandle() throws {
     try withMembers { pool in
       let id = try Member(id: 1, name: "Anna").insert().run(pool)
       let ids = try Member.insert([Member(id: 2, name: "Bo"), Member(id: 3, name: "Cid")]).run(pool)
-      #expect(id == 1 && ids == [2, 3])
+      #expect(id == 1)
+      #expect(ids == [2, 3])
       #expect(try Member.count().run(pool) == 3)
       #expect(try Member.read().orderBy(Member.id).run(pool).map(\.name) == ["Anna", "Bo", "Cid"])
       #expect(try Member.byId(2).run(pool)?.name == "Bo")
       #expect(try Member.exists().filter(Member.name == "Cid").run(pool))
       let names = try Member.select(Member.name).orderBy(Member.name.desc).run(pool)
       let first = try Member.select(Member.id, Member.name).orderBy(Member.id).first(pool)?.1
-      #expect(names == ["Cid", "Bo", "Anna"] && first == "Anna")
+      #expect(names == ["Cid", "Bo", "Anna"])
+      #expect(first == "Anna")
       let gone = try Member.delete(Member.id > 1).returning(Member.id).run(pool)
       #expect(gone.sorted() == [2, 3])
       let statistics = pool.statistics
-      #expect(statistics.openReaders == 1 && statistics.idleReaders == 1 && !statistics.isWriting)
-      #expect(statistics.reads == 6 && statistics.writes == 4 && statistics.commits == 4)
-      #expect(statistics.walSize > 0 && statistics.statementCache.statements > 0)
+      #expect(statistics.openReaders == 1)
+      #expect(statistics.idleReaders == 1)
+      #expect(!statistics.isWriting)
+      #expect(statistics.reads == 6)
+      #expect(statistics.writes == 4)
+      #expect(statistics.commits == 4)
+      #expect(statistics.walSize > 0)
+      #expect(statistics.statementCache.statements > 0)
     }
   }
 
-  @Test func aClosureDecidesWithoutNamingItsType() async throws {
+  @Test func closureReturnsItsResultByInference() async throws {
     @Sendable func decide(_ pool: SqlitePool) throws -> TransactionResult {
       try pool.transaction { db in
         let deleted = try Member.deleteAll().run(db)
@@ -40,10 +47,11 @@ import Testing
         return deleted > 1 ? .rollback : .commit
       }
       let second = try await onThread { try decide(pool) }
-      #expect(first == .rollback && second == .rollback)
+      #expect(first == .rollback)
+      #expect(second == .rollback)
       let count = try await Member.count().run(pool)
       #expect(count == 2)
-      // A closure without a result, and one with another, are as before.
+      // Closures without a result or with another type of result commit.
       try await pool.transaction { db in
         let last = try Member.delete(Member.id == 2).run(db)
         _ = last
@@ -53,11 +61,12 @@ import Testing
         return count
       }
       let third = try await onThread { try decide(pool) }
-      #expect(rest == 1 && third == .commit)
+      #expect(rest == 1)
+      #expect(third == .commit)
     }
   }
 
-  @Test func sqlTextRunsAsOnAHandle() async throws {
+  @Test func poolRunsSQLTexts() async throws {
     @Sendable func run(_ pool: SqlitePool, _ text: String) throws -> [String] {
       try pool.execute(text)
       try pool.execute("UPDATE member SET name = \("a") WHERE id = \(1)")
@@ -76,7 +85,8 @@ import Testing
       let names = try await pool.query("SELECT name FROM member ORDER BY id") { row in
         try row.get("name", as: String.self)
       }
-      #expect(names == ["a", "b"] && pool.statistics.writes == writes)
+      #expect(names == ["a", "b"])
+      #expect(pool.statistics.writes == writes)
       let error = await #expect(throws: SqlError.self) {
         try await pool.query("UPDATE member SET name = 'c' RETURNING id") { row in try row.get(at: 0, as: String.self) }
       }
@@ -86,7 +96,7 @@ import Testing
     }
   }
 
-  /// The deadline does not stop the code of a closure, but what that wrote is not stored.
+  /// The deadline does not stop the code of a closure, but its writes are rolled back.
   @Test func aClosureThatSleepsPastItsDeadlineStoresNothing() async throws {
     try await withMembers { pool in
       let error = await #expect(throws: SqlError.self) {
@@ -97,21 +107,23 @@ import Testing
           }
         }
       }
-      #expect(error?.kind == .timeout && error?.transaction == .rolledBack)
+      #expect(error?.kind == .timeout)
+      #expect(error?.transaction == .rolledBack)
       let count = try await Member.count().run(pool)
       #expect(count == 0)
     }
   }
 
-  @Test func aReadSeesOneSnapshotWhateverIsWrittenMeanwhile() throws {
+  @Test func readSeesOneSnapshotDuringAWrite() throws {
     try withMembers { pool in
       let (before, after) = try pool.read { db in
         let before = try Member.count().run(db)
-        // On a thread of its own: inside the closure a write would be refused.
+        // The write runs on another thread, because the pool refuses a write inside a read.
         _ = try onThread { try Member(id: 1, name: "Anna").insert().run(pool) }
         return (before, try Member.count().run(db))
       }
-      #expect(before == 0 && after == 0)
+      #expect(before == 0)
+      #expect(after == 0)
       #expect(try Member.count().run(pool) == 1)
     }
   }
@@ -122,7 +134,8 @@ import Testing
         try Member(id: 1, name: "Anna").insert().run(db)
         #expect(try Member.count().run(pool) == 1, "a read inside sees what is not committed")
         try pool.transaction { inner in
-          #expect(inner === db && inner.transactionLevel == db.transactionLevel)
+          #expect(inner === db)
+          #expect(inner.transactionLevel == db.transactionLevel)
           try Member(id: 2, name: "Bo").insert().run(inner)
           return TransactionResult.rollback
         }
@@ -148,7 +161,7 @@ import Testing
     }
   }
 
-  @Test func aHandleThatWasKeptIsRefused() throws {
+  @Test func keptHandleIsRefusedOutsideItsClosure() throws {
     try withMembers { pool in
       let writer = try pool.transaction { db in
         try Member(id: 1, name: "Ann").insert().run(db)
@@ -156,10 +169,16 @@ import Testing
       }
       let reader = try pool.read { db in db }
       let uses: [(SqliteDatabase) throws -> Void] = [
-        { try Member(id: 2, name: "late").insert().run($0) }, { _ = try Member.read().run($0) },
-        { try $0.execute("DELETE FROM member") }, { try $0.transaction { _ in } }, { try $0.beginTransaction() },
-        { _ = try $0.prepare(Member.read()) }, { _ = try Member.read().cursor($0) }, { _ = try $0.createChild() },
-        { _ = try Member.read().explain($0) }, { try $0.createTable(Person.self) },
+        { try Member(id: 2, name: "late").insert().run($0) },
+        { _ = try Member.read().run($0) },
+        { try $0.execute("DELETE FROM member") },
+        { try $0.transaction { _ in } },
+        { try $0.beginTransaction() },
+        { _ = try $0.prepare(Member.read()) },
+        { _ = try Member.read().cursor($0) },
+        { _ = try $0.createChild() },
+        { _ = try Member.read().explain($0) },
+        { try $0.createTable(Person.self) },
       ]
       for handle in [writer, reader] {
         #expect(handle.transactionLevel == 0)
@@ -169,13 +188,13 @@ import Testing
           #expect(error?.message.contains("valid only inside the closure") == true)
         }
       }
-      // While another call has it: the handle would join that call's transaction.
+      // While another call uses the handle, a kept handle would join that call's transaction.
       try pool.transaction { db in
         #expect(db === writer)
         let errors = Collected<SqlError?>()
         onThreads(1) { _ in errors.append(sqlError { try Member(id: 3, name: "mixed in").insert().run(writer) }) }
         #expect(errors.values.first??.message.contains("valid only inside the closure") == true)
-        // A reader of the pool is no way around it.
+        // A kept reader is refused inside the call, too.
         expectMisuse { _ = try Member.read().run(reader) }
       }
       let ids = try Member.read().run(pool).map(\.id)
@@ -183,8 +202,8 @@ import Testing
     }
   }
 
-  /// A cursor holds its snapshot: the pool gives its handle to no other call.
-  @Test func aCursorThatWasKeptKeepsNoHandleOfThePool() throws {
+  /// A cursor holds its snapshot, so its handle could serve no other call.
+  @Test func keptCursorReleasesItsHandle() throws {
     try withMembers(PoolConfiguration(readers: 1)) { pool in
       try Member.insert((1...3).map { Member(id: $0, name: "x") }).run(pool)
       let read = try pool.read { db in
@@ -207,7 +226,7 @@ import Testing
     }
   }
 
-  @Test func noMoreReadersAreOpenThanAreAllowedAndTheRestWaitInTurn() throws {
+  @Test func openReadersNeverExceedTheLimit() throws {
     try withPool(PoolConfiguration(readers: 2)) { pool in
       let most = Counter()
       onThreads(8) { _ in
@@ -219,26 +238,30 @@ import Testing
           }
         }
       }
-      #expect(most.most <= 2 && pool.statistics.openReaders <= 2 && pool.statistics.reads == 400)
+      #expect(most.most <= 2)
+      #expect(pool.statistics.openReaders <= 2)
+      #expect(pool.statistics.reads == 400)
     }
   }
 
-  @Test func whoWaitsTooLongIsToldForWhom() throws {
+  @Test func waitTimeoutNamesTheCurrentHolder() throws {
     try withPool(PoolConfiguration(readers: 1, waitTimeout: .milliseconds(50))) { pool in
       try pool.read { db in
         _ = try db.query("SELECT 1", as: Int.self)
         let error = try onThread { sqlError { try pool.read { _ in } } }
         #expect(error?.kind == .timeout)
-        #expect(
-          error?.message.contains("waited for a reader") == true && error?.message.contains("PoolTests.swift") == true)
-        #expect(
-          pool.statistics.waitingReads == 0 && pool.statistics.oldestRead?.callSite.contains("PoolTests.swift") == true)
+        #expect(error?.message.contains("waited for a reader") == true)
+        #expect(error?.message.contains("PoolTests.swift") == true)
+        #expect(pool.statistics.waitingReads == 0)
+        #expect(pool.statistics.oldestRead?.callSite.contains("PoolTests.swift") == true)
       }
       try pool.transaction { _ in
         let error = try onThread { sqlError { try pool.transaction { _ in } } }
-        #expect(error?.kind == .timeout && error?.message.contains("waited for the writer") == true)
+        #expect(error?.kind == .timeout)
+        #expect(error?.message.contains("waited for the writer") == true)
       }
-      #expect(try pool.read { _ in 1 } == 1 && pool.transaction { _ in 2 } == 2)
+      #expect(try pool.read { _ in 1 } == 1)
+      #expect(try pool.transaction { _ in 2 } == 2)
     }
   }
 
@@ -258,7 +281,7 @@ import Testing
           }
         case 1:
           isHeld.wait()
-          // Waits first, so that it gets the reader before the other's time is over.
+          // This call waits first, so it gets the reader before the other call times out.
           try? pool.read(file: "Short.swift", line: 2) { _ in release.wait() }
         default:
           isHeld.wait()
@@ -272,11 +295,12 @@ import Testing
     }
   }
 
-  @Test func moreThanMayWaitAreRefusedAtOnce() throws {
+  @Test func callsBeyondMaximumWaitingFailAtOnce() throws {
     try withPool(PoolConfiguration(readers: 1, maximumWaiting: 0)) { pool in
       try pool.read { _ in
         let error = try onThread { sqlError { try pool.read { _ in } } }
-        #expect(error?.kind == .busy && error?.isRetryable == true)
+        #expect(error?.kind == .busy)
+        #expect(error?.isRetryable == true)
       }
       try pool.transaction { _ in
         let error = try onThread { sqlError { try pool.transaction { _ in } } }
@@ -285,7 +309,7 @@ import Testing
     }
   }
 
-  @Test func whatCanNotBeMeantIsRefused() throws {
+  @Test func invalidPoolConfigurationsAreRefused() throws {
     try withDirectory { directory in
       let path = directory + "/pool.sqlite"
       expectMisuse { _ = try SqlitePool(filepath: ":memory:") }
@@ -321,7 +345,7 @@ import Testing
     }
   }
 
-  @Test func aClosureThatDoesNotEndKeepsThePoolFromBeingClosed() throws {
+  @Test func closeFailsWhileAClosureRuns() throws {
     try withMembers { pool in
       let (isInside, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let ended = DispatchGroup()
@@ -345,13 +369,13 @@ import Testing
     }
   }
 
-  @Test func aFileThatIsGoneIsNotWrittenTo() throws {
+  @Test func poolRefusesCallsAfterItsFileMoved() throws {
     try withDirectory { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       try pool.transaction { db in try db.createTable(Member.self) }
       try FileManager.default.moveItem(atPath: directory + "/pool.sqlite", toPath: directory + "/moved.sqlite")
       expectError(.io) { try Member(id: 1, name: "Anna").insert().run(pool) }
-      // The first reader is opened now.
+      // This read opens the first reader.
       expectError(.io) { _ = try Member.count().run(pool) }
     }
   }
@@ -367,11 +391,12 @@ import Testing
       try #require(child > 0)
       let status = Fork.wait(for: child)
       let count = try Member.count().run(pool)
-      #expect(status == 0 && count == 0)
+      #expect(status == 0)
+      #expect(count == 0)
     }
   }
 
-  @Test func observersHearOfThePoolsCommits() throws {
+  @Test func observersGetThePoolsCommits() throws {
     try withMembers { pool in
       let heard = Collected<Int>()
       let token = pool.observe(.insert, on: Member.self) { id in heard.append(id) }

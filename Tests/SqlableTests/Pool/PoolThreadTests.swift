@@ -7,10 +7,10 @@ import Testing
 @testable import SqlableCore
 @testable import SqlablePool
 
-/// The threads of pools.
+/// Worker threads of pools.
 @Suite struct PoolThreadTests {
-  /// Dispatch has 255 threads for a process at most.
-  @Test func poolsWhoseReadersAllBlockDoNotStopTheRestOfTheProgram() async throws {
+  /// Dispatch has at most 255 threads for a process.
+  @Test func blockedReadersDoNotStarveOtherPoolsAndQueues() async throws {
     try await withMembers { pool in
       let blocked = try (0..<70).map { _ in try SqlitePool(filepath: pool.filepath) }
       let (waiting, goOn) = (Collected<Int>(), DispatchSemaphore(value: 0))
@@ -38,7 +38,7 @@ import Testing
 
   private static func isAlive(_ thread: Int32) -> Bool { access("/proc/self/task/\(thread)", F_OK) == 0 }
 
-  /// The thread that a worker has started, by its number.
+  /// Returns the id of the thread that a worker has started.
   private func thread(of worker: WorkerThread) async -> Int32 {
     await withCheckedContinuation { continuation in
       worker.async {
@@ -48,13 +48,13 @@ import Testing
     }
   }
 
-  @Test func aThreadEndsWithItsWorkerAndWithoutWork() async throws {
+  @Test func threadEndsWithItsWorkerOrWhenIdle() async throws {
     let first = await thread(of: WorkerThread())
     try await until { !PoolThreadTests.isAlive(first) }
     let idle = WorkerThread()
     let second = await thread(of: idle)
     try await until { !PoolThreadTests.isAlive(second) }
-    // The next block gets another one.
+    // The next block starts another thread.
     _ = await thread(of: idle)
   }
 

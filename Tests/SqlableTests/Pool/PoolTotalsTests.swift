@@ -5,35 +5,43 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct PoolTotalsTests {
   private let counting = PoolConfiguration(keepsTotals: true)
 
-  @Test func aPoolThatKeepsTotalsKnowsWhatTookMost() throws {
+  @Test func topStatementsRankByCountAndTime() throws {
     try withMembers(counting) { pool in
       pool.resetStatistics()
       for id in 1...20 { try Member(id: id, name: "secret \(id)").insert().run(pool) }
       for id in 1...50 { _ = try Member.byId(id).run(pool) }
       let byCount = pool.topStatements(1, by: .count)
-      #expect(byCount.map(\.count) == [50] && byCount.first?.table == "member")
+      #expect(byCount.map(\.count) == [50])
+      #expect(byCount.first?.table == "member")
       let insert = try #require(pool.topStatements().first { $0.sql.hasPrefix("INSERT") })
-      #expect(insert.count == 20 && insert.rowsChanged == 20 && insert.total > .zero)
-      #expect(insert.p50 <= insert.p99 && insert.p99 <= insert.longest)
+      #expect(insert.count == 20)
+      #expect(insert.rowsChanged == 20)
+      #expect(insert.total > .zero)
+      #expect(insert.p50 <= insert.p99)
+      #expect(insert.p99 <= insert.longest)
       #expect(!"\(pool.topStatements())".contains("secret"))
       #expect(pool.topStatements().contains { "\($0)".contains(": transactions, committed: BEGIN") })
-      #expect(pool.statistics.writes == 20 && pool.statistics.reads == 50)
+      #expect(pool.statistics.writes == 20)
+      #expect(pool.statistics.reads == 50)
       pool.resetStatistics()
       #expect(pool.topStatements() == [])
       let statistics = pool.statistics
-      #expect(statistics.writes == 0 && statistics.reads == 0 && statistics.commits == 0 && statistics.used == .zero)
+      #expect(statistics.writes == 0)
+      #expect(statistics.reads == 0)
+      #expect(statistics.commits == 0)
+      #expect(statistics.used == .zero)
     }
   }
 
-  @Test func aPoolThatDoesNotKeepThemHasNone() throws {
+  @Test func poolWithoutTotalsHasNoTopStatements() throws {
     try withMembers { pool in
       _ = try Member.count().run(pool)
       #expect(pool.topStatements() == [])
     }
   }
 
-  /// `SQLABLE_TEXTS=10000000 swift test --filter everNewTextsDoNotGrowTheMemory` takes hours.
-  @Test func everNewTextsDoNotGrowTheMemory() throws {
+  /// `SQLABLE_TEXTS=10000000 swift test --filter newSQLTextsDoNotGrowTheMemory` takes hours.
+  @Test func newSQLTextsDoNotGrowTheMemory() throws {
     let wanted = ProcessInfo.processInfo.environment["SQLABLE_TEXTS"].flatMap { Int($0) } ?? times(20_000)
     try withMembers(counting) { pool in
       pool.trace(.slow(.zero, advises: true)) { _ in }
@@ -45,7 +53,7 @@ import Testing
           }
         }
         try run(0..<min(5_000, wanted))
-        // Other tests of the process take memory meanwhile: what grows with the texts does so every time.
+        // Other tests of the process allocate memory, too. A leak would grow in each of the three rounds.
         let growths = try (1...3).map { round in
           let before = residentBytes()
           try run(wanted * round..<wanted * round + max(5_000, wanted - 5_000))

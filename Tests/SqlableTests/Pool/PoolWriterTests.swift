@@ -2,14 +2,17 @@ import Foundation
 import Sqlable
 import Testing
 
-/// The state of the writer between two calls.
+/// State of the writer between two calls.
 @Suite struct PoolWriterTests {
   private func setting(_ pragma: String, _ pool: SqlitePool) throws -> [Int] {
     try pool.withWriter { db in try db.query(SQL(verbatim: "PRAGMA \(pragma)"), as: Int.self) }
   }
 
   @Test(arguments: [
-    ("foreign_keys", "0", 1), ("query_only", "1", 0), ("recursive_triggers", "1", 0), ("synchronous", "0", 1),
+    ("foreign_keys", "0", 1),
+    ("query_only", "1", 0),
+    ("recursive_triggers", "1", 0),
+    ("synchronous", "0", 1),
     ("ignore_check_constraints", "1", 0),
   ])
   func noSettingOfAWriteReachesTheNext(pragma: String, value: String, own: Int) throws {
@@ -59,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func writesThatShareACommitDoNotMeetEachOthersState() async throws {
+  @Test func groupedWritesDoNotShareConnectionState() async throws {
     try await withDirectoryAsync { directory in
       let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
       try await pool.transaction { db in try db.createTable(Member.self) }

@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Calls that are made again after an error that another connection's lock has caused.
+/// Retries after an error that another connection's lock has caused.
 @Suite struct RetryingTests {
   private func withLockedFile(_ body: (_ writer: SqliteDatabase, _ db: SqliteDatabase) throws -> Void) throws {
     try withDirectory { directory in
@@ -17,7 +17,7 @@ import Testing
 
   private let bike = Bicycle(name: "Trek", color: "red")
 
-  @Test func aLockThatIsReleasedIsWaitedFor() throws {
+  @Test func retryingSucceedsOnceTheLockIsReleased() throws {
     try withLockedFile { writer, db in
       var count = 0
       let id = try retrying {
@@ -25,7 +25,8 @@ import Testing
         if count == 3 { try writer.commitTransaction() }
         return try bike.insert().run(db)
       }
-      #expect(id == 1 && count == 3)
+      #expect(id == 1)
+      #expect(count == 3)
       #expect(try Bicycle.count().run(writer) == 1)
     }
   }
@@ -37,7 +38,7 @@ import Testing
         count += 1
         try db.transaction(.deferred) { db in
           _ = try Bicycle.count().run(db)
-          // Another connection writes after this one has read: 517.
+          // Another connection writes after this one has read: SQLite returns 517, SQLITE_BUSY_SNAPSHOT.
           if count == 1 {
             try Bicycle(name: "other", color: "blue").insert().run(writer)
             try writer.commitTransaction()
@@ -64,7 +65,7 @@ import Testing
       expectMisuse { try retrying(attempts: 0) { try insert() } }
       expectMisuse { try retrying(within: .seconds(-1)) { try insert() } }
       #expect(count == 5)
-      // Time limits: the pauses would be longer than these.
+      // The time limits are shorter than the pauses of 1,000 attempts.
       expectError(.busy) { try retrying(attempts: 1_000, within: .milliseconds(20)) { try insert() } }
       #expect(count < 50)
       count = 0
@@ -73,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func otherErrorsAreFinal() async throws {
+  @Test func otherErrorsAreNotRetried() async throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       var count = 0
       expectError(.schema(.missingTable("bicycle"))) {
@@ -93,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func tasksPauseWithoutAThreadAndAreCancelled() async throws {
+  @Test func asyncRetryingRetriesAndCanBeCancelled() async throws {
     let busy = SqlError(.busy, message: "busy")
     let count = Mutex(0)
     let value = try await retrying(attempts: 3) { () async throws in

@@ -4,7 +4,7 @@ import Glibc
 import Sqlable
 import Testing
 
-/// Pools of several processes, and of one, on one file.
+/// Several pools on one file, in one process or in several.
 @Suite struct SeveralProcessesTests {
   private func withFile(_ body: (String, SqlitePool) throws -> Void) throws {
     try withMembers { pool in try body(pool.filepath, pool) }
@@ -14,12 +14,12 @@ import Testing
     PoolConfiguration(handles: .init(busyTimeout: seconds))
   }
 
-  /// What is done while another pool of this process has the turn, in a transaction.
+  /// Calls `body` while a transaction of another pool of this process holds the turn.
   private func whileHeld(by pool: SqlitePool, _ body: () throws -> Void) throws {
     try SqlableTests.whileHeld({ held in try pool.transaction { _ in held() } }, body)
   }
 
-  @Test(.enabled(if: TestProgram.isAvailable)) func processesThatWriteAllTheTimeGetSharesOfOneSize() throws {
+  @Test(.enabled(if: TestProgram.isAvailable)) func writingProcessesGetSimilarShares() throws {
     try withFile { path, pool in
       let processes = try (0..<4).map { try PoolProcess(.writing, path, id: $0 * 1_000_000) }
       for process in processes { #expect(process.answer() == "ready") }
@@ -27,13 +27,14 @@ import Testing
       let counts = processes.compactMap { Int($0.answer()) }
       #expect(processes.allSatisfy { $0.end() })
       let stored = try Member.count().run(pool)
-      #expect(counts.count == 4 && stored == counts.reduce(0, +))
-      // Without turns one makes a hundred times as many as another.
+      #expect(counts.count == 4)
+      #expect(stored == counts.reduce(0, +))
+      // Without turns, one process writes a hundred times as many rows as another.
       #expect((counts.min() ?? 0) * 5 > (counts.max() ?? 0), "\(counts)")
     }
   }
 
-  @Test(.enabled(if: TestProgram.isAvailable)) func aProcessThatIsKilledGivesTheTurnBack() throws {
+  @Test(.enabled(if: TestProgram.isAvailable)) func killedProcessReleasesItsTurn() throws {
     try withFile { path, pool in
       let other = try PoolProcess(.holding, path, id: 1)
       #expect(other.answer() == "ready")
@@ -51,7 +52,7 @@ import Testing
   }
 
   @Test(.enabled(if: TestProgram.isAvailable), .disabled(if: isSanitized))
-  func aForkedProcessDoesNotKeepTheTurnOfAParentThatIsKilled() throws {
+  func forkedChildDoesNotKeepTheTurnOfAKilledParent() throws {
     try withFile { path, pool in
       let other = try PoolProcess(.forking, path, id: 1)
       #expect(other.answer() == "ready")
@@ -61,9 +62,9 @@ import Testing
         kill(child, SIGKILL)
         other.kill()
       }
-      // Not waited for: that would be for the child too, which has its files.
+      // A wait would include the child, which has inherited the pipes.
       other.signal(SIGKILL)
-      // SQLite's own locks belong to a process, and went with it.
+      // SQLite's locks belong to the killed process and ended with it.
       let heir = try SqlitePool(filepath: path, configuration: withTimeout(10))
       try Member(id: 2, name: "x").insert().run(heir)
       #expect(kill(child, 0) == 0)
@@ -71,7 +72,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: TestProgram.isAvailable)) func aProcessThatIsStoppedInLineKeepsNobodyOut() throws {
+  @Test(.enabled(if: TestProgram.isAvailable)) func stoppedProcessInLineBlocksNoWriter() throws {
     try withFile { path, pool in
       let other = try PoolProcess(.holding, path, id: 1)
       #expect(other.answer() == "ready")
@@ -88,15 +89,16 @@ import Testing
       other.signal(SIGCONT)
       #expect(other.answer() == "1")
       try other.goOn()
-      #expect(other.answer() == "done" && other.end())
+      #expect(other.answer() == "done")
+      #expect(other.end())
       let ids = try Member.read().orderBy(Member.id).run(pool).map(\.id)
       #expect(ids == [1, 2, 3])
       try patient.close()
     }
   }
 
-  @Test func aCallThatWaitsForItsTurnIsCancelledAndHasADeadline() async throws {
-    // In a busy test run the call may wait for its turn for many seconds before this task goes on.
+  @Test func cancellationAndDeadlineEndTheWaitForATurn() async throws {
+    // In a busy test run this task may resume many seconds after the call starts to wait.
     try await withMembers(withTimeout(600)) { pool in
       let other = try SqlitePool(filepath: pool.filepath)
       let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -130,7 +132,7 @@ import Testing
     }
   }
 
-  /// A group that takes in whoever waits would go on for as long as somebody does.
+  /// A group without a limit would grow as long as writes arrive.
   @Test func aPoolWithManyWritersLetsOthersWrite() async throws {
     try await withMembers(PoolConfiguration(maximumGroup: 100_000, maximumGroupTime: .seconds(60))) { pool in
       let other = try SqlitePool(filepath: pool.filepath, configuration: withTimeout(60))
@@ -145,7 +147,7 @@ import Testing
             }
           }
         }
-        // Not by a task: in a busy test run those may have to wait for a second for one of Swift's threads.
+        // In a busy test run a task may wait a second for one of Swift's threads.
         let before = try await onThread {
           while ran.values.isEmpty { usleep(200) }
           return try other.transaction { db in
@@ -162,7 +164,7 @@ import Testing
     }
   }
 
-  @Test func theTurnIsKeptForTheWriterOutsideOfATransactionToo() throws {
+  @Test func withWriterHoldsTheTurnOutsideTransactions() throws {
     try withFile { path, pool in
       let other = try SqlitePool(filepath: path, configuration: withTimeout(0.02))
       try pool.withWriter { db in
@@ -178,14 +180,14 @@ import Testing
     }
   }
 
-  @Test func aPoolThatClosesWaitsForItsTurnToCopyTheLog() throws {
+  @Test func closeCheckpointsOnlyWithTheTurn() throws {
     try withFile { path, pool in
       let keeper = try SqliteDatabase(filepath: path)
       for isHeld in [true, false] {
         let closing = try SqlitePool(filepath: path, configuration: withTimeout(0.02))
         try Member(id: isHeld ? 1 : 2, name: "x").insert().run(closing)
         if isHeld {
-          // The writer of the other pool, and no lock of SQLite's.
+          // The other pool holds the turn without a lock of SQLite.
           try pool.withWriter { _ in try closing.close() }
         } else {
           try closing.close()
@@ -196,7 +198,7 @@ import Testing
     }
   }
 
-  @Test func aLinkToTheDatabaseLeadsToTheSameGate() throws {
+  @Test func symbolicLinkUsesTheGateOfItsTarget() throws {
     try withFile { path, pool in
       let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
       symlink(path, directory + "/link.sqlite")
@@ -207,7 +209,7 @@ import Testing
     }
   }
 
-  @Test func whereTheGateCanNotBeMadeAPoolWorks() throws {
+  @Test func poolWorksWithoutAGateFile() throws {
     try withDirectory { directory in
       let path = directory + "/pool.sqlite"
       mkdir(path + "-gate", 0o755)
@@ -230,7 +232,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable)) func theTurnAndSQLitesLockTogetherTakeOneBusyTimeout() throws {
+  @Test(.enabled(if: SQLiteProcess.isAvailable)) func turnAndSQLiteLockShareOneBusyTimeout() throws {
     try withFile { path, pool in
       let program = try SQLiteProcess(path)
       defer { program.quit() }
@@ -251,8 +253,9 @@ import Testing
       isWaiting.signal()
       let begin = ContinuousClock.now
       let error = expectError(.busy) { try Member(id: 1, name: "x").insert().run(other) }
-      // SQLite's own, not the gate's: three seconds at the gate, one for the lock, and not four more.
-      #expect(error?.code == 5 && begin.duration(to: .now) < .seconds(6))
+      // The error is SQLite's: three seconds at the gate leave one second for the lock.
+      #expect(error?.code == 5)
+      #expect(begin.duration(to: .now) < .seconds(6))
       try program.run("ROLLBACK;")
       ended.wait()
       try other.close()

@@ -3,9 +3,9 @@ import Glibc
 import Sqlable
 import Synchronization
 
-/// What each of several processes does to one file at the same time, and what it says of it.
+/// The load that each of several processes puts on one file, with a report of every event.
 ///
-/// Counters are raised by reading and writing; each raise has a row in the ledger, of the same transaction.
+/// A transaction reads a counter, increments it and inserts a ledger row.
 struct Soak: Sendable {
   static let counters = 16
 
@@ -64,12 +64,12 @@ struct Soak: Sendable {
     }
   }
 
-  /// What a process says.
+  /// An event of a process.
   enum Report: Sendable {
-    /// A call that was acknowledged: between two points in time, the same for all processes.
+    /// An acknowledged call, with its start and end on a clock that all processes share.
     case wrote(writer: Int, sequence: Int, counter: Int, value: Int, begin: UInt64, end: UInt64)
     case refused(writer: Int, sequence: Int)
-    /// A row that an observer heard of.
+    /// A row that an observer received.
     case heard(id: Int)
     case wrong(String)
 
@@ -100,12 +100,12 @@ struct Soak: Sendable {
   }
 
   let pool: SqlitePool
-  /// The numbers of its writers.
+  /// The numbers of the writers of this process.
   let writers: Range<Int>
   let readers: Int
   let seconds: Double
   let say: @Sendable (Report) -> Void
-  /// The highest value of each counter that was acknowledged in this process.
+  /// The highest acknowledged value of each counter in this process.
   private let acknowledged = Mutex(Array(repeating: 0, count: Soak.counters))
 
   init(
@@ -137,7 +137,7 @@ struct Soak: Sendable {
       for _ in 0..<readers { group.addTask { await read(until: end) } }
       group.addTask { await follow(until: end) }
     }
-    // What was committed is on the queue by now.
+    // All commits are on the queue by now.
     pool.queue.sync {}
     pool.removeObserver(token)
   }
@@ -169,7 +169,7 @@ struct Soak: Sendable {
     }
   }
 
-  /// A write of one of the ways in which a service writes, some of them stopped at any moment.
+  /// Performs a write in one of several ways, some of which stop at a random moment.
   private func perform(_ work: @escaping @Sendable (SqliteDatabase) throws -> Int) async throws -> Int {
     let pool = pool
     switch Int.random(in: 0..<10) {
@@ -207,7 +207,7 @@ struct Soak: Sendable {
     }
   }
 
-  /// Follows a count, which can only grow, until it is what the table has.
+  /// Follows a count, which can only grow, until it reaches the table's count.
   private func follow(until end: ContinuousClock.Instant) async {
     let latest = Mutex(0)
     let loop = Task {
@@ -219,7 +219,7 @@ struct Soak: Sendable {
       } catch is CancellationError {} catch { say(.wrong("a live result failed: \(error)")) }
     }
     while ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(5)) }
-    // The others may write on: what counts is that it comes to what was there at some moment.
+    // Other processes may go on writing. The loop must reach the count of one moment.
     let count = (try? await Entry.count().run(pool)) ?? -1
     let limit = ContinuousClock.now + .seconds(120)
     while latest.withLock({ $0 }) < count, ContinuousClock.now < limit { try? await Task.sleep(for: .milliseconds(1)) }

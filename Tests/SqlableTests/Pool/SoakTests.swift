@@ -4,15 +4,15 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// Eight writers, sixteen readers, observers and live results in three processes on one file, one of which is killed.
+/// Eight writers, sixteen readers, observers and live results in three processes on one file. The test kills one
+/// process.
 ///
-/// `SQLABLE_SOAK_SECONDS=120 swift test --filter SoakTests` has it run for longer than the few seconds of every test
-/// run.
+/// `SQLABLE_SOAK_SECONDS=120 swift test --filter SoakTests` extends the default of three seconds.
 @Suite(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"))
 struct SoakTests {
   private static let seconds = ProcessInfo.processInfo.environment["SQLABLE_SOAK_SECONDS"].flatMap(Double.init) ?? 3
 
-  @Test func nothingIsLostDoubledOrOutOfOrderAcrossProcesses() async throws {
+  @Test func processesLoseDuplicateOrReorderNoRow() async throws {
     try await withDirectoryAsync { directory in
       let path = directory + "/soak.sqlite"
       let pool = try SqlitePool(filepath: path)
@@ -87,15 +87,14 @@ struct SoakTests {
       case .wrong(let text): wrong.append(text)
       }
     }
-    // Every raise of a counter saw the one before it.
+    // Every increment of a counter read the value of the previous one.
     for (counter, value) in counters.enumerated() {
       let values = entries.filter { $0.counter == counter }.map(\.value)
       if values != Array(1...max(value, 1)).prefix(value).map({ $0 }) {
         wrong.append("counter \(counter) lost a raise")
       }
     }
-    // No raise was over before one with a lower value began: what happened can be put in one order that all clocks
-    // agree with.
+    // The increments are linearizable: none ended before an increment with a lower value began.
     for (counter, raises) in raises {
       var latestBegin: UInt64 = 0
       for raise in raises.sorted(by: { $0.value < $1.value }) {
@@ -103,12 +102,12 @@ struct SoakTests {
         latestBegin = max(latestBegin, raise.begin)
       }
     }
-    // A caller's writes are in its order.
+    // Each writer's rows are in its order.
     for (writer, rows) in Dictionary(grouping: entries, by: \.writer)
     where rows.map(\.sequence) != rows.map(\.sequence).sorted() {
       wrong.append("writer \(writer) out of order")
     }
-    // Observers heard each row of their process once, in its order; of the one that was killed, those that it came to.
+    // Observers received each row of their process once and in order. The killed process received a prefix.
     for process in 0...2 {
       let own = entries.filter { $0.writer / 10 == process }.compactMap(\.id)
       let heard = heard[process] ?? []
@@ -124,8 +123,9 @@ struct SoakTests {
     }
     print(
       """
-      soak: \(acknowledged) writes acknowledged, \(refused) refused, in \(SoakTests.seconds) s; wait p50 \(percentile(0.5)) ms, \
-      p99 \(percentile(0.99)) ms, p99.9 \(percentile(0.999)) ms, longest \(percentile(1)) ms
+      soak: \(acknowledged) writes acknowledged, \(refused) refused, in \(SoakTests.seconds) s; \
+      wait p50 \(percentile(0.5)) ms, p99 \(percentile(0.99)) ms, p99.9 \(percentile(0.999)) ms, \
+      longest \(percentile(1)) ms
       """)
   }
 }

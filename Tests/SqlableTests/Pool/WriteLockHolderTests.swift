@@ -6,15 +6,16 @@ import Testing
 @testable import SqlableCore
 @testable import SqlablePool
 
-/// Who holds the write lock, as a pool, a handle and an error say it.
+/// The holder of the write lock, as reported by pools, handles and errors.
 @Suite(.timeLimit(.minutes(10))) struct WriteLockHolderTests {
   private static let file = "SqlableTests/WriteLockHolderTests.swift"
 
-  @Test func aHandleThatWritesIsNamedWithItsCallAndAge() throws {
+  @Test func holderNamesTheWritingHandleItsCallAndAge() throws {
     try withDatabase(Configuration(label: "importer")) { db in
       try db.createTable(Member.self)
       let other = try SqliteDatabase(filepath: db.filepath, configuration: .init(label: "other", busyTimeout: 0.1))
-      #expect(db.writeLockHolder == nil && other.writeLockHolder == nil)
+      #expect(db.writeLockHolder == nil)
+      #expect(other.writeLockHolder == nil)
       let line: UInt = #line + 2
       try whileHeld({ held in
         try db.transaction { db in
@@ -24,10 +25,13 @@ import Testing
       }) {
         usleep(20_000)
         let holder = try #require(other.writeLockHolder)
-        #expect(holder.process == Int(getpid()) && holder.label == "importer" && holder.handle != nil)
+        #expect(holder.process == Int(getpid()))
+        #expect(holder.label == "importer")
+        #expect(holder.handle != nil)
         #expect(holder.callSite == "\(WriteLockHolderTests.file):\(line)")
         let age = try #require(holder.age)
-        #expect(age >= .milliseconds(10) && age < .seconds(60))
+        #expect(age >= .milliseconds(10))
+        #expect(age < .seconds(60))
         let error = expectError(.busy) { try other.transaction { _ in } }
         #expect(error?.message.contains("the call at \(WriteLockHolderTests.file):\(line) of handle ") == true)
         #expect(error?.message.contains("(\"importer\") has held the write lock for") == true)
@@ -36,7 +40,7 @@ import Testing
         #expect(!"\(String(describing: error))\(String(describing: write))\(holder)".contains("secret"))
       }
       #expect(db.writeLockHolder == nil)
-      // The mark goes with the transaction, however that ends.
+      // The holder's record ends with the transaction, also with a failed one.
       _ = try? db.transaction { _ in throw CancellationError() }
       #expect(db.writeLockHolder == nil)
       try db.beginTransaction(.immediate)
@@ -71,8 +75,9 @@ import Testing
         }
       }) {
         let holder = try #require(pool.writeLockHolder)
-        #expect(holder.callSite?.hasPrefix(WriteLockHolderTests.file) == true && holder.label == "bikes")
-        // A call of this pool names the call that has the writer; another pool and a handle name the holder.
+        #expect(holder.callSite?.hasPrefix(WriteLockHolderTests.file) == true)
+        #expect(holder.label == "bikes")
+        // This pool names its call that has the writer. Another pool and a handle name the holder.
         let waited = expectError(.timeout) { try Member(id: 1, name: "x").insert().run(pool) }
         let place = try #require(holder.callSite)
         #expect(waited?.message.components(separatedBy: place).count == 2, "\(waited?.message ?? "")")
@@ -86,8 +91,8 @@ import Testing
     }
   }
 
-  /// Waits on no thread of Swift's: they are as many as there are cores, and the write needs one to begin.
-  @Test func theSQLOfALongWriteIsKnownWithoutItsValues() async throws {
+  /// The test blocks no thread of Swift: there are as many as cores, and the write needs one to start.
+  @Test func holderShowsTheSQLOfALongWriteWithoutValues() async throws {
     try await withMembers { pool in
       let isBegun = DispatchSemaphore(value: 0)
       let write = Task.detached {
@@ -112,7 +117,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: TestProgram.isAvailable)) func aPoolOfAnotherProcessIsNamedOnceItHeldTheLockLong() async throws {
+  @Test(.enabled(if: TestProgram.isAvailable)) func holderNamesAnotherProcessAfterALongWrite() async throws {
     try await withMembers(PoolConfiguration(handles: .init(busyTimeout: 0.1))) { pool in
       let process = try PoolProcess(.holding, pool.filepath, id: 7)
       #expect(process.answer() == "ready")
@@ -124,9 +129,12 @@ import Testing
         holder = pool.writeLockHolder
       }
       let found = try #require(holder)
-      #expect(found.process != Int(getpid()) && found.handle == nil)
+      #expect(found.process != Int(getpid()))
+      #expect(found.handle == nil)
       #expect(found.callSite?.hasPrefix("SqlableTests/PoolProcess.swift:") == true)
-      #expect(found.age.map { $0 >= .milliseconds(250) && $0 < .seconds(120) } == true)
+      let age = try #require(found.age)
+      #expect(age >= .milliseconds(250))
+      #expect(age < .seconds(120))
       let error = await #expect(throws: SqlError.self) { try await Member(id: 1, name: "x").insert().run(pool) }
       #expect(error?.kind == .busy)
       #expect(error?.message.contains("process \(found.process)") == true, "\(error?.message ?? "")")
@@ -137,7 +145,8 @@ import Testing
       #expect(late?.kind == .timeout)
       #expect(late?.message.contains("PoolProcess.swift") == true, "\(late?.message ?? "")")
       let record = try String(contentsOfFile: pool.filepath + "-gate", encoding: .utf8)
-      #expect(record.contains("\n\(found.process)\n") && !record.contains("'x'"))
+      #expect(record.contains("\n\(found.process)\n"))
+      #expect(!record.contains("'x'"))
       try process.goOn()
       #expect(process.answer() == "done")
       #expect(process.end())
@@ -146,7 +155,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: TestProgram.isAvailable)) func whatAKilledProcessHasSaidIsNotTakenForTheNextHolder() async throws {
+  @Test(.enabled(if: TestProgram.isAvailable)) func holderIgnoresTheRecordOfAKilledProcess() async throws {
     try await withMembers { pool in
       let process = try PoolProcess(.holding, pool.filepath, id: 7)
       #expect(process.answer() == "ready")
@@ -164,14 +173,16 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: SQLiteProcess.isAvailable)) func anyOtherProgramIsKnownByItsProcess() throws {
+  @Test(.enabled(if: SQLiteProcess.isAvailable)) func holderNamesTheProcessOfAnotherProgram() throws {
     try withDatabase(Configuration(busyTimeout: 0.1)) { db in
       try db.createTable(Member.self)
       let process = try SQLiteProcess(db.filepath)
       defer { process.quit() }
       try process.run("BEGIN IMMEDIATE;")
       let holder = try #require(db.writeLockHolder)
-      #expect(holder.process != Int(getpid()) && holder.callSite == nil && holder.age == nil)
+      #expect(holder.process != Int(getpid()))
+      #expect(holder.callSite == nil)
+      #expect(holder.age == nil)
       let error = expectError(.busy) { try db.transaction { _ in } }
       #expect(error?.message.hasSuffix("process \(holder.process) holds the write lock") == true)
       try process.run("COMMIT;")
@@ -180,7 +191,7 @@ import Testing
   }
 
   @Test(.enabled(if: SQLiteProcess.isAvailable))
-  func whatAProcessHasSaidIsNotTakenForALaterOneWithItsNumberAndShowsNoControlCharacters() throws {
+  func holderRejectsReusedProcessIDsAndControlCharacters() throws {
     try withMembers { pool in
       let process = try SQLiteProcess(pool.filepath)
       defer { process.quit() }
@@ -195,12 +206,14 @@ import Testing
       #expect(pool.writeLockHolder == holder, "the process began later")
       try write(since: .max)
       let named = try #require(pool.writeLockHolder)
-      #expect(named.callSite == "A.swift:1" && named.label == "la bel" && named.sql == "SELECT 1")
+      #expect(named.callSite == "A.swift:1")
+      #expect(named.label == "la bel")
+      #expect(named.sql == "SELECT 1")
     }
   }
 
   @Test(.enabled(if: SQLiteProcess.isAvailable))
-  func aDeadlineThatPassesInTheWaitForTheLockNamesItsHolder() throws {
+  func deadlineErrorNamesTheWriteLockHolder() throws {
     try withMembers { pool in
       let process = try SQLiteProcess(pool.filepath)
       defer { process.quit() }
@@ -214,7 +227,7 @@ import Testing
     }
   }
 
-  @Test func aGateFileWithAnythingInItIsNoHolder() throws {
+  @Test func malformedGateFileNamesNoHolder() throws {
     try withMembers { pool in
       for text in ["", "x", "sqlable 1\n\n\n\n\n\n", "sqlable 1\n1\nx\n\n\n\n", String(repeating: "\n", count: 9_000)] {
         try Data(text.utf8).write(to: URL(filePath: pool.filepath + "-gate"))
@@ -224,8 +237,8 @@ import Testing
     }
   }
 
-  /// Any user who may write to the database may write to the file of the gate.
-  @Test func aGateFileMaySayAnyTimeAndProcess() throws {
+  /// Any user with write access to the database can write the gate file.
+  @Test func gateRecordAcceptsAnyTime() throws {
     try withDatabase { db in
       let process = 2_000_000_000
       for since in [Int64.min, -1, 0, .max] {

@@ -4,12 +4,12 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// Long work that lets others write between its steps.
+/// Yielding transactions: long work that lets other writers in between its steps.
 struct YieldingTests {
   private func insert(_ id: Int, _ db: SqliteDatabase) throws { try Member(id: id, name: "\(id)").insert().run(db) }
 
-  /// A task's closure can't capture variables; the state goes along, also behind an early commit.
-  @Test func aStateIsPassedAlong() async throws {
+  /// A task's closure can't capture variables, so the state is a parameter. An early commit keeps it.
+  @Test func asyncYieldingTransactionPassesItsStateAlong() async throws {
     try await withMembers { pool in
       let names = (1...50).map { "m\($0)" }
       let other = Task.detached { for id in 1_001...1_020 { try await Member(id: id, name: "x").insert().run(pool) } }
@@ -25,7 +25,7 @@ struct YieldingTests {
     }
   }
 
-  @Test func aStateIsPassedAlongOnAThread() throws {
+  @Test func synchronousYieldingTransactionPassesItsState() throws {
     struct Stop: Error {}
     try withMembers { pool in
       let last = try pool.yieldingTransaction(into: 0) { db, id, isNew in
@@ -41,7 +41,7 @@ struct YieldingTests {
     }
   }
 
-  @Test func aloneItIsOneTransaction() throws {
+  @Test func loneYieldingTransactionIsOneTransaction() throws {
     try withMembers { pool in
       var (next, begins) = (0, 0)
       let count = try pool.yieldingTransaction { db, isNew in
@@ -51,12 +51,13 @@ struct YieldingTests {
         try insert(next, db)
         return .continue
       }
-      #expect(count == 1 && begins == 1)
+      #expect(count == 1)
+      #expect(begins == 1)
       #expect(try Member.count().run(pool) == 100)
     }
   }
 
-  @Test func othersAreServedBetweenTheStepsAndItIsToldThatItIsAnotherTransaction() throws {
+  @Test func otherWritesRunBetweenYieldingSteps() throws {
     try withMembers { pool in
       let begins = Collected<Int>()
       let written = Mutex(false)
@@ -67,7 +68,7 @@ struct YieldingTests {
             next += 1
             if isNew { begins.append(next) }
             try insert(next, db)
-            // Until the other has written: it would wait for ever for a transaction that does not yield.
+            // The loop ends after the other write. A transaction that does not yield would block that write for ever.
             usleep(200)
             return written.withLock { $0 } || next == 50_000 ? .stop : .continue
           }
@@ -108,12 +109,12 @@ struct YieldingTests {
         Issue.record("nothing was thrown")
       } catch is Stop {}
       #expect(transactions == 2)
-      // What the first transaction committed stays; all its steps, and nothing of the second.
+      // All steps of the first transaction stay, and none of the second.
       #expect(try Member.count().filter(Member.id > 0).run(pool) == next - 1)
     }
   }
 
-  @Test func aCancelledTaskKeepsWhatWasCommitted() async throws {
+  @Test func cancellationKeepsCommittedSteps() async throws {
     try await withMembers { pool in
       let steps = Collected<Int>()
       let work = Task {
@@ -128,11 +129,12 @@ struct YieldingTests {
       work.cancel()
       await #expect(throws: CancellationError.self) { try await work.value }
       let count = try await Member.count().run(pool)
-      #expect(count > 10 && count <= steps.values.count + 1)
+      #expect(count > 10)
+      #expect(count <= steps.values.count + 1)
     }
   }
 
-  @Test func insideAClosureOfThePoolItIsRefused() throws {
+  @Test func yieldingInsideAPoolClosureIsRefused() throws {
     _ = try withMembers { pool in
       try pool.transaction { db in
         expectMisuse { _ = try pool.yieldingTransaction { _, _ in .stop } }
@@ -142,8 +144,9 @@ struct YieldingTests {
 
   // MARK: Handles
 
-  /// Calls `yielding` beside a write of another handle, pool or process, until that is stored; returns the number of
-  /// transactions that were begun before.
+  /// Calls `yielding` until a concurrent write of another handle, pool or process is stored.
+  ///
+  /// Returns the number of transactions that `yielding` used.
   private func countBegins(
     _ path: String, _ yielding: ((SqliteDatabase, Bool) throws -> Iteration) throws -> Int,
     beside write: @escaping @Sendable () throws -> Void
@@ -212,7 +215,7 @@ struct YieldingTests {
     }
   }
 
-  @Test func aHandleAloneHasOneTransaction() throws {
+  @Test func loneHandleUsesOneTransaction() throws {
     try withMembers { pool in
       for db in [try SqliteDatabase(filepath: pool.filepath), try SqliteDatabase.inMemory()] {
         try db.createTable(Member.self)
@@ -223,7 +226,8 @@ struct YieldingTests {
           try insert(next, db)
           return next < 100 ? .continue : .stop
         }
-        #expect(try count == 1 && Member.count().run(db) == 100)
+        #expect(count == 1)
+        #expect(try Member.count().run(db) == 100)
       }
     }
   }
@@ -238,11 +242,12 @@ struct YieldingTests {
           throw Stop()
         }
       }
-      #expect(try Member.count().run(db) == 0 && db.transactionLevel == 0)
+      #expect(try Member.count().run(db) == 0)
+      #expect(db.transactionLevel == 0)
     }
   }
 
-  @Test func insideATransactionAHandleDoesNotYield() throws {
+  @Test func handleRefusesToYieldInsideATransaction() throws {
     try withMembers { pool in
       let db = try SqliteDatabase(filepath: pool.filepath)
       try db.transaction { db in

@@ -154,7 +154,7 @@ import Testing
       return try sql(.update(query))
     }
     try expectAllWritten(
-      DeleteQuery.Rest(),
+      DeleteQuery.Clauses(),
       [
         "indexHint": { $0.indexHint = IndexHint.none },
         "returned": { $0.returned = .terms([Worker.id.expression]) },
@@ -189,7 +189,7 @@ import Testing
       return try sql(.delete(query))
     }
     try expectAllWritten(
-      RowSelection.Rest(),
+      RowSelection.Clauses(),
       [
         "order": {
           $0.order = [byName]

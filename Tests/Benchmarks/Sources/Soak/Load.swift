@@ -129,7 +129,7 @@ struct Load: Sendable {
     }
   }
 
-  private func take<Value: Sendable>(_ count: Int, of updates: Updates<Value>) async throws {
+  private func take<Value: Sendable>(_ count: Int, of updates: LiveQuery<Value>) async throws {
     try await cancelled(after: .milliseconds(20)) {
       var left = count
       for try await _ in updates {

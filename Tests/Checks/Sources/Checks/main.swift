@@ -1,7 +1,7 @@
 import CheckRules
 import Foundation
 
-let usage = "usage: Checks layers | tidy | tuples [--check] | type-checking MODULES"
+let usage = "usage: Checks layers | tidy | tuples [--check] | messages [--check] | type-checking MODULES"
 
 func run(_ arguments: ArraySlice<String>) throws -> [Report] {
   let repository = try Repository()
@@ -19,6 +19,8 @@ func run(_ arguments: ArraySlice<String>) throws -> [Report] {
     return [checkSizes(files), names, checkWords(files)]
   case ["tuples"], ["tuples", "--check"]:
     return [try repository.tuples(files, isCheck: arguments.count == 2)]
+  case ["messages"], ["messages", "--check"]:
+    return [try repository.messages(files, isCheck: arguments.count == 2)]
   case _ where arguments.count == 2 && arguments.first == "type-checking":
     let snippets = Snippets(files)
     guard snippets.refused > 60, snippets.valid > 20 else { throw CheckError("too few snippets were found") }

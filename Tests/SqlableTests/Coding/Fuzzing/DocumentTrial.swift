@@ -148,7 +148,7 @@ final class DocumentTrial {
 
   /// Runs a statement within limits, returns the answer and rolls the changes back.
   private func run(
-    _ statement: AnyStatement, _ limited: Limited<AnyStatement>, _ db: SqliteDatabase, _ allowed: Set<Int>,
+    _ statement: AnyStatement, _ limited: LimitedQuery<AnyStatement>, _ db: SqliteDatabase, _ allowed: Set<Int>,
     hidden: String? = nil
   ) -> Answer {
     var answer = Answer.stopped

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// What observers hear of statements that fail after they, their triggers or their foreign keys have written.
+/// Events of statements that fail after they, their triggers or their foreign keys have written.
 @Suite struct FailedStatementTests {
   private struct Parent: Observed.Model {
     static let id = Column("id", .integer, PrimaryKey())
@@ -16,7 +16,7 @@ import Testing
     static let tableLayout = [id]
   }
 
-  /// Where the word FAIL stands; only in the last it means something.
+  /// The position of the word FAIL. Only `inEffect` has a meaning for SQLite.
   enum Word: CaseIterable { case nowhere, inAColumn, inAComment, inEffect }
 
   private static func schema(_ word: Word) -> SQL {
@@ -47,13 +47,13 @@ import Testing
         """)
   }
 
-  /// Statements at random.
+  /// A generator of random statements.
   private struct Generator {
     var random: SeededGenerator
-    /// No two rows that are inserted are equal.
+    /// A serial number that makes inserted rows distinct.
     var serial = 0
 
-    /// A statement that often fails, and changes the text of every row that it updates.
+    /// Returns a statement that often fails and that changes the text of every updated row.
     mutating func statement(_ word: Word, movesIds: Bool) -> String {
       let policy = random.pick(
         word == .inEffect ? ["", "OR FAIL ", "OR IGNORE ", "OR REPLACE "] : ["", "", "OR REPLACE "])
@@ -89,17 +89,17 @@ import Testing
     return Dictionary(uniqueKeysWithValues: rows)
   }
 
-  /// What is wrong with events that are to lead from one state to the other.
+  /// Returns the defect of events that should lead from one state to the other, or nil.
   private func defect(_ events: [RowChange], from before: Rows, to after: Rows, isAlone: Bool) -> String? {
     if let defect = ObservationOracle.defect(events, from: before, to: after) { return defect }
-    // Every update that is kept changes its row's text.
+    // Every kept update changes the text of its row.
     for event in events {
       let key = "\(event.table) \(event.id)"
       if event.change == .update, event.id == event.previousId, let now = after[key], before[key] == now {
         return "update of \(key), which is as it was"
       }
     }
-    // Several statements may undo one another.
+    // Several statements may cancel one another out.
     return isAlone && before == after && !events.isEmpty ? "events, though nothing has changed" : nil
   }
 
@@ -145,13 +145,14 @@ import Testing
         if isAlone, failures > failuresBefore, before != after { kept += 1 }
         before = after
       }
-      // Else the seed is a poor one.
-      #expect(failures > 100 && (kept > 5) == (word == .inEffect), "\(failures) \(kept)")
+      // A seed with fewer failures tests too little.
+      #expect(failures > 100, "\(failures) \(kept)")
+      #expect((kept > 5) == (word == .inEffect), "\(failures) \(kept)")
     }
   }
 
-  /// The first row fails: no count tells whether what the trigger has written is kept.
-  @Test func aFirstRowThatFailsAfterItsTriggerHasUpdated() throws {
+  /// The first row fails, so no row count shows if SQLite keeps the trigger's write.
+  @Test func failedFirstRowReportsTheKeptTriggerUpdate() throws {
     for (raise, isKept) in [("FAIL", true), ("ABORT", false)] {
       try withDatabase { db in
         try db.execute(
@@ -179,8 +180,8 @@ import Testing
     }
   }
 
-  /// The trigger comes after observers have, and is one that only the connection itself sees.
-  @Test func aTemporaryTriggerThatKeepsWhatItDid() throws {
+  /// The program creates the trigger after its observers, in the temp schema of the connection.
+  @Test func rowsKeptByATemporaryTriggerAreReported() throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE parent (id INTEGER PRIMARY KEY)")
       try db.execute("CREATE TABLE log (id INTEGER PRIMARY KEY, text TEXT)")
@@ -203,7 +204,7 @@ import Testing
       #expect(log.take() == ["insert log 7", "update log 7", "insert log 1", "update log 1"])
       try db.execute("DROP TRIGGER temp.t; DELETE FROM log")
       _ = log.take()
-      // What is attached may say FAIL too.
+      // Triggers of attached databases may use FAIL, too.
       try db.execute(
         """
         ATTACH ':memory:' AS other;
@@ -220,8 +221,8 @@ import Testing
     }
   }
 
-  /// Watching takes the right to write, which a statement on a temporary table does not need.
-  @Test func whatIsWrittenToATemporaryTableWaitsForNoOtherWriter() throws {
+  /// The check for kept rows takes the write lock, which a write to a temporary table does not need.
+  @Test func temporaryTableWriteWaitsForNoOtherWriter() throws {
     try withDatabase(Configuration(busyTimeout: 0)) { db in
       try db.execute("CREATE TABLE parent (id INTEGER PRIMARY KEY, failed_at TEXT); CREATE TEMP TABLE own (id)")
       let log = EventLog()
@@ -239,8 +240,8 @@ import Testing
     }
   }
 
-  /// What counts the savepoints for it is a table of another name in each process.
-  @Test func noTableOfTheFileIsTakenForTheWitness() throws {
+  /// The library's own table, which counts savepoints, has a different name in each process.
+  @Test func tableNamedSqlableUndoIsLeftUnchanged() throws {
     try withDatabase { db in
       try db.execute(
         """

@@ -2,7 +2,7 @@ import Sqlable
 import Synchronization
 import Testing
 
-/// Tables that act on one another in every way that SQLite knows, and what is in them.
+/// A schema whose tables affect one another by foreign keys, triggers and conflicts, with snapshots of its rows.
 struct ObservationOracle {
   static let schema: SQL = """
     CREATE TABLE country (code TEXT PRIMARY KEY, name TEXT UNIQUE);
@@ -22,7 +22,7 @@ struct ObservationOracle {
     CREATE TRIGGER tag_kept AFTER UPDATE ON tag WHEN new.weight % 7 = 3 BEGIN SELECT RAISE(FAIL, 'no'); END;
     """
 
-  /// The rows by table and key, as `seat x,1`, with what is in their other columns.
+  /// The contents of the rows by table and key, for example `seat x,1`.
   typealias Snapshot = [String: String]
 
   static func snapshot(_ db: SqliteDatabase) throws -> Snapshot {
@@ -37,7 +37,7 @@ struct ObservationOracle {
     return Dictionary(uniqueKeysWithValues: rows)
   }
 
-  /// What an observer of all tables heard.
+  /// An observer of all tables that collects their changes.
   final class Listener: Sendable {
     private let rows = Mutex<[RowChange]>([])
 
@@ -60,10 +60,10 @@ struct ObservationOracle {
     }
   }
 
-  /// What is wrong with `events`, which are to lead from one snapshot to the other; nil when nothing is.
+  /// Returns the defect of `events`, which should lead from one snapshot to the other, or nil.
   ///
-  /// Each event has to fit what those before it left. With `isOrdered` false, where two commits may be heard the other
-  /// way round, only their sum has to.
+  /// Each event must fit the state after the previous ones. With `isOrdered` false, two commits may arrive in reverse
+  /// order, so only the sum of the events is checked.
   static func defect(_ events: [RowChange], from before: Snapshot, to after: Snapshot, isOrdered: Bool = true)
     -> String?
   {
@@ -100,12 +100,12 @@ struct ObservationOracle {
   }
 }
 
-/// Random work on the oracle's tables, the same for the same seed.
+/// Random work on the oracle's tables, determined by its seed.
 struct ObservationWork {
   private var state: UInt64
-  /// What was done, for the report of a failure.
+  /// The executed steps, for failure messages.
   private(set) var journal: [String] = []
-  /// Errors that are no constraint: there should be none.
+  /// Unexpected errors: all except constraint errors.
   private(set) var surprises: [String] = []
 
   init(seed: UInt64) { state = seed }
@@ -121,7 +121,7 @@ struct ObservationWork {
 
   private struct Stop: Error {}
 
-  /// One transaction, or one statement outside of any.
+  /// Runs one transaction, or one statement outside a transaction.
   mutating func transact(on db: SqliteDatabase) {
     journal = []
     do {
@@ -133,7 +133,7 @@ struct ObservationWork {
     } catch is Stop {
       journal.append("thrown")
     } catch let error as SqlError {
-      // The commit of a transaction that OR ROLLBACK has undone.
+      // An earlier OR ROLLBACK makes the commit fail.
       if !journal.contains(where: { $0.contains("OR ROLLBACK") }) { surprises.append("\(error)") }
       if db.transactionLevel > 0 { try? db.rollbackTransaction(1) }
     } catch {
@@ -201,7 +201,7 @@ struct ObservationWork {
     } catch let error as SqlError {
       journal.append("  failed")
       if case .constraint = error.kind { return }
-      // Whatever follows an OR ROLLBACK.
+      // Statements after an OR ROLLBACK may fail.
       if error.transaction == .rolledBack || db.transactionLevel > 0,
         journal.contains(where: { $0.contains("OR ROLLBACK") })
       {
@@ -220,10 +220,10 @@ struct ObservationWork {
     try statement.run(db)
   }
 
-  /// A statement that often meets rows that are there, and as often fails half-way.
+  /// Returns a statement that often conflicts with existing rows and often fails midway.
   private mutating func sql() -> String {
     let policies = ["", "", "", " OR REPLACE", " OR REPLACE", " OR IGNORE", " OR FAIL", " OR ABORT", " OR ROLLBACK"]
-    // The last one undoes the whole transaction; the more seldom the more is left to see.
+    // OR ROLLBACK undoes the whole transaction, so it is rare: otherwise few changes would remain.
     let policy = policies[random(0...(random(1...10) == 1 ? 8 : 7))]
     let id = random(1...12)
     let other = random(1...12)

@@ -1,7 +1,7 @@
 import Sqlable
 import Testing
 
-/// Random transactions: each handle that must be notified receives exactly the difference of what is stored.
+/// Random transactions. Each handle to notify must receive exactly the difference between two snapshots.
 @Suite struct ObservationOracleTests {
   private static let fast = Configuration(busyTimeout: 60, synchronous: .off)
 
@@ -12,7 +12,7 @@ import Testing
       let child = try root.createChild()
       let handles = [root, child, try root.createChild(), try child.createChild()]
       let listeners = handles.map { ObservationOracle.Listener($0) }
-      // Who hears of the commits of whom.
+      // The handles that receive the commits of each writer.
       let hearers: [Set<Int>] = [[0], [0, 1], [0, 2], [0, 1, 3]]
       var work = ObservationWork(seed: seed)
       var before = try ObservationOracle.snapshot(root)
@@ -35,13 +35,13 @@ import Testing
         if before != after { changed += 1 }
         before = after
       }
-      // Else the seed is a poor one.
+      // A seed with fewer changes tests too little.
       #expect(changed > 100)
     }
   }
 
   @Test(arguments: [5, 60, 700] as [UInt64])
-  func eventsOfConcurrentHandlesAreTheDifferenceToo(seed: UInt64) throws {
+  func concurrentEventsAreTheDifferenceOfSnapshots(seed: UInt64) throws {
     try withDatabase(Self.fast) { root in
       try root.execute(ObservationOracle.schema)
       let child = try root.createChild()
@@ -49,7 +49,7 @@ import Testing
       let grandchild = try child.createChild()
       let listeners = [root, child, sibling, grandchild].map { ObservationOracle.Listener($0) }
       var before = try ObservationOracle.snapshot(root)
-      // First without the root: what it hears comes by one queue, in the order of the commits.
+      // The first round excludes the root: its queue then delivers all commits in order.
       for writers in [[child, sibling, grandchild], [root, child, sibling, grandchild]] {
         let errors = Observed.threads(writers.count) { index in
           var work = ObservationWork(seed: seed &* 1_000 &+ UInt64(index))
@@ -64,7 +64,7 @@ import Testing
         let defect = ObservationOracle.defect(heard[0], from: before, to: after, isOrdered: isOrdered)
         #expect(defect == nil, "seed \(seed)")
         #expect(heard.allSatisfy { !$0.isEmpty }, "seed \(seed)")
-        // What the child hears is its own and the grandchild's, and with the sibling's it is all that the root hears.
+        // The child receives its own changes and the grandchild's. With the sibling's, these are all of the root's.
         if isOrdered { #expect(counts(heard[0]) == counts(heard[1] + heard[2]), "seed \(seed)") }
         let rest = counts(heard[1]).merging(counts(heard[3]).mapValues { -$0 }, uniquingKeysWith: +)
         #expect(rest.values.allSatisfy { $0 >= 0 }, "seed \(seed)")

@@ -7,12 +7,12 @@ import Testing
 @testable import SqlableCore
 @testable import SqlablePool
 
-/// Turns, as gates see them. Several gates of one process are to one another what those of several processes are.
+/// Turns of file gates. Gates of one process exclude one another like gates of several processes.
 struct FileGateTests {
-  /// Each wait has its own, as each handle has.
+  /// A new interruption for each wait, as each handle has its own.
   private var interruption: Interruption { Interruption(busyTimeout: 60) }
 
-  /// Calls `body` with the path of a file that stands for a database.
+  /// Calls `body` with the path of an empty file in place of a database.
   private func withFile(_ body: (String) throws -> Void) throws {
     try withDirectory { directory in
       let path = directory + "/db.sqlite"
@@ -27,7 +27,7 @@ struct FileGateTests {
 
   private func gate(_ path: String) -> FairWriterLock { FairWriterLock(besideFileAt: path, label: "shop") }
 
-  /// Has a gate wait for its turn on a thread; returns when it stands in line as the last of so many.
+  /// Lets a gate wait for its turn on a new thread. Returns when `count` gates stand in line.
   private func wait(
     _ gate: FairWriterLock, at path: String, inLine count: Int, _ interruption: Interruption? = nil,
     _ then: @escaping @Sendable () -> Void
@@ -47,8 +47,8 @@ struct FileGateTests {
     return group
   }
 
-  /// Nearly always: who is woken very late may be overtaken at the door, as on a machine that is busy with other tests.
-  @Test func theTurnComesInTheOrderOfTheArrivals() throws {
+  /// The order is not strict: on a busy machine a later gate may overtake one that the kernel wakes late.
+  @Test func turnsFollowTheOrderOfArrival() throws {
     try withFile { path in
       var inOrder = 0
       for _ in 0..<10 {
@@ -67,14 +67,14 @@ struct FileGateTests {
     }
   }
 
-  @Test func whoHasHadTheTurnComesAfterThoseWhoWait() throws {
+  @Test func lastHolderQueuesBehindWaitingGates() throws {
     try withFile { path in
       let (first, second) = (gate(path), gate(path))
       for _ in 0..<20 {
         try first.take(interruption)
         let order = Collected<Int>()
         let group = wait(second, at: path, inLine: 1) { order.append(2) }
-        // Longer than it may have the turn again and again.
+        // Longer than a gate may keep its turn while others wait.
         usleep(5_000)
         #expect(first.isTurnOver)
         first.giveBack()
@@ -88,7 +88,7 @@ struct FileGateTests {
     }
   }
 
-  @Test func aLoneWriterIsNeverTold() throws {
+  @Test func turnOfALoneWriterNeverExpires() throws {
     try withFile { path in
       let gate = gate(path)
       for _ in 0..<1_000 {
@@ -99,14 +99,16 @@ struct FileGateTests {
     }
   }
 
-  @Test func aWaitEndsByItsInterruptionAndTheBusyTimeout() throws {
+  @Test func interruptionOrBusyTimeoutEndsAWait() throws {
     try withFile { path in
       let (first, second) = (gate(path), gate(path))
       try first.take(interruption)
       for timeout in [0, 0.001, 0.05] {
         let error = expectError(.busy) { try second.take(Interruption(busyTimeout: timeout)) }
-        #expect(error?.label == "shop" && error?.transaction == SqlError.TransactionFate.none)
-        #expect(error?.message.contains("the turn to write") == true && error?.isRetryable == true)
+        #expect(error?.label == "shop")
+        #expect(error?.transaction == SqlError.TransactionFate.none)
+        #expect(error?.message.contains("the turn to write") == true)
+        #expect(error?.isRetryable == true)
       }
       let requested = Interruption(busyTimeout: 60)
       Thread.detachNewThread {
@@ -115,7 +117,7 @@ struct FileGateTests {
       }
       expectError(.interrupted) { try second.take(requested) }
       second.giveBack()
-      // Its place in line is kept, and passed on when nobody wants it.
+      // The gate keeps its place in line and passes the turn on when it no longer waits.
       first.giveBack()
       try first.take(interruption)
       first.giveBack()
@@ -125,7 +127,7 @@ struct FileGateTests {
     }
   }
 
-  @Test func aPlaceInLineIsKeptForTheNext() throws {
+  @Test func timedOutGateKeepsItsPlaceInLine() throws {
     try withFile { path in
       let (first, second, third) = (gate(path), gate(path), gate(path))
       try first.take(interruption)
@@ -151,7 +153,7 @@ struct FileGateTests {
     }
   }
 
-  @Test func withoutAFileThereIsNothingToWaitFor() throws {
+  @Test func takeSucceedsWithoutAGateFile() throws {
     let obstacles: [(String) throws -> Void] = [
       { mkdir($0, 0o755) },
       { symlink("/dev/null", $0) },
@@ -175,7 +177,7 @@ struct FileGateTests {
     }
   }
 
-  @Test func aFileThatWasDeletedIsMadeAnewAndAllMeetThere() throws {
+  @Test func gatesShareTheRecreatedFileAfterADeletion() throws {
     try withFile { path in
       let (first, second) = (gate(path), gate(path))
       for gate in [first, second] {
@@ -183,7 +185,7 @@ struct FileGateTests {
         gate.giveBack()
       }
       unlink(path + "-gate")
-      // Looked for once a second.
+      // A gate checks its file once a second.
       usleep(1_100_000)
       try first.take(interruption)
       expectError(.busy) { try second.take(Interruption(busyTimeout: 0.01)) }
@@ -192,7 +194,7 @@ struct FileGateTests {
     }
   }
 
-  @Test func theFileIsForThoseWhoMayWriteToTheDatabase() throws {
+  @Test func gateFileHasTheModeAndOwnerOfTheDatabase() throws {
     let mask = umask(0o077)
     defer { umask(mask) }
     for mode: mode_t in [0o600, 0o640, 0o664, 0o666] {
@@ -202,19 +204,25 @@ struct FileGateTests {
         let gate = gate(path)
         try gate.take(interruption)
         var info = stat()
-        #expect(stat(path + "-gate", &info) == 0 && info.st_mode & 0o7777 == mode && info.st_size == 0)
-        if geteuid() == 0 { #expect(info.st_uid == 1 && info.st_gid == 2) }
+        let status = stat(path + "-gate", &info)
+        #expect(status == 0)
+        #expect(info.st_mode & 0o7777 == mode)
+        #expect(info.st_size == 0)
+        if geteuid() == 0 {
+          #expect(info.st_uid == 1)
+          #expect(info.st_gid == 2)
+        }
         gate.giveBack()
       }
     }
   }
 }
 
-/// Returns when so many wait for locks of the file beside a database, as the kernel tells.
+/// Waits until /proc/locks lists `count` waiters for the gate file of a database, or for two seconds.
 func waitForLine(of count: Int, at path: String) {
   var info = stat()
   let end = ContinuousClock.now + .seconds(2)
-  // Where the kernel does not tell, the time has to do.
+  // Without /proc/locks the two seconds pass.
   while ContinuousClock.now < end {
     let locks = (try? String(contentsOfFile: "/proc/locks", encoding: .utf8)) ?? ""
     if stat(path + "-gate", &info) == 0,

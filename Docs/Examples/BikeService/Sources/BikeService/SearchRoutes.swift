@@ -31,7 +31,7 @@ struct SearchRoutes {
 
   /// The statement in the body, as far as its owner may ask for it, and the same within the limits of one answer.
   private func search(_ request: inout Request) async throws -> (
-    statement: AnyStatement, limited: Limited<AnyStatement>
+    statement: AnyStatement, limited: LimitedQuery<AnyStatement>
   ) {
     // Who asks is taken on trust. A service of your own takes the owner from what it has verified: a session, a token.
     guard let owner = request.headers[.bikeOwner], !owner.isEmpty else {
@@ -46,7 +46,7 @@ struct SearchRoutes {
     } catch let error as SqlError { throw error.isOfDocument ? DocumentError(error) : error }
   }
 
-  private func answer(to search: Limited<AnyStatement>) async throws -> SearchResult {
+  private func answer(to search: LimitedQuery<AnyStatement>) async throws -> SearchResult {
     // A read, so it runs on one of the pool's readers, which can't write.
     do { return SearchResult(try await search.run(pool)) } catch let error as SqlError {
       switch error.kind {
