@@ -100,7 +100,7 @@ import Testing
     let pool = try SqlitePool.inMemory()
     try await pool.transaction { db in try db.createTable(Person.self) }
     let drop = Person.dropTable().ifExists()
-    let copy = try JSONDecoder().decode(Drop.self, from: JSONEncoder().encode(drop))
+    let copy = try JSONDecoder().decode(DropStatement.self, from: JSONEncoder().encode(drop))
     #expect(copy == drop)
     #expect(Set([copy, drop]).count == 1)
     #expect(drop != Person.dropTable())
