@@ -68,7 +68,7 @@ extension AssociationLevel {
     }
     for (column, table) in shown {
       _ = try check.policy.rules(of: table)
-      try check.check(condition: SqlExpression(.column(ColumnReference(table.foundColumn(column)))))
+      try check.check(condition: SqlExpression(.column(ColumnReference(table.requiredColumn(column)))))
     }
   }
 }

@@ -316,7 +316,7 @@ extension GeneratedModel {
     if let content = arguments.content, !content.isEmpty {
       remarks.append("Its text is that of \(content): write there.")
     }
-    undeclared += arguments.others
+    undeclared += arguments.otherOptions
   }
 
   private func index(named name: String, _ arguments: FullTextArguments) -> String {
