@@ -21,7 +21,7 @@ extension AnyStatement {
   ) -> LiveQuery<Output> {
     let tree = decoded.tree
     let source = LiveQuerySource<Output>(
-      key: .init(self, Output.self, onlyChanges: onlyChanges), place: .init(file: file, line: line),
+      key: .init(self, Output.self, onlyChanges: onlyChanges), callSite: .init(file: file, line: line),
       onlyChanges: onlyChanges, texts: { [try tree.followed.withValues().sql] },
       filtered: {
         let query = try tree.followed

@@ -51,12 +51,12 @@ extension SqliteDatabase {
   /// Throws `.misuse` if the source has another text encoding. SQLite fixes the encoding of a connection when the
   /// connection first reads the schema. Every open connection would refuse the file from then on.
   private func checkEncoding(of source: BackupSource, _ connection: Connection) throws {
-    let own = try connection.pragma("PRAGMA encoding") ?? ""
+    let encoding = try connection.pragma("PRAGMA encoding") ?? ""
     let other = try source.db.locked { try source.db.openConnection().pragma("PRAGMA encoding") } ?? ""
-    guard own != other else { return }
+    guard encoding != other else { return }
     throw misuse(
-      "the database has the text encoding \(own) and the backup \(other), which open connections can't read; close all "
-        + "of them, and put the backup's file in the place of the database and its log")
+      "the database has the text encoding \(encoding) and the backup \(other), which open connections can't read; "
+        + "close all of them, and put the backup's file in the place of the database and its log")
   }
 
   /// Replaces the contents of the database with those of `source`, in one write transaction.
@@ -146,9 +146,9 @@ extension BackupSource {
       if let pageSize { try connection.pragma("PRAGMA page_size = \(pageSize)") }
       try connection.pragma("VACUUM \(name.quotedName) INTO \(path.quotedText)")
       let size = FileIdentity.info(path).map { Int($0.st_size) } ?? 0
-      let ownSize = try pageSize ?? self.pageSize()
-      let pages = size / max(1, ownSize)
-      try options.progress?(BackupProgress(copiedPages: pages, totalPages: pages, pageSize: ownSize))
+      let ownPageSize = try pageSize ?? self.pageSize()
+      let pages = size / max(1, ownPageSize)
+      try options.progress?(BackupProgress(copiedPages: pages, totalPages: pages, pageSize: ownPageSize))
     }
   }
 }

@@ -69,7 +69,7 @@ public struct BackupBytes: AsyncSequence, Sendable {
         guard chunkSize > 0 else { throw SqlError.misuse("a chunk of a backup must have at least one byte") }
         guard directory != "" else { throw SqlError.misuse("the directory of a backup can't be empty") }
         let source = try BackupSource.handle(db, options, stop)
-        let file = try PartialFile.makeNumbered(beside: place(source.path()))
+        let file = try PartialFile.makeNumbered(beside: basePath(source.path()))
         try db.fill(file, from: source, options)
         file.removeName()
         return file
@@ -78,7 +78,7 @@ public struct BackupBytes: AsyncSequence, Sendable {
   }
 
   /// The path beside which the temporary file is made.
-  private func place(_ path: String) throws -> String {
+  private func basePath(_ path: String) throws -> String {
     let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) }
     guard let directory = directory ?? (path.isEmpty ? PartialFile.temporaryDirectory : nil) else { return path }
     return try BackupTarget(directory + "/" + (name ?? "sqlable-memory")).path

@@ -30,9 +30,9 @@ extension BackupSource {
 
   private func checkIntegrity(_ connection: Connection) throws {
     let pragma = "integrity_check".quotedName(inDatabase: name)
-    let found = try connection.rows("PRAGMA \(pragma)(\(BackupSource.maximumShown))").map { $0.first ?? "" }
-    guard found != ["ok"] else { return }
-    throw SqlError(.corrupt, message: "it is damaged: " + found.joined(separator: "; "), label: connection.label)
+    let problems = try connection.rows("PRAGMA \(pragma)(\(BackupSource.maximumShown))").map { $0.first ?? "" }
+    guard problems != ["ok"] else { return }
+    throw SqlError(.corrupt, message: "it is damaged: " + problems.joined(separator: "; "), label: connection.label)
   }
 
   private func checkForeignKeys(_ connection: Connection) throws {

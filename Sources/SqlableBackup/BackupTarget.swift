@@ -62,7 +62,7 @@ package struct BackupTarget {
   }
 
   /// Whether the file is plain and the database encrypted, or the other way round, or has another key.
-  private func isOfAnotherKey(_ db: SqliteDatabase) -> Bool {
+  private func mayHaveOtherKey(_ db: SqliteDatabase) -> Bool {
     guard let file = try? RawFile(path: path) else { return false }
     return db.cipher == nil ? file.looksEncrypted : file.isPlain || file.looksEncrypted
   }
@@ -100,7 +100,7 @@ package struct BackupTarget {
     var hasOtherKey = false
     do {
       try db.openFile(at: path, isImmutable: true).close()
-    } catch let error as SqlError where [.notADatabase, .wrongKey].contains(error.kind) && isOfAnotherKey(db) {
+    } catch let error as SqlError where [.notADatabase, .wrongKey].contains(error.kind) && mayHaveOtherKey(db) {
       guard replacesOtherKeys else { throw otherKey(db) }
       hasOtherKey = true
     } catch let error as SqlError where error.kind == .notADatabase {

@@ -128,21 +128,21 @@ extension Connection {
   }
 
   private func hasSameRowids(_ table: RowidTable) throws -> Bool {
-    let (own, copy) = ("main.\(table.name.quotedName)", "\(Connection.exported).\(table.name.quotedName)")
+    let (original, copy) = ("main.\(table.name.quotedName)", "\(Connection.exported).\(table.name.quotedName)")
     return try pragma(
       """
-      SELECT (SELECT count(*) FROM \(own)) = (SELECT count(*) FROM \(copy)) AND NOT EXISTS
-        (SELECT 1 FROM \(own) AS own WHERE NOT EXISTS
+      SELECT (SELECT count(*) FROM \(original)) = (SELECT count(*) FROM \(copy)) AND NOT EXISTS
+        (SELECT 1 FROM \(original) AS own WHERE NOT EXISTS
           (SELECT 1 FROM \(copy) AS copy WHERE copy.\(table.rowid) = own.\(table.rowid)))
       """) == "1"
   }
 
   /// Copies a table again: `INSERT … SELECT *` gives new rowids to a table with neither an integer key nor an index.
   private func copyRowids(of table: RowidTable) throws {
-    let (own, copy) = ("main.\(table.name.quotedName)", "\(Connection.exported).\(table.name.quotedName)")
+    let (original, copy) = ("main.\(table.name.quotedName)", "\(Connection.exported).\(table.name.quotedName)")
     let columns = ([table.rowid] + table.columns.map(\.quotedName)).joined(separator: ", ")
     try pragma("DELETE FROM \(copy)")
-    try pragma("INSERT INTO \(copy)(\(columns)) SELECT \(columns) FROM \(own)")
+    try pragma("INSERT INTO \(copy)(\(columns)) SELECT \(columns) FROM \(original)")
   }
 
   private func checkRowids(of table: RowidTable) throws {

@@ -88,10 +88,10 @@ extension SqliteDatabase {
 
   /// Throws `.misuse` if the source is this database.
   private func checkIsNot(_ source: BackupSource) throws {
-    let own = try locked { try openConnection().absolutePath }
-    let other = try source.db.locked { try source.db.openConnection().path(ofDatabase: source.name) }
-    let identity = FileIdentity(own)
-    guard own.isEmpty || own != other, identity == nil || identity != FileIdentity(other) else {
+    let handlePath = try locked { try openConnection().absolutePath }
+    let sourcePath = try source.db.locked { try source.db.openConnection().path(ofDatabase: source.name) }
+    let identity = FileIdentity(handlePath)
+    guard handlePath.isEmpty || handlePath != sourcePath, identity == nil || identity != FileIdentity(sourcePath) else {
       throw misuse("can't replace a database with itself")
     }
   }

@@ -47,7 +47,7 @@ extension ClusterWriter {
           await abandon(session, after: error)
           throw error
         }
-      } catch  where error.isOfNode || (error as? SqlError)?.isOfTime == true {
+      } catch  where error.isNodeFailure || (error as? SqlError)?.isTransient == true {
         attempts += 1
         try? await Task.sleep(for: .milliseconds(min(attempts * 5, 100)) * Double.random(in: 0.5...1))
       } catch {
@@ -128,12 +128,12 @@ extension ClusterWriter {
       } catch {
         guard session.isUsable(after: error) else {
           if (error as? NodeFailure)?.wasSent == true { write.wasLost(error) }
-          guard let own = error as? SqlError, !own.isOfNode else {
+          guard let sqlError = error as? SqlError, !sqlError.isNodeFailure else {
             putBack(done.map(\.write) + [write])
             throw error
           }
           // An answer that can't be decoded closes the connection. The other writes did not cause that.
-          write.stop(own.afterRollback)
+          write.stop(sqlError.afterRollback)
           putBack(done.map(\.write))
           throw NodeFailure(address: session.address, reason: "an answer could not be read", wasSent: false)
         }
@@ -199,10 +199,10 @@ extension ClusterWriter {
     if let broken = all.broken, case .failure(let error) = all.results[broken] {
       // The node runs the writes in order, so the first write without an answer is the cause.
       if (error as? NodeFailure)?.wasSent == true { writes[broken].wasLost(error) }
-      let own = (error as? SqlError).flatMap { $0.isOfNode ? nil : $0 }
-      if let own { writes[broken].stop(own.afterRollback) }
+      let sqlError = (error as? SqlError).flatMap { $0.isNodeFailure ? nil : $0 }
+      if let sqlError { writes[broken].stop(sqlError.afterRollback) }
       putBack((done.map(\.write) + writes).filter { !$0.outcome.isEnded })
-      guard own == nil else {
+      guard sqlError == nil else {
         throw NodeFailure(address: session.address, reason: "an answer could not be read", wasSent: false)
       }
       throw error
@@ -219,8 +219,8 @@ extension ClusterWriter {
         // may or may not be stored.
         let (before, after) = (outcomes[..<first], outcomes[(first + 1)...])
         for (write, outcome) in after where outcome.failure == nil { write.ended(SqlError.outcomeUnknown(error)) }
-        let others = done + before + after.filter { $0.outcome.failure != nil }
-        try await ended(outcomes[first].write, error, on: session, with: others)
+        let otherWrites = done + before + after.filter { $0.outcome.failure != nil }
+        try await ended(outcomes[first].write, error, on: session, with: otherWrites)
         return false
       }
     }
@@ -234,14 +234,14 @@ extension ClusterWriter {
   /// Fails a write that has ended the whole transaction, if the write was alone and the leader is confirmed. Otherwise
   /// the write runs again, alone, after the others.
   private func ended(
-    _ write: ClusterWrite, _ error: any Error, on session: ClusterSession, with others: Group
+    _ write: ClusterWrite, _ error: any Error, on session: ClusterSession, with otherWrites: Group
   ) async throws {
     let isKnown = confirmation == nil || write.confirmed == session.address
     // If a write's record is stored already, the write's next attempt detects which attempt stored it.
     if write.isAlone, isKnown, !TransactionRecord.isStored(error) { write.ended(error.afterRollback) }
     let wasAlone = write.isAlone
     write.runsAlone()
-    putBack(others.map(\.write) + [write])
+    putBack(otherWrites.map(\.write) + [write])
     guard wasAlone, !isKnown else { return }
     try await confirmation?.confirm(session.address, before: write.deadline)
     write.confirmed = session.address
@@ -284,7 +284,7 @@ extension ClusterWriter {
     case .unknown(let error):
       drop(session, after: error)
       // For a write with a record, the next attempt detects whether the commit is stored.
-      let isRepeated = error.isOfNode
+      let isRepeated = error.isNodeFailure
       for (write, answers) in done where !(isRepeated && write.isUnknown(answers)) {
         write.ended(SqlError.outcomeUnknown(error))
       }
@@ -300,6 +300,6 @@ extension ClusterWriter {
 
 extension SqlError {
   /// Whether the call may have succeeded with more time.
-  fileprivate var isOfTime: Bool { [.busy, .timeout, .unavailable].contains(kind) }
+  fileprivate var isTransient: Bool { [.busy, .timeout, .unavailable].contains(kind) }
 }
 #endif

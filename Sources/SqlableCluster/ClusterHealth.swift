@@ -53,7 +53,7 @@ extension SqliteCluster {
   public func health(within limit: Duration = .seconds(1)) async -> Health {
     let begin = ContinuousClock.now
     let deadline = Deadline.after(limit)
-    async let found = try? ClusterMembership(leader).members(before: deadline)
+    async let reportedMembers = try? ClusterMembership(leader).members(before: deadline)
     async let survey = ClusterMembership.survey(leader.nodes, before: deadline)
     var problems: [Health.Problem] = []
     var answer: Duration?
@@ -71,7 +71,7 @@ extension SqliteCluster {
       problems.append(kind == .closed ? .closed : .noAnswer(kind))
     }
     let (answering, known) = await survey
-    let named = await found
+    let named = await reportedMembers
     let members = (named ?? known).sorted { $0.id < $1.id }
     let voters = members.filter { $0.role == .voter }
     let silent = voters.filter { (try? NodeAddress($0.address)).map(answering.contains) != true }.map(\.id)

@@ -26,7 +26,7 @@ extension SqliteCluster {
           rows = parts.rows
         }
         do { try await parts.forEach(read, isolation: isolation, body) } catch {
-          if parts.isFailed, error.isOfNode { leader.failed(session.address, error) }
+          if parts.isFailed, error.isNodeFailure { leader.failed(session.address, error) }
           return Result<Void, any Error>.failure(error.ofCluster)
         }
         return .success(())

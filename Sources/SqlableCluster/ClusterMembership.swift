@@ -44,7 +44,7 @@ struct ClusterMembership: Sendable {
           leader.note(members)
           guard let request = try await next(members, address) else { return members }
           do { _ = try await connection.answer(to: request, before: deadline) } catch let error as SqlError {
-            guard !error.isOfNode else { throw error }
+            guard !error.isNodeFailure else { throw error }
             // Another change is in the way, or this one is made already.
             reason = error
             try await Task.sleep(for: .milliseconds(50))
@@ -52,7 +52,7 @@ struct ClusterMembership: Sendable {
         }
       } catch let error as NodeFailure {
         reason = reason ?? error
-      } catch let error as SqlError where error.isOfNode {
+      } catch let error as SqlError where error.isNodeFailure {
         reason = error
       }
       leader.lost(address)
@@ -127,18 +127,18 @@ struct ClusterMembership: Sendable {
     let answering = LockedValue<[UInt64: Bool]>([:])
     @Sendable func answers(_ member: ClusterMember) async -> Bool {
       if let known = answering.withLock({ $0[member.id] }) { return known }
-      let isThere = await NodeConnection.answers(member.address)
-      answering.withLock { $0[member.id] = isThere }
-      return isThere
+      let doesAnswer = await NodeConnection.answers(member.address)
+      answering.withLock { $0[member.id] = doesAnswer }
+      return doesAnswer
     }
     try await change(before: deadline) { members, leader in
       guard let member = members.first(where: { $0.id == id }) else { return nil }
-      let others = members.filter { $0.id != id }
-      guard !others.isEmpty else { throw SqlError.misuse("node \(id) is the only one of its cluster") }
+      let remaining = members.filter { $0.id != id }
+      guard !remaining.isEmpty else { throw SqlError.misuse("node \(id) is the only one of its cluster") }
       if member.role == .voter {
-        let voters = others.filter { $0.role == .voter }
+        let voters = remaining.filter { $0.role == .voter }
         if voters.count < ClusterMembership.voters {
-          let successors = others.filter { $0.role == .standby } + others.filter { $0.role == .spare }
+          let successors = remaining.filter { $0.role == .standby } + remaining.filter { $0.role == .spare }
           for successor in successors where await answers(successor) {
             return .assign(id: successor.id, role: .voter)
           }

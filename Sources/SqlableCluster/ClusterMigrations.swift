@@ -56,16 +56,16 @@ extension Migrations {
     while true {
       // Most programs find nothing to do, and need no write lock for that.
       let records = try await cluster.read { tx in try await Migrations.records(tx) }
-      let found = records ?? []
-      try checkIsNotNewer(found)
-      guard let position = pending(after: found).first else { return run.names }
+      let existing = records ?? []
+      try checkIsNotNewer(existing)
+      guard let position = pending(after: existing).first else { return run.names }
       guard records != nil else {
         if try await prepare(cluster) { return run.names }
         continue
       }
-      try checkIsRemote(from: found)
+      try checkIsRemote(from: existing)
       if run.batches == 0 { progress(Progress(name: all[position].name, position: position, batch: 0)) }
-      guard let step = try await step(position, after: found, cluster) else { continue }
+      guard let step = try await step(position, after: existing, cluster) else { continue }
       if run.isDone(after: step, progress) { return run.names }
     }
   }
@@ -94,13 +94,13 @@ extension Migrations {
     ) { tx in
       guard try await Migrations.records(tx) == nil else { return false }
       // Tables of the library's own are there before those of the program.
-      let others = try await tx.query(
+      let tableCount = try await tx.query(
         """
         SELECT count(*) FROM sqlite_schema
         WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!' AND tbl_name NOT LIKE 'sqlable!_%' ESCAPE '!'
         """, as: Int.self)
       try await cluster.createTables(MigrationRecord.self)
-      guard others == [0], let fresh else { return false }
+      guard tableCount == [0], let fresh else { return false }
       guard case .schema(let schema) = fresh else {
         throw SqlError.misuse(
           "what a new database gets is a closure on a handle, which a cluster does not have; use a Schema")

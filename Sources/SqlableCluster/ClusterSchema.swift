@@ -62,7 +62,7 @@ struct ClusterSchemaCopy: Sendable {
     func key(_ object: Object) -> String { "\(object.type) \(object.name)" }
     let before = Dictionary(uniqueKeysWithValues: objects.map { (key($0), $0) })
     let objects = try ClusterSchemaCopy.objects(of: db)
-    var (tables, others): ([String], [String]) = ([], [])
+    var (tables, otherObjects): ([String], [String]) = ([], [])
     // Only full-text indexes and their triggers are made anew.
     var dropped = Set(before.keys).subtracting(objects.map(key))
     for object in objects {
@@ -74,14 +74,14 @@ struct ClusterSchemaCopy: Sendable {
         continue
       }
       if known != nil { dropped.insert(key(object)) }
-      if object.type == "table" { tables.append(object.sql) } else { others.append(object.sql) }
+      if object.type == "table" { tables.append(object.sql) } else { otherObjects.append(object.sql) }
     }
     let drops = self.objects.filter { dropped.contains(key($0)) }.sorted { $0.type > $1.type }.map {
       "DROP \($0.type.uppercased()) \($0.name.quotedName)"
     }
     let built = Set(changes.filter(\.builtFullText).map(\.table))
     let indexes = schema.tables.filter { built.contains($0.name) }.compactMap { $0.fullText?.name.quotedName }
-    return drops + tables + others + indexes.map { "INSERT INTO \($0) (\($0)) VALUES ('rebuild')" }
+    return drops + tables + otherObjects + indexes.map { "INSERT INTO \($0) (\($0)) VALUES ('rebuild')" }
   }
 
   private func addedColumns(of table: TableInfo, _ before: String) throws -> [String] {

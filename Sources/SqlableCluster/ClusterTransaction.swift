@@ -101,7 +101,7 @@ extension ClusterWriter {
       await abandon(session, after: failure)
       let isLate = (failure as? NodeFailure)?.isLate == true
       let isOpen = (error as? SqlError)?.transaction == .untouched
-      guard failure.isOfNode, !isLate else { return .failed((isOpen ? error.afterRollback : error).ofCluster) }
+      guard failure.isNodeFailure, !isLate else { return .failed((isOpen ? error.afterRollback : error).ofCluster) }
       call?.end(.rolledBack, failure)
       return .again(failure)
     }
@@ -119,7 +119,7 @@ extension ClusterWriter {
     case .unknown(let error):
       drop(session, after: error)
       // With a record, the next attempt detects whether the commit is stored.
-      guard record != nil, error.isOfNode else {
+      guard record != nil, error.isNodeFailure else {
         return .failed(SqlError.outcomeUnknown(error).labelled(configuration.label))
       }
       unknown = (value, number)
@@ -172,7 +172,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   private var isLost: Bool { state.withLock { $0.failure != nil } }
 
   /// The error by which the node was lost during the transaction; nil if the node was not lost.
-  var nodeFailure: (any Error)? { state.withLock { $0.failure.flatMap { $0.isOfNode ? $0 : nil } } }
+  var nodeFailure: (any Error)? { state.withLock { $0.failure.flatMap { $0.isNodeFailure ? $0 : nil } } }
 
   /// Calls `body`. Throws if the transaction ended meanwhile, even if `body` does not throw.
   func run<Value>(
@@ -277,10 +277,10 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
       defer { rows = parts.rows }
       do { try await parts.forEach(read, isolation: isolation, body) } catch {
         // The node sends the unread rows before the answer to the next statement.
-        do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw lost(error) }
+        do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw noteFailure(error) }
         throw parts.isFailed ? await meaning(of: error) : error
       }
-      do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw lost(error) }
+      do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw noteFailure(error) }
     } catch {
       call?.add(request, rows: rows, error, times)
       throw error
@@ -291,10 +291,10 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   /// Returns the error for the caller of a failed statement. SQLite decides whether the transaction goes on, so the
   /// node is asked.
   private func meaning(of error: any Error) async -> any Error {
-    guard session.isUsable(after: error) else { return lost(error) }
+    guard session.isUsable(after: error) else { return noteFailure(error) }
     do {
-      guard try await session.isInTransaction(before: deadline) else { return lost(error) }
-    } catch { return lost(error) }
+      guard try await session.isInTransaction(before: deadline) else { return noteFailure(error) }
+    } catch { return noteFailure(error) }
     guard var open = error as? SqlError else { return error }
     open.transaction = .untouched
     return open
@@ -345,10 +345,10 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   private func control(_ sql: String) async throws {
     try await takeTurn()
     defer { turn.giveBack() }
-    do { try await session.execute(sql, before: deadline) } catch { throw lost(error) }
+    do { try await session.execute(sql, before: deadline) } catch { throw noteFailure(error) }
   }
 
-  private func lost(_ error: any Error) -> any Error {
+  private func noteFailure(_ error: any Error) -> any Error {
     state.withLock { $0.failure = error }
     return error.ofCluster.afterRollback
   }

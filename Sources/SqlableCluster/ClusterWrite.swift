@@ -55,13 +55,15 @@ final class ClusterWrite: Sendable {
     guard let record else { return try await session.answers(to: requests, before: deadline) }
     let attempt = TransactionRecord.newAttempt()
     state.withLock { $0.attempt = attempt }
-    let own = TransactionRecord.trims ? [record.insert(attempt), record.trim] : [record.insert(attempt)]
+    let recordRequests = TransactionRecord.trims ? [record.insert(attempt), record.trim] : [record.insert(attempt)]
     do {
-      let answers = try await session.answers(to: own + requests, before: deadline)
-      return Array(answers.dropFirst(own.count))
+      let answers = try await session.answers(to: recordRequests + requests, before: deadline)
+      return Array(answers.dropFirst(recordRequests.count))
     } catch var error as SqlError where error.batchIndex != nil {
       // Those of the record are none of the batch.
-      error.batchIndex = error.batchIndex.flatMap { requests.count > 1 && $0 >= own.count ? $0 - own.count : nil }
+      error.batchIndex = error.batchIndex.flatMap {
+        requests.count > 1 && $0 >= recordRequests.count ? $0 - recordRequests.count : nil
+      }
       throw error
     }
   }

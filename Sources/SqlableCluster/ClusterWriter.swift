@@ -77,7 +77,7 @@ final class ClusterWriter: Sendable {
   /// Closes the connection, which makes the node roll back its transaction.
   func drop(_ session: ClusterSession, after error: any Error) {
     forget(session)
-    if error.isOfNode { leader.failed(session.address, error) }
+    if error.isNodeFailure { leader.failed(session.address, error) }
   }
 
   /// Closes the connection; the next write opens another one.
@@ -165,7 +165,7 @@ final class ClusterWriter: Sendable {
       return .lost(error)
     } catch let error as SqlError where error.isNotLeader {
       return .lost(error)
-    } catch let error as SqlError where !error.isOfNode && error.kind != .full {
+    } catch let error as SqlError where !error.isNodeFailure && error.kind != .full {
       return .refused(error)
     } catch {
       return .unknown(error)

@@ -235,9 +235,9 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   /// The open transaction of this cluster that the current task is in; nil if there is none.
   var current: ClusterTransaction? {
     var transaction = ClusterTransaction.current
-    while let found = transaction {
-      if found.cluster === self, !found.isEnded { return found }
-      transaction = found.outer
+    while let candidate = transaction {
+      if candidate.cluster === self, !candidate.isEnded { return candidate }
+      transaction = candidate.outer
     }
     return nil
   }

@@ -39,23 +39,23 @@ final class TracedCall: Sendable {
 
   /// Adds the events of requests that have run, up to the failed one if there is one. Requests that were sent together
   /// share the time equally: the time of `own` inside a transaction, otherwise the time of the call.
-  func add(_ requests: [SqlRequest], _ outcome: Result<[SqlAnswer], any Error>, _ own: CallTimes? = nil) {
+  func add(_ requests: [SqlRequest], _ outcome: Result<[SqlAnswer], any Error>, _ requestTimes: CallTimes? = nil) {
     let origin = TracedCall.origin(on: cluster)
     let end = ContinuousClock.now
-    let all = (own ?? times).parts(until: end)
+    let all = (requestTimes ?? times).parts(until: end)
     let isSingle = requests.count == 1
     let failed = isSingle ? 0 : (outcome.failure as? SqlError)?.batchIndex
     let answers = (try? outcome.get()) ?? []
     let count = outcome.failure == nil ? requests.count : failed.map { $0 + 1 } ?? 0
-    let events = requests.prefix(min(count, TracedCall.maximumStatements)).enumerated().map { place, request in
+    let events = requests.prefix(min(count, TracedCall.maximumStatements)).enumerated().map { index, request in
       let shape = StatementShape.cache.value(of: request.sql)
-      let answer = place < answers.count ? answers[place] : SqlAnswer()
+      let answer = index < answers.count ? answers[index] : SqlAnswer()
       return Traced(
         event: TraceEvent(
           shape, origin, waiting: isSingle ? all.waiting : .zero,
           stepping: isSingle ? all.stepping : all.stepping / count, committing: isSingle ? all.committing : .zero,
           rowsRead: answer.rows.count, rowsChanged: answer.changes,
-          error: place == failed ? outcome.failure?.tracedOfCluster : nil, end: end), request: request)
+          error: index == failed ? outcome.failure?.tracedOfCluster : nil, end: end), request: request)
     }
     state.withLock { state in
       state.statements += count
@@ -65,9 +65,9 @@ final class TracedCall: Sendable {
   }
 
   /// Adds the event of a query whose rows were read one at a time.
-  func add(_ request: SqlRequest, rows: Int, _ error: (any Error)?, _ own: CallTimes? = nil) {
+  func add(_ request: SqlRequest, rows: Int, _ error: (any Error)?, _ requestTimes: CallTimes? = nil) {
     let end = ContinuousClock.now
-    let all = (own ?? times).parts(until: end)
+    let all = (requestTimes ?? times).parts(until: end)
     let event = TraceEvent(
       StatementShape.cache.value(of: request.sql), TracedCall.origin(on: cluster), waiting: all.waiting,
       stepping: all.stepping + all.committing, committing: .zero, rowsRead: rows, rowsChanged: 0,

@@ -102,7 +102,7 @@ private final class EventLog: Sendable {
     let (message, metadata) = contents()
     // Here, since what it provides belongs to the task that ran the statement.
     let provided = logger.metadataProvider?.get() ?? [:]
-    queue.add(Entry(level: level, message: message, metadata: metadata.merging(provided) { own, _ in own }))
+    queue.add(Entry(level: level, message: message, metadata: metadata.merging(provided) { existing, _ in existing }))
   }
 }
 

@@ -108,9 +108,9 @@ private struct EndedSpan: Sendable {
     } else {
       attributes["db.query.text"] = event.sql
     }
-    if let place = event.callSite, let colon = place.lastIndex(of: ":") {
-      attributes["code.file.path"] = String(place[..<colon])
-      attributes["code.line.number"] = Int(place[place.index(after: colon)...])
+    if let callSite = event.callSite, let colon = callSite.lastIndex(of: ":") {
+      attributes["code.file.path"] = String(callSite[..<colon])
+      attributes["code.line.number"] = Int(callSite[callSite.index(after: colon)...])
     }
     if let error = event.error {
       attributes["error.type"] = error.kindName

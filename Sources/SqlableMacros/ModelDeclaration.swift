@@ -77,7 +77,7 @@ struct ModelDeclaration {
     let isStatic = words.contains("static") || words.contains("class")
     let isLazy = words.contains("lazy")
     let bindings = Array(variable.bindings)
-    for (place, binding) in bindings.enumerated() {
+    for (index, binding) in bindings.enumerated() {
       guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text else {
         if !isStatic { refuseTuple(variable, binding) }
         continue
@@ -90,7 +90,7 @@ struct ModelDeclaration {
       // `var a, b: Int` states the type once.
       let annotation =
         binding.initializer == nil
-        ? bindings[place...].lazy.compactMap { $0.typeAnnotation?.type }.first : binding.typeAnnotation?.type
+        ? bindings[index...].lazy.compactMap { $0.typeAnnotation?.type }.first : binding.typeAnnotation?.type
       properties.append(ModelProperty(variable, binding, named: name, annotation))
     }
   }

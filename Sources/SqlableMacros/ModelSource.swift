@@ -120,8 +120,8 @@ struct ModelSource {
     guard single.count > 120 else { return lines.append(single) }
     lines.append(start)
     var line = "   "
-    for (place, part) in parts.enumerated() {
-      let isLast = place == parts.count - 1
+    for (index, part) in parts.enumerated() {
+      let isLast = index == parts.count - 1
       let text = " " + part + (isLast ? "" : ",")
       if line.count + text.count + (isLast ? end.count : 0) > 118, line != "   " {
         lines.append(line)
@@ -169,8 +169,8 @@ extension PropertyAttribute {
   /// `Index(name.desc, unique: true)` for `@Index(unique: true, descending: true)`.
   fileprivate func index(of property: ModelProperty) -> String {
     let isDescending = argument("descending")?.expression.trimmedDescription == "true"
-    let others = arguments.filter { $0.label?.text != "descending" }.map(\.text)
-    return "Index(\((["\(property.name)\(isDescending ? ".desc" : "")"] + others).joined(separator: ", ")))"
+    let otherArguments = arguments.filter { $0.label?.text != "descending" }.map(\.text)
+    return "Index(\((["\(property.name)\(isDescending ? ".desc" : "")"] + otherArguments).joined(separator: ", ")))"
   }
 }
 

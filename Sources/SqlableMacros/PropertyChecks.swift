@@ -30,8 +30,8 @@ extension ModelDeclaration {
   }
 
   private mutating func checkDuplicates(_ property: ModelProperty) {
-    for (place, attribute) in property.attributes.enumerated()
-    where attribute.kind != .check && property.attributes[..<place].contains(where: { $0.kind == attribute.kind }) {
+    for (index, attribute) in property.attributes.enumerated()
+    where attribute.kind != .check && property.attributes[..<index].contains(where: { $0.kind == attribute.kind }) {
       mistakes.add(
         "\(property.plainName) has \(attribute.name) twice", "twice", at: attribute.syntax,
         .remove(attribute.syntax, of: property.variable))

@@ -25,11 +25,11 @@ extension ModelDeclaration {
       return false
     }
     if let declaration = syntax.as(ClassDeclSyntax.self) { checkClass(declaration) }
-    let others = (syntax.asProtocol(WithAttributesSyntax.self)?.attributes ?? []).compactMap { element in
+    let roleAttributes = (syntax.asProtocol(WithAttributesSyntax.self)?.attributes ?? []).compactMap { element in
       element.as(AttributeSyntax.self).flatMap { $0.attributeName.trimmedDescription == role.name ? $0 : nil }
     }
-    if others.count > 1 {
-      mistakes.add("\(macro) is given twice", "twice", at: others[1])
+    if roleAttributes.count > 1 {
+      mistakes.add("\(macro) is given twice", "twice", at: roleAttributes[1])
       return false
     }
     if let parameters = syntax.asProtocol(WithGenericParametersSyntax.self)?.genericParameterClause {
@@ -141,12 +141,12 @@ extension ModelDeclaration {
   /// Returns the members with a compound key in place of attributes.
   private func members(without keys: [ModelProperty], adding declaration: String) -> MemberBlockSyntax {
     var members = Array(memberBlock.members)
-    for place in members.indices {
-      guard let variable = members[place].decl.as(VariableDeclSyntax.self),
+    for index in members.indices {
+      guard let variable = members[index].decl.as(VariableDeclSyntax.self),
         keys.contains(where: { $0.variable.id == variable.id })
       else { continue }
       let attributes = variable.propertyAttributes.filter { $0.kind == .primaryKey }.map(\.syntax)
-      members[place].decl = DeclSyntax(variable.without(attributes))
+      members[index].decl = DeclSyntax(variable.without(attributes))
     }
     let start = members.first?.leadingTrivia ?? .newline
     members.append(MemberBlockItemSyntax(decl: DeclSyntax("\(raw: declaration)").with(\.leadingTrivia, start)))

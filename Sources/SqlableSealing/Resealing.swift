@@ -33,14 +33,14 @@ extension SqliteDatabase {
   ///
   /// - Parameters:
   ///   - rows: The number of rows that a transaction reads.
-  ///   - place: The earlier names of the column and its table, to which values may be bound.
+  ///   - earlierPlace: The earlier names of the column and its table, to which values may be bound.
   ///   - progress: Called after each transaction; if it throws, the rotation ends.
   @discardableResult
   public func reseal<Model, Value: SealedCell>(
-    _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from place: SealedPlace? = nil,
+    _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from earlierPlace: SealedPlace? = nil,
     progress: (ResealProgress) throws -> Void = { _ in }
   ) throws -> ResealProgress {
-    try ResealRun(column, keys, rows, place).all(progress) { run in try transaction { db in try run.next(db) } }
+    try ResealRun(column, keys, rows, earlierPlace).all(progress) { run in try transaction { db in try run.next(db) } }
   }
 }
 
@@ -49,10 +49,10 @@ extension SqlitePool {
   /// transactions; see ``SqliteDatabase/reseal(_:with:rows:from:progress:)``. Blocks the thread.
   @discardableResult
   public func reseal<Model, Value: SealedCell>(
-    _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from place: SealedPlace? = nil,
+    _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from earlierPlace: SealedPlace? = nil,
     file: StaticString = #fileID, line: UInt = #line, progress: (ResealProgress) throws -> Void = { _ in }
   ) throws -> ResealProgress {
-    try ResealRun(column, keys, rows, place).all(progress) { run in
+    try ResealRun(column, keys, rows, earlierPlace).all(progress) { run in
       try transaction(file: file, line: line) { db in try run.next(db) }
     }
   }
@@ -63,10 +63,10 @@ extension SqlitePool {
   /// Throws `CancellationError` if the task is cancelled; earlier transactions stay committed.
   @discardableResult
   public func reseal<Model, Value: SealedCell>(
-    _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from place: SealedPlace? = nil,
+    _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from earlierPlace: SealedPlace? = nil,
     file: StaticString = #fileID, line: UInt = #line, progress: @Sendable (ResealProgress) throws -> Void = { _ in }
   ) async throws -> ResealProgress {
-    var run = try ResealRun(column, keys, rows, place)
+    var run = try ResealRun(column, keys, rows, earlierPlace)
     while !run.progress.isDone {
       run = try await transaction(file: file, line: line) { [run] db in try run.next(db) }
       try progress(run.progress)
@@ -77,8 +77,8 @@ extension SqlitePool {
 
 /// The state of a column's key rotation between two transactions.
 private struct ResealRun: Sendable {
-  private let place: SealedPlace
-  private let earlier: SealedPlace?
+  private let sealedPlace: SealedPlace
+  private let earlierPlace: SealedPlace?
   private let isDeterministic: Bool
   private let keys: KeyRing
   private let limit: Int
@@ -89,11 +89,11 @@ private struct ResealRun: Sendable {
   private(set) var progress = ResealProgress()
 
   init<Model, Value: SealedCell>(
-    _ column: TypedColumn<Model, Value>, _ keys: KeyRing, _ limit: Int, _ earlier: SealedPlace?
+    _ column: TypedColumn<Model, Value>, _ keys: KeyRing, _ limit: Int, _ earlierPlace: SealedPlace?
   ) throws {
     guard limit > 0 else { throw SqlError.misuse("a transaction of a rotation must read one row or more") }
-    (place, isDeterministic) = (column.place, Value.isDeterministic)
-    (self.keys, self.limit, self.earlier) = (keys, limit, earlier)
+    (sealedPlace, isDeterministic) = (column.sealedPlace, Value.isDeterministic)
+    (self.keys, self.limit, self.earlierPlace) = (keys, limit, earlierPlace)
   }
 
   /// Reseals the values of all rows, step by step.
@@ -111,7 +111,7 @@ private struct ResealRun: Sendable {
   /// Reads the next rows and reseals their values; call inside a transaction.
   func next(_ db: SqliteDatabase) throws -> ResealRun {
     var run = self
-    if run.names.isEmpty { run.names = try db.running { try $0.rowNames(ofTable: place.table) } }
+    if run.names.isEmpty { run.names = try db.running { try $0.rowNames(ofTable: sealedPlace.table) } }
     let rows = try db.query(run.page) { row in
       try (0...run.names.count).map { try row.get(at: $0, as: StoredCell.self).databaseValue }
     }
@@ -127,9 +127,9 @@ private struct ResealRun: Sendable {
         run.progress.resealed += 1
       } catch let error as SqlError {
         guard error.rowId == nil, run.position.count == 1, case .integer(let id)? = run.position.first else {
-          throw place.located(error)
+          throw sealedPlace.located(error)
         }
-        var located = place.located(error)
+        var located = sealedPlace.located(error)
         located.rowId = Int(id)
         throw located
       }
@@ -144,20 +144,20 @@ private struct ResealRun: Sendable {
     let bytes = try SealedForm.checked(bytes, isDeterministic: nil)
     let isCurrent =
       SealedForm.keyId(of: bytes) == keys.current.id && SealedForm.isDeterministic(bytes) == isDeterministic
-    guard let earlier else {
+    guard let earlierPlace else {
       guard !isCurrent else { return nil }
-      return try seal(SealedForm.open(bytes, in: place, with: keys))
+      return try seal(SealedForm.open(bytes, in: sealedPlace, with: keys))
     }
     do {
-      let content = try SealedForm.open(bytes, in: place, with: keys)
+      let content = try SealedForm.open(bytes, in: sealedPlace, with: keys)
       return isCurrent ? nil : try seal(content)
     } catch let error as SqlError where error.kind == .notAuthentic {
-      return try seal(SealedForm.open(bytes, in: earlier, with: keys))
+      return try seal(SealedForm.open(bytes, in: earlierPlace, with: keys))
     }
   }
 
   private func seal(_ content: Data) throws -> Data {
-    try SealedForm.seal(content, in: place, by: keys.current, isDeterministic: isDeterministic)
+    try SealedForm.seal(content, in: sealedPlace, by: keys.current, isDeterministic: isDeterministic)
   }
 
   /// The query for the rows after `position`.
@@ -165,9 +165,9 @@ private struct ResealRun: Sendable {
     var sql = SQL.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
     let key = names.joined(separator: ", ")
     sql.appendLiteral("SELECT \(key), ")
-    sql.appendInterpolation(column: place.column)
+    sql.appendInterpolation(column: sealedPlace.column)
     sql.appendLiteral(" FROM ")
-    sql.appendInterpolation(table: place.table)
+    sql.appendInterpolation(table: sealedPlace.table)
     if !position.isEmpty {
       sql.appendLiteral(" WHERE (\(key)) > (")
       sql.appendInterpolation(position)
@@ -181,9 +181,9 @@ private struct ResealRun: Sendable {
   private func update(to bytes: Data) -> SQL {
     var sql = SQL.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
     sql.appendLiteral("UPDATE ")
-    sql.appendInterpolation(table: place.table)
+    sql.appendInterpolation(table: sealedPlace.table)
     sql.appendLiteral(" SET ")
-    sql.appendInterpolation(column: place.column)
+    sql.appendInterpolation(column: sealedPlace.column)
     sql.appendLiteral(" = ")
     sql.appendInterpolation(bytes)
     sql.appendLiteral(" WHERE (\(names.joined(separator: ", "))) = (")

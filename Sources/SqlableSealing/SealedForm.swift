@@ -30,11 +30,11 @@ enum SealedForm {
   }
 
   static func seal(
-    _ content: Data, in place: SealedPlace, by key: SealingKey, isDeterministic: Bool
+    _ content: Data, in sealedPlace: SealedPlace, by key: SealingKey, isDeterministic: Bool
   ) throws -> Data {
     var header = Data([isDeterministic ? deterministic : random])
     header.append(bigEndian: key.id)
-    let context = context(header, place)
+    let context = context(header, sealedPlace)
     do {
       let box: AES.GCM.SealedBox
       if isDeterministic {
@@ -48,24 +48,25 @@ enum SealedForm {
       }
       return header + Data(box.nonce) + box.ciphertext + box.tag
     } catch {
-      throw place.located(SqlError(.other, message: "the value could not be sealed"))
+      throw sealedPlace.located(SqlError(.other, message: "the value could not be sealed"))
     }
   }
 
   /// Returns the content of sealed bytes. Throws `.wrongKey` if the ring has no key with the bytes' number, and
   /// `.notAuthentic` if that key does not open the bytes.
-  static func open(_ bytes: Data, in place: SealedPlace, with keys: KeyRing) throws -> Data {
+  static func open(_ bytes: Data, in sealedPlace: SealedPlace, with keys: KeyRing) throws -> Data {
     let header = Data(bytes.prefix(headerCount))
     let id = keyId(of: bytes)
     guard let key = keys[id] else {
-      throw place.located(SqlError(.wrongKey, message: "the value is sealed by key \(id), which the key ring has not"))
+      throw sealedPlace.located(
+        SqlError(.wrongKey, message: "the value is sealed by key \(id), which the key ring has not"))
     }
     let secret = header.first == deterministic ? key.deterministic : key.random
     do {
       let box = try AES.GCM.SealedBox(combined: Data(bytes.dropFirst(headerCount)))
-      return try AES.GCM.open(box, using: secret, authenticating: context(header, place))
+      return try AES.GCM.open(box, using: secret, authenticating: context(header, sealedPlace))
     } catch {
-      throw place.located(
+      throw sealedPlace.located(
         SqlError(
           .notAuthentic,
           message: "the value was sealed by another key than the key ring's, or in another column, or was changed"))
@@ -74,9 +75,9 @@ enum SealedForm {
 
   /// Returns the data that a value is bound to: the header, then the table's and the column's name, each after its
   /// length.
-  private static func context(_ header: Data, _ place: SealedPlace) -> Data {
+  private static func context(_ header: Data, _ sealedPlace: SealedPlace) -> Data {
     var context = header
-    for name in [place.table, place.column].map(\.foldedName) {
+    for name in [sealedPlace.table, sealedPlace.column].map(\.foldedName) {
       context.append(bigEndian: UInt32(clamping: name.count))
       context.append(contentsOf: name)
     }

@@ -61,19 +61,20 @@ extension TypedColumn {
   where Value == Sealed<Content>.Deterministic? { `in`(try sealings(of: content, with: keys)) }
 
   /// The column that sealed values are bound to.
-  var place: SealedPlace { SealedPlace(table: Model.tableName, column: name) }
+  var sealedPlace: SealedPlace { SealedPlace(table: Model.tableName, column: name) }
 
   private func sealed<Form: SealedValue>(_ content: Form.Content, by key: SealingKey) throws -> Form {
     do {
       let plain = try SealedForm.plain(content.databaseValue(in: Form.Content.columnType))
-      return try Form(bytes: SealedForm.seal(plain, in: place, by: key, isDeterministic: Form.isDeterministic))
-    } catch let error as SqlError { throw place.located(error) }
+      return try Form(bytes: SealedForm.seal(plain, in: sealedPlace, by: key, isDeterministic: Form.isDeterministic))
+    } catch let error as SqlError { throw sealedPlace.located(error) }
   }
 
   private func opened<Form: SealedValue>(_ sealed: Form, with keys: KeyRing) throws -> Form.Content {
     do {
-      return try Form.Content(databaseValue: SealedForm.value(SealedForm.open(sealed.bytes, in: place, with: keys)))
-    } catch let error as SqlError { throw place.located(error) }
+      return try Form.Content(
+        databaseValue: SealedForm.value(SealedForm.open(sealed.bytes, in: sealedPlace, with: keys)))
+    } catch let error as SqlError { throw sealedPlace.located(error) }
   }
 }
 #endif

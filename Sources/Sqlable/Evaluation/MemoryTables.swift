@@ -113,15 +113,15 @@ extension MemoryTables.Table {
 
   fileprivate func fill(_ connection: Connection) throws {
     guard !rows.isEmpty else { return }
-    let places = info.columns.indices.filter { info.columns[$0].definition.options.generated == nil }
-    let names = places.map { info.columns[$0].name.quotedName }.joined(separator: ", ")
-    let holders = [String](repeating: "?", count: places.count).joined(separator: ", ")
+    let positions = info.columns.indices.filter { info.columns[$0].definition.options.generated == nil }
+    let names = positions.map { info.columns[$0].name.quotedName }.joined(separator: ", ")
+    let holders = [String](repeating: "?", count: positions.count).joined(separator: ", ")
     let statement = try connection.prepareText(
       "INSERT INTO \(info.name.quotedName) (\(names)) VALUES (\(holders))")
     defer { statement.reset() }
     for row in rows {
       statement.rewind()
-      for (number, place) in places.enumerated() { try statement.bindCopy(row[place], at: Int32(number + 1)) }
+      for (number, position) in positions.enumerated() { try statement.bindCopy(row[position], at: Int32(number + 1)) }
       _ = try statement.step()
     }
   }
@@ -148,8 +148,8 @@ private struct MemoryDatabase: Sendable {
   }
 
   static func take(for tables: MemoryTables) throws -> MemoryDatabase {
-    let kept = free.withLock { free in free.lastIndex { $0.fits(tables) }.map { free.remove(at: $0) } }
-    if let kept, !kept.db.isForked { return kept }
+    let reusable = free.withLock { free in free.lastIndex { $0.fits(tables) }.map { free.remove(at: $0) } }
+    if let reusable, !reusable.db.isForked { return reusable }
     return try MemoryDatabase(for: tables)
   }
 

@@ -6,9 +6,9 @@ extension SqlError {
   /// The error for a failure that a node reports.
   init(code: Int, message: String, sql: String?, label: String?) {
     // From 1,000 on there are codes of dqlite's own, beside SQLite's extended ones, which have more than ten bits.
-    let isOwn = 1_000..<1_024 ~= code
+    let isDqliteCode = 1_000..<1_024 ~= code
     let (primary, extended) = (
-      isOwn ? SQLITE_ERROR : Int32(truncatingIfNeeded: code & 0xFF), Int32(truncatingIfNeeded: code)
+      isDqliteCode ? SQLITE_ERROR : Int32(truncatingIfNeeded: code & 0xFF), Int32(truncatingIfNeeded: code)
     )
     self = Connection.error(
       primary, extendedCode: extended,
@@ -34,7 +34,7 @@ extension SqlError {
   var isLeadershipLost: Bool { [10_506, 8_458].contains(extendedCode) }
 
   /// Whether the node is no longer of use, while another may be.
-  var isOfNode: Bool {
+  var isNodeFailure: Bool {
     // ABORT: the node shuts down; it closes the databases of its connections first. A barrier fails when leadership is
     // lost.
     isNotLeader || isLeadershipLost || code == 4 || message == "barrier error" || (code == 10 && kind == .io)

@@ -5,9 +5,9 @@ import Sqlable
 final class ClusterLeader: Sendable {
   private struct State {
     /// The nodes that the program names.
-    let given: [NodeAddress]
+    let configured: [NodeAddress]
     /// The other nodes that a leader named last.
-    var others: [NodeAddress] = []
+    var discovered: [NodeAddress] = []
     var leader: NodeAddress?
     /// The leader that was lost last: nodes may name it for a while.
     var lost: NodeAddress?
@@ -26,9 +26,9 @@ final class ClusterLeader: Sendable {
   /// The shortest wait for the last nodes after most have answered; longer if those answers took long.
   private static let grace = Duration.milliseconds(20)
 
-  init(nodes: [NodeAddress]) { state = LockedValue(State(given: nodes)) }
+  init(nodes: [NodeAddress]) { state = LockedValue(State(configured: nodes)) }
 
-  var nodes: [NodeAddress] { state.withLock { $0.given + $0.others } }
+  var nodes: [NodeAddress] { state.withLock { $0.configured + $0.discovered } }
   /// The number of times that another leader than before was found.
   var changes: Int { state.withLock { $0.changes } }
   /// The node that led when the nodes were last asked; nil if the leader is unknown.
@@ -102,16 +102,16 @@ final class ClusterLeader: Sendable {
   func note(_ members: [ClusterMember], fromLeader: Bool = true) {
     let addresses = members.compactMap { try? NodeAddress($0.address) }
     state.withLock { state in
-      let known = state.given + (fromLeader ? [] : state.others)
+      let known = state.configured + (fromLeader ? [] : state.discovered)
       let new = addresses.filter { !known.contains($0) }
-      state.others = fromLeader ? new : state.others + new
+      state.discovered = fromLeader ? new : state.discovered + new
     }
   }
 
   /// Whether the other nodes name another leader than this node, which is silent.
   func isElsewhere(than address: NodeAddress) async -> Bool {
-    let others = nodes.filter { $0 != address }
-    guard case .success(let leader) = await ask(others, before: .now + ClusterLeader.patience) else { return false }
+    let otherNodes = nodes.filter { $0 != address }
+    guard case .success(let leader) = await ask(otherNodes, before: .now + ClusterLeader.patience) else { return false }
     return leader != address
   }
 
@@ -120,7 +120,7 @@ final class ClusterLeader: Sendable {
     case namesNone
     case failed(any Error)
     /// The remaining nodes had time enough.
-    case isOver
+    case timeIsUp
   }
 
   /// Asks all nodes at once for the leader, and returns the first answer that names a leader. The leader that was lost
@@ -144,7 +144,7 @@ final class ClusterLeader: Sendable {
           if formers > nodes.count / 2 { return outcome }
         case .namesNone: break
         case .failed(let error): if case .failure = outcome { outcome = .failure(error) }
-        case .isOver: return outcome
+        case .timeIsUp: return outcome
         }
         if answers == nodes.count { return outcome }
         // A machine that is down does not even refuse a connection.
@@ -152,7 +152,7 @@ final class ClusterLeader: Sendable {
           let grace = max(ClusterLeader.grace, begin.duration(to: .now) * 3)
           group.addTask {
             try? await Task.sleep(for: grace)
-            return .isOver
+            return .timeIsUp
           }
         }
       }

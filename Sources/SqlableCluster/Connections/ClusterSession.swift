@@ -44,7 +44,7 @@ actor ClusterSession {
       return session
     } catch {
       guard var failure = error as? NodeFailure else {
-        if error.isOfNode { leader.failed(address, error) }
+        if error.isNodeFailure { leader.failed(address, error) }
         throw error
       }
       // No request of the caller was sent. The time to connect may be over before that of the call.

@@ -44,7 +44,7 @@ final class ClusterSessions: Sendable {
             giveBack(session)
           } else {
             session.close()
-            if error.isOfNode { leader.failed(session.address, error) }
+            if error.isNodeFailure { leader.failed(session.address, error) }
           }
           throw error
         }
@@ -96,13 +96,13 @@ final class ClusterSessions: Sendable {
 extension ClusterSession {
   /// Whether the connection is as it was before a request that threw this error.
   nonisolated func isUsable(after error: any Error) -> Bool {
-    isOpen && !error.isOfNode && !(error is CancellationError)
+    isOpen && !error.isNodeFailure && !(error is CancellationError)
   }
 }
 
 extension Error {
   /// Whether the node is unusable while another node may be usable.
-  var isOfNode: Bool { self is NodeFailure || (self as? SqlError)?.isOfNode == true }
+  var isNodeFailure: Bool { self is NodeFailure || (self as? SqlError)?.isNodeFailure == true }
 }
 
 /// The pauses between the attempts of a call: short at first and random.
@@ -133,7 +133,7 @@ struct ClusterAttempts {
       losses += 1
     }
     let isBusy = (error as? SqlError)?.kind == .busy
-    guard error.isOfNode || isBusy, losses < ClusterAttempts.maximumLosses else { throw error.ofCluster }
+    guard error.isNodeFailure || isBusy, losses < ClusterAttempts.maximumLosses else { throw error.ofCluster }
     let pause = backoff.next()
     guard .now + pause < deadline else { throw isBusy ? SqlError.lateForLock : error.ofCluster }
     try await Task.sleep(for: pause)
@@ -147,7 +147,7 @@ extension Error {
   /// The error for the caller.
   var ofCluster: any Error {
     guard let failure = self as? NodeFailure else {
-      return (self as? SqlError)?.isOfNode == true ? SqlError.unavailable(self) : self
+      return (self as? SqlError)?.isNodeFailure == true ? SqlError.unavailable(self) : self
     }
     return failure.isLate ? SqlError.late("the node did not answer before the deadline") : SqlError.unavailable(failure)
   }

@@ -24,13 +24,13 @@ package struct ClusterStatement: Sendable {
     let first = tokens.keyword(start)
     // Only the keywords outside of parentheses count: the queries after WITH stand inside.
     var (depth, keywords) = (0, Set<String>())
-    for place in 0..<tokens.count {
-      if tokens.isSign(place, UInt8(ascii: "(")) {
+    for index in 0..<tokens.count {
+      if tokens.isSign(index, UInt8(ascii: "(")) {
         depth += 1
-      } else if tokens.isSign(place, UInt8(ascii: ")")) {
+      } else if tokens.isSign(index, UInt8(ascii: ")")) {
         depth -= 1
-      } else if depth == 0, tokens.isWord(place) {
-        keywords.insert(tokens.keyword(place))
+      } else if depth == 0, tokens.isWord(index) {
+        keywords.insert(tokens.keyword(index))
       }
     }
     var text = sql
@@ -51,9 +51,9 @@ package struct ClusterStatement: Sendable {
 
   /// Whether the name of the created object has the schema temp.
   private static func createsInTemp(_ tokens: SQLTokenList, _ start: Int) -> Bool {
-    for place in start..<tokens.count {
-      if tokens.isWord(place, "as") || tokens.isWord(place, "on") || tokens.isSign(place, UInt8(ascii: "(")) { break }
-      if tokens.isSign(place + 1, UInt8(ascii: ".")), tokens.name(place)?.isSameName(as: "temp") == true { return true }
+    for index in start..<tokens.count {
+      if tokens.isWord(index, "as") || tokens.isWord(index, "on") || tokens.isSign(index, UInt8(ascii: "(")) { break }
+      if tokens.isSign(index + 1, UInt8(ascii: ".")), tokens.name(index)?.isSameName(as: "temp") == true { return true }
     }
     return false
   }
@@ -102,11 +102,11 @@ private struct ClusterPragma {
   ]
 
   /// - Parameter place: The token after the keyword.
-  init(_ tokens: SQLTokenList, _ place: Int) {
+  init(_ tokens: SQLTokenList, _ index: Int) {
     // PRAGMA main.user_version
-    let place = tokens.isSign(place + 1, UInt8(ascii: ".")) ? place + 2 : place
-    let name = String(decoding: tokens.name(place)?.foldedName ?? [], as: UTF8.self)
-    let hasArgument = (place + 1..<max(place + 1, tokens.count)).contains { !tokens.isSign($0, UInt8(ascii: ";")) }
+    let index = tokens.isSign(index + 1, UInt8(ascii: ".")) ? index + 2 : index
+    let name = String(decoding: tokens.name(index)?.foldedName ?? [], as: UTF8.self)
+    let hasArgument = (index + 1..<max(index + 1, tokens.count)).contains { !tokens.isSign($0, UInt8(ascii: ";")) }
     isSetting = hasArgument && ClusterPragma.setPragmas.contains(name) || name == "optimize"
     if !ClusterPragma.pragmas.contains(name) {
       refusal = "this PRAGMA is of one connection, or of a file, which a cluster does not have"

@@ -38,20 +38,20 @@ enum DeclaredTypes {
     }
     guard tokens.isWord(start, "create"), tokens.isWord(start + 1, "table") else { return [] }
     var (names, depth) = ([Int](), 0)
-    for place in start..<tokens.count {
-      let isOpening = tokens.isSign(place, UInt8(ascii: "("))
+    for index in start..<tokens.count {
+      let isOpening = tokens.isSign(index, UInt8(ascii: "("))
       if isOpening { depth += 1 }
-      if depth == 1, isOpening || tokens.isSign(place, UInt8(ascii: ",")) { names.append(place + 1) }
-      if tokens.isSign(place, UInt8(ascii: ")")) { depth -= 1 }
+      if depth == 1, isOpening || tokens.isSign(index, UInt8(ascii: ",")) { names.append(index + 1) }
+      if tokens.isSign(index, UInt8(ascii: ")")) { depth -= 1 }
     }
     return names
   }
 
-  private static func isSpecial(_ tokens: SQLTokenList, at place: Int) -> Bool {
-    guard let name = tokens.name(place), special.contains(name.uppercased()) else { return false }
+  private static func isSpecial(_ tokens: SQLTokenList, at index: Int) -> Bool {
+    guard let name = tokens.name(index), special.contains(name.uppercased()) else { return false }
     // Of a type that begins with quotes SQLite keeps only their content.
-    guard tokens.isWord(place), place + 1 < tokens.count else { return true }
-    return [UInt8(ascii: ","), UInt8(ascii: ")"), UInt8(ascii: ";")].contains { tokens.isSign(place + 1, $0) }
-      || afterType.contains(tokens.keyword(place + 1))
+    guard tokens.isWord(index), index + 1 < tokens.count else { return true }
+    return [UInt8(ascii: ","), UInt8(ascii: ")"), UInt8(ascii: ";")].contains { tokens.isSign(index + 1, $0) }
+      || afterType.contains(tokens.keyword(index + 1))
   }
 }

@@ -100,7 +100,7 @@ private final class LeadershipRound: Sendable {
     var asked: Set<NodeAddress> = []
     var followers: Set<NodeAddress> = []
     /// The nodes that follow another node, or did not answer.
-    var others: Set<NodeAddress> = []
+    var otherNodes: Set<NodeAddress> = []
     var isEnded = false
 
     /// Returns the outcome of the answers so far; nil while more answers are needed.
@@ -108,7 +108,7 @@ private final class LeadershipRound: Sendable {
       guard let voters else { return nil }
       let majority = voters.count / 2 + 1
       if voters.count(where: { $0 == leader || followers.contains($0) }) >= majority { return .success(()) }
-      guard voters.count(where: { !others.contains($0) }) < majority else { return nil }
+      guard voters.count(where: { !otherNodes.contains($0) }) < majority else { return nil }
       return .failure(
         NodeFailure(address: leader, reason: "a majority of the nodes does not follow it", wasSent: false))
     }
@@ -153,7 +153,7 @@ private final class LeadershipRound: Sendable {
     case .success where node == leader:
       return end(.failure(NodeFailure(address: leader, reason: "it does not name the voters", wasSent: false)))
     default:
-      _ = state.withLock { $0.others.insert(node) }
+      _ = state.withLock { $0.otherNodes.insert(node) }
     }
     guard let outcome = state.withLock({ $0.outcome(leader) }) else { return }
     end(outcome)
@@ -176,7 +176,7 @@ private final class NodeLink: Sendable {
     /// Whether a question is on its way.
     var isAsking = false
     /// The time until which a node that failed is left alone.
-    var rest = ContinuousClock.now
+    var retryTime = ContinuousClock.now
     var isClosed = false
   }
 
@@ -185,7 +185,7 @@ private final class NodeLink: Sendable {
   private let state = LockedValue(State())
 
   private static let patience = Duration.seconds(2)
-  private static let rest = Duration.milliseconds(50)
+  private static let retryPause = Duration.milliseconds(50)
 
   init(to address: NodeAddress, isGivenUp: @escaping NodeConnection.SilenceCheck) {
     (self.address, self.isGivenUp) = (address, isGivenUp)
@@ -211,17 +211,17 @@ private final class NodeLink: Sendable {
 
   /// Sends the question of the first waiting round. The answer serves all rounds that have the same question.
   private func askNext() {
-    let (rounds, connection, rest) = state.withLock { state in
+    let (rounds, connection, retryTime) = state.withLock { state in
       let first = state.waiting.first
       let rounds = state.waiting.filter { ($0.leader == address) == (first?.leader == address) }
       state.waiting.removeAll { round in rounds.contains { $0 === round } }
       state.isAsking = !rounds.isEmpty
-      return (rounds, state.connection, state.rest)
+      return (rounds, state.connection, state.retryTime)
     }
     guard let first = rounds.first else { return }
     let question = first.question(to: address)
     if let connection, connection.isOpen { return ask(question, connection, for: rounds) }
-    if rest > .now {
+    if retryTime > .now {
       return took(.failure(NodeFailure(address: address, reason: "it failed just now", wasSent: false)), for: rounds)
     }
     Task {
@@ -251,7 +251,7 @@ private final class NodeLink: Sendable {
       failure.wasSent = false
       answer = .failure(failure)
       state.withLock { state in
-        if state.rest <= .now { state.rest = .now + NodeLink.rest }
+        if state.retryTime <= .now { state.retryTime = .now + NodeLink.retryPause }
       }
     }
     for round in rounds { round.take(answer, of: address) }

@@ -73,19 +73,19 @@ extension ClusterSession {
     }
     var responses = await connection.send(messages.compactMap { try? $0.get() }, before: deadline).makeIterator()
     var all = PipelinedRequests(results: [])
-    for (place, message) in messages.enumerated() {
+    for (index, message) in messages.enumerated() {
       if case .failure(let error) = message {
         all.results.append(.failure(error))
         continue
       }
       let response = responses.next() ?? .failure(NodeFailure(address: address, reason: "it did not answer"))
       let result = Result {
-        answer(to: requests[place], statements[place], try response.get().checked(requests[place].sql, label))
+        answer(to: requests[index], statements[index], try response.get().checked(requests[index].sql, label))
       }
       all.results.append(result)
       guard all.broken == nil, case .failure(let error) = result else { continue }
       let isUnanswered = if case .failure = response { true } else { false }
-      if isUnanswered || error.isOfNode { all.broken = place }
+      if isUnanswered || error.isNodeFailure { all.broken = index }
     }
     return all
   }

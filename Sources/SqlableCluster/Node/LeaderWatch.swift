@@ -59,15 +59,15 @@ final class LeaderWatch: Sendable {
   private func waitForTrouble(_ term: () -> Int?, _ pause: inout Duration) async -> Bool {
     var (alone, leaderless): (ContinuousClock.Instant?, ContinuousClock.Instant?)
     var committed: Int?
-    var own: NodeConnection?
-    defer { own?.close() }
+    var connection: NodeConnection?
+    defer { connection?.close() }
     // Random, so that the nodes of a cluster without a leader do not all restart at the same time.
     let limit = patience * LeaderWatch.delay * Double.random(in: 1...2)
     while (try? await Task.sleep(for: LeaderWatch.interval)) != nil {
       let deadline = ContinuousClock.now + .seconds(1)
-      if own?.isOpen != true { own = try? await NodeConnection.open(to: address, before: deadline) }
-      guard let own else { continue }
-      switch await situation(own, before: deadline) {
+      if connection?.isOpen != true { connection = try? await NodeConnection.open(to: address, before: deadline) }
+      guard let connection else { continue }
+      switch await situation(connection, before: deadline) {
       case .leads:
         (alone, leaderless, pause) = (nil, nil, patience)
         if let term = term(), term != committed, await commit(term) { committed = term }
@@ -95,10 +95,10 @@ final class LeaderWatch: Sendable {
     case alone
   }
 
-  private func situation(_ own: NodeConnection, before deadline: ContinuousClock.Instant) async -> Situation {
-    guard case .node(let leader, _) = try? await own.send(.leader, before: deadline) else { return .unknown }
+  private func situation(_ connection: NodeConnection, before deadline: ContinuousClock.Instant) async -> Situation {
+    guard case .node(let leader, _) = try? await connection.send(.leader, before: deadline) else { return .unknown }
     guard leader == 0 else { return leader == node ? .leads : .follows }
-    guard case .nodes(let members) = try? await own.send(.nodes, before: deadline) else { return .unknown }
+    guard case .nodes(let members) = try? await connection.send(.nodes, before: deadline) else { return .unknown }
     let voters = members.filter { $0.role == .voter }
     guard voters.contains(where: { $0.id == node }) else { return .unknown }
     let answers = await withTaskGroup(of: LeaderAnswer.self) { group in

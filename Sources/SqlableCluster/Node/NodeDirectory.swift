@@ -147,8 +147,8 @@ final class NodeDirectory: Sendable {
     let name = path + "/" + NodeDirectory.recordName
     guard FileIdentity.linkInfo(name) != nil else {
       // dqlite's files without a record come from a node of another program, and are adopted as this node's.
-      let others = try names().filter { $0 != NodeDirectory.lockName && $0 != "lost+found" }
-      guard try others.isEmpty || hasLog() else {
+      let otherFiles = try names().filter { $0 != NodeDirectory.lockName && $0 != "lost+found" }
+      guard try otherFiles.isEmpty || hasLog() else {
         throw SqlError.misuse("the directory of a new node must be empty, and \(path) has other files")
       }
       return nil

@@ -68,8 +68,8 @@ extension SqliteClusterNode {
     if let free, free < minimumFreeBytes { problems.append(.littleSpace(bytes: free)) }
     var (members, leader, answer): ([ClusterMember], ClusterMember?, Duration?) = ([], nil, nil)
     if directory != nil {
-      if let found = await state(before: deadline) {
-        (members, leader, answer) = (found.members, found.leader, begin.duration(to: .now))
+      if let reported = await state(before: deadline) {
+        (members, leader, answer) = (reported.members, reported.leader, begin.duration(to: .now))
         if leader == nil { problems.append(.noLeader) }
         let isRemoved = await isRemoved(members, leader, before: deadline)
         if isRemoved { problems.append(.notAMember) }
@@ -92,8 +92,8 @@ extension SqliteClusterNode {
   private func isRemoved(
     _ members: [ClusterMember], _ leader: ClusterMember?, before deadline: ContinuousClock.Instant
   ) async -> Bool {
-    guard let own = members.first(where: { $0.id == id }) else { return !members.isEmpty }
-    guard own.role != .voter, let leader, let address = try? NodeAddress(leader.address),
+    guard let member = members.first(where: { $0.id == id }) else { return !members.isEmpty }
+    guard member.role != .voter, let leader, let address = try? NodeAddress(leader.address),
       let known = await NodeConnection.members(namedBy: address, before: deadline)
     else { return false }
     return !known.isEmpty && !known.contains { $0.id == id }
@@ -108,18 +108,19 @@ extension SqliteClusterNode {
     guard case .node(let leader, let address) = try? await connection.send(.leader, before: deadline),
       case .nodes(let members) = try? await connection.send(.nodes, before: deadline)
     else { return nil }
-    if let found = members.first(where: { $0.id == leader }) { return (members, found) }
+    if let leaderMember = members.first(where: { $0.id == leader }) { return (members, leaderMember) }
     guard leader == 0 else { return (members, ClusterMember(id: leader, address: address, role: .voter)) }
     // Only a voter reports its leader. A voter that knows no leader may have been removed without being notified.
     let voters = members.filter { $0.role == .voter }
     let isVoter = voters.contains { $0.id == id }
-    let others = voters.filter { $0.id != id }.compactMap { try? NodeAddress($0.address) }
+    let otherVoters = voters.filter { $0.id != id }.compactMap { try? NodeAddress($0.address) }
     let end = isVoter ? min(deadline, .now + .milliseconds(300)) : deadline
-    guard !others.isEmpty, let found = try? await ClusterLeader(nodes: others).find(before: end) else {
+    guard !otherVoters.isEmpty, let leaderAddress = try? await ClusterLeader(nodes: otherVoters).find(before: end)
+    else {
       return (members, nil)
     }
-    guard isVoter else { return (members, members.first { $0.address == "\(found)" }) }
-    guard let leading = try? await NodeConnection.open(to: found, before: end) else { return (members, nil) }
+    guard isVoter else { return (members, members.first { $0.address == "\(leaderAddress)" }) }
+    guard let leading = try? await NodeConnection.open(to: leaderAddress, before: end) else { return (members, nil) }
     defer { leading.close() }
     guard case .nodes(let known) = try? await leading.send(.nodes, before: end) else { return (members, nil) }
     return (known, nil)

@@ -20,26 +20,26 @@ extension SqliteClusterNode {
   /// used, and `.full` if the disk has too little space. Throws `.corrupt` if a part of the log is damaged or missing.
   /// Throws `.unavailable` if the cluster has no leader within 30 seconds, or before the deadline of `withDeadline`.
   public func start(joining nodes: [String] = []) async throws {
-    let others = try nodes.map { try NodeAddress($0, "the address to join") }.filter { $0 != nodeAddress }
+    let nodesToJoin = try nodes.map { try NodeAddress($0, "the address to join") }.filter { $0 != nodeAddress }
     let deadline = Deadline.after(.seconds(30))
     try await inTurn { [self] in
       guard !isRunning else { return }
-      let (directory, found) = try await lockDirectory()
-      var record = found ?? .init(id: id, address: address)
+      let (directory, existingRecord) = try await lockDirectory()
+      var record = existingRecord ?? .init(id: id, address: address)
       if record.hasJoined {
         try await launch(in: directory)
       } else if id == 1 {
-        guard others.isEmpty else { throw SqlError.firstNodeJoins }
+        guard nodesToJoin.isEmpty else { throw SqlError.firstNodeJoins }
         try await launch(in: directory, writing: record)
       } else {
-        guard !others.isEmpty else {
+        guard !nodesToJoin.isEmpty else {
           throw SqlError.misuse("node \(id) is not in a cluster yet: name nodes of the one to join")
         }
-        let membership = ClusterMembership(ClusterLeader(nodes: others))
+        let membership = ClusterMembership(ClusterLeader(nodes: nodesToJoin))
         let members = try await membership.members(before: deadline)
         let member = try ClusterMembership.member(id, nodeAddress, of: members)
         // A voter that has lost its log could vote for a leader that lacks a commit the voter has acknowledged.
-        guard member == nil || found != nil else { throw SqlError.lostDirectory(id) }
+        guard member == nil || existingRecord != nil else { throw SqlError.lostDirectory(id) }
         try await launch(in: directory, writing: record)
         do {
           try await membership.join(id, nodeAddress, before: deadline)
@@ -53,7 +53,7 @@ extension SqliteClusterNode {
           throw error
         }
       }
-      guard !record.hasJoined || found == nil else { return }
+      guard !record.hasJoined || existingRecord == nil else { return }
       record.hasJoined = true
       try directory.write(record)
     }

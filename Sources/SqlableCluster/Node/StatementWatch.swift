@@ -35,7 +35,7 @@ final class StatementWatch {
   private var statement: OpaquePointer?
   private var run: Int32 = 0
   /// The run's time so far, and the thread's time at the last look.
-  private var (taken, last): (Int64, Int64) = (0, 0)
+  private var (runTime, last): (Int64, Int64) = (0, 0)
 
   /// Watches what dqlite opens in this process from now on.
   static func begin(limit nanoseconds: Int64) throws {
@@ -45,7 +45,7 @@ final class StatementWatch {
     }
     guard isFirst else { return }
     let code = sqlable_auto_extension { connection, _, _ in
-      if let connection, StatementWatch.isOfNode(connection) { StatementWatch.install(on: connection) }
+      if let connection, StatementWatch.isNodeConnection(connection) { StatementWatch.install(on: connection) }
       return SQLITE_OK
     }
     guard code == SQLITE_OK else {
@@ -71,7 +71,7 @@ final class StatementWatch {
   }
 
   /// Whether dqlite opens the connection, by its own file system.
-  private static func isOfNode(_ connection: OpaquePointer) -> Bool {
+  private static func isNodeConnection(_ connection: OpaquePointer) -> Bool {
     var fileSystem: UnsafeMutablePointer<sqlite3_vfs>?
     guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_VFS_POINTER, &fileSystem) == SQLITE_OK,
       let name = fileSystem?.pointee.zName
@@ -122,8 +122,8 @@ final class StatementWatch {
   private static func allows(_ pragma: String, _ value: String?) -> Bool {
     let name = pragma.lowercased()
     if refusedPragmas.contains(name) { return false }
-    guard let value, let own = storagePragmas[name] else { return true }
-    return value.lowercased() == own
+    guard let value, let required = storagePragmas[name] else { return true }
+    return value.lowercased() == required
   }
 
   private var connection: OpaquePointer?
@@ -139,11 +139,11 @@ final class StatementWatch {
     defer { last = now }
     let run = statement.map { sqlite3_stmt_status($0, SQLITE_STMTSTATUS_RUN, 0) } ?? 0
     guard statement == self.statement, run == self.run else {
-      (self.statement, self.run, taken) = (statement, run, 0)
+      (self.statement, self.run, runTime) = (statement, run, 0)
       return false
     }
-    taken += min(max(0, now - last), StatementWatch.longestSlice)
-    return taken > StatementWatch.limit.withLock { $0.nanoseconds }
+    runTime += min(max(0, now - last), StatementWatch.longestSlice)
+    return runTime > StatementWatch.limit.withLock { $0.nanoseconds }
   }
 }
 #endif

@@ -282,8 +282,8 @@ private final class WireHandler: ChannelDuplexHandler {
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     let call = unwrapOutboundIn(data)
     guard context.channel.isActive, failure == nil else {
-      call.promise.fail(failure ?? lost)
-      promise?.fail(failure ?? lost)
+      call.promise.fail(failure ?? connectionLost)
+      promise?.fail(failure ?? connectionLost)
       return
     }
     let channel = context.channel
@@ -305,7 +305,7 @@ private final class WireHandler: ChannelDuplexHandler {
   private func resume(_ context: ChannelHandlerContext, _ call: WireCall, _ timer: Scheduled<Void>) {
     guard isPaused, !waiting.isEmpty else {
       timer.cancel()
-      return call.promise.fail(lost)
+      return call.promise.fail(connectionLost)
     }
     waiting.modify(waiting.startIndex) { waiting in
       (waiting.promise, waiting.timer, waiting.deadline) = (call.promise, timer, call.deadline)
@@ -352,13 +352,14 @@ private final class WireHandler: ChannelDuplexHandler {
       call.timer.cancel()
       // The first request past its deadline closes the connection, also for the other requests of the same call.
       let isLate = call.deadline <= .now
-      call.promise.fail(error ?? (isLate ? NodeFailure(address: address, reason: WireCall.late, isLate: true) : lost))
+      call.promise.fail(
+        error ?? (isLate ? NodeFailure(address: address, reason: WireCall.late, isLate: true) : connectionLost))
       error = nil
     }
     context.fireChannelInactive()
   }
 
-  private var lost: NodeFailure { NodeFailure(address: address, reason: "the connection was lost") }
+  private var connectionLost: NodeFailure { NodeFailure(address: address, reason: "the connection was lost") }
 
   private func nextResponse() throws -> WireResponse? {
     guard let words = received.getInteger(at: received.readerIndex, endianness: .little, as: UInt32.self),

@@ -166,7 +166,9 @@ extension ByteBuffer {
 
 extension SqlError {
   /// The error for what is not a response of the protocol.
-  static func wire(_ found: String) -> SqlError { SqlError(.io, message: "the node does not speak dqlite: \(found)") }
+  static func wire(_ problem: String) -> SqlError {
+    SqlError(.io, message: "the node does not speak dqlite: \(problem)")
+  }
 
   /// The error for what dqlite reports alike.
   fileprivate static func ambiguous(_ values: String, _ type: String, _ column: String) -> SqlError {

@@ -95,9 +95,9 @@ final class IndexAdvisor: AdvisingEvents {
     // A call that closes the file waits for the connection, which it could not close.
     guard (try? db.family.begin(.init(callSite: "index advice"), until: .now)) != nil else { return [] }
     defer { db.family.endClosing() }
-    guard let own = try? db.openApart() else { return [] }
-    defer { try? own.close() }
-    return (try? own.advice(forText: sql)) ?? []
+    guard let handle = try? db.openApart() else { return [] }
+    defer { try? handle.close() }
+    return (try? handle.advice(forText: sql)) ?? []
   }
 
   private func takesTurn(_ event: TraceEvent) -> Bool {

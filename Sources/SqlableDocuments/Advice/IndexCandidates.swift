@@ -96,9 +96,10 @@ struct IndexCandidates {
   private mutating func addOrder(_ order: [OrderTerm], _ sources: [SelectQuery.Source]) {
     for term in order {
       // No index sorts NULL to the other end.
-      guard term.direction == .asc || term.direction == .desc, let (table, found) = column(term.expression, sources)
+      guard term.direction == .asc || term.direction == .desc,
+        let (table, indexedColumn) = column(term.expression, sources)
       else { return }
-      tables[table].uses.order.append(IndexColumn(name: found.name, isDescending: term.direction == .desc))
+      tables[table].uses.order.append(IndexColumn(name: indexedColumn.name, isDescending: term.direction == .desc))
     }
   }
 

@@ -20,8 +20,8 @@ public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
     steps.compactMap { step in
       // Building an automatic index for the statement reads all rows too.
       let detail = step.detail
-      if detail.begins(with: "SEARCH "), let found = detail.prefix(before: " USING AUTOMATIC ") {
-        return found.suffix(after: "SEARCH ")
+      if detail.begins(with: "SEARCH "), let search = detail.prefix(before: " USING AUTOMATIC ") {
+        return search.suffix(after: "SEARCH ")
       }
       guard detail.begins(with: "SCAN "), let name = detail.suffix(after: "SCAN "),
         name.suffix(after: " USING ") == nil, name.suffix(after: " VIRTUAL TABLE ") == nil

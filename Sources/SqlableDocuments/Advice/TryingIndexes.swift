@@ -6,14 +6,14 @@ extension SchemaCopy {
   func plan(
     of statement: StatementWithValues, with indexes: [(name: String, sql: String)]
   ) throws -> (QueryPlan, used: [String]) {
-    var made: [String] = []
+    var created: [String] = []
     for index in indexes {
       // An index of that name may exist already.
       guard case .success = Result(catching: { try connection.pragma(index.sql) }) else { continue }
-      made.append(index.name)
+      created.append(index.name)
     }
     let plan = try connection.plan(of: statement)
-    let used = made.filter { name in
+    let used = created.filter { name in
       plan.steps.contains {
         $0.detail.ends(with: " INDEX \(name)") || $0.detail.suffix(after: " INDEX \(name) (") != nil
       }

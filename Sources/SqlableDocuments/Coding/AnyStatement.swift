@@ -53,7 +53,7 @@ public struct AnyStatement: Sendable {
 
   init(_ document: Document, _ rules: StatementRules) throws {
     let decoder = try DocumentDecoder(rules.modelTables(), rules)
-    self = try decoder.placing {
+    self = try decoder.locatingErrors {
       try AnyStatement(DecodedStatement(document, by: decoder), decoder)
     }
   }

@@ -54,7 +54,7 @@ extension AssociatedQuery {
   private init(_ document: Document, like known: AssociatedQuery, _ rules: StatementRules) throws {
     let tables = try [TableInfo.of(Root.self)] + known.levels.flatMap(\.tables)
     let decoder = try DocumentDecoder(tables + rules.modelTables(), rules)
-    self = try decoder.placing {
+    self = try decoder.locatingErrors {
       try AssociatedQuery(
         DecodedIncluding(document, like: known.levels, under: TableInfo.of(Root.self), by: decoder), like: known,
         decoder)
@@ -224,8 +224,8 @@ extension DocumentDecoder {
   /// Whether the fields describe the path of a known association. The fields may omit a key that foreign keys declare.
   private func isPath(_ fields: Fields, of known: AssociationLevel, under table: TableInfo) throws -> Bool {
     guard case .object(let members) = try DocumentEncoder().path(known.path).document else { return false }
-    let own = Fields(members: members)
-    guard [DocumentKey.referringBy, .referredBy, .through].allSatisfy({ fields[$0]?.json == own[$0]?.json })
+    let knownFields = Fields(members: members)
+    guard [DocumentKey.referringBy, .referredBy, .through].allSatisfy({ fields[$0]?.json == knownFields[$0]?.json })
     else { return false }
     guard let key = fields[.key] else { return true }
     return try known.key(under: table).map { Document.text($0.name).json == key.json } ?? false
@@ -247,10 +247,10 @@ extension DocumentDecoder {
 extension AssociationLevel {
   /// Returns the column that the association's foreign key refers to; nil for an association through a link table.
   fileprivate func key(under table: TableInfo) throws -> Column? {
-    let found = try found(under: table)
+    let resolved = try resolvedPath(under: table)
     switch path {
-    case .referring: return table.columns[found.above]
-    case .referred: return found.column
+    case .referring: return table.columns[resolved.above]
+    case .referred: return resolved.column
     case .linked: return nil
     }
   }

@@ -4,31 +4,31 @@ import SqlableCore
 
 extension DocumentDecoder {
   func call(
-    builtIn document: Document, _ others: [Document.Member], _ scope: Scope
+    builtIn document: Document, _ otherMembers: [Document.Member], _ scope: Scope
   ) throws -> SqlExpression {
     let name = try text(document, "the name of a function")
     try checkFunction(name)
-    if name == "countRows" { return try call(.countRows, others, scope) }
+    if name == "countRows" { return try call(.countRows, otherMembers, scope) }
     guard let function = SqlExpression.Call.BuiltIn(rawValue: name) else {
       throw failure("it is no function that the library knows")
     }
-    return try call(.builtIn(function), others, scope)
+    return try call(.builtIn(function), otherMembers, scope)
   }
 
   func call(
-    registered document: Document, _ others: [Document.Member], _ scope: Scope
+    registered document: Document, _ otherMembers: [Document.Member], _ scope: Scope
   ) throws -> SqlExpression {
     let name = try self.name(document, "the name of a function")
     try checkRegistered(name)
-    return try call(.named(name), others, scope)
+    return try call(.named(name), otherMembers, scope)
   }
 
   func call(
-    _ function: SqlExpression.Call.Function, _ others: [Document.Member], _ scope: Scope
+    _ function: SqlExpression.Call.Function, _ otherMembers: [Document.Member], _ scope: Scope
   ) throws -> SqlExpression {
     var call = SqlExpression.Call(function: function, arguments: [])
     call.arguments =
-      try other("arguments", others) { documents in
+      try optional("arguments", otherMembers) { documents in
         var index = 0
         return try each(list(documents, "the arguments of a function")) { document in
           defer { index += 1 }
@@ -36,13 +36,13 @@ extension DocumentDecoder {
         }
       } ?? []
     try check(call)
-    call.isDistinct = try other("distinct", others, isTrue) ?? false
-    call.order = try other("orderBy", others) { try order($0, scope) } ?? []
-    call.filter = try other("filter", others) { try term($0, scope) }
-    call.window = try other("over", others) { try window($0, scope) }
+    call.isDistinct = try optional("distinct", otherMembers, isTrue) ?? false
+    call.order = try optional("orderBy", otherMembers) { try order($0, scope) } ?? []
+    call.filter = try optional("filter", otherMembers) { try term($0, scope) }
+    call.window = try optional("over", otherMembers) { try window($0, scope) }
     try checkClauses(of: call)
     if let defect = SqlExpression.mixedDates(call.arguments) { throw defect.error }
-    return try made(.call(call))
+    return try checkedTerm(.call(call))
   }
 
   /// Throws if the function can't have these clauses.
@@ -93,11 +93,11 @@ extension DocumentDecoder {
     var exclusion = WindowFrame.Exclusion.noOthers
     if let index = members.firstIndex(where: { $0.key == "exclude" }) {
       enter("exclude")
-      guard let own = WindowFrame.Exclusion(rawValue: try text(members[index].value, "what a frame excludes")),
-        own != .noOthers
+      guard let excluded = WindowFrame.Exclusion(rawValue: try text(members[index].value, "what a frame excludes")),
+        excluded != .noOthers
       else { throw failure("a frame excludes currentRow, group or ties") }
       leave()
-      exclusion = own
+      exclusion = excluded
       members.remove(at: index)
     }
     guard members.count == 1, let unit = WindowFrame.Unit(rawValue: members[0].key) else {

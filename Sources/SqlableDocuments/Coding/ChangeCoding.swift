@@ -64,7 +64,7 @@ extension Returning {
     try describe(&description)
     let document = try JSONReader.read(json)
     let decoder = try DocumentDecoder([TableInfo.of(Model.self)] + rules.modelTables(), rules)
-    return try decoder.placing {
+    return try decoder.locatingErrors {
       let statement = try Statement<Model, [Model]>(DecodedStatement(document, by: decoder), decoder)
       guard case .terms(let terms) = statement.tree.returned else {
         throw decoder.failure("the statement does not return terms")

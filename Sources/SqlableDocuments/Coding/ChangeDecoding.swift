@@ -90,8 +90,8 @@ extension DocumentDecoder {
     let fields = try fields(
       document, [.into, .row, .rows, .query, .columns, .onConflict, .upsert, .returning], "an insert")
     let table = try table(fields[.into], .into)
-    let given: [DocumentKey] = [.row, .rows, .query].filter { fields[$0] != nil }
-    guard given.count == 1, !isSave || given == [.row] else {
+    let presentKeys: [DocumentKey] = [.row, .rows, .query].filter { fields[$0] != nil }
+    guard presentKeys.count == 1, !isSave || presentKeys == [.row] else {
       throw failure(isSave ? "a save must have a row" : "an insert must have exactly one of row, rows and query")
     }
     var rows: [StoredRow] = []
@@ -145,8 +145,8 @@ extension DocumentDecoder {
       "an update")
     let table = try table(fields[.table], .table)
     let sources = try part(fields, .from) { try self.sources(ofUpdate: $0, table) } ?? []
-    let own = Scope(table)
-    let scope = sources.isEmpty ? own : try Scope([SelectQuery.Source(table: table)] + sources, outer: nil)
+    let tableScope = Scope(table)
+    let scope = sources.isEmpty ? tableScope : try Scope([SelectQuery.Source(table: table)] + sources, outer: nil)
     guard (fields[.row] == nil) != (fields[.set] == nil) else {
       throw failure("an update must have either row or set")
     }
@@ -168,7 +168,7 @@ extension DocumentDecoder {
     }
     query.conflict = try conflict(fields)
     query.selection = try selection(fields, scope)
-    if let returned = try returned(fields, own) { query.rest.value.returned = returned }
+    if let returned = try returned(fields, tableScope) { query.rest.value.returned = returned }
     return (query, rows)
   }
 

@@ -86,7 +86,7 @@ final class DocumentDecoder {
   func leave() { path.removeLast() }
 
   /// The current place as text: `read.where.and[1]`.
-  var place: String {
+  var documentPath: String {
     path.reduce(into: "") { text, step in
       switch step {
       case .key(let key): text += text.isEmpty ? key : ".\(key)"
@@ -98,11 +98,11 @@ final class DocumentDecoder {
   func failure(_ message: String) -> SqlError { .invalidStatement(message) }
 
   /// Adds the place to an error that `body` throws.
-  func placing<Result>(_ body: () throws -> Result) throws -> Result {
+  func locatingErrors<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch var error as SqlError {
-      let place = place
-      guard !place.isEmpty, error.documentPath == nil else { throw error }
-      error.documentPath = place
+      let documentPath = documentPath
+      guard !documentPath.isEmpty, error.documentPath == nil else { throw error }
+      error.documentPath = documentPath
       throw error
     }
   }
@@ -207,7 +207,7 @@ final class DocumentDecoder {
     guard let model else { return try self.model(name) }
     let table = try self.model(model)
     // Check the name before `named` creates a table: such a table is never freed, and the name is untrusted.
-    return table.named(try rules.spelling(of: name, own: table.name))
+    return table.named(try rules.spelling(of: name, modelTable: table.name))
   }
 
   // MARK: Values

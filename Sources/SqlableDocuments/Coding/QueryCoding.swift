@@ -55,7 +55,7 @@ extension Select {
     var description = ResultDescription()
     try describe(&description)
     let decoder = try DocumentDecoder(description.models.compactMap(TableInfo.known) + rules.modelTables(), rules)
-    return try decoder.placing {
+    return try decoder.locatingErrors {
       try decoder.query(DecodedStatement(document, by: decoder), description)
     }
   }
@@ -76,11 +76,11 @@ extension DocumentDecoder {
 
 extension ResultDescription {
   /// Throws unless these columns are those that are read.
-  func check(_ found: [ResultColumn], _ decoder: DocumentDecoder) throws {
+  func check(_ actualColumns: [ResultColumn], _ decoder: DocumentDecoder) throws {
     let unknown = ResultColumn().identity
     let isSame =
-      (takesRest ? columns.count <= found.count : columns.count == found.count)
-      && zip(columns, found).allSatisfy { $0.identity == unknown || $0.identity == $1.identity }
+      (takesRest ? columns.count <= actualColumns.count : columns.count == actualColumns.count)
+      && zip(columns, actualColumns).allSatisfy { $0.identity == unknown || $0.identity == $1.identity }
     guard isSame else { throw decoder.failure("the columns of the query are not those of its type") }
   }
 }

@@ -157,8 +157,8 @@ extension DocumentDecoder {
     if isFirst, case .text(let name) = document { return SelectQuery.Source(table: try model(name)) }
     let fields = try fields(document, DocumentDecoder.sourceKeys, "a table")
     let kinds: [DocumentKey] = [.table, .query, .recursive, .jsonEach, .jsonTree]
-    let given = kinds.filter { fields[$0] != nil }
-    guard given.count == 1, let kind = given.first else {
+    let presentKinds = kinds.filter { fields[$0] != nil }
+    guard presentKinds.count == 1, let kind = presentKinds.first else {
       throw failure("a table must have exactly one of table, query, recursive, jsonEach and jsonTree")
     }
     let alias = try part(fields, .as) { try name($0, "an alias") }

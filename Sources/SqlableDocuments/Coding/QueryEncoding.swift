@@ -233,8 +233,8 @@ extension DocumentEncoder {
 
   private func update(_ query: UpdateQuery, _ rows: [StoredRow]) throws -> Document {
     let rest = query.rest.value
-    let own = Scope(query.table)
-    let scope = rest.sources.isEmpty ? own : try Scope(query.tables, outer: nil)
+    let tableScope = Scope(query.table)
+    let scope = rest.sources.isEmpty ? tableScope : try Scope(query.tables, outer: nil)
     var members = Members()
     members.add(.table, try table(query.table))
     add(rest.indexHint, to: &members)
@@ -249,7 +249,7 @@ extension DocumentEncoder {
     members.add(.columns, rest.columns.map(names))
     members.add(.onConflict, query.conflict.map { .text($0.rawValue) })
     try add(query.selection, query.extent, scope, to: &members)
-    members.add(.returning, try returned(rest.returned, own))
+    members.add(.returning, try returned(rest.returned, tableScope))
     return members.document
   }
 

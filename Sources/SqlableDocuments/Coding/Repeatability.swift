@@ -73,7 +73,7 @@ private struct RepeatabilityCheck {
     for term in order { try check(term) }
     try check(selection.rest.value.limit?.term)
     try check(selection.rest.value.offset?.term)
-    let rows = FoundRows(sources: [SelectQuery.Source(table: table)], filter: selection.filter)
+    let rows = UngroupedRows(sources: [SelectQuery.Source(table: table)], filter: selection.filter)
     guard rows.areOrdered(by: order) else {
       throw failure("which rows of table \(table.name) a limit selects is not determined: order them by a key", table)
     }
@@ -129,7 +129,7 @@ private struct RepeatabilityCheck {
     func isDetermined(_ term: SqlExpression) -> Bool {
       if clauses.groups.contains(term) { return true }
       switch term.node {
-      case .column, .qualified: return clauses.sources.place(of: term) == nil
+      case .column, .qualified: return clauses.sources.sourceColumn(of: term) == nil
       case .call(let call) where call.isAggregate: return true
       default: return term.node.terms.allSatisfy(isDetermined)
       }
@@ -178,12 +178,12 @@ private struct RepeatabilityCheck {
     case .builtIn(let function):
       guard call.dependsOnOrder else { return }
       if let window = call.window, let clauses {
-        let rows = FoundRows(sources: clauses.sources, filter: clauses.filter)
+        let rows = UngroupedRows(sources: clauses.sources, filter: clauses.filter)
         guard !clauses.isGrouped, rows.areOrdered(by: window.partition + window.order.map(\.expression)) else {
           throw failure("the window of \(function.name)() has an order with ties: order it by the keys of its tables")
         }
       } else if !call.order.isEmpty, let clauses {
-        let rows = FoundRows(sources: clauses.sources, filter: clauses.filter)
+        let rows = UngroupedRows(sources: clauses.sources, filter: clauses.filter)
         guard rows.areOrdered(by: clauses.groups + call.order.map(\.expression)) else {
           throw failure("the order of \(function.name)() has ties: order it by the keys of its tables")
         }
@@ -197,7 +197,7 @@ private struct RepeatabilityCheck {
 // MARK: - Orders
 
 /// The rows that a query or a change finds, before they are grouped.
-private struct FoundRows {
+private struct UngroupedRows {
   let sources: [SelectQuery.Source]
   let filter: SqlExpression?
 
@@ -207,8 +207,9 @@ private struct FoundRows {
     sources.indices.allSatisfy { index in
       guard case .table = sources[index].kind, !sources[index].table.key.isEmpty else { return false }
       return sources[index].table.key.allSatisfy { position in
-        let place = ColumnPlace(source: index, position: position)
-        return terms.contains { sources.place(of: $0) == place } || conditions.contains { fixes(place, $0) }
+        let sourceColumn = SourceColumn(source: index, position: position)
+        return terms.contains { sources.sourceColumn(of: $0) == sourceColumn }
+          || conditions.contains { fixes(sourceColumn, $0) }
       }
     }
   }
@@ -220,14 +221,14 @@ private struct FoundRows {
   }
 
   /// Whether a condition fixes a column to one value.
-  private func fixes(_ place: ColumnPlace, _ condition: SqlExpression) -> Bool {
+  private func fixes(_ sourceColumn: SourceColumn, _ condition: SqlExpression) -> Bool {
     guard case .binary(let operation, let left, let right) = condition.node, operation == .equal || operation == .isSame
     else { return false }
     return [(left, right), (right, left)].contains { column, value in
-      guard sources.place(of: column) == place else { return false }
+      guard sources.sourceColumn(of: column) == sourceColumn else { return false }
       switch value.node {
       case .value, .parameter: return true
-      case .column, .qualified: return sources.place(of: value) == nil
+      case .column, .qualified: return sources.sourceColumn(of: value) == nil
       default: return false
       }
     }
@@ -235,14 +236,14 @@ private struct FoundRows {
 }
 
 /// A column of one of the tables of a query.
-private struct ColumnPlace: Equatable {
+private struct SourceColumn: Equatable {
   let source: Int
   let position: Int
 }
 
 extension [SelectQuery.Source] {
   /// Returns the place of a column among these tables; nil for another term, and for a column of an enclosing query.
-  fileprivate func place(of term: SqlExpression) -> ColumnPlace? {
+  fileprivate func sourceColumn(of term: SqlExpression) -> SourceColumn? {
     let (alias, reference): (String?, ColumnReference)
     switch term.node {
     case .column(let column): (alias, reference) = (nil, column)
@@ -253,7 +254,7 @@ extension [SelectQuery.Source] {
       firstIndex { $0.alias.isExactly(alias) && $0.table.position(of: reference) != nil }
       ?? firstIndex { alias == nil && $0.table.position(of: reference) != nil }
     guard let index, let position = self[index].table.position(of: reference) else { return nil }
-    return ColumnPlace(source: index, position: position)
+    return SourceColumn(source: index, position: position)
   }
 }
 
@@ -277,7 +278,7 @@ extension SelectQuery.Clauses {
       // Literal rows have an order, and an aggregate without groups has one row.
       if sources.isEmpty || (isGrouped && groups.isEmpty) { return true }
       if isGrouped { return groups.allSatisfy(terms.contains) }
-      if !isDistinct, FoundRows(sources: sources, filter: filter).areOrdered(by: terms) { return true }
+      if !isDistinct, UngroupedRows(sources: sources, filter: filter).areOrdered(by: terms) { return true }
     }
     let columns = results.indices.flatMap { index -> [SqlExpression] in
       switch results[index] {
@@ -302,8 +303,8 @@ extension SelectQuery.Clauses {
 
   /// Whether two terms are equal, or the same column of the same table.
   private func isSame(_ left: SqlExpression, _ right: SqlExpression) -> Bool {
-    guard let place = sources.place(of: left) else { return left == right }
-    return place == sources.place(of: right)
+    guard let sourceColumn = sources.sourceColumn(of: left) else { return left == right }
+    return sourceColumn == sources.sourceColumn(of: right)
   }
 }
 

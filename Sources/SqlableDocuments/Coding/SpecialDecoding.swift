@@ -3,16 +3,16 @@
 import SqlableCore
 
 extension DocumentDecoder {
-  func choice(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
+  func choice(_ document: Document, _ otherMembers: [Document.Member], _ scope: Scope) throws -> SqlExpression {
     var terms = try each(list(document, "the branches of CASE")) { try self.terms(2, $0, scope) }.flatMap(\.self)
     guard !terms.isEmpty else { throw failure("a CASE needs a branch") }
-    if let last = try other("else", others, { try term($0, scope) }) { terms.append(last) }
-    return try made(.special(.init(form: .choice, terms: terms)))
+    if let last = try optional("else", otherMembers, { try term($0, scope) }) { terms.append(last) }
+    return try checkedTerm(.special(.init(form: .choice, terms: terms)))
   }
 
-  func cast(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
+  func cast(_ document: Document, _ otherMembers: [Document.Member], _ scope: Scope) throws -> SqlExpression {
     let term = try term(document, scope)
-    let type = try required("as", others) { document in
+    let type = try required("as", otherMembers) { document in
       switch try text(document, "the type of a cast") {
       case "integer": StorageClass.integer
       case "real": StorageClass.real
@@ -21,46 +21,46 @@ extension DocumentDecoder {
       default: throw failure("a cast is to integer, real, text or blob")
       }
     }
-    return try made(.special(.init(form: .cast(type), terms: [term])))
+    return try checkedTerm(.special(.init(form: .cast(type), terms: [term])))
   }
 
-  func datePart(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
+  func datePart(_ document: Document, _ otherMembers: [Document.Member], _ scope: Scope) throws -> SqlExpression {
     let term = try term(document, scope)
-    let part = try required("part", others) { document in
+    let part = try required("part", otherMembers) { document in
       guard let part = DatePart(rawValue: try text(document, "the part of a date")) else {
         throw failure("it is no part of a date")
       }
       return part
     }
-    return try made(.special(.init(form: .datePart(part), terms: [term])))
+    return try checkedTerm(.special(.init(form: .datePart(part), terms: [term])))
   }
 
   func strftime(_ document: Document, _ scope: Scope) throws -> SqlExpression {
     let terms = try terms(2, document, scope)
     guard case .value(.text) = terms[1].node else { throw failure("the format of a date must be text") }
-    return try made(.special(.init(form: .dateFormat, terms: terms)))
+    return try checkedTerm(.special(.init(form: .dateFormat, terms: terms)))
   }
 
-  func shift(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
+  func shift(_ document: Document, _ otherMembers: [Document.Member], _ scope: Scope) throws -> SqlExpression {
     let date = try term(document, scope)
-    let count = try required("by", others) { try term($0, scope) }
-    let unit = try unit(others)
+    let count = try required("by", otherMembers) { try term($0, scope) }
+    let unit = try unit(otherMembers)
     guard case .value(let value) = count.node else {
-      return try made(.special(.init(form: .shiftedBy(unit), terms: [date, count])))
+      return try checkedTerm(.special(.init(form: .shiftedBy(unit), terms: [date, count])))
     }
     guard case .integer(let count) = value, let count = Int(exactly: count) else {
       throw failure("a date is shifted by an integer or a term")
     }
-    return try made(.special(.init(form: .shifted(count, unit), terms: [date])))
+    return try checkedTerm(.special(.init(form: .shifted(count, unit), terms: [date])))
   }
 
-  func startOf(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
+  func startOf(_ document: Document, _ otherMembers: [Document.Member], _ scope: Scope) throws -> SqlExpression {
     let date = try term(document, scope)
-    return try made(.special(.init(form: .startOf(try unit(others)), terms: [date])))
+    return try checkedTerm(.special(.init(form: .startOf(try unit(otherMembers)), terms: [date])))
   }
 
-  private func unit(_ others: [Document.Member]) throws -> DateUnit {
-    try required("unit", others) { document in
+  private func unit(_ otherMembers: [Document.Member]) throws -> DateUnit {
+    try required("unit", otherMembers) { document in
       guard let unit = DateUnit(rawValue: try text(document, "a unit of dates")) else {
         throw failure("it is no unit of dates")
       }
@@ -71,7 +71,7 @@ extension DocumentDecoder {
   // MARK: Full-text search
 
   func fullText(
-    _ form: TermForm, _ document: Document, _ others: [Document.Member], _ scope: Scope
+    _ form: TermForm, _ document: Document, _ otherMembers: [Document.Member], _ scope: Scope
   ) throws -> SqlExpression {
     let table = try model(text(document, "the name of a model"))
     guard let index = table.fullText else {
@@ -83,7 +83,7 @@ extension DocumentDecoder {
       return column
     }
     func marks(_ count: Int) throws -> [SqlExpression] {
-      try required("marks", others) { document in
+      try required("marks", otherMembers) { document in
         let marks = try each(list(document, "the marks of matches")) { try text($0, "a mark") }
         guard marks.count == count, marks.allSatisfy({ !$0.utf8.contains(0) }) else {
           throw failure("it takes \(count) marks without NUL bytes")
@@ -92,7 +92,7 @@ extension DocumentDecoder {
       }
     }
     func query() throws -> [SqlExpression] {
-      try required("for", others) { document in
+      try required("for", otherMembers) { document in
         let text = try text(document, "a full-text query")
         guard !text.utf8.contains(0) else { throw failure("a full-text query contains a NUL byte") }
         return [SqlExpression(DatabaseValue.text(text))]
@@ -101,23 +101,23 @@ extension DocumentDecoder {
     let search: (form: FullTextTerm.Form, terms: [SqlExpression]) =
       switch form {
       case .matches:
-        (.matches(alias: try other("of", others) { try name($0, "the name of a table") }), try query())
+        (.matches(alias: try optional("of", otherMembers) { try name($0, "the name of a table") }), try query())
       case .search: (.search, try query())
-      case .weighting: (.weighting, try required("for", others) { try [weights($0, of: index)] })
+      case .weighting: (.weighting, try required("for", otherMembers) { try [weights($0, of: index)] })
       case .snippet:
         (
           .snippet(
-            try other("text", others, column),
-            tokens: try required("tokens", others) { document in
+            try optional("text", otherMembers, column),
+            tokens: try required("tokens", otherMembers) { document in
               let tokens = try integer(document, "the number of words")
               guard (1...64).contains(tokens) else { throw failure("a snippet must have 1 to 64 words") }
               return tokens
             }), try marks(3)
         )
-      case .highlight: (.highlight(try required("text", others, column)), try marks(2))
+      case .highlight: (.highlight(try required("text", otherMembers, column)), try marks(2))
       default: (.rank, [])
       }
-    return try made(
+    return try checkedTerm(
       .special(.init(form: .fullText(FullTextTerm(form: search.form, table: table)), terms: search.terms)))
   }
 

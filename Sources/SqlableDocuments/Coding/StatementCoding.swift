@@ -96,7 +96,7 @@ extension Statement {
 
   init(_ document: Document, _ rules: StatementRules, returning: Bool) throws {
     let decoder = try DocumentDecoder([TableInfo.of(Model.self)] + rules.modelTables(), rules)
-    self = try decoder.placing {
+    self = try decoder.locatingErrors {
       let decoded = try DecodedStatement(document, by: decoder)
       guard decoded.tree.returnsRows == returning else {
         throw decoder.failure(
@@ -113,16 +113,16 @@ extension Statement {
 
   /// A decoded statement, if it is of this type. Throws for any other.
   init(_ decoded: DecodedStatement, _ decoder: DocumentDecoder) throws {
-    let own = try TableInfo.of(Model.self)
-    guard decoded.tree.tableInfo.hasSameModel(as: own) else {
-      throw decoder.failure("the statement is not for table \(own.name)").at(table: own.name)
+    let modelTable = try TableInfo.of(Model.self)
+    guard decoded.tree.tableInfo.hasSameModel(as: modelTable) else {
+      throw decoder.failure("the statement is not for table \(modelTable.name)").at(table: modelTable.name)
     }
     guard decoded.gives(Output.self, of: Model.self) else {
-      throw decoder.failure("the statement is of another kind than its type").at(table: own.name)
+      throw decoder.failure("the statement is of another kind than its type").at(table: modelTable.name)
     }
     self.init(decoded.tree, rows: decoded.tree.takesRows ? .stored(decoded.rows) : .none)
     guard decoder.rules.kinds.contains(kind) else {
-      throw decoder.failure("the decoder does not allow statements of kind \(kind)").at(table: own.name)
+      throw decoder.failure("the decoder does not allow statements of kind \(kind)").at(table: modelTable.name)
     }
     decoder.enter(decoded.operation.rawValue)
     try checkDecoded(decoded.rows)
@@ -155,7 +155,7 @@ extension DecodedStatement {
   /// Whether a statement of one model is one: rows are read by any query, the others are not.
   var isComplete: Bool {
     guard case .select(let query) = tree, operation != .read else { return true }
-    return query.isOfOneModel && (operation != .first || query.limit.map { $0 <= 1 } == true)
+    return query.readsOneModel && (operation != .first || query.limit.map { $0 <= 1 } == true)
   }
 
   /// Whether running the statement gives a value of this type.
@@ -163,7 +163,7 @@ extension DecodedStatement {
     // A closed table of all kinds: no decoded statement has any other output type.
     if tree.returnsRows { return output == [Model].self || output == Model?.self }
     return switch tree {
-    case .select(let query) where !query.isOfOneModel: false
+    case .select(let query) where !query.readsOneModel: false
     case .select(let query):
       switch operation {
       case .first: output == Model?.self && query.limit.map { $0 <= 1 } == true
@@ -179,7 +179,7 @@ extension DecodedStatement {
 
 extension SelectQuery {
   /// Whether it reads whole rows of one table, with at most a filter, an order and a limit.
-  fileprivate var isOfOneModel: Bool {
+  fileprivate var readsOneModel: Bool {
     guard !isPlain else { return true }
     let clauses = clauses
     guard clauses.sources.count == 1, case .table = clauses.sources[0].kind else { return false }

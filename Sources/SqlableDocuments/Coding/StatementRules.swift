@@ -107,12 +107,12 @@ extension StatementRules {
   }
 
   /// Returns the name of a table as the program spells it. Throws if the table is neither the model's own nor allowed.
-  func spelling(of name: String, own: String) throws -> String {
-    if name.isSameName(as: own) { return own }
+  func spelling(of name: String, modelTable: String) throws -> String {
+    if name.isSameName(as: modelTable) { return modelTable }
     if tables.contains(where: name.isExactly) { return name }
     // The least of several spellings, so that the result does not depend on the order of a set.
     guard let spelling = tables.filter(name.isSameName(as:)).min() else {
-      throw SqlError.invalidStatement("the decoder does not allow the statement's table").at(table: own)
+      throw SqlError.invalidStatement("the decoder does not allow the statement's table").at(table: modelTable)
     }
     return spelling
   }

@@ -13,7 +13,7 @@ extension SqlExpression: Codable {
     let rules = try StatementRules.of(decoder)
     let reader = try DocumentDecoder(rules.modelTables(), rules)
     let document = try Document(from: decoder)
-    self = try reader.placing { try reader.term(document, Scope()) }
+    self = try reader.locatingErrors { try reader.term(document, Scope()) }
   }
 }
 

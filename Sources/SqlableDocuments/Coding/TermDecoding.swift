@@ -17,89 +17,89 @@ extension DocumentDecoder {
       leave()
       return term
     }
-    let (form, value, others) = try form(of: members)
+    let (form, value, otherMembers) = try form(of: members)
     enter(form.rawValue)
-    let term = try term(form, value, others, scope)
+    let term = try term(form, value, otherMembers, scope)
     leave()
     return term
   }
 
   /// The form of a term, its value, and its other members.
   private func form(of members: [Document.Member]) throws -> (TermForm, Document, [Document.Member]) {
-    var found: (form: TermForm, value: Document)?
+    var match: (form: TermForm, value: Document)?
     for member in members {
       guard let form = TermForm.byKey[member.key] else { continue }
-      guard found == nil else { throw failure("a term has two forms") }
-      found = (form, member.value)
+      guard match == nil else { throw failure("a term has two forms") }
+      match = (form, member.value)
     }
-    guard let found else { throw failure("it is no term: none of its keys is a form of a term") }
-    var others: [Document.Member] = []
+    guard let match else { throw failure("it is no term: none of its keys is a form of a term") }
+    var otherMembers: [Document.Member] = []
     if members.count > 1 {
-      others = members.filter { $0.key != found.form.rawValue }
-      for member in others where !found.form.otherKeys.contains(member.key) {
+      otherMembers = members.filter { $0.key != match.form.rawValue }
+      for member in otherMembers where !match.form.otherKeys.contains(member.key) {
         enter(member.key)
         throw failure("a term has an unknown key")
       }
     }
-    return (found.form, found.value, others)
+    return (match.form, match.value, otherMembers)
   }
 
   private func term(
-    _ form: TermForm, _ value: Document, _ others: [Document.Member], _ scope: Scope
+    _ form: TermForm, _ value: Document, _ otherMembers: [Document.Member], _ scope: Scope
   ) throws -> SqlExpression {
     // Each form has its own function: all their temporaries in one frame would use too much stack per level.
     switch form {
     case .null, .integer, .real, .blob: throw failure("a value has an unknown key")
     case .parameter: return try parameter(value)
-    case .column: return try column(value, others, scope)
+    case .column: return try column(value, otherMembers, scope)
     case .and, .or: return try chain(form, value, scope)
     case .not, .negative, .isNull, .isNotNull, .inverted, .date, .unixSeconds: return try unary(form, value, scope)
     case .between: return try between(value, scope)
     case .in: return try isIn(value, scope)
-    case .like: return try like(value, others, scope)
-    case .collate: return try collate(value, others, scope)
-    case .function: return try call(builtIn: value, others, scope)
-    case .registered: return try call(registered: value, others, scope)
-    case .case: return try choice(value, others, scope)
-    case .cast: return try cast(value, others, scope)
-    case .datePart: return try datePart(value, others, scope)
+    case .like: return try like(value, otherMembers, scope)
+    case .collate: return try collate(value, otherMembers, scope)
+    case .function: return try call(builtIn: value, otherMembers, scope)
+    case .registered: return try call(registered: value, otherMembers, scope)
+    case .case: return try choice(value, otherMembers, scope)
+    case .cast: return try cast(value, otherMembers, scope)
+    case .datePart: return try datePart(value, otherMembers, scope)
     case .strftime: return try strftime(value, scope)
-    case .shift: return try shift(value, others, scope)
-    case .startOf: return try startOf(value, others, scope)
+    case .shift: return try shift(value, otherMembers, scope)
+    case .startOf: return try startOf(value, otherMembers, scope)
     case .row: throw failure("a row value stands beside another one, or on the left of IN with a query")
     case .query, .exists, .count: return try subquery(form, value, scope)
     case .matches, .search, .weighting, .rank, .snippet, .highlight:
-      return try fullText(form, value, others, scope)
+      return try fullText(form, value, otherMembers, scope)
     }
   }
 
   private func chain(_ form: TermForm, _ value: Document, _ scope: Scope) throws -> SqlExpression {
     let terms = try operands(value, scope)
     guard !terms.isEmpty else { throw failure("AND or OR without terms") }
-    return try made(form == .and ? .all(TermChain(terms)) : .any(TermChain(terms)))
+    return try checkedTerm(form == .and ? .all(TermChain(terms)) : .any(TermChain(terms)))
   }
 
   private func unary(_ form: TermForm, _ value: Document, _ scope: Scope) throws -> SqlExpression {
     let operand = try term(value, scope)
     switch form {
-    case .not: return try made(.not(operand))
-    case .negative: return try made(.negative(operand))
-    case .isNull: return try made(.isNull(operand))
-    case .isNotNull: return try made(.isNotNull(operand))
-    case .date: return try made(.special(.init(form: .day, terms: [operand])))
-    case .unixSeconds: return try made(.special(.init(form: .unixSeconds, terms: [operand])))
-    default: return try made(.special(.init(form: .inverted, terms: [operand])))
+    case .not: return try checkedTerm(.not(operand))
+    case .negative: return try checkedTerm(.negative(operand))
+    case .isNull: return try checkedTerm(.isNull(operand))
+    case .isNotNull: return try checkedTerm(.isNotNull(operand))
+    case .date: return try checkedTerm(.special(.init(form: .day, terms: [operand])))
+    case .unixSeconds: return try checkedTerm(.special(.init(form: .unixSeconds, terms: [operand])))
+    default: return try checkedTerm(.special(.init(form: .inverted, terms: [operand])))
     }
   }
 
   private func subquery(_ form: TermForm, _ value: Document, _ scope: Scope) throws -> SqlExpression {
     let query = try query(value, outer: scope)
     let kind: SqlExpression.QueryTerm.Kind = form == .query ? .scalar : form == .count ? .count : .exists
-    return try made(.query(.init(kind: kind, query: query)))
+    return try checkedTerm(.query(.init(kind: kind, query: query)))
   }
 
   /// The term, unless it is nested too deeply.
-  func made(_ node: SqlExpression.Node) throws -> SqlExpression {
+  func checkedTerm(_ node: SqlExpression.Node) throws -> SqlExpression {
     let term = SqlExpression(node)
     if case .invalid(let invalid) = term.node { throw invalid.error }
     return term
@@ -119,22 +119,24 @@ extension DocumentDecoder {
     return terms
   }
 
-  func other(_ key: String, _ others: [Document.Member]) -> Document? { others.first { $0.key == key }?.value }
+  func optional(_ key: String, _ otherMembers: [Document.Member]) -> Document? {
+    otherMembers.first { $0.key == key }?.value
+  }
 
   /// Reads another member of a term at its place; nil without one.
-  func other<Part>(
-    _ key: String, _ others: [Document.Member], _ read: (Document) throws -> Part
+  func optional<Part>(
+    _ key: String, _ otherMembers: [Document.Member], _ read: (Document) throws -> Part
   ) throws -> Part? {
-    guard let document = other(key, others) else { return nil }
+    guard let document = optional(key, otherMembers) else { return nil }
     leave()
     enter(key)
     return try read(document)
   }
 
   func required<Part>(
-    _ key: String, _ others: [Document.Member], _ read: (Document) throws -> Part
+    _ key: String, _ otherMembers: [Document.Member], _ read: (Document) throws -> Part
   ) throws -> Part {
-    guard let part = try other(key, others, read) else { throw failure("it lacks the key \(key)") }
+    guard let part = try optional(key, otherMembers, read) else { throw failure("it lacks the key \(key)") }
     return part
   }
 
@@ -147,14 +149,14 @@ extension DocumentDecoder {
     return SqlExpression(.parameter(name), size: SqlExpression.Size())
   }
 
-  private func column(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
+  private func column(_ document: Document, _ otherMembers: [Document.Member], _ scope: Scope) throws -> SqlExpression {
     let name = try text(document, "the name of a column")
-    let model = try other("model", others) { try text($0, "the name of a model") }
+    let model = try optional("model", otherMembers) { try text($0, "the name of a model") }
     if let model {
-      guard other("of", others) == nil else { throw failure("a column is of a table or of a model, not both") }
+      guard optional("of", otherMembers) == nil else { throw failure("a column is of a table or of a model, not both") }
       return try column(name, of: self.model(model)).expression
     }
-    guard let qualifier = try other("of", others, { try text($0, "the name of a table") }) else {
+    guard let qualifier = try optional("of", otherMembers, { try text($0, "the name of a table") }) else {
       if scope.isFree { return leaf(.column(.named(name))) }
       guard scope.sources.count == 1 else {
         throw failure("a query of several tables must say of which a column is: \"of\"")
@@ -208,10 +210,10 @@ extension DocumentDecoder {
     enter(1)
     let right: SqlExpression
     if let count = row?.rowTerms?.count {
-      guard let other = try self.row(documents[1], scope), other.rowTerms?.count == count else {
+      guard let optional = try self.row(documents[1], scope), optional.rowTerms?.count == count else {
         throw failure("a row value is compared with one of as many terms")
       }
-      right = other
+      right = optional
     } else {
       right = operation.takesConstant ? try path(documents[1]) : try term(documents[1], scope)
     }
@@ -224,15 +226,15 @@ extension DocumentDecoder {
   private func binary(
     _ operation: SqlExpression.BinaryOperator, _ left: SqlExpression, _ right: SqlExpression, _ scope: Scope
   ) throws -> SqlExpression {
-    if let own = left.rowTerms, let others = right.rowTerms {
-      for pair in zip(own, others) { try SqlExpression.checkCompared([pair.0, pair.1], scope) }
+    if let leftTerms = left.rowTerms, let rightTerms = right.rowTerms {
+      for pair in zip(leftTerms, rightTerms) { try SqlExpression.checkCompared([pair.0, pair.1], scope) }
     } else if operation.isComparison {
       try SqlExpression.checkCompared([left, right], scope)
     }
     if operation == .matchesGlob || operation == .matchesRegexp { try right.checkIsPattern(scope) }
     if operation == .matchesRegexp, case .value(.text(let pattern)) = right.node { _ = try RegularExpression(pattern) }
     if let defect = SqlExpression.defect(of: operation, left, right) { throw defect.error }
-    return try made(.binary(operation, left, right))
+    return try checkedTerm(.binary(operation, left, right))
   }
 
   /// A row value; nil for any other term.
@@ -244,13 +246,13 @@ extension DocumentDecoder {
     let terms = try terms(members[0].value, "the terms of a row value", scope)
     guard (2...100).contains(terms.count) else { throw failure("a row value has 2 to 100 terms") }
     leave()
-    return try made(.special(.init(form: .row, terms: terms)))
+    return try checkedTerm(.special(.init(form: .row, terms: terms)))
   }
 
   private func between(_ document: Document, _ scope: Scope) throws -> SqlExpression {
     let terms = try terms(3, document, scope)
     try SqlExpression.checkCompared(terms, scope)
-    return try made(.between(terms[0], terms[1], terms[2]))
+    return try checkedTerm(.between(terms[0], terms[1], terms[2]))
   }
 
   private func isIn(_ document: Document, _ scope: Scope) throws -> SqlExpression {
@@ -277,22 +279,23 @@ extension DocumentDecoder {
       try SqlExpression.checkCompared([left, SqlExpression(value)], scope)
       return value
     }
-    return try made(.isIn(left, list))
+    return try checkedTerm(.isIn(left, list))
   }
 
-  private func like(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
+  private func like(_ document: Document, _ otherMembers: [Document.Member], _ scope: Scope) throws -> SqlExpression {
     let terms = try terms(2, document, scope)
     try terms[1].checkIsPattern(scope)
-    let escape = try other("escape", others) { try text($0, "the escape of LIKE") }
-    return try made(.like(terms[0], terms[1], escape: escape ?? ""))
+    let escape = try optional("escape", otherMembers) { try text($0, "the escape of LIKE") }
+    return try checkedTerm(.like(terms[0], terms[1], escape: escape ?? ""))
   }
 
-  private func collate(_ document: Document, _ others: [Document.Member], _ scope: Scope) throws -> SqlExpression {
+  private func collate(_ document: Document, _ otherMembers: [Document.Member], _ scope: Scope) throws -> SqlExpression
+  {
     let term = try term(document, scope)
-    let name = try required("as", others) { try self.name($0, "the name of a collation") }
+    let name = try required("as", otherMembers) { try self.name($0, "the name of a collation") }
     let collation = Collate(rawValue: name)
     if case .named = collation { try checkRegistered(name) }
-    return try made(.collate(term, collation))
+    return try checkedTerm(.collate(term, collation))
   }
 
   /// A path within JSON, from its keys and positions.

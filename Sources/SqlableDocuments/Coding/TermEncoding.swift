@@ -111,10 +111,12 @@ struct DocumentEncoder {
 
   private func column(_ reference: ColumnReference, _ scope: Scope) throws -> Document {
     guard !scope.isFree else { return ["column": .text(reference.name)] }
-    let found = try scope.find(reference)
-    guard let qualifier = found.qualifier else { return ["column": .text(found.column.name)] }
-    guard let table = found.aliasedTable else { return ["column": .text(found.column.name), "of": .text(qualifier)] }
-    return ["column": .text(found.column.name), "model": .text(table.modelName)]
+    let resolved = try scope.find(reference)
+    guard let qualifier = resolved.qualifier else { return ["column": .text(resolved.column.name)] }
+    guard let table = resolved.aliasedTable else {
+      return ["column": .text(resolved.column.name), "of": .text(qualifier)]
+    }
+    return ["column": .text(resolved.column.name), "model": .text(table.modelName)]
   }
 
   /// A path within JSON, as a list of keys and positions.

@@ -97,13 +97,13 @@ extension SelectQuery {
     let clauses = clauses
     return clauses.sources.count == 1 && clauses.sources[0].kind == .table && clauses.filter == nil
       && clauses.having == nil && clauses.groups.isEmpty && !clauses.isDistinct && clauses.compounds.isEmpty
-      && clauses.results.allSatisfy(\.isOfColumns)
+      && clauses.results.allSatisfy(\.hasOnlyColumns)
   }
 }
 
 extension SelectQuery.Result {
   /// Whether the result consists of columns: an aggregate or a window would need all rows.
-  fileprivate var isOfColumns: Bool {
+  fileprivate var hasOnlyColumns: Bool {
     switch self {
     case .term(let term):
       switch term.node {

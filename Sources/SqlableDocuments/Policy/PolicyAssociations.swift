@@ -12,30 +12,30 @@ extension DecodedIncluding {
 }
 
 extension [AssociationLevel] {
-  fileprivate func restricted(by policy: StatementPolicy, at place: String) throws -> [AssociationLevel] {
-    try enumerated().map { try $1.restricted(by: policy, at: "\(place).including[\($0)]") }
+  fileprivate func restricted(by policy: StatementPolicy, at documentPath: String) throws -> [AssociationLevel] {
+    try enumerated().map { try $1.restricted(by: policy, at: "\(documentPath).including[\($0)]") }
   }
 }
 
 extension AssociationLevel {
-  fileprivate func restricted(by policy: StatementPolicy, at place: String) throws -> AssociationLevel {
+  fileprivate func restricted(by policy: StatementPolicy, at documentPath: String) throws -> AssociationLevel {
     var level = self
     do { try level.restrict(by: policy) } catch var error as SqlError {
-      error.documentPath = [place, error.documentPath].compactMap { $0 }.joined(separator: ".")
+      error.documentPath = [documentPath, error.documentPath].compactMap { $0 }.joined(separator: ".")
       throw error
     }
-    level.below = try below.restricted(by: policy, at: place)
+    level.below = try below.restricted(by: policy, at: documentPath)
     return level
   }
 
   private mutating func restrict(by policy: StatementPolicy) throws {
     let check = PolicyCheck(policy)
-    var asked = query
+    var checkedQuery = query
     if case .value(let aggregate) = form {
       try check.require(.aggregates)
-      asked.clauses.results = [.term(aggregate)]
+      checkedQuery.clauses.results = [.term(aggregate)]
     }
-    try check.check(asked, .used(.result))
+    try check.check(checkedQuery, .used(.result))
     try checkPath(by: check)
     // SQLite would refuse aggregates and windows here when the query runs.
     let terms = query.clauses.order.map(\.expression) + [query.filter].compactMap(\.self)
@@ -68,7 +68,7 @@ extension AssociationLevel {
     }
     for (column, table) in shown {
       _ = try check.policy.rules(of: table)
-      try check.check(condition: SqlExpression(.column(ColumnReference(table.foundColumn(column)))))
+      try check.check(condition: SqlExpression(.column(ColumnReference(table.requiredColumn(column)))))
     }
   }
 }

@@ -220,15 +220,15 @@ struct PolicyCheck {
     case .fragment: throw DocumentAccess.refusal
     case .fullText(let term):
       try require(.fullText)
-      if term.isOfText { try require(.excerpts) }
-      if term.isOfQuery { try check(special.terms, upTo: policy.limits.searchBytes) }
+      if term.returnsText { try require(.excerpts) }
+      if term.takesSearch { try check(special.terms, upTo: policy.limits.searchBytes) }
       // A search looks into all columns of the index.
       guard let rules = policy.tables.first(where: { $0.table.hasSameModel(as: term.table) }),
         let index = rules.table.fullText
       else { throw DocumentAccess.refusal }
       for position in index.columns.compactMap({ rules.table.position(of: $0.definition) }) {
         try check(position, of: rules, .condition(.pattern))
-        if term.isOfText { try check(position, of: rules, .result) }
+        if term.returnsText { try check(position, of: rules, .result) }
       }
     }
     for term in special.terms { try check(term, use) }
@@ -270,7 +270,7 @@ struct PolicyCheck {
 
 extension FullTextTerm {
   /// Whether the term returns parts of the indexed text.
-  fileprivate var isOfText: Bool {
+  fileprivate var returnsText: Bool {
     switch form {
     case .snippet, .highlight: true
     case .matches, .search, .weighting, .rank: false
@@ -278,7 +278,7 @@ extension FullTextTerm {
   }
 
   /// Whether the term's operand is a full-text query.
-  fileprivate var isOfQuery: Bool {
+  fileprivate var takesSearch: Bool {
     switch form {
     case .matches, .search: true
     case .snippet, .highlight, .weighting, .rank: false

@@ -86,7 +86,7 @@ extension StatementPolicy {
       throw SqlError.invalidStatement("the document is larger than \(limits.bytes) bytes")
     }
     let decoder = DocumentDecoder([], StatementRules(kinds: kinds), access)
-    do { return try decoder.placing { try body(JSONReader.read(json), decoder) } } catch {
+    do { return try decoder.locatingErrors { try body(JSONReader.read(json), decoder) } } catch {
       // An error in the policy's own condition would contain names that the policy hides.
       for table in tables { try table.checkCondition() }
       throw error

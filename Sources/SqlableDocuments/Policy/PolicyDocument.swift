@@ -22,7 +22,9 @@ extension StatementPolicy {
   ) throws {
     let decoder = try DocumentDecoder(StatementRules(models: models).modelTables(), StatementRules())
     let values = try parameters.mapValues { try $0.checked() }
-    self = try decoder.placing { try PolicyReader(decoder: decoder, parameters: values).policy(JSONReader.read(json)) }
+    self = try decoder.locatingErrors {
+      try PolicyReader(decoder: decoder, parameters: values).policy(JSONReader.read(json))
+    }
   }
 
   /// The policy as JSON, which ``init(json:models:with:)`` reads.
@@ -65,20 +67,20 @@ private struct PolicyReader {
 
   private func body(_ document: Document) throws -> StatementPolicy {
     var tables: [TablePolicy] = []
-    var rest = StatementPolicy()
+    var settings = StatementPolicy()
     try each(document, [.tables, .kinds, .features, .functions, .registered, .limits], "a policy") { key, value in
       switch key {
       case .tables: tables = try self.tables(value)
-      case .kinds: rest.kinds = try named(value, "the kinds", StatementKind.allCases)
-      case .features: rest.features = try named(value, "the features", StatementPolicy.Feature.allCases)
+      case .kinds: settings.kinds = try named(value, "the kinds", StatementKind.allCases)
+      case .features: settings.features = try named(value, "the features", StatementPolicy.Feature.allCases)
       case .functions:
         let all = SqlExpression.Call.BuiltIn.allCases.map(\.rawValue) + ["countRows"]
-        rest.functions = try named(value, "the functions", all)
-      case .registered: rest.registered = Set(try texts(value, "the registered functions and collations"))
-      default: rest.limits = try limits(value)
+        settings.functions = try named(value, "the functions", all)
+      case .registered: settings.registered = Set(try texts(value, "the registered functions and collations"))
+      default: settings.limits = try limits(value)
       }
     }
-    return StatementPolicy(rest, tables: tables)
+    return StatementPolicy(settings, tables: tables)
   }
 
   private func limits(_ document: Document) throws -> StatementPolicy.Limits {
@@ -210,12 +212,12 @@ private struct PolicyReader {
 }
 
 extension StatementPolicy {
-  /// Creates a policy for tables, with all other settings from `rest`.
-  fileprivate init(_ rest: StatementPolicy, tables: [TablePolicy]) {
+  /// Creates a policy for tables, with all other settings from `settings`.
+  fileprivate init(_ settings: StatementPolicy, tables: [TablePolicy]) {
     self.tables = tables
     index = PolicyIndex(tables)
-    (kinds, features, functions) = (rest.kinds, rest.features, rest.functions)
-    (registered, limits) = (rest.registered, rest.limits)
+    (kinds, features, functions) = (settings.kinds, settings.features, settings.functions)
+    (registered, limits) = (settings.registered, settings.limits)
   }
 }
 
@@ -233,12 +235,12 @@ extension StatementPolicy {
       if !features.isEmpty { add(.features, .names(features)) }
       if !functions.isEmpty { add(.functions, .names(functions)) }
       if !registered.isEmpty { add(.registered, .names(registered)) }
-      let own = try NamedLimit.all.compactMap { limit -> Document.Member? in
+      let limitMembers = try NamedLimit.all.compactMap { limit -> Document.Member? in
         let value = try limit.get(limits)
         guard try value != limit.get(Limits()) else { return nil }
         return .init(key: limit.name, value: value.map { .integer(Int64($0)) } ?? .text(NamedLimit.none))
       }
-      if !own.isEmpty { add(.limits, .object(own)) }
+      if !limitMembers.isEmpty { add(.limits, .object(limitMembers)) }
       return ["policy": .object(members), "sqlable": .integer(Document.version)]
     }
   }

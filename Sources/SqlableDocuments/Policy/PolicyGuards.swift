@@ -13,12 +13,12 @@ extension SqlExpression {
   /// words decide whether it throws, not the rows.
   func guarded(by condition: SqlExpression?, checking visible: SqlExpression?) -> SqlExpression {
     guard mayThrow, let visible else { return condition?.and(self) ?? self }
-    let (searches, others) = (conditions.filter(\.isSearch), conditions.filter { !$0.isSearch })
+    let (searches, otherConditions) = (conditions.filter(\.isSearch), conditions.filter { !$0.isSearch })
     var parts = (condition.map { [$0] } ?? []) + searches
-    if !others.isEmpty {
-      let rest = searches.isEmpty ? self : .all(others)
+    if !otherConditions.isEmpty {
+      let remainder = searches.isEmpty ? self : .all(otherConditions)
       parts.append(
-        rest.mayThrow ? .special(.choice, visible, rest, SqlExpression(DatabaseValue.integer(0))) : rest)
+        remainder.mayThrow ? .special(.choice, visible, remainder, SqlExpression(DatabaseValue.integer(0))) : remainder)
     }
     return parts.dropFirst().reduce(parts[0]) { $0.and($1) }
   }

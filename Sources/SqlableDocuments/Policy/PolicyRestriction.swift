@@ -105,11 +105,13 @@ extension RowSelection {
     // A change of all rows can't have a condition.
     guard extent != .all else { throw DocumentAccess.refusal }
     // A change without its own condition must stay without one, so that it is refused.
-    guard let own = try filter?.restricted(by: check.policy) else {
+    guard let restrictedFilter = try filter?.restricted(by: check.policy) else {
       if extent == .row || isLimited { filter = condition }
       return
     }
-    filter = own.mayThrow ? own.withoutConstants.guarded(by: condition.withoutConstants) : condition.and(own)
+    filter =
+      restrictedFilter.mayThrow
+      ? restrictedFilter.withoutConstants.guarded(by: condition.withoutConstants) : condition.and(restrictedFilter)
   }
 }
 
@@ -146,10 +148,10 @@ extension SelectQuery.Clauses {
       for index in sources.indices where try condition(ofSource: index, policy) != nil { throw DocumentAccess.refusal }
       return
     }
-    var own = try sources.indices.map { try condition(ofSource: $0, policy) }
-    guard own.contains(where: { $0 != nil }) else { return }
+    var tableConditions = try sources.indices.map { try condition(ofSource: $0, policy) }
+    guard tableConditions.contains(where: { $0 != nil }) else { return }
     if hasThrowingConditions {
-      own = own.map { $0?.withoutConstants }
+      tableConditions = tableConditions.map { $0?.withoutConstants }
       for index in sources.indices { sources[index].condition = sources[index].condition?.withoutConstants }
       filter = filter?.withoutConstants
     }
@@ -158,13 +160,13 @@ extension SelectQuery.Clauses {
     for index in sources.indices {
       let isOptional = index > 0 && sources[index].join == .left
       let visibleBefore = visible
-      if let condition = own[index] {
+      if let condition = tableConditions[index] {
         if !isOptional { all.and(condition) }
         visible.and(try isOptional ? condition.or(isMissing(index, policy)) : condition)
       }
       guard index > 0 else { continue }
       var conditions = isOptional ? visibleBefore : visible
-      if isOptional, let condition = own[index] { conditions.and(condition) }
+      if isOptional, let condition = tableConditions[index] { conditions.and(condition) }
       guard let conditions else { continue }
       if let joined = sources[index].condition {
         if isOptional || joined.mayThrow { sources[index].condition = joined.guarded(by: conditions) }

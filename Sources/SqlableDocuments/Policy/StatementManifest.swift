@@ -59,7 +59,7 @@ public struct StatementManifest: Sendable {
       throw SqlError.misuse("the manifest has another statement named \(name)")
     }
     let decoder = try DocumentDecoder(rules.modelTables(), rules)
-    let statement = try decoder.placing { try AnyStatement(DecodedStatement(document, by: decoder), decoder) }
+    let statement = try decoder.locatingErrors { try AnyStatement(DecodedStatement(document, by: decoder), decoder) }
     // Of the canonical form, whatever was read.
     let hash = SHA256.hex(try statement.document.json)
     approved[key] = Approved(document: document, parameters: decoder.parameters, hash: hash)
@@ -79,18 +79,18 @@ public struct StatementManifest: Sendable {
   /// ```
   ///
   /// The request is `{"run": "byColor", "with": {"color": "red"}, "sqlable": 1}`, or with `{"sha256": "…"}` instead of
-  /// the name; values are written as in statements. It must give each parameter a value, besides those that `own`
-  /// gives, which a request can't give. Throws `.invalidStatement` for a name that is not approved and for a parameter
-  /// that is missing or unknown, and `.encoding` for a value that does not fit the column that it is compared with or
-  /// stored in; ``SqlError/documentPath`` says where.
+  /// the name; values are written as in statements. It must give each parameter a value, besides those that
+  /// `programValues` gives, which a request can't give. Throws `.invalidStatement` for a name that is not approved and
+  /// for a parameter that is missing or unknown, and `.encoding` for a value that does not fit the column that it is
+  /// compared with or stored in; ``SqlError/documentPath`` says where.
   public func statement(
-    json: some ContiguousBytes, with own: [String: DatabaseValue] = [:]
+    json: some ContiguousBytes, with programValues: [String: DatabaseValue] = [:]
   ) throws -> AnyStatement {
     guard json.withUnsafeBytes(\.count) <= maximumBytes else {
       throw SqlError.invalidStatement("the request is larger than \(maximumBytes) bytes")
     }
     let reader = DocumentDecoder([], rules)
-    let (statement, values) = try reader.placing { try reader.request(JSONReader.read(json)) }
+    let (statement, values) = try reader.locatingErrors { try reader.request(JSONReader.read(json)) }
     let key =
       switch statement {
       case .name(let name): ByteComparedName(wrappedValue: name)
@@ -98,7 +98,7 @@ public struct StatementManifest: Sendable {
       }
     guard let approved = approved[key] else { throw SqlError.invalidStatement("no such statement is approved") }
     let decoder = try DocumentDecoder(rules.modelTables(), rules)
-    decoder.arguments = try approved.arguments(own, values)
+    decoder.arguments = try approved.arguments(programValues, values)
     do { return try AnyStatement(DecodedStatement(approved.document, by: decoder), decoder) } catch {
       // The place in the program's own document means nothing to the client.
       guard var error = error as? SqlError else { throw error }
@@ -111,15 +111,15 @@ public struct StatementManifest: Sendable {
 extension StatementManifest.Approved {
   /// The values of the parameters, if there is one for each.
   fileprivate func arguments(
-    _ own: [String: DatabaseValue], _ given: [ByteComparedName: DatabaseValue]
+    _ programValues: [String: DatabaseValue], _ requestValues: [ByteComparedName: DatabaseValue]
   ) throws -> [ByteComparedName: DatabaseValue] {
-    var arguments = given
-    for (name, value) in own {
+    var arguments = requestValues
+    for (name, value) in programValues {
       let key = ByteComparedName(wrappedValue: name)
       guard arguments[key] == nil else { throw refusal("the request gives a value that it may not give", of: name) }
       arguments[key] = value
     }
-    for key in given.keys where !parameters.contains(key) {
+    for key in requestValues.keys where !parameters.contains(key) {
       throw refusal("the statement has no such parameter", of: key.wrappedValue)
     }
     for key in parameters where arguments[key] == nil {

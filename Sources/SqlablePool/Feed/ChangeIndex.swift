@@ -29,22 +29,22 @@ struct ChangeIndex {
 
     /// Returns the loops over one row that the change may concern: all affected loops, and some unaffected loops.
     func candidates(for row: RowChange) -> Set<Int> {
-      var found = walked
-      func add(_ numbers: Set<Int>?) { if let numbers { found.formUnion(numbers) } }
+      var candidates = walked
+      func add(_ numbers: Set<Int>?) { if let numbers { candidates.formUnion(numbers) } }
       if row.hasId, !byId.isEmpty {
         add(byId[Int64(row.id)])
         if row.previousId != row.id { add(byId[Int64(row.previousId)]) }
       }
-      guard !byKey.isEmpty else { return found }
+      guard !byKey.isEmpty else { return candidates }
       if row.hasCustomCollation {
         // The table may declare a collation that the model does not, and that treats any two texts as equal.
-        for numbers in byKey.values { found.formUnion(numbers) }
-        return found
+        for numbers in byKey.values { candidates.formUnion(numbers) }
+        return candidates
       }
       let (key, previous) = (row.key, row.previousKey)
       if key.count == 1 { add(byKey[MatchKey(key[0])]) }
       if previous.count == 1, previous != key { add(byKey[MatchKey(previous[0])]) }
-      return found
+      return candidates
     }
   }
 
@@ -94,25 +94,25 @@ struct ChangeIndex {
   }
 
   /// Delivers the rows of a commit to the loops that they concern.
-  func match(_ rows: [RowChange], _ position: Int, except others: [Int: Int], _ matches: inout Matches) {
+  func match(_ rows: [RowChange], _ position: Int, except excluded: [Int: Int], _ matches: inout Matches) {
     guard !tables.isEmpty else { return }
     var shared: [Everything: (events: Events, to: Set<Int>)] = [:]
-    var own: [Int: Events] = [:]
+    var ownRowEvents: [Int: Events] = [:]
     var rest = rows[...]
     while let first = rest.first {
       // Consecutive rows of one table together.
       let end = rest.firstIndex { !$0.table.isExactly(first.table) } ?? rest.endIndex
       if let table = tables[first.table.foldedName] {
-        for (wanted, numbers) in table.everything {
-          for row in rest[..<end] where wanted.change == nil || wanted.change == row.change {
-            shared[wanted, default: ([], numbers)].events.append(.row(row.named(wanted.table)))
+        for (observation, numbers) in table.everything {
+          for row in rest[..<end] where observation.change == nil || observation.change == row.change {
+            shared[observation, default: ([], numbers)].events.append(.row(row.named(observation.table)))
           }
         }
         if !(table.byId.isEmpty && table.byKey.isEmpty && table.walked.isEmpty) {
           for row in rest[..<end] {
             for number in table.candidates(for: row) {
               guard let observer = known[number]?.observed.observer, observer.wants(row) else { continue }
-              own[number, default: []].append(.row(row.named(observer.table)))
+              ownRowEvents[number, default: []].append(.row(row.named(observer.table)))
             }
           }
         }
@@ -120,9 +120,11 @@ struct ChangeIndex {
       rest = rest[end...]
     }
     for (events, numbers) in shared.values {
-      for number in numbers where others[number] == nil { notify(number, position, events, isMissed: false, &matches) }
+      for number in numbers where excluded[number] == nil {
+        notify(number, position, events, isMissed: false, &matches)
+      }
     }
-    for (number, events) in own where others[number] == nil {
+    for (number, events) in ownRowEvents where excluded[number] == nil {
       notify(number, position, events, isMissed: false, &matches)
     }
   }

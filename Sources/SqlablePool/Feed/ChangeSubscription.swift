@@ -13,8 +13,8 @@ package struct ObservedRows: Sendable {
     observer = try ObserverRegistry.Observer(of: model, change, in: tableName, id: id) { _ in }
     self.withValues = withValues
     let table = try TableInfo.of(model)
-    hasCustomCollation = table.key.contains { place in
-      if case .named(let name) = table.columns[place].definition.options.collation {
+    hasCustomCollation = table.key.contains { position in
+      if case .named(let name) = table.columns[position].definition.options.collation {
         PageOrder.Collation(name) == nil
       } else {
         false

@@ -15,7 +15,7 @@ import SqlableCore
 ///    writer can't resolve the ambiguity: commits from before the opening do not change the writer's `data_version`.
 struct CommitDetector: Hashable, Sendable {
   enum Finding {
-    case nothing, others
+    case nothing, otherCommit
     /// Ambiguous: the commit may be the pool's own.
     case unsure
   }
@@ -44,17 +44,17 @@ struct CommitDetector: Hashable, Sendable {
 
   // MARK: Checks
 
-  /// Records the first check of a connection; `own` must be counted before `version` is read.
-  mutating func begin(own: Int, version: Int64) { (ownCommits, self.version) = (own, version) }
+  /// Records the first check of a connection; `commits` must be counted before `version` is read.
+  mutating func begin(commits: Int, version: Int64) { (ownCommits, self.version) = (commits, version) }
 
   /// Returns the finding of a check, for the pool's commit count from before and after the version was read. A count is
   /// odd during a commit. Call this method for each check.
-  mutating func judge(own: Int, version found: Int64, ownAfterwards: Int) -> Finding {
-    defer { (version, ownCommits) = (found, own) }
-    guard let version, version != found else { return .nothing }
-    guard ownAfterwards == ownCommits, ownAfterwards % 2 == 0 else { return .unsure }
+  mutating func judge(commitsBefore: Int, version current: Int64, commitsAfter: Int) -> Finding {
+    defer { (version, ownCommits) = (current, commitsBefore) }
+    guard let version, version != current else { return .nothing }
+    guard commitsAfter == ownCommits, commitsAfter % 2 == 0 else { return .unsure }
     checksBeforeUncertainty = nil
-    return .others
+    return .otherCommit
   }
 
   /// Records a write to the WAL. Call this method before the check that the write triggers.

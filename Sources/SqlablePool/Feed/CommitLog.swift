@@ -28,14 +28,14 @@ struct CommitLog {
     guard !isEnded else { return }
     position += 1
     isEnded = commit == nil
-    let own = commit?.weight ?? 1
-    if !entries.isEmpty, weight + own > limit {
+    let commitWeight = commit?.weight ?? 1
+    if !entries.isEmpty, weight + commitWeight > limit {
       entries = [Entry(position: position, commit: CommittedChanges(isUnknown: true))]
       weight = 1
       if commit == nil { entries.append(Entry(position: position, commit: nil)) }
     } else {
       entries.append(Entry(position: position, commit: commit))
-      weight += own
+      weight += commitWeight
     }
   }
 

@@ -91,13 +91,13 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
         watch = nil
       }
       if watch == nil { watchLog(of: handle) }
-      let own = feed.ownCommits
-      let found = try handle.dataVersion()
+      let commitsBefore = feed.ownCommits
+      let version = try handle.dataVersion()
       // A live result must be read again, which throws if the file is gone.
       if isPoll, try handle.isFileGone() { return feed.othersCommitted() }
-      switch detector.judge(own: own, version: found, ownAfterwards: feed.ownCommits) {
+      switch detector.judge(commitsBefore: commitsBefore, version: version, commitsAfter: feed.ownCommits) {
       case .nothing: break
-      case .others: feed.othersCommitted()
+      case .otherCommit: feed.othersCommitted()
       case .unsure: if detector.markUncertain(writerChecks: feed.writerChecks) { pauseListening() }
       }
     } catch {
@@ -109,8 +109,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   private func open() throws -> SqliteDatabase {
     let handle = try root.createChild()
-    let own = feed.ownCommits
-    detector.begin(own: own, version: try handle.dataVersion())
+    let commits = feed.ownCommits
+    detector.begin(commits: commits, version: try handle.dataVersion())
     return handle
   }
 

@@ -5,7 +5,7 @@ import SqlableCore
 struct LiveQueryIndex {
   private struct Known {
     weak var result: (any FollowedLiveQuery)?
-    var place = Bucket.everywhere
+    var bucket = Bucket.everywhere
   }
 
   /// The place of a result in the index.
@@ -18,7 +18,7 @@ struct LiveQueryIndex {
 
   /// A column that filters demand values of, in a table with these columns.
   private struct DemandedColumn: Hashable {
-    let place: Int
+    let position: Int
     let columns: [String]
   }
 
@@ -28,19 +28,19 @@ struct LiveQueryIndex {
 
     var isEmpty: Bool { walked.isEmpty && byValue.isEmpty }
 
-    func formConcerned(by changes: TableChanges, _ found: inout Set<Int>) {
-      found.formUnion(walked)
+    func formConcerned(by changes: TableChanges, _ concerned: inout Set<Int>) {
+      concerned.formUnion(walked)
       for (column, values) in byValue {
         guard let rows = changes.images, rows.allSatisfy({ $0.isWhole && $0.columns == column.columns }) else {
-          for numbers in values.values { found.formUnion(numbers) }
+          for numbers in values.values { concerned.formUnion(numbers) }
           continue
         }
         for row in rows {
           var latest: MatchKey?
           for image in [row.old, row.new] {
-            guard let image, image.indices.contains(column.place) else { continue }
-            let key = MatchKey(image[column.place])
-            if key != latest, let numbers = values[key] { found.formUnion(numbers) }
+            guard let image, image.indices.contains(column.position) else { continue }
+            let key = MatchKey(image[column.position])
+            if key != latest, let numbers = values[key] { concerned.formUnion(numbers) }
             latest = key
           }
         }
@@ -67,17 +67,17 @@ struct LiveQueryIndex {
     guard known[number] != nil else { return }
     change(number) { $0.remove(number) }
     if read.readsUnobserved {
-      known[number]?.place = .everywhere
+      known[number]?.bucket = .everywhere
     } else if let table = read.tables.first?.key, read.tables.count == 1, !demands.isEmpty {
       // Of several demands, use the most selective: the demand that the fewest other results share.
-      func others(_ demand: RequiredValue) -> Int {
-        tables[table]?.byValue[DemandedColumn(place: demand.place, columns: columns)]?[demand.key]?.count ?? 0
+      func shareCount(_ demand: RequiredValue) -> Int {
+        tables[table]?.byValue[DemandedColumn(position: demand.position, columns: columns)]?[demand.key]?.count ?? 0
       }
-      let demand = demands.dropFirst().reduce(demands[0]) { others($1) < others($0) ? $1 : $0 }
-      known[number]?.place = .value(
-        table: table, DemandedColumn(place: demand.place, columns: columns), demand.key)
+      let demand = demands.dropFirst().reduce(demands[0]) { shareCount($1) < shareCount($0) ? $1 : $0 }
+      known[number]?.bucket = .value(
+        table: table, DemandedColumn(position: demand.position, columns: columns), demand.key)
     } else {
-      known[number]?.place = .tables(Array(read.tables.keys))
+      known[number]?.bucket = .tables(Array(read.tables.keys))
     }
     change(number) { $0.insert(number) }
   }
@@ -88,7 +88,7 @@ struct LiveQueryIndex {
   }
 
   private mutating func change(_ number: Int, _ body: (inout Set<Int>) -> Void) {
-    switch known[number]?.place {
+    switch known[number]?.bucket {
     case nil: break
     case .everywhere: body(&everywhere)
     case .tables(let names): for name in names { change(name) { body(&$0.walked) } }
@@ -111,9 +111,9 @@ struct LiveQueryIndex {
 
   /// The results that a commit may concern.
   func concerned(by changes: [[UInt8]: TableChanges]) -> Set<Int> {
-    var found = everywhere
-    for (name, changes) in changes { tables[name]?.formConcerned(by: changes, &found) }
-    return found
+    var concerned = everywhere
+    for (name, changes) in changes { tables[name]?.formConcerned(by: changes, &concerned) }
+    return concerned
   }
 
   /// Notifies a result of a commit; nil is one that may have changed anything.

@@ -26,15 +26,15 @@ package final class LiveQueryRegistry: Sendable {
   /// The shared result for a key; made if there is none.
   func result<Result: FollowedLiveQuery>(_ key: Key, _ make: () -> Result) -> Result {
     // A result of another type is released outside of the lock.
-    let found = results.withLock { $0[key]?.result }
-    if let found = found as? Result { return found }
-    let made = make()
+    let existing = results.withLock { $0[key]?.result }
+    if let existing = existing as? Result { return existing }
+    let created = make()
     let winner = results.withLock { results -> AnyObject? in
       if let other = results[key]?.result { return other }
-      results[key] = Weak(result: made, number: made.number)
+      results[key] = Weak(result: created, number: created.number)
       return nil
     }
-    return winner as? Result ?? made
+    return winner as? Result ?? created
   }
 
   func forget(_ key: Key, _ number: Int) {

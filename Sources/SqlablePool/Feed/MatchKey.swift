@@ -33,14 +33,14 @@ enum MatchKey: Hashable, Sendable {
 /// that takes no SQLite.
 struct RequiredValue: Sendable {
   /// The column's position in the table.
-  let place: Int
+  let position: Int
   let key: MatchKey
   private let value: DatabaseValue
   /// Whether texts are compared byte by byte.
   private let isBinary: Bool
 
   /// Nil if SQLite would convert one of the two before it compares them, or compare texts by a custom collation.
-  init?(_ value: DatabaseValue, of column: ComparedColumn, at place: Int) {
+  init?(_ value: DatabaseValue, of column: ComparedColumn, at position: Int) {
     let affinity = KeyShape.Affinity(ofType: column.type)
     isBinary = column.collation.isSameName(as: "BINARY")
     switch value {
@@ -51,23 +51,25 @@ struct RequiredValue: Sendable {
       guard affinity == .text || affinity == .none, isBuiltIn else { return nil }
     case .blob: break
     }
-    self.place = place
+    self.position = position
     self.value = value
     key = MatchKey(value)
   }
 
   /// Whether a row with these values certainly meets it.
   func isMet(by values: [DatabaseValue]) -> Bool {
-    guard values.indices.contains(place) else { return false }
-    guard case .text(let own) = value else { return MatchKey(values[place]) == key }
-    guard isBinary, case .text(let found) = values[place] else { return false }
-    return own.isExactly(found)
+    guard values.indices.contains(position) else { return false }
+    guard case .text(let expected) = value else { return MatchKey(values[position]) == key }
+    guard isBinary, case .text(let actual) = values[position] else { return false }
+    return expected.isExactly(actual)
   }
 
   /// Whether a row with these values can't meet it.
   func excludes(_ values: [DatabaseValue]) -> Bool {
-    guard values.indices.contains(place) else { return false }
-    if isBinary, case .text(let own) = value, case .text(let found) = values[place] { return !own.isExactly(found) }
-    return MatchKey(values[place]) != key
+    guard values.indices.contains(position) else { return false }
+    if isBinary, case .text(let expected) = value, case .text(let actual) = values[position] {
+      return !expected.isExactly(actual)
+    }
+    return MatchKey(values[position]) != key
   }
 }

@@ -4,9 +4,9 @@ import SqlableCore
 struct PageOrder: Sendable {
   struct Term: Sendable {
     /// The column's position in the result.
-    let resultPlace: Int
+    let resultPosition: Int
     /// The column's position in the table.
-    let place: Int
+    let position: Int
     let collation: Collation
     let direction: OrderTerm.Direction
   }
@@ -44,16 +44,17 @@ struct PageOrder: Sendable {
     for term in order {
       var (column, named): (ColumnReference?, String?)
       switch term.expression.node {
-      case .column(let own): column = own
-      case .collate(let own, let collation):
-        if case .column(let own) = own.node { (column, named) = (own, collation.rawValue) }
+      case .column(let reference): column = reference
+      case .collate(let operand, let collation):
+        if case .column(let reference) = operand.node { (column, named) = (reference, collation.rawValue) }
       default: break
       }
-      guard let column, let resultPlace = table.position(of: column),
-        let place = columns.firstIndex(where: { $0.name.isSameName(as: column.name) }),
-        let collation = Collation(named ?? columns[place].collation)
+      guard let column, let resultPosition = table.position(of: column),
+        let position = columns.firstIndex(where: { $0.name.isSameName(as: column.name) }),
+        let collation = Collation(named ?? columns[position].collation)
       else { return nil }
-      terms.append(Term(resultPlace: resultPlace, place: place, collation: collation, direction: term.direction))
+      terms.append(
+        Term(resultPosition: resultPosition, position: position, collation: collation, direction: term.direction))
     }
     self.limit = limit
     self.terms = terms
@@ -80,8 +81,10 @@ struct PageBoundary: Sendable {
 
   /// Whether a row with these values is certainly behind it: among rows of equal order SQLite may choose any.
   private func precedes(_ row: [DatabaseValue]) -> Bool {
-    for (term, own) in zip(order.terms, values) {
-      guard row.indices.contains(term.place), let result = term.compare(own, row[term.place]) else { return false }
+    for (term, value) in zip(order.terms, values) {
+      guard row.indices.contains(term.position), let result = term.compare(value, row[term.position]) else {
+        return false
+      }
       if result != 0 { return result < 0 }
     }
     return false
@@ -133,9 +136,9 @@ extension DatabaseValue {
 
   /// Exact: a large integer would lose digits as a double.
   private static func compare(_ left: Int64, _ right: Double) -> Int {
-    guard let whole = Int64(exactly: right.rounded(.towardZero)) else { return right > 0 ? -1 : 1 }
-    if left != whole { return left < whole ? -1 : 1 }
-    let fraction = right - Double(whole)
+    guard let truncated = Int64(exactly: right.rounded(.towardZero)) else { return right > 0 ? -1 : 1 }
+    if left != truncated { return left < truncated ? -1 : 1 }
+    let fraction = right - Double(truncated)
     return fraction > 0 ? -1 : fraction < 0 ? 1 : 0
   }
 

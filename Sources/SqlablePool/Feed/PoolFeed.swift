@@ -13,13 +13,13 @@ package final class PoolFeed: CommitSink {
     /// The tables to record: the interests of all subscribers, and some of former subscribers.
     var interest = ObservedTables()
     /// The interest of each subscriber.
-    var wanted: [Int: ObservedTables] = [:]
+    var bySubscriber: [Int: ObservedTables] = [:]
     /// The number of subscribers removed since the interest was computed.
-    var gone = 0
+    var removedCount = 0
 
     /// Adds the interest of a subscriber; returns whether the total changes.
     mutating func want(_ interest: ObservedTables, _ number: Int) -> Bool {
-      wanted[number] = interest
+      bySubscriber[number] = interest
       let before = self.interest
       self.interest.formUnion(interest)
       return self.interest != before
@@ -28,12 +28,12 @@ package final class PoolFeed: CommitSink {
     /// Removes a subscriber; returns whether the total changes. The total is computed only now and then: recording too
     /// much does no harm.
     mutating func forget(_ number: Int) -> Bool {
-      wanted[number] = nil
-      gone += 1
-      guard gone > wanted.count else { return false }
-      gone = 0
+      bySubscriber[number] = nil
+      removedCount += 1
+      guard removedCount > bySubscriber.count else { return false }
+      removedCount = 0
       let before = interest
-      interest = wanted.values.reduce(into: ObservedTables()) { $0.formUnion($1) }
+      interest = bySubscriber.values.reduce(into: ObservedTables()) { $0.formUnion($1) }
       return interest != before
     }
   }
@@ -41,7 +41,7 @@ package final class PoolFeed: CommitSink {
   private struct Watch {
     var isEnded = false
     var isBegun = false
-    var others: ExternalCommitMonitor?
+    var monitor: ExternalCommitMonitor?
   }
 
   // Separate locks: a writer takes the first and the third, and must not wait while subscribers are matched.
@@ -157,21 +157,21 @@ package final class PoolFeed: CommitSink {
       return (watch.isEnded, !watch.isBegun)
     }
     if isEnded { return end() }
-    guard isFirst, let others = watch(self) else { return }
+    guard isFirst, let monitor = watch(self) else { return }
     let isTooLate = watched.withLock { watch in
-      if !watch.isEnded { watch.others = others }
+      if !watch.isEnded { watch.monitor = monitor }
       return watch.isEnded
     }
-    if isTooLate { others.end() }
+    if isTooLate { monitor.end() }
   }
 
   /// Checks for other processes' commits before it returns, if they are watched.
-  func detectOtherCommits() { watched.withLock { $0.others }?.checkNow() }
+  func detectOtherCommits() { watched.withLock { $0.monitor }?.checkNow() }
 
   /// To be called when the file was closed, and may now be another.
   func fileWasClosed() {
     columnsRead.withLock { $0 = [:] }
-    watched.withLock { $0.others }?.forgetConnection()
+    watched.withLock { $0.monitor }?.forgetConnection()
     didCommitElsewhere()
   }
 
@@ -323,11 +323,11 @@ package final class PoolFeed: CommitSink {
 
   /// Ends all loops, after they have got earlier commits; to be called when the pool is closed.
   package func end() {
-    let others = watched.withLock { watch in
+    let monitor = watched.withLock { watch in
       watch.isEnded = true
-      return watch.others
+      return watch.monitor
     }
-    others?.end()
+    monitor?.end()
     append(nil)
   }
 }

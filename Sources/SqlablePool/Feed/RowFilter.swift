@@ -17,7 +17,8 @@ package final class RowFilter: Sendable {
       // ANY means something else in a STRICT table, which the copy is not. An order by more than a row's own values may
       // change with other rows. A column that the table lacks is its rowid, which differs in the copy.
       let names = Set(columns.map(\.name.foldedName))
-      guard let filter = query.filter, filter.isOfOneRow, query.clauses.order.allSatisfy(\.expression.isOfOneRow),
+      guard let filter = query.filter, filter.dependsOnOneRow,
+        query.clauses.order.allSatisfy(\.expression.dependsOnOneRow),
         filter.columns.allSatisfy({ names.contains($0.foldedName) }), table.fullText == nil,
         !columns.contains(where: { $0.type.isSameName(as: "ANY") })
       else { return nil }
@@ -184,12 +185,12 @@ extension SqlExpression {
   }
 
   /// Whether it depends on nothing but the values of one row.
-  fileprivate var isOfOneRow: Bool {
+  fileprivate var dependsOnOneRow: Bool {
     switch node {
     case .column, .value: true
     case .all, .any, .not, .negative, .binary, .isNull, .isNotNull, .between, .isIn, .like, .collate:
-      node.terms.allSatisfy(\.isOfOneRow)
-    case .call(let call): call.isElementary && node.terms.allSatisfy(\.isOfOneRow)
+      node.terms.allSatisfy(\.dependsOnOneRow)
+    case .call(let call): call.isElementary && node.terms.allSatisfy(\.dependsOnOneRow)
     case .parameter, .qualified, .special, .query, .invalid: false
     }
   }

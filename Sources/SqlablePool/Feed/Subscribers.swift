@@ -19,9 +19,9 @@ struct Matches: Sendable {
   private(set) var called: [any Wakeable] = []
   /// Objects to release after the lock. The deinit of a subscriber takes the same lock, and the deinit of a value may
   /// run a caller's code.
-  private var found: [any Sendable] = []
+  private var retained: [any Sendable] = []
 
-  mutating func keep(_ found: any Sendable) { self.found.append(found) }
+  mutating func keep(_ object: any Sendable) { retained.append(object) }
 
   mutating func wake(_ sleepers: [any Wakeable]) { woken += sleepers }
 

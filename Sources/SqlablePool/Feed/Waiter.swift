@@ -3,11 +3,11 @@ import SqlableCore
 /// One wait of a task, which ends once: by waking or by cancellation.
 package final class Waiter: Sendable {
   private enum State {
-    case made, woken, cancelled
+    case created, woken, cancelled
     case waiting(CheckedContinuation<Bool, Never>)
   }
 
-  private let state = LockedValue(State.made)
+  private let state = LockedValue(State.created)
   /// The priority of the waiting task.
   let priority = Task.currentPriority
 
@@ -21,7 +21,7 @@ package final class Waiter: Sendable {
           switch state {
           case .woken: return true
           case .cancelled: return false
-          case .made, .waiting:
+          case .created, .waiting:
             state = .waiting(continuation)
             return nil
           }
@@ -38,7 +38,7 @@ package final class Waiter: Sendable {
   private func end(_ end: State, _ outcome: Bool) {
     let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
       switch state {
-      case .made:
+      case .created:
         state = end
         return nil
       case .waiting(let continuation):

@@ -130,7 +130,7 @@ private final class ChangeLoop<Row: Sendable> {
   /// same rows, so it is read by index.
   private var commit: [ChangeEvent<RowChange>] = []
   private var events: [ChangeEvent<Row>] = []
-  private var taken = 0
+  private var deliveredCount = 0
 
   init(
     _ subscription: ChangeSubscription, returningTo idle: IdleSubscription,
@@ -142,18 +142,18 @@ private final class ChangeLoop<Row: Sendable> {
   }
 
   deinit {
-    if taken < commit.count { subscription.putBack(Array(commit[taken...])) }
+    if deliveredCount < commit.count { subscription.putBack(Array(commit[deliveredCount...])) }
     idle.putBack(subscription)
   }
 
   func nextRow(isolation actor: isolated (any Actor)?) async -> ChangeEvent<Row>? {
     while !Task.isCancelled {
-      if taken < events.count {
-        taken += 1
-        return events[taken - 1]
+      if deliveredCount < events.count {
+        deliveredCount += 1
+        return events[deliveredCount - 1]
       }
       // Released before the wait, which may be long: the rows may be large.
-      (commit, events, taken) = ([], [], 0)
+      (commit, events, deliveredCount) = ([], [], 0)
       guard let next = await subscription.next(isolation: actor) else { return nil }
       (commit, events) = (next, make(next))
     }

@@ -37,9 +37,9 @@ extension Runnable {
 }
 
 extension LiveQuerySource {
-  init(of work: some Runnable<Value> & Hashable, _ place: CallSite) {
+  init(of work: some Runnable<Value> & Hashable, _ callSite: CallSite) {
     self.init(
-      key: .init(work, Value.self, onlyChanges: false), place: place, onlyChanges: false,
+      key: .init(work, Value.self, onlyChanges: false), callSite: callSite, onlyChanges: false,
       texts: { try work.followedTexts() }, filtered: { nil }, rows: { db, _ in try work.run(db) })
   }
 }

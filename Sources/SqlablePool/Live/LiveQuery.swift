@@ -74,7 +74,7 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
   /// The identity of the result.
   let key: LiveQueryRegistry.Key
 
-  let place: CallSite
+  let callSite: CallSite
   /// Whether a result that equals the previous one is skipped.
   let onlyChanges: Bool
   /// The SQL of all its statements.
@@ -84,12 +84,12 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
   let rows: @Sendable (SqliteDatabase, inout LiveQueryNotes) throws -> Value
 
   package init(
-    key: LiveQueryRegistry.Key, place: CallSite, onlyChanges: Bool, texts: @escaping @Sendable () throws -> [String],
+    key: LiveQueryRegistry.Key, callSite: CallSite, onlyChanges: Bool, texts: @escaping @Sendable () throws -> [String],
     filtered: @escaping @Sendable () throws -> SelectQuery?,
     rows: @escaping @Sendable (SqliteDatabase, inout LiveQueryNotes) throws -> Value
   ) {
     self.key = key
-    self.place = place
+    self.callSite = callSite
     self.onlyChanges = onlyChanges
     self.texts = texts
     self.filtered = filtered

@@ -108,13 +108,13 @@ struct LiveQueryState<Value: Sendable> {
 
   mutating func end(_ loop: Int) {
     if let error = failures.removeValue(forKey: loop) { unused.append(error) }
-    guard let gone = loops.removeValue(forKey: loop), gone.edition == 0 || gone.edition != latest?.edition else {
+    guard let ended = loops.removeValue(forKey: loop), ended.edition == 0 || ended.edition != latest?.edition else {
       return
     }
-    oneHasIt()
+    noteValueDelivered()
   }
 
-  private mutating func oneHasIt() {
+  private mutating func noteValueDelivered() {
     without -= 1
     if without == 0 { dropValue() }
   }
@@ -148,7 +148,7 @@ struct LiveQueryState<Value: Sendable> {
       guard isMatched || latest.reading.position >= position else { return .match }
       loop.edition = latest.edition
       (loop.reading, loop.position) = (latest.reading.number, latest.reading.position)
-      oneHasIt()
+      noteValueDelivered()
       return .take(value, latest.contents)
     }
     return .wait(isNeeded: open.contains { $0.position > loop.position })

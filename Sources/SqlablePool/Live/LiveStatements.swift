@@ -93,7 +93,7 @@ extension Select where Row: Sendable {
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<[Row]> {
     let source = LiveQuerySource<[Row]>(
-      key: .init(self, [Row].self, onlyChanges: onlyChanges), place: .init(file: file, line: line),
+      key: .init(self, [Row].self, onlyChanges: onlyChanges), callSite: .init(file: file, line: line),
       onlyChanges: onlyChanges, texts: { [try query.withValues().sql] },
       filtered: { nil },
       rows: { db, notes in
@@ -133,11 +133,11 @@ extension StatementTree {
 extension Statement {
   /// Returns the source of the live result; `rows` is called with the handle's lock held, before the first row.
   fileprivate func source<Value>(
-    _ onlyChanges: Bool, _ place: CallSite,
+    _ onlyChanges: Bool, _ callSite: CallSite,
     _ rows: @escaping @Sendable (StatementRun, inout LiveQueryNotes) throws -> Value
   ) -> LiveQuerySource<Value> {
     LiveQuerySource(
-      key: .init(self, Value.self, onlyChanges: onlyChanges), place: place, onlyChanges: onlyChanges,
+      key: .init(self, Value.self, onlyChanges: onlyChanges), callSite: callSite, onlyChanges: onlyChanges,
       texts: {
         _ = try tree.followed
         return [try withValues().sql]

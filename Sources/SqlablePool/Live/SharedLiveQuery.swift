@@ -111,7 +111,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
 
   private var timeout: SqlError {
     SqlError(
-      .timeout, message: "the deadline passed before the live result at \(source.place) was delivered",
+      .timeout, message: "the deadline passed before the live result at \(source.callSite) was delivered",
       label: pool.configuration.handles.label)
   }
 
@@ -181,15 +181,15 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
 
   private func read(_ reading: State.Fetch, _ known: LiveQueryRule?) async {
     do {
-      let found = try await pool.performStatement(.read, at: source.place) { [self] db in
+      let fetched = try await pool.performStatement(.read, at: source.callSite) { [self] db in
         try source.read(db, known, pool.feed) { expect($0, $1) }
       }
       let latest = withState { state in
-        state.known = found.known
+        state.known = fetched.known
         return state.latest
       }
-      let isSame = latest != nil && found.contents != nil && latest?.contents == found.contents
-      wakes.wake(withState { $0.take(reading, found.value, found.contents, isSame: isSame, found.pageEnd) })
+      let isSame = latest != nil && fetched.contents != nil && latest?.contents == fetched.contents
+      wakes.wake(withState { $0.take(reading, fetched.value, fetched.contents, isSame: isSame, fetched.pageEnd) })
     } catch {
       wakes.wake(
         withState { state in

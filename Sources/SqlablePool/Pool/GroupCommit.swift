@@ -42,7 +42,7 @@ extension SqlitePool {
     _ first: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase
   ) -> [(call: PoolCall, outcome: Result<Void, any Error>)] {
     do {
-      try db.beginShared(at: first.place)
+      try db.beginShared(at: first.callSite)
       // The first call needs no savepoint: rolling it back rolls back the transaction.
       guard try first.run(db) == .commit else {
         db.rollBackShared()

@@ -2,7 +2,7 @@ import SqlableCore
 
 /// The time in which a call had a handle.
 struct HandleUse {
-  let place: CallSite
+  let callSite: CallSite
   let begin: ContinuousClock.Instant
   /// Nil while the call has it.
   let end: ContinuousClock.Instant?
@@ -10,7 +10,7 @@ struct HandleUse {
   func length(at now: ContinuousClock.Instant) -> Duration { begin.duration(to: end ?? now) }
 
   func text(at now: ContinuousClock.Instant) -> String {
-    "the call at \(place) \(end == nil ? "has held" : "held") it for \(length(at: now).seconds) s"
+    "the call at \(callSite) \(end == nil ? "has held" : "held") it for \(length(at: now).seconds) s"
   }
 }
 
@@ -37,7 +37,7 @@ extension SqlitePool.State {
     guard call.kind != .detection, (call.kind.isRead ? waitingReads : waitingWrites).count > 0,
       let begin = call.gotHandle
     else { return }
-    let use = HandleUse(place: call.place, begin: begin, end: .now)
+    let use = HandleUse(callSite: call.callSite, begin: begin, end: .now)
     if call.kind.isRead { readUses.append(use) } else { writeUses.append(use) }
   }
 
@@ -45,7 +45,7 @@ extension SqlitePool.State {
   func uses(during call: PoolCall, until now: ContinuousClock.Instant) -> [HandleUse] {
     let handles = call.kind.isRead ? readers : [writer]
     let running = handles.compactMap(\.call).compactMap { call in
-      call.gotHandle.map { HandleUse(place: call.place, begin: $0, end: nil) }
+      call.gotHandle.map { HandleUse(callSite: call.callSite, begin: $0, end: nil) }
     }
     let uses = running + (call.kind.isRead ? readUses : writeUses).ended(after: call.begin)
     return uses.sorted { $0.length(at: now) > $1.length(at: now) }

@@ -31,7 +31,7 @@ extension SqlitePool {
   /// Returns the part of an error message that names the holder of the lock. The text is empty if no holder is known,
   /// or if the holder is `call`, which the message names already.
   func otherHolder(than call: PoolCall?) -> String {
-    guard let holder = writeLockHolder, holder.callSite != call.map({ "\($0.place)" }) else { return "" }
+    guard let holder = writeLockHolder, holder.callSite != call.map({ "\($0.callSite)" }) else { return "" }
     return "; \(holder)"
   }
 }

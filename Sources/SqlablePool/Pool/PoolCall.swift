@@ -10,7 +10,7 @@ import SqlableCore
 @usableFromInline
 package final class PoolCall: @unchecked Sendable {
   package enum State {
-    case made
+    case created
     case waiting
     case running(PooledHandle)
     /// Its work is done or rolled back: it can no longer be stopped.
@@ -39,7 +39,7 @@ package final class PoolCall: @unchecked Sendable {
   }
 
   let kind: Kind
-  let place: CallSite
+  let callSite: CallSite
   let begin = ContinuousClock.now
   /// The caller to which traces attribute the call's statements; nil if nothing is traced.
   let caller: TraceCaller?
@@ -51,7 +51,7 @@ package final class PoolCall: @unchecked Sendable {
   /// Called with the outcome; nil if a thread waits for it.
   let resume: (@Sendable (Result<Void, any Error>) -> Void)?
 
-  var state = State.made
+  var state = State.created
   var stopped: Reason?
   var gotHandle: ContinuousClock.Instant?
   /// Whether the call was tried on the thread of its caller, and runs again as another call.
@@ -65,13 +65,13 @@ package final class PoolCall: @unchecked Sendable {
 
   // Borrowed: a copy of the configuration for every call takes 300 instructions.
   init(
-    _ kind: Kind, _ configuration: borrowing PoolConfiguration, _ place: CallSite,
+    _ kind: Kind, _ configuration: borrowing PoolConfiguration, _ callSite: CallSite,
     resume: (@Sendable (Result<Void, any Error>) -> Void)? = nil,
     _ work: @escaping (SqliteDatabase) throws -> TransactionResult
   ) {
     self.kind = kind
-    self.place = place
-    caller = TraceHub.isAnyActive ? TraceCaller(at: place) : nil
+    self.callSite = callSite
+    caller = TraceHub.isAnyActive ? TraceCaller(at: callSite) : nil
     self.work = work
     self.resume = resume
     let deadline = configuration.deadline.map(Deadline.after) ?? Deadline.current
@@ -99,7 +99,7 @@ package final class PoolCall: @unchecked Sendable {
     // A waiting thread times out by itself.
     case .waiting: resume == nil ? nil : waitEnd
     case .running: deadline
-    case .made, .ending: nil
+    case .created, .ending: nil
     }
   }
 
@@ -121,25 +121,26 @@ package final class PoolCall: @unchecked Sendable {
     case .deadline:
       return SqlError(
         .timeout,
-        message: "the deadline passed while the call at \(place) was running" + (waitsToBegin(cause) ? holder() : ""),
+        message: "the deadline passed while the call at \(callSite) was running"
+          + (waitsToBegin(cause) ? holder() : ""),
         sql: cause.sql,
         transaction: cause.transaction, label: label)
     case .tooOld:
       return SqlError(
-        .timeout, message: "the read at \(place) has run for longer than maximumRead", sql: cause.sql,
+        .timeout, message: "the read at \(callSite) has run for longer than maximumRead", sql: cause.sql,
         transaction: cause.transaction, label: label)
     case .closing:
       return SqlError(
-        .closed, message: "the pool was closed while the call at \(place) was running",
+        .closed, message: "the pool was closed while the call at \(callSite) was running",
         transaction: cause.transaction, label: label)
     }
   }
 }
 
 extension TraceCaller {
-  fileprivate convenience init(at place: CallSite) {
+  fileprivate convenience init(at callSite: CallSite) {
     self.init(
-      site: place, context: Tracing.context, task: TaskLocalSnapshot.current, isReceiver: Tracing.isReceiving)
+      site: callSite, context: Tracing.context, task: TaskLocalSnapshot.current, isReceiver: Tracing.isReceiving)
   }
 }
 

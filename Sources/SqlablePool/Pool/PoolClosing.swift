@@ -18,10 +18,10 @@ extension SqlitePool {
     guard !drained(by: duration) else { return try finish() }
     for call in withState({ $0.unended }) { stop(call, .closing) }
     guard drained(by: max(duration, .seconds(1))) else {
-      let place = withState { $0.unended.first?.place ?? $0.closeBarrier?.callSite }
+      let callSite = withState { $0.unended.first?.callSite ?? $0.closeBarrier?.callSite }
       throw SqlError(
         .busy,
-        message: "can't close the pool: the call at \(place.map { "\($0)" } ?? "?") has not ended",
+        message: "can't close the pool: the call at \(callSite.map { "\($0)" } ?? "?") has not ended",
         label: configuration.handles.label)
     }
     try finish()

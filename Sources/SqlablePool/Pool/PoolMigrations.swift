@@ -21,8 +21,8 @@ extension Migrations {
     var run = Run()
     while true {
       let batches = run.batches
-      let place = CallSite(file: file, line: line)
-      let step = try await pool.transactionAfterOthers(waitingAtMost: limit, at: place, waiting) { db in
+      let callSite = CallSite(file: file, line: line)
+      let step = try await pool.transactionAfterOthers(waitingAtMost: limit, at: callSite, waiting) { db in
         try next(db, batches: batches, progress)
       }
       if run.isDone(after: step, progress) { return run.names }
@@ -48,8 +48,8 @@ extension SchemaPlan {
   ) async throws {
     try checkMayApply(permission)
     guard !isEmpty else { return }
-    let place = CallSite(file: file, line: line)
-    try await pool.transactionAfterOthers(waitingAtMost: limit, at: place, waiting) { db in
+    let callSite = CallSite(file: file, line: line)
+    try await pool.transactionAfterOthers(waitingAtMost: limit, at: callSite, waiting) { db in
       try applySteps(db, progress)
     }
   }
@@ -75,7 +75,7 @@ extension SqlitePool {
   /// Runs `body` in a transaction of the writer, and waits for other connections that write, also for longer than the
   /// busy timeout. A failure of `body` itself is not retried.
   fileprivate func transactionAfterOthers<Value: Sendable>(
-    waitingAtMost limit: Duration?, at place: CallSite, _ waiting: @Sendable (SqlError) -> Void,
+    waitingAtMost limit: Duration?, at callSite: CallSite, _ waiting: @Sendable (SqlError) -> Void,
     _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {
     var wait = WaitForOthers(atMost: limit)
@@ -83,7 +83,7 @@ extension SqlitePool {
       let hasBegun = LockedValue(false)
       wait.beginTry()
       do {
-        return try await perform(.write, at: place) { db in
+        return try await perform(.write, at: callSite) { db in
           hasBegun.withLock { $0 = true }
           return try body(db)
         }

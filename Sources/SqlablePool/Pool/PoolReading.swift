@@ -30,10 +30,10 @@ extension SqlitePool {
   /// Runs `body` with a handle, and returns its value.
   @usableFromInline
   package func perform<Value>(
-    _ kind: PoolCall.Kind, at place: CallSite, _ body: (SqliteDatabase) throws -> Value
+    _ kind: PoolCall.Kind, at callSite: CallSite, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {
     var value: Value?
-    try perform(kind, place) { db in
+    try perform(kind, callSite) { db in
       let result = try body(db)
       value = result
       return result as? TransactionResult ?? .commit
@@ -45,24 +45,24 @@ extension SqlitePool {
   /// Runs a statement: a short read on the calling thread, anything else on a thread of the pool.
   @usableFromInline
   func performStatement<Value: Sendable>(
-    _ kind: PoolCall.Kind, at place: CallSite, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
+    _ kind: PoolCall.Kind, at callSite: CallSite, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {
-    guard kind.isRead else { return try await perform(kind, at: place, run) }
+    guard kind.isRead else { return try await perform(kind, at: callSite, run) }
     try Task.checkCancellation()
     var value: Value?
-    let isDone = try performQuickly(place) { db in value = try run(db) }
+    let isDone = try performQuickly(callSite) { db in value = try run(db) }
     // A task that only reads would never suspend, and so keep the thread from other tasks.
     if quickReads.add(1, ordering: .relaxed).newValue % 32 == 0 { await Task.yield() }
     if isDone, let value { return value }
-    return try await perform(kind, at: place, run)
+    return try await perform(kind, at: callSite, run)
   }
 
   /// Runs `body` with a handle on a thread of the pool, and returns its value.
   package func perform<Value: Sendable>(
-    _ kind: PoolCall.Kind, at place: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
+    _ kind: PoolCall.Kind, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {
     let value = LockedValue<Value?>(nil)
-    try await perform(kind, place) { db in
+    try await perform(kind, callSite) { db in
       let result = try body(db)
       value.withLock { $0 = result }
       return result as? TransactionResult ?? .commit

@@ -8,17 +8,17 @@ extension SqlitePool {
   // MARK: On the caller's thread
 
   /// Runs `work` with a handle, on this thread or, for a write that shares a commit, on another caller's thread.
-  func perform(_ kind: PoolCall.Kind, _ place: CallSite, _ work: (SqliteDatabase) throws -> TransactionResult)
+  func perform(_ kind: PoolCall.Kind, _ callSite: CallSite, _ work: (SqliteDatabase) throws -> TransactionResult)
     throws
   {
     try reporting {
       try checkFork()
       try withoutActuallyEscaping(work) { work in
-        let call = PoolCall(kind, configuration, place, work)
+        let call = PoolCall(kind, configuration, callSite, work)
         defer { call.forgetWork() }
         switch try withState({ try $0.enter(call, configuration, by: pthread_self()) }) {
-        case .own(let handle): try runInside(call, handle)
-        case .given(let handle):
+        case .nested(let handle): try runInside(call, handle)
+        case .granted(let handle):
           if call.deadline != nil { inspect(call) }
           try runHere(call, handle)
         case .waits: try wait(call)
@@ -68,32 +68,32 @@ extension SqlitePool {
 
   /// Runs `work` with a handle, on a thread of the pool.
   func perform(
-    _ kind: PoolCall.Kind, _ place: CallSite,
+    _ kind: PoolCall.Kind, _ callSite: CallSite,
     _ work: @escaping @Sendable (SqliteDatabase) throws -> TransactionResult
   ) async throws {
     try checkFork()
     let holder = LockedValue<PoolCall?>(nil)
     do {
-      try await perform(kind, place, holder, work)
+      try await perform(kind, callSite, holder, work)
     } catch { throw root.reportedWithoutLock(error) }
   }
 
   private func perform(
-    _ kind: PoolCall.Kind, _ place: CallSite, _ holder: LockedValue<PoolCall?>,
+    _ kind: PoolCall.Kind, _ callSite: CallSite, _ holder: LockedValue<PoolCall?>,
     _ work: @escaping @Sendable (SqliteDatabase) throws -> TransactionResult
   ) async throws {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-        let call = PoolCall(kind, configuration, place, resume: { continuation.resume(with: $0) }, work)
+        let call = PoolCall(kind, configuration, callSite, resume: { continuation.resume(with: $0) }, work)
         holder.withLock { $0 = call }
         // Cancelled before the handler had a call to stop.
         guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
         do {
           switch try withState({ try $0.enter(call, configuration, by: nil) }) {
-          case .own(let handle):
+          case .nested(let handle):
             // Not inside a closure, since a closure can't await: a task that runs on a thread with a handle.
             call.resume?(Result { try runInside(call, handle) })
-          case .given(let handle): handOn(handle, to: call)
+          case .granted(let handle): handOn(handle, to: call)
           case .waits: inspect(call)
           }
         } catch {
@@ -110,9 +110,9 @@ extension SqlitePool {
   ///
   /// Otherwise two threads must be woken, which takes several times as long as most reads. The read is abandoned after
   /// some ten thousand SQLite steps, a fraction of a millisecond, and where it would wait for a lock.
-  func performQuickly(_ place: CallSite, _ work: @escaping (SqliteDatabase) throws -> Void) throws -> Bool {
+  func performQuickly(_ callSite: CallSite, _ work: @escaping (SqliteDatabase) throws -> Void) throws -> Bool {
     try checkFork()
-    let call = PoolCall(.read, configuration, place) { db in
+    let call = PoolCall(.read, configuration, callSite) { db in
       try work(db)
       return .commit
     }
@@ -204,17 +204,17 @@ extension SqlitePool {
   /// Makes the writer check, once it is free, whether another connection has committed; calls `answered` after the
   /// check, or if it can't take place.
   func haveWriterCheck(_ answered: @escaping @Sendable () -> Void) {
-    let place = CallSite(file: #fileID, line: #line)
+    let callSite = CallSite(file: #fileID, line: #line)
     func detect(_ db: SqliteDatabase) throws -> TransactionResult {
       try db.detectOtherCommits()
       return .commit
     }
-    let call = PoolCall(.detection, configuration, place, resume: { _ in answered() }, detect)
+    let call = PoolCall(.detection, configuration, callSite, resume: { _ in answered() }, detect)
     switch try? withState({ try $0.enter(call, configuration, by: nil) }) {
-    case .given(let handle): handOn(handle, to: call)
+    case .granted(let handle): handOn(handle, to: call)
     case .waits: break
     // The queue is full, and the next poll retries; or the pool is closing, and has no subscribers left.
-    case .own, nil: answered()
+    case .nested, nil: answered()
     }
   }
 
@@ -226,7 +226,7 @@ extension SqlitePool {
       if state.refuse(call) { return true }
       guard call.stopped == nil else { return false }
       switch call.state {
-      case .made: call.stopped = reason
+      case .created: call.stopped = reason
       case .running(let handle):
         // Perhaps only the wait for a handle was too long, and the call has got one meanwhile.
         if reason == .deadline, call.deadline.map({ $0 > .now }) ?? true { return false }
@@ -245,7 +245,7 @@ extension SqlitePool {
         call,
         .failure(
           SqlError(
-            .closed, message: "the pool was closed while the call at \(call.place) was waiting",
+            .closed, message: "the pool was closed while the call at \(call.callSite) was waiting",
             label: configuration.handles.label)))
     }
   }
@@ -255,7 +255,7 @@ extension SqlitePool {
     let closeBarrier = withState { $0.closeBarrier }
     let now = ContinuousClock.now
     let uses = withState { $0.uses(during: call, until: now) }
-    var message = "the call at \(call.place) waited for \(what) for \(call.begin.duration(to: now).seconds) s"
+    var message = "the call at \(call.callSite) waited for \(what) for \(call.begin.duration(to: now).seconds) s"
     if !uses.isEmpty {
       message += "; " + uses.prefix(3).map { $0.text(at: now) }.joined(separator: ", ")
     }

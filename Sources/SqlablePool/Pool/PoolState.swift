@@ -35,8 +35,8 @@ extension SqlitePool {
   /// The decision of `enter` on a call.
   enum Admission {
     /// The call was made inside another call, and uses the outer call's handle.
-    case own(PooledHandle)
-    case given(PooledHandle)
+    case nested(PooledHandle)
+    case granted(PooledHandle)
     case waits
   }
 }
@@ -65,16 +65,16 @@ extension SqlitePool.State {
     if call.stopped != nil { throw CancellationError() }
     if let deadline = call.deadline, deadline <= call.begin {
       throw SqlError(
-        .timeout, message: "the deadline had passed before the call at \(call.place) began", label: label)
+        .timeout, message: "the deadline had passed before the call at \(call.callSite) began", label: label)
     }
-    if let own = ownHandle {
-      guard call.kind.isRead || own.isWriter else {
+    if let handle = ownHandle {
+      guard call.kind.isRead || handle.isWriter else {
         throw SqlError.misuse(
           "can't write inside a read, which would not see the change; write first, or read inside a transaction"
         )
         .labelled(label)
       }
-      return .own(own)
+      return .nested(handle)
     }
     try checkIsOpen(label)
     try checkIsNotBlockedHere(label)
@@ -82,7 +82,7 @@ extension SqlitePool.State {
       calls += 1
       give(handle, to: call)
       handle.owner = thread
-      return .given(handle)
+      return .granted(handle)
     }
     guard (call.kind.isRead ? waitingReads : waitingWrites).count < configuration.maximumWaiting else {
       throw SqlError(
@@ -177,11 +177,11 @@ extension SqlitePool.State {
 
   /// Gives readers to the reads that wait; returns those that got one.
   mutating func beginReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
-    var begun: [(PooledHandle, PoolCall)] = []
+    var started: [(PooledHandle, PoolCall)] = []
     while waitingReads.count > 0, let reader = freeReader(configuration), let call = next(for: reader) {
-      begun.append((reader, call))
+      started.append((reader, call))
     }
-    return begun
+    return started
   }
 
   /// Counts ended calls, and signals the closers after the last.

@@ -113,6 +113,6 @@ extension PooledHandle {
   func running(at now: ContinuousClock.Instant) -> SqlitePool.Statistics.ActiveCall? {
     guard let call, let since else { return nil }
     return SqlitePool.Statistics.ActiveCall(
-      callSite: "\(call.place)", age: since.duration(to: now), sql: interruption.longStatement.withLock { $0 })
+      callSite: "\(call.callSite)", age: since.duration(to: now), sql: interruption.longStatement.withLock { $0 })
   }
 }

@@ -81,9 +81,9 @@ extension SqlitePool {
   /// Runs a checkpoint; returns whether the whole WAL is then in the database file. A long write is not waited for: the
   /// write may itself wait for a read that is held back.
   private func copyLog() -> Bool {
-    let place = CallSite(file: #fileID, line: #line)
+    let callSite = CallSite(file: #fileID, line: #line)
     let checkpoint = try? withDeadline(WALSizeLimiter.patience) {
-      try perform(.alone, at: place) { db in try db.checkpoint() }
+      try perform(.alone, at: callSite) { db in try db.checkpoint() }
     }
     return checkpoint?.isComplete ?? false
   }

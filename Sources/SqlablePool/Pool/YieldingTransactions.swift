@@ -47,8 +47,8 @@ extension SqlitePool {
   ) async throws -> Int {
     try checkIsOutside()
     var count = 1
-    let place = CallSite(file: file, line: line)
-    while let pause = try await perform(.alone, at: place, { db in try self.steps(db, step) }) {
+    let callSite = CallSite(file: file, line: line)
+    while let pause = try await perform(.alone, at: callSite, { db in try self.steps(db, step) }) {
       if pause > .zero { try await Task.sleep(for: pause) }
       count += 1
     }
@@ -175,7 +175,7 @@ extension SqliteDatabase {
       guard now >= next else { return nil }
       next = now + .milliseconds(1)
       // A pool that has its turn waits for the lock that this handle has.
-      return gate.isLockedByOthers(.both) || gate.lastWait != lastWait ? SqliteDatabase.pauseForHandles : nil
+      return gate.isLockedByOthers(.queueAndTurn) || gate.lastWait != lastWait ? SqliteDatabase.pauseForHandles : nil
     }
   }
 }

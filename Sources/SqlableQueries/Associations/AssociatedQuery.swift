@@ -21,8 +21,8 @@ public struct AssociatedQuery<Root: Sqlable, each Part: Sendable>: Sendable, Has
 
   public static func == (left: AssociatedQuery, right: AssociatedQuery) -> Bool {
     guard left.root == right.root else { return false }
-    for (own, other) in repeat (each left.parts, each right.parts) {
-      guard own == other else { return false }
+    for (part, otherPart) in repeat (each left.parts, each right.parts) {
+      guard part == otherPart else { return false }
     }
     return true
   }

@@ -285,7 +285,7 @@ extension Association where Output == [Target] {
         var levels = level.below[...]
         let below = (repeat try rows.gathering((each parts).taking(&levels)))
         return GatheredPart(level: rows) { key in
-          try rows.places(of: key).map { try rows.row($0, repeat each below) }
+          try rows.indexes(of: key).map { try rows.row($0, repeat each below) }
         }
       })
   }
@@ -308,7 +308,7 @@ extension Association where Output == Target? {
         var levels = level.below[...]
         let below = (repeat try rows.gathering((each parts).taking(&levels)))
         return GatheredPart(level: rows) { key in
-          try rows.firstPlace(of: key).map { try rows.row($0, repeat each below) }
+          try rows.firstIndex(of: key).map { try rows.row($0, repeat each below) }
         }
       })
   }

@@ -4,12 +4,12 @@ import SqlableCore
 
 extension TableInfo {
   /// The position of a column. Throws if the table has none.
-  func foundPosition(of column: ColumnReference) throws -> Int {
+  func requiredPosition(of column: ColumnReference) throws -> Int {
     guard let position = position(of: column) else { throw SqlError.missing(column, in: [self]) }
     return position
   }
 
-  package func foundColumn(_ column: ColumnReference) throws -> Column { columns[try foundPosition(of: column)] }
+  package func requiredColumn(_ column: ColumnReference) throws -> Column { columns[try requiredPosition(of: column)] }
 
   /// The position, in another table, of the column that one of this table's refers to. Throws if it refers to another
   /// table or column, or perhaps to none: rows would match only by chance.
@@ -17,11 +17,11 @@ extension TableInfo {
     referredToBy foreignKey: ColumnReference, in other: TableInfo, wanted key: ColumnReference?,
     hint: String? = "pass the column that it refers to as `of`"
   ) throws -> Int {
-    let column = try foundColumn(foreignKey)
-    let wanted = try key.map(other.foundPosition(of:))
+    let column = try requiredColumn(foreignKey)
+    let expected = try key.map(other.requiredPosition(of:))
     let references = references(of: column)
     guard !references.isEmpty else {
-      if let wanted { return wanted }
+      if let expected { return expected }
       throw SqlError.misuse(
         "column \(column.name) is not declared as a ForeignKey" + (hint.map { "; \($0)" } ?? "")
       ).at(table: name, column: column.name)
@@ -32,10 +32,10 @@ extension TableInfo {
       let names = reference.columns
       guard names.count == 1, let position = other.columns.firstIndex(where: { $0.name.isSameName(as: names[0]) })
       else { continue }
-      if wanted == nil || wanted == position { return position }
+      if expected == nil || expected == position { return position }
     }
     throw SqlError.misuse(
-      "column \(column.name) does not refer to \(other.name)" + (wanted.map { ".\(other.columns[$0].name)" } ?? "")
+      "column \(column.name) does not refer to \(other.name)" + (expected.map { ".\(other.columns[$0].name)" } ?? "")
     ).at(table: name, column: column.name)
   }
 

@@ -48,7 +48,7 @@ package enum AssociationPath: Sendable, Hashable {
 }
 
 /// A path whose columns were found in the tables, and checked.
-package struct FoundPath {
+package struct ResolvedPath {
   /// The position, in a row above, of the value by which associated rows belong to that row.
   package let above: Int
   /// The column with this value.
@@ -92,27 +92,27 @@ struct LevelQuery {
 
 extension AssociationLevel {
   /// Finds the columns that connect the rows with the rows of a table. Throws if the declarations contradict the path.
-  package func found(under table: TableInfo) throws -> FoundPath {
-    let own = try query.checkedTable
+  package func resolvedPath(under parentTable: TableInfo) throws -> ResolvedPath {
+    let table = try query.checkedTable
     switch path {
     case .referring(let foreignKey, let key):
-      let above = try own.position(referredToBy: foreignKey, in: table, wanted: key)
-      let position = try own.foundPosition(of: foreignKey)
-      try own.columns[position].checkRefers(to: table.columns[above], from: own)
-      return try FoundPath(above: above, position: position, in: own)
+      let above = try table.position(referredToBy: foreignKey, in: parentTable, wanted: key)
+      let position = try table.requiredPosition(of: foreignKey)
+      try table.columns[position].checkRefers(to: parentTable.columns[above], from: table)
+      return try ResolvedPath(above: above, position: position, in: table)
     case .referred(let foreignKey, let key):
-      let position = try table.position(referredToBy: foreignKey, in: own, wanted: key)
-      let above = try table.foundPosition(of: foreignKey)
-      try table.columns[above].checkRefers(to: own.columns[position], from: table)
-      return try FoundPath(above: above, position: position, in: own)
+      let position = try parentTable.position(referredToBy: foreignKey, in: table, wanted: key)
+      let above = try parentTable.requiredPosition(of: foreignKey)
+      try parentTable.columns[above].checkRefers(to: table.columns[position], from: parentTable)
+      return try ResolvedPath(above: above, position: position, in: table)
     case .linked(let link, let from, let to):
       if let defect = link.defect { throw defect }
-      let above = try link.position(referredToBy: from, in: table, wanted: nil, hint: nil)
-      let key = own.columns[try link.position(referredToBy: to, in: own, wanted: nil, hint: nil)]
-      let (origin, target) = (try link.foundColumn(from), try link.foundColumn(to))
-      try origin.checkRefers(to: table.columns[above], from: link)
+      let above = try link.position(referredToBy: from, in: parentTable, wanted: nil, hint: nil)
+      let key = table.columns[try link.position(referredToBy: to, in: table, wanted: nil, hint: nil)]
+      let (origin, target) = (try link.requiredColumn(from), try link.requiredColumn(to))
+      try origin.checkRefers(to: parentTable.columns[above], from: link)
       try target.checkRefers(to: key, from: link)
-      return try FoundPath(
+      return try ResolvedPath(
         above: above, column: origin,
         through: .init(
           table: link, foreignKey: SqlExpression(.column(ColumnReference(target))),
@@ -121,10 +121,10 @@ extension AssociationLevel {
   }
 
   /// The position, in a row that is read, of the value by which it belongs to a row above.
-  func position(by path: FoundPath) -> Int { path.position ?? query.table.count }
+  func position(by path: ResolvedPath) -> Int { path.position ?? query.table.count }
 
   /// The rows with the table between.
-  private func joined(by path: FoundPath) -> SelectQuery {
+  private func joined(by path: ResolvedPath) -> SelectQuery {
     var rows = query
     if let link = path.link {
       rows.join(
@@ -134,8 +134,8 @@ extension AssociationLevel {
   }
 
   /// The read of the rows that belong to rows with these values; nil if none can.
-  func rows(of values: [DatabaseValue], by path: FoundPath) -> LevelQuery? {
-    let wanted = Set(values.filter { $0 != .null })
+  func rows(of values: [DatabaseValue], by path: ResolvedPath) -> LevelQuery? {
+    let keys = Set(values.filter { $0 != .null })
     var rows = joined(by: path)
     switch form {
     case .value(let term):
@@ -145,14 +145,14 @@ extension AssociationLevel {
       var none = rows
       none.clauses.results = [.term(SqlExpression(DatabaseValue.null)), .term(term)]
       none.filter(SqlExpression(.binary(.equal, path.term, SqlExpression(DatabaseValue.null))))
-      if wanted.isEmpty { return form == .count || values.isEmpty ? nil : LevelQuery(none) }
-      rows.filter(SqlExpression(.isIn(path.term, Array(wanted))))
+      if keys.isEmpty { return form == .count || values.isEmpty ? nil : LevelQuery(none) }
+      rows.filter(SqlExpression(.isIn(path.term, Array(keys))))
       rows.clauses.results = [.term(path.term), .term(term)]
       rows.clauses.groups = [path.term]
       if form != .count { rows.clauses.compounds = [SelectQuery.Compound(operation: .unionAll, query: none)] }
     case .rows:
-      guard !wanted.isEmpty else { return nil }
-      rows.filter(SqlExpression(.isIn(path.term, Array(wanted))))
+      guard !keys.isEmpty else { return nil }
+      rows.filter(SqlExpression(.isIn(path.term, Array(keys))))
       if path.position == nil { rows.clauses.results.append(.term(path.term)) }
       if rows.isLimited {
         if rows.clauses.order.contains(where: \.expression.hasAggregate) {
@@ -185,7 +185,7 @@ extension AssociationLevel {
   private func value(under table: TableInfo) throws -> SqlExpression {
     guard case .value(var term) = form else { throw SqlError.invalidStatement("associated rows are no term") }
     if let defect = defect(ofValue: term) { throw defect }
-    let path = try found(under: table)
+    let path = try resolvedPath(under: table)
     var rows = joined(by: path)
     rows.clauses.order = []
     rows.clauses.results = [.term(term)]
@@ -215,7 +215,7 @@ extension AssociationLevel {
     guard !query.isLimited else {
       throw SqlError.invalidStatement("rows that must exist can't have a limit").at(table: query.table.name)
     }
-    let path = try found(under: table)
+    let path = try resolvedPath(under: table)
     var rows = query
     rows.clauses.order = []
     if let link = path.link {
@@ -257,18 +257,18 @@ extension SelectQuery {
     source.define(numbered)
     let terms = source.table.columns.map { SqlExpression(.qualified(alias: name, ColumnReference($0))) }
     var query = SelectQuery(source, results: terms.dropLast().map { .term($0) })
-    let place = terms[terms.count - 1]
+    let rowNumber = terms[terms.count - 1]
     do throws(SqlError) {
       let skipped = try clauses.offset.map { value throws(SqlError) in try count(value, "an offset") } ?? 0
       if let limit = clauses.limit {
         let (last, isBeyond) = try count(limit, "a limit").addingReportingOverflow(skipped)
-        query.filter(SqlExpression(.binary(.lessOrEqual, place, SqlExpression(isBeyond ? Int.max : last))))
+        query.filter(SqlExpression(.binary(.lessOrEqual, rowNumber, SqlExpression(isBeyond ? Int.max : last))))
       }
-      if skipped > 0 { query.filter(SqlExpression(.binary(.greater, place, SqlExpression(skipped)))) }
+      if skipped > 0 { query.filter(SqlExpression(.binary(.greater, rowNumber, SqlExpression(skipped)))) }
     } catch {
       query.clauses.defect = error
     }
-    query.clauses.order = [OrderTerm(expression: place, order: .asc)]
+    query.clauses.order = [OrderTerm(expression: rowNumber, order: .asc)]
     return LevelQuery(query: query, columns: columns)
   }
 
@@ -283,12 +283,12 @@ extension SelectQuery {
     source.alias = name
     source.define(rows)
     let columns = source.table.columns.map { SqlExpression(.qualified(alias: name, ColumnReference($0))) }
-    var (other, first) = (term, 0)
+    var (renamed, first) = (term, 0)
     for source in clauses.sources {
-      other = other.replacing(source.table) { [first] in columns[first + $0] }
+      renamed = renamed.replacing(source.table) { [first] in columns[first + $0] }
       first += source.table.count
     }
-    return (SelectQuery(source, results: []), other, columns[columns.count - 1])
+    return (SelectQuery(source, results: []), renamed, columns[columns.count - 1])
   }
 
   private func adding(_ term: SqlExpression) -> SelectQuery {
@@ -299,10 +299,10 @@ extension SelectQuery {
 
   /// A name for a query of its rows, which no table or query in it has.
   private func freeName(_ word: String, beside link: TableInfo?) -> String {
-    var taken = Set([link?.name.foldedName].compactMap(\.self))
-    visit({ _ in }, { source in taken.insert(source.name.foldedName) })
+    var takenNames = Set([link?.name.foldedName].compactMap(\.self))
+    visit({ _ in }, { source in takenNames.insert(source.name.foldedName) })
     var (name, number) = (word, 1)
-    while taken.contains(name.foldedName) { (name, number) = ("\(word)_\(number + 1)", number + 1) }
+    while takenNames.contains(name.foldedName) { (name, number) = ("\(word)_\(number + 1)", number + 1) }
     return name
   }
 

@@ -34,26 +34,26 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
   /// The number of columns of a model.
   private let columns: Int
   /// The level, and how its rows belong to those above; nil for the first one, whose query is given.
-  private let level: (AssociationLevel, path: FoundPath)?
+  private let level: (AssociationLevel, path: ResolvedPath)?
   /// The position in a row of the value by which it belongs to a row above.
   private let position: Int?
-  @exclusivity(unchecked) private var groups: GroupedPlaces
+  @exclusivity(unchecked) private var groups: GroupedIndexes
   /// The position in a row, for each level below, of the value by which its rows belong to it, and the values.
   private var positions: [Int] = []
   @exclusivity(unchecked) private var values: [[DatabaseValue]] = []
 
   /// The rows of a level below those of a table. Throws if the declarations contradict the level's path.
   convenience init(_ level: AssociationLevel, under above: TableInfo) throws {
-    self.init(of: level.query.table, (level, try level.found(under: above)))
+    self.init(of: level.query.table, (level, try level.resolvedPath(under: above)))
   }
 
   /// The rows that a read has.
   convenience init(of table: TableInfo) { self.init(of: table, nil) }
 
-  private init(of table: TableInfo, _ level: (AssociationLevel, path: FoundPath)?) {
+  private init(of table: TableInfo, _ level: (AssociationLevel, path: ResolvedPath)?) {
     (self.table, columns, self.level) = (table, table.count, level)
     position = level.map { level, path in level.position(by: path) }
-    groups = GroupedPlaces(collation: level?.path.collation ?? .binary)
+    groups = GroupedIndexes(collation: level?.path.collation ?? .binary)
     models = .allocate(capacity: capacity)
   }
 
@@ -98,10 +98,10 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
 
   /// The rows that belong to a row above, in their order.
   func models(of value: DatabaseValue) -> [Model] {
-    let places = groups.places(of: value)
-    return Array(unsafeUninitializedCapacity: places.count) { memory, count in
-      for place in places {
-        (memory.baseAddress.unsafelyUnwrapped + count).initialize(to: models[place])
+    let indexes = groups.indexes(of: value)
+    return Array(unsafeUninitializedCapacity: indexes.count) { memory, count in
+      for index in indexes {
+        (memory.baseAddress.unsafelyUnwrapped + count).initialize(to: models[index])
         count += 1
       }
     }
@@ -111,9 +111,9 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
   func first(of value: DatabaseValue) -> Model? { groups.first(of: value).map { models[$0] } }
 
   /// The places of the rows that belong to a row above, in their order.
-  func places(of value: DatabaseValue) -> [Int] { groups.places(of: value) }
+  func indexes(of value: DatabaseValue) -> [Int] { groups.indexes(of: value) }
 
-  func firstPlace(of value: DatabaseValue) -> Int? { groups.first(of: value) }
+  func firstIndex(of value: DatabaseValue) -> Int? { groups.first(of: value) }
 
   /// Returns all rows, each with the rows that belong to it.
   func rows<each Part: Sendable>(_ parts: repeat GatheredPart<each Part>) throws -> [(Model, repeat each Part)] {
@@ -122,27 +122,27 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
 
   /// Returns a row with the rows that belong to it.
   func row<each Part: Sendable>(
-    _ place: Int, _ parts: repeat GatheredPart<each Part>
+    _ rowIndex: Int, _ parts: repeat GatheredPart<each Part>
   ) throws -> (Model, repeat each Part) {
     var index = -1
     func output<Some: Sendable>(_ part: GatheredPart<Some>) throws -> Some {
       index += 1
-      return try part.output(values[index][place])
+      return try part.output(values[index][rowIndex])
     }
-    return (models[place], repeat try output(each parts))
+    return (models[rowIndex], repeat try output(each parts))
   }
 }
 
 /// An aggregate of the rows that belong to each row above.
 final class GatheredValues<Value: SqlValue>: GatheredLevel {
   private let level: AssociationLevel
-  private let path: FoundPath
+  private let path: ResolvedPath
   private var values: [GroupKey: Value] = [:]
   /// The column type as which a value is read.
   private var type = Value.columnType
 
   init(_ level: AssociationLevel, under above: TableInfo) throws {
-    (self.level, path) = (level, try level.found(under: above))
+    (self.level, path) = (level, try level.resolvedPath(under: above))
     if level.form == .count { values[.null] = try Value(databaseValue: .integer(0)) }
   }
 
@@ -154,7 +154,7 @@ final class GatheredValues<Value: SqlValue>: GatheredLevel {
 
   func query(for values: [DatabaseValue]) -> LevelQuery? {
     let query = level.rows(of: values, by: path)
-    if let own = query?.columns.last?.type { type = own }
+    if let columnType = query?.columns.last?.type { type = columnType }
     return query
   }
 
@@ -167,62 +167,62 @@ final class GatheredValues<Value: SqlValue>: GatheredLevel {
   /// Returns the aggregate for a row above. If no rows belong to the row above, returns the aggregate of no rows, from
   /// the result row without a key. Throws if there is no such row, as for a function that is no aggregate.
   func value(of value: DatabaseValue) throws -> Value {
-    guard let found = values[GroupKey(value, path.collation)] ?? values[.null] else { throw SqlError.noAggregate }
-    return found
+    guard let aggregate = values[GroupKey(value, path.collation)] ?? values[.null] else { throw SqlError.noAggregate }
+    return aggregate
   }
 }
 
 /// The places of rows by the value by which they belong to a row above.
-private struct GroupedPlaces {
+private struct GroupedIndexes {
   private struct Group {
     let first: Int
     var last: Int
     var count = 0
 
     /// Adds a place, and returns the last one before it.
-    mutating func append(_ place: Int) -> Int {
-      defer { (last, count) = (place, count + 1) }
+    mutating func append(_ index: Int) -> Int {
+      defer { (last, count) = (index, count + 1) }
       return last
     }
   }
 
   private let collation: Collate
   private var integers: [Int64: Group] = [:]
-  private var others: [GroupKey: Group] = [:]
+  private var otherGroups: [GroupKey: Group] = [:]
   /// The next place of the same group, for each place but the last of a group.
   private var next: [Int] = []
 
   init(collation: Collate) { self.collation = collation }
 
   /// Adds the next place.
-  mutating func add(_ value: DatabaseValue, at place: Int) {
-    let new = Group(first: place, last: place)
+  mutating func add(_ value: DatabaseValue, at index: Int) {
+    let new = Group(first: index, last: index)
     let last =
       switch GroupKey(value, collation) {
-      case .integer(let integer): integers[integer, default: new].append(place)
-      case let key: others[key, default: new].append(place)
+      case .integer(let integer): integers[integer, default: new].append(index)
+      case let key: otherGroups[key, default: new].append(index)
       }
-    next.append(place)
-    next[last] = place
+    next.append(index)
+    next[last] = index
   }
 
   private func group(of value: DatabaseValue) -> Group? {
     switch GroupKey(value, collation) {
     case .null: nil
     case .integer(let integer): integers[integer]
-    case let key: others[key]
+    case let key: otherGroups[key]
     }
   }
 
   func first(of value: DatabaseValue) -> Int? { group(of: value)?.first }
 
   /// The places in their order.
-  func places(of value: DatabaseValue) -> [Int] {
+  func indexes(of value: DatabaseValue) -> [Int] {
     guard let group = group(of: value) else { return [] }
-    var place = group.first
+    var index = group.first
     return (0..<group.count).map { _ in
-      defer { place = next[place] }
-      return place
+      defer { index = next[index] }
+      return index
     }
   }
 }

@@ -45,12 +45,12 @@ extension Alias {
 
 extension SqlExpression {
   fileprivate static func using(
-    _ columns: [any ColumnConvertible], _ table: TableInfo, _ own: (Column) -> SqlExpression?
+    _ columns: [any ColumnConvertible], _ table: TableInfo, _ qualifiedTerm: (Column) -> SqlExpression?
   ) -> SqlExpression {
     var condition: SqlExpression?
     for column in columns.map(\.column) {
       let reference = ColumnReference(column)
-      let term = own(column) ?? SqlExpression(invalid: SqlError.missing(reference, in: [table]))
+      let term = qualifiedTerm(column) ?? SqlExpression(invalid: SqlError.missing(reference, in: [table]))
       condition.and(SqlExpression(.column(reference)).combined(.equal, with: term))
     }
     return condition ?? SqlExpression(invalid: SqlError.invalidStatement("a join without columns"))

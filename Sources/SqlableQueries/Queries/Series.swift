@@ -36,8 +36,8 @@ public func series(from start: Int, through end: Int, by step: Int, as name: Str
     step > 0
     ? end &- Int(truncatingIfNeeded: distance % step.magnitude)
     : end &+ Int(truncatingIfNeeded: distance % step.magnitude)
-  return values([start]).named(name) { own in
-    own.read().select(own.column + step).filter(step > 0 ? own.column < last : own.column > last)
+  return values([start]).named(name) { series in
+    series.read().select(series.column + step).filter(step > 0 ? series.column < last : series.column > last)
   }
 }
 
@@ -55,9 +55,9 @@ public func series(
   guard step != 0 else { return values([withoutStep]).named(name) }
   let bounds = values([rowValue(start, end)]).named(name + "_bounds")
   let (first, last) = bounds.columns
-  return bounds.read().select(first).filter(step > 0 ? first <= last : first >= last).named(name) { own in
-    let next = own.column + step
-    return own.read().select(next).crossJoining(bounds).filter(step > 0 ? next <= last : next >= last)
+  return bounds.read().select(first).filter(step > 0 ? first <= last : first >= last).named(name) { series in
+    let next = series.column + step
+    return series.read().select(next).crossJoining(bounds).filter(step > 0 ? next <= last : next >= last)
   }
 }
 

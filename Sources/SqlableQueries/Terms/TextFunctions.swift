@@ -17,9 +17,13 @@ extension SqlExpression {
 
   // The value of another term can't be escaped for LIKE here. SQLite's lower() folds A to Z, as LIKE does.
 
-  func begins(with text: SqlExpression) -> SqlExpression { SqlExpression(.binary(.equal, place(of: text), .short(1))) }
+  func begins(with text: SqlExpression) -> SqlExpression {
+    SqlExpression(.binary(.equal, position(of: text), .short(1)))
+  }
 
-  func contains(_ text: SqlExpression) -> SqlExpression { SqlExpression(.binary(.greater, place(of: text), .short(0))) }
+  func contains(_ text: SqlExpression) -> SqlExpression {
+    SqlExpression(.binary(.greater, position(of: text), .short(0)))
+  }
 
   func ends(with text: SqlExpression) -> SqlExpression {
     // By bytes: substr and length see no text behind a NUL. With one more byte, since substr of an empty BLOB is NULL.
@@ -33,7 +37,7 @@ extension SqlExpression {
     return SqlExpression(.binary(.equal, marked(self).call(.substr, start), marked(text)))
   }
 
-  private func place(of text: SqlExpression) -> SqlExpression { call(.lower).call(.instr, text.call(.lower)) }
+  private func position(of text: SqlExpression) -> SqlExpression { call(.lower).call(.instr, text.call(.lower)) }
 
   /// LIKE with a pattern that contains a literal text.
   func isLike(_ before: String, literal text: String, _ after: String) -> SqlExpression {
@@ -45,9 +49,9 @@ extension SqlExpression {
         let end = SqlExpression.special(.cast(.blob), folded).substr(-bytes.count, nil)
         return SqlExpression(.binary(.equal, end, SqlExpression(Data(bytes))))
       }
-      let place = folded.call(.instr, SqlExpression(String(decoding: bytes, as: UTF8.self)))
+      let position = folded.call(.instr, SqlExpression(String(decoding: bytes, as: UTF8.self)))
       let least = SqlExpression(before.isEmpty ? 1 : 0)
-      return SqlExpression(.binary(before.isEmpty ? .equal : .greater, place, least))
+      return SqlExpression(.binary(before.isEmpty ? .equal : .greater, position, least))
     }
     var pattern = before
     for scalar in text.unicodeScalars {

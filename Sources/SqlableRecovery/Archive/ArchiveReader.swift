@@ -16,14 +16,14 @@ struct ArchiveReader {
   ) throws {
     var (next, sum) = (generation + 1, LogChecksum(isBigEndian: false))
     let starts = try files.logs(ofGeneration: generation)
-    for (place, start) in starts.enumerated() {
+    for (index, start) in starts.enumerated() {
       guard start == next else {
         throw damaged(start > next ? "it lacks commits \(next) to \(start - 1)" : "it has commit \(start) twice")
       }
       let log = try LogFile(files.directory(ofGeneration: generation) + "/" + ArchiveLog.name(from: start))
       guard log.isHeader(of: start, after: sum) else {
         // Killed between making the file and writing its header.
-        if place == starts.count - 1, log.size <= ArchiveLog.headerSize { return }
+        if index == starts.count - 1, log.size <= ArchiveLog.headerSize { return }
         throw damaged("the header of \(log.path) is damaged")
       }
       var offset = ArchiveLog.headerSize
@@ -32,18 +32,18 @@ struct ArchiveReader {
         guard let record = ArchiveRecord(header: header), record.number == next, offset + record.size <= log.size,
           let end = log.sum(of: record, at: offset, after: sum)
         else {
-          if place == starts.count - 1, log.isTorn(at: offset, next) { return }
+          if index == starts.count - 1, log.isTorn(at: offset, next) { return }
           throw damaged("commit \(next) is damaged in \(log.path)")
         }
         let pages = offset + ArchiveRecord.headerSize
-        let isGoingOn = try body(record) { apply in
+        let wantsMore = try body(record) { apply in
           for page in 0..<record.pageCount {
             let entry = log.bytes(pages + page * record.pageEntrySize, record.pageEntrySize)
             guard entry.count == record.pageEntrySize else { throw damaged("commit \(next) can't be read") }
             try apply(Int(truncatingIfNeeded: entry.littleEndian64(0)), entry[8...])
           }
         }
-        guard isGoingOn else { return }
+        guard wantsMore else { return }
         (next, sum, offset) = (next + 1, end, offset + record.size)
       }
     }
@@ -102,14 +102,14 @@ private final class LogFile {
 
   /// The checksum behind a record; nil if it is not the one that the record has.
   func sum(of record: ArchiveRecord, at offset: Int, after sum: LogChecksum) -> LogChecksum? {
-    var (sum, place) = (sum.adding(bytes(offset, ArchiveRecord.headerSize)[...]), offset + ArchiveRecord.headerSize)
+    var (sum, position) = (sum.adding(bytes(offset, ArchiveRecord.headerSize)[...]), offset + ArchiveRecord.headerSize)
     for _ in 0..<record.pageCount {
-      let entry = bytes(place, record.pageEntrySize)
+      let entry = bytes(position, record.pageEntrySize)
       guard entry.count == record.pageEntrySize else { return nil }
       sum = sum.adding(entry[...])
-      place += entry.count
+      position += entry.count
     }
-    let end = bytes(place, ArchiveRecord.sumSize)
+    let end = bytes(position, ArchiveRecord.sumSize)
     return end.count == ArchiveRecord.sumSize && end.littleEndian64(0) == sum.value ? sum : nil
   }
 
@@ -122,11 +122,11 @@ private final class LogFile {
   }
 
   private func isZero(from offset: Int) -> Bool {
-    var place = offset
-    while place < size {
-      let bytes = bytes(place, 1 << 20)
+    var position = offset
+    while position < size {
+      let bytes = bytes(position, 1 << 20)
       guard !bytes.isEmpty, bytes.allSatisfy({ $0 == 0 }) else { return false }
-      place += bytes.count
+      position += bytes.count
     }
     return true
   }

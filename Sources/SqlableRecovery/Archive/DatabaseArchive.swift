@@ -95,13 +95,13 @@ public struct DatabaseArchive: Sendable, Hashable {
         "a database can't be restored at a time that is not a number; give another time or a commit")
     }
     let all = try files.generations()
-    let found =
+    let match =
       switch moment {
       case .latest: all.last
       case .commit(let number): all.last { $0 <= number }
       case .time(let time): try all.last { try files.description(ofGeneration: $0).time <= time.archived }
       }
-    if let found { return found }
+    if let match { return match }
     guard let first = all.first else { throw SqlError.misuse("there is no archive at \(path)") }
     throw SqlError.misuse("the archive at \(path) begins later, with commit \(first)")
   }

@@ -79,10 +79,11 @@ extension SalvageRun {
   }
 
   private func copy(
-    _ table: SalvagedTable, _ columns: [String], taking taken: [String]? = nil, from source: String, condition: String
+    _ table: SalvagedTable, _ columns: [String], taking sourceColumns: [String]? = nil, from source: String,
+    condition: String
   ) throws {
     let list = columns.map(\.quotedName).joined(separator: ", ")
-    let values = (taken ?? columns).map(\.quotedName).joined(separator: ", ")
+    let values = (sourceColumns ?? columns).map(\.quotedName).joined(separator: ", ")
     let connection = output.connection
     let before = connection.totalChanges
     let target = "main.\(table.entry.name.quotedName)(\(list))"

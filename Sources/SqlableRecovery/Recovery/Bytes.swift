@@ -22,11 +22,11 @@ extension [UInt8] {
   /// The number of one to nine bytes that begins at an offset, and the offset behind it.
   func variable(_ offset: Int, before end: Int) -> (value: UInt64, end: Int)? {
     var value: UInt64 = 0
-    for place in 0..<9 {
-      guard let byte = byte(offset + place), offset + place < end else { return nil }
-      if place == 8 { return (value << 8 | UInt64(byte), offset + 9) }
+    for index in 0..<9 {
+      guard let byte = byte(offset + index), offset + index < end else { return nil }
+      if index == 8 { return (value << 8 | UInt64(byte), offset + 9) }
       value = value << 7 | UInt64(byte & 0x7F)
-      if byte & 0x80 == 0 { return (value, offset + place + 1) }
+      if byte & 0x80 == 0 { return (value, offset + index + 1) }
     }
     return nil
   }

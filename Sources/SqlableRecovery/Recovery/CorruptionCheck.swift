@@ -148,9 +148,9 @@ extension SqliteDatabase {
     try running { connection in
       for index in report.indexes { try connection.pragma("REINDEX main.\(index.quotedName)") }
     }
-    let rest = try checkForCorruption()
-    if rest.isSound { forgetCorruption() }
-    return rest
+    let remaining = try checkForCorruption()
+    if remaining.isSound { forgetCorruption() }
+    return remaining
   }
 
   /// Forgets the damage, after the file was mended or replaced: writes are no longer stopped, and the next error

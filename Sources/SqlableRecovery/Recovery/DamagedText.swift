@@ -26,7 +26,7 @@ extension TextEncoding {
 extension SalvageRun {
   /// Puts the backup's version of a row into its table in place of one with invalid text, which goes to
   /// `lost_and_found`. Returns false if the backup has no intact version.
-  func replaceByBackup(_ row: TreeCrawler.FoundRow, of table: SalvagedTable, _ sink: TableSink) throws -> Bool {
+  func replaceByBackup(_ row: TreeCrawler.TreeRow, of table: SalvagedTable, _ sink: TableSink) throws -> Bool {
     guard let record = row.record, let old = oldShape(of: table), old.isWithoutRowid == table.isWithoutRowid,
       let shape = table.shape, let key = BackupKey(shape, old, row)
     else { return false }
@@ -74,10 +74,10 @@ extension SalvageRun {
       isIntact =
         !key.mayBeOfAnotherRow
         || zip(columns, values).contains { name, value in
-          guard let place = shape.columns.firstIndex(where: { $0.name.isSameName(as: name) }),
-            place < record.fields.count, value != .null
+          guard let position = shape.columns.firstIndex(where: { $0.name.isSameName(as: name) }),
+            position < record.fields.count, value != .null
           else { return false }
-          return record.value(record.fields[place], file.encoding) == value
+          return record.value(record.fields[position], file.encoding) == value
         }
     }
     return isIntact
@@ -110,7 +110,7 @@ private struct BackupKey {
   let sources: [String]
   let mayBeOfAnotherRow: Bool
 
-  init?(_ shape: TableShape, _ old: TableShape, _ row: TreeCrawler.FoundRow) {
+  init?(_ shape: TableShape, _ old: TableShape, _ row: TreeCrawler.TreeRow) {
     if shape.isWithoutRowid {
       guard let record = row.record, record.fields.count >= shape.keyCount else { return nil }
       let names = shape.columns.prefix(shape.keyCount).map(\.name)

@@ -116,7 +116,7 @@ extension Salvage {
     let schema = try db.schema()
     return try db.transaction { db in
       try db.execute("PRAGMA defer_foreign_keys = 1")
-      let lost = try OrphanedRows(in: db, schema)
+      let orphans = try OrphanedRows(in: db, schema)
       var merged: [Merged] = []
       for table in schema.tables where table.module == nil {
         guard let columns = salvaged[table.name.foldedName] else { continue }
@@ -126,10 +126,10 @@ extension Salvage {
         guard !common.isEmpty else { continue }
         merged.append(try add(common, of: table.name, to: db))
       }
-      try lost.deleteAdded(from: db) { table, count in
-        guard let place = merged.firstIndex(where: { $0.table == table }) else { return }
-        merged[place].added -= count
-        merged[place].withoutParent += count
+      try orphans.deleteAdded(from: db) { table, count in
+        guard let index = merged.firstIndex(where: { $0.table == table }) else { return }
+        merged[index].added -= count
+        merged[index].withoutParent += count
       }
       return merged
     }

@@ -52,21 +52,21 @@ struct LogOverlay {
     var sum = start
     var pending: [UInt32: Int] = [:]
     let frameSize = LogFormat.frameHeaderSize + pageSize
-    var place = LogFormat.headerSize + first * frameSize
+    var offset = LogFormat.headerSize + first * frameSize
     while true {
-      let frame = file.bytes(at: place, count: frameSize)
+      let frame = file.bytes(at: offset, count: frameSize)
       guard frame.count == frameSize, let number = frame.word(0), let size = frame.word(4), number > 0,
         frame.word(8) == salts.0, frame.word(12) == salts.1
       else { return }
       sum = sum.adding(frame[..<8]).adding(frame[LogFormat.frameHeaderSize...])
       guard frame.word(16) == sum.first, frame.word(20) == sum.second else { return }
-      pending[number] = place + LogFormat.frameHeaderSize
+      pending[number] = offset + LogFormat.frameHeaderSize
       if size > 0 {
         offsets.merge(pending) { $1 }
         pending = [:]
         pageCount = size
       }
-      place += frameSize
+      offset += frameSize
     }
   }
 
@@ -87,20 +87,20 @@ struct LogOverlay {
       guard header.starts(with: magic), let records = header.word(8), let nonce = header.word(12),
         let sector = header.word(20).map(Int.init), sector >= 28, sector <= 65_536
       else { break }
-      var place = start + sector
+      var offset = start + sector
       // The number is set when the journal is synced; -1 stands for all records that follow.
       var left = records == .max ? Int.max : Int(records)
       while left > 0 {
-        let record = file.bytes(at: place, count: pageSize + 8)
+        let record = file.bytes(at: offset, count: pageSize + 8)
         guard record.count == pageSize + 8, let number = record.word(0), number > 0,
           record.word(pageSize + 4) == LogOverlay.journalSum(record, pageSize, nonce)
         else { break }
-        if offsets[number] == nil { offsets[number] = place + 4 }
-        place += pageSize + 8
+        if offsets[number] == nil { offsets[number] = offset + 4 }
+        offset += pageSize + 8
         left -= 1
       }
       guard left == 0, records > 0 else { break }
-      start = (place + sector - 1) / sector * sector
+      start = (offset + sector - 1) / sector * sector
     }
     if offsets.isEmpty { return nil }
   }

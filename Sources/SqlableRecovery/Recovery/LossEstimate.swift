@@ -34,8 +34,8 @@ extension SalvageRun {
     let tally = table.tally
     // Pages are two thirds full on average.
     let guess = Double(file.usable) * 2 / 3 / (usualBytesPerColumn * Double(table.shape?.columns.count ?? 5) + 4)
-    let found = tally.leafCells > 0 ? Double(tally.leafCells) / Double(tally.pages) : usualRowsPerPage ?? guess
-    let rowsPerPage = max(found, 0.01)
+    let measured = tally.leafCells > 0 ? Double(tally.leafCells) / Double(tally.pages) : usualRowsPerPage ?? guess
+    let rowsPerPage = max(measured, 0.01)
     if let rows = table.rowsByIndex {
       let lost = max(rows - table.rowsFromPages - table.rowsSetAside, 0)
       return Loss(known: Double(lost), possible: 0, rowsPerPage: rowsPerPage, isOpen: false)
@@ -62,9 +62,9 @@ extension SalvageRun {
 
   /// The mean over the other tables; ten if there are none.
   private var usualBytesPerColumn: Double {
-    let found = tables.filter { $0.tally.leafCells > 0 && $0.shape != nil && !$0.entry.isInternal }
-    guard !found.isEmpty else { return 10 }
-    let sizes = found.map { Double($0.tally.leafBytes) / Double($0.tally.leafCells * ($0.shape?.columns.count ?? 1)) }
+    let samples = tables.filter { $0.tally.leafCells > 0 && $0.shape != nil && !$0.entry.isInternal }
+    guard !samples.isEmpty else { return 10 }
+    let sizes = samples.map { Double($0.tally.leafBytes) / Double($0.tally.leafCells * ($0.shape?.columns.count ?? 1)) }
     return sizes.reduce(0, +) / Double(sizes.count)
   }
 
@@ -96,7 +96,7 @@ extension SalvageRun {
     let left = Double(within + max(behindEnd - cut, 0))
     let possible = losses.reduce(0) { $0 + $1.possible / $1.rowsPerPage }
     if possible > left {
-      for place in losses.indices { losses[place].possible *= left / possible }
+      for index in losses.indices { losses[index].possible *= left / possible }
     }
     let open = losses.indices.filter { losses[$0].isOpen }
     let known = losses.reduce(0) { $0 + $1.known / $1.rowsPerPage }
@@ -108,7 +108,7 @@ extension SalvageRun {
     }
     let openIndexes = indexTallies.count { $0.isRootLost && $0.leaves == 0 }
     let share = surplus / Double(open.count + openIndexes)
-    for place in open { losses[place].possible += share * losses[place].rowsPerPage }
+    for index in open { losses[index].possible += share * losses[index].rowsPerPage }
   }
 
   /// The number of pages of the file that are in no tree and not free, and may have had rows, and of those behind its

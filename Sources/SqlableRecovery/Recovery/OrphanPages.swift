@@ -42,11 +42,11 @@ extension SalvageRun {
     if page.kind.isTable {
       let depth = max((table.tally.leafDepth ?? 0) - height, 0)
       try crawler.crawl(number, table.shape, in: gap.rowids, depth: depth, isOrphan: true, &table.tally) {
-        try place($0, in: table, isOrphan: true)
+        try store($0, in: table, isOrphan: true)
       }
     } else {
       try crawler.crawlIndex(number, table.shape, isOrphan: true, &table.tally) {
-        try place($0, in: table, isOrphan: true)
+        try store($0, in: table, isOrphan: true)
       }
     }
   }
@@ -152,7 +152,7 @@ extension SalvageRun {
   /// table whose definition is lost.
   private func leaveOutKeys(_ number: UInt32) throws {
     guard let page = file.tree(number), !page.kind.isTable, page.isSound, !file.isMappedFree(number),
-      try damagedIndexes.isEmpty && !schema.isDamaged || !isOfIndex(samples(of: page))
+      try damagedIndexes.isEmpty && !schema.isDamaged || !areIndexKeys(samples(of: page))
     else { return }
     for row in crawler.rows(of: page) where row.isSound {
       report.rowsOfUnknownTables += 1
@@ -162,7 +162,7 @@ extension SalvageRun {
 
   /// Whether most of the keys belong to an index. A key of an index ends with the key of a row, and begins with a value
   /// of that row.
-  private func isOfIndex(_ keys: [StoredRecord]) throws -> Bool {
+  private func areIndexKeys(_ keys: [StoredRecord]) throws -> Bool {
     let keys = keys.filter { $0.fields.count == $0.count && $0.count > 1 }.prefix(8)
     guard !keys.isEmpty else { return false }
     let unknown = keys.count { key in

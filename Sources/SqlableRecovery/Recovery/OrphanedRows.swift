@@ -21,18 +21,18 @@ struct OrphanedRows {
     for (number, table) in schema.tables.enumerated() where table.module == nil && !table.foreignKeys.isEmpty {
       let key = table.isWithoutRowid ? try db.running { try $0.keyShape(ofTable: table.name).names } : []
       let query = key.isEmpty ? nil : try OrphanedRows.query(key, of: table.name, db)
-      var found = Table(name: table.name, query: query, key: key.joined(separator: ", "))
+      var entry = Table(name: table.name, query: query, key: key.joined(separator: ", "))
       if let query {
         let rows = try db.query(SQL(verbatim: "SELECT EXISTS (\(query))"), as: Bool.self)
         if rows == [true] {
           let name = "temp.sqlable_earlier_\(number)"
           try db.execute(SQL(verbatim: "CREATE TABLE \(name) AS \(query)"))
-          found.earlierKeys = name
+          entry.earlierKeys = name
         }
       } else {
-        found.earlierIds = try OrphanedRows.ids(in: table.name, db)
+        entry.earlierIds = try OrphanedRows.ids(in: table.name, db)
       }
-      tables.append(found)
+      tables.append(entry)
     }
   }
 
@@ -55,8 +55,8 @@ struct OrphanedRows {
   private func delete(from table: Table, _ db: SqliteDatabase) throws -> Int {
     let start = "DELETE FROM main.\(table.name.quotedName) WHERE "
     if let query = table.query {
-      let others = table.earlierKeys.map { " AND (\(table.key)) NOT IN (SELECT * FROM \($0))" } ?? ""
-      return try db.executeCounting("\(start)(\(table.key)) IN (\(query))\(others)")
+      let exclusion = table.earlierKeys.map { " AND (\(table.key)) NOT IN (SELECT * FROM \($0))" } ?? ""
+      return try db.executeCounting("\(start)(\(table.key)) IN (\(query))\(exclusion)")
     }
     var count = 0
     for id in try OrphanedRows.ids(in: table.name, db).subtracting(table.earlierIds) {

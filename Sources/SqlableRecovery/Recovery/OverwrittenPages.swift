@@ -47,8 +47,9 @@ extension SalvageRun {
     var same = 0
     for number in twins.pages {
       guard let twin = twins[number], number < twin, crawler.marks[number] == .tree, crawler.marks[twin] == .tree,
-        let page = file.tree(number), page.kind.isLeaf, let one = crawler.owners[number],
-        let other = crawler.owners[twin], isOfTable(one) || isOfTable(other), !areEqual(one, other)
+        let page = file.tree(number), page.kind.isLeaf, let owner = crawler.owners[number],
+        let twinOwner = crawler.owners[twin], isTableRoot(owner) || isTableRoot(twinOwner),
+        !haveSameRows(owner, twinOwner)
       else { continue }
       same += 1
     }
@@ -57,14 +58,14 @@ extension SalvageRun {
   }
 
   /// Whether it is the root of a table that no virtual table has made, as two of these may have the same pages.
-  private func isOfTable(_ root: UInt32) -> Bool { tables.contains { $0.entry.root == root && $0.virtual == nil } }
+  private func isTableRoot(_ root: UInt32) -> Bool { tables.contains { $0.entry.root == root && $0.virtual == nil } }
 
   /// Whether two tables have the same rows on several pages: then one was filled from the other.
-  private func areEqual(_ one: UInt32, _ other: UInt32) -> Bool {
-    guard one != other, let one = tables.first(where: { $0.entry.root == one }),
-      let other = tables.first(where: { $0.entry.root == other })
+  private func haveSameRows(_ root: UInt32, _ otherRoot: UInt32) -> Bool {
+    guard root != otherRoot, let table = tables.first(where: { $0.entry.root == root }),
+      let otherTable = tables.first(where: { $0.entry.root == otherRoot })
     else { return false }
-    return one.tally.isComplete && other.tally.isComplete && one.tally.leaves > 1
-      && one.tally.leafCells == other.tally.leafCells
+    return table.tally.isComplete && otherTable.tally.isComplete && table.tally.leaves > 1
+      && table.tally.leafCells == otherTable.tally.leafCells
   }
 }

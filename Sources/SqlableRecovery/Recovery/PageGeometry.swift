@@ -28,17 +28,18 @@ struct PageGeometry: Equatable {
     let claimed = header.flatMap { PageGeometry($0) }
     let trials = sizes.map { size in Trial(of: file, pageSize: size) }
     guard let best = trials.max(by: { $0.share < $1.share }), best.share > 0 else { return claimed }
-    if let claimed, let own = trials.first(where: { $0.pageSize == claimed.pageSize }) {
-      let fitting = own.matching.count { $0 >= claimed.pageSize - claimed.usable }
+    if let claimed, let claimedTrial = trials.first(where: { $0.pageSize == claimed.pageSize }) {
+      let fitting = claimedTrial.matching.count { $0 >= claimed.pageSize - claimed.usable }
       // If nearly every page leaves the same number of bytes free, the header's number of reserved bytes is wrong.
-      let usual = own.usualDistance
-      if own.matching.count > 9, own.matching.count(where: { $0 == usual }) * 4 >= own.matching.count * 3,
-        own.matching.count(where: { $0 < usual }) * 20 <= own.matching.count,
-        usual > claimed.pageSize - claimed.usable, own.share * 2 >= best.share
+      let usual = claimedTrial.usualDistance
+      if claimedTrial.matching.count > 9,
+        claimedTrial.matching.count(where: { $0 == usual }) * 4 >= claimedTrial.matching.count * 3,
+        claimedTrial.matching.count(where: { $0 < usual }) * 20 <= claimedTrial.matching.count,
+        usual > claimed.pageSize - claimed.usable, claimedTrial.share * 2 >= best.share
       {
         return PageGeometry(pageSize: claimed.pageSize, reserved: usual)
       }
-      if own.share * 2 >= best.share, fitting * 2 >= own.matching.count { return claimed }
+      if claimedTrial.share * 2 >= best.share, fitting * 2 >= claimedTrial.matching.count { return claimed }
     }
     // All but a tenth of the pages leave at least this many bytes free at their ends.
     let distances = best.matching.sorted()
@@ -63,8 +64,8 @@ struct PageGeometry: Equatable {
       self.pageSize = pageSize
       let pages = file.size / pageSize
       tried = min(pages, 200)
-      for place in 0..<tried {
-        let number = pages <= 200 ? place : place * (pages / 200)
+      for index in 0..<tried {
+        let number = pages <= 200 ? index : index * (pages / 200)
         let bytes = file.bytes(at: number * pageSize, count: pageSize)
         guard let page = TreePage(bytes, number: number == 0 ? 1 : 2, usable: pageSize), page.isSound,
           let end = page.cells.compactMap({ $0?.end }).max(), pageSize - end < 256

@@ -34,15 +34,15 @@ struct PageMarks {
   /// Marks the pages of the freelist. Returns whether all of them were found.
   mutating func markFreelist(of file: DamagedFile) -> Bool {
     guard let header = file.header else { return false }
-    var found: UInt32 = 0
+    var count: UInt32 = 0
     var trunk = header.firstTrunk
     while trunk != 0 {
       guard let entries = file.trunk(trunk), claim(trunk, as: .free) else { return false }
-      found += 1
-      for entry in entries.pages where claim(entry, as: .free) { found += 1 }
+      count += 1
+      for entry in entries.pages where claim(entry, as: .free) { count += 1 }
       trunk = entries.next
     }
-    return found == header.freePages
+    return count == header.freePages
   }
 
   /// Marks the pages of a freelist whose start is lost: pages that look like trunks, and the pages that these trunks
@@ -99,9 +99,9 @@ extension DamagedFile {
   private func mapEntry(_ number: UInt32) -> (kind: UInt8, parent: UInt32)? {
     guard header?.isAutoVacuum == true, number > 2, number <= fileCount else { return nil }
     let map = (number - 2) / (mapped + 1) * (mapped + 1) + 2
-    let place = isLockPage(map) ? map + 1 : map
-    guard number > place, let bytes = page(place) else { return nil }
-    let offset = 5 * Int(number - place - 1)
+    let mapPage = isLockPage(map) ? map + 1 : map
+    guard number > mapPage, let bytes = page(mapPage) else { return nil }
+    let offset = 5 * Int(number - mapPage - 1)
     guard let kind = bytes.byte(offset), let parent = bytes.word(offset + 1) else { return nil }
     return (kind, parent)
   }

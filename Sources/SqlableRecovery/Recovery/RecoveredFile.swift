@@ -84,7 +84,7 @@ final class RecoveredFile {
   }
 
   /// Inserts a row. Returns the error if the row is refused, and throws an error that ends the salvage.
-  func insert(_ row: TreeCrawler.FoundRow, _ sink: TableSink) throws -> SqlError? {
+  func insert(_ row: TreeCrawler.TreeRow, _ sink: TableSink) throws -> SqlError? {
     guard let record = row.record else { return nil }
     do {
       try sink.insert(rowid: row.rowid, record, encoding, connection)
@@ -101,7 +101,7 @@ final class RecoveredFile {
   }
 
   /// Stores a row in the lost-and-found table: the row's table is unknown, or does not accept the row.
-  func setAside(_ row: TreeCrawler.FoundRow, of table: String?, rowid: Bool, _ reason: String) throws {
+  func setAside(_ row: TreeCrawler.TreeRow, of table: String?, rowid: Bool, _ reason: String) throws {
     rowsSetAside += 1
     // SQLite's limit is 2,000 columns.
     let fields = (row.record?.fields ?? []).prefix(1_900)
@@ -164,9 +164,9 @@ final class TableSink {
 
   var name: String { shape.table.name }
   /// Returns the places in a record of the columns that are inserted.
-  private func places(of count: Int) -> [Int] {
-    (0..<min(count, shape.columns.count)).filter { place in
-      !shape.columns[place].isRowid && (isPlain || !shape.columns[place].isGenerated)
+  private func positions(of count: Int) -> [Int] {
+    (0..<min(count, shape.columns.count)).filter { position in
+      !shape.columns[position].isRowid && (isPlain || !shape.columns[position].isGenerated)
     }
   }
 
@@ -178,16 +178,16 @@ final class TableSink {
   }
 
   /// The names of the columns that can be inserted, without the rowid.
-  var columns: [String] { places(of: shape.columns.count).map { shape.columns[$0].name } }
+  var columns: [String] { positions(of: shape.columns.count).map { shape.columns[$0].name } }
 
   /// Inserts a record. Columns that were added after the row was written get their defaults.
   func insert(rowid: Int64, _ record: StoredRecord, _ encoding: TextEncoding, _ connection: Connection) throws {
-    let places = places(of: record.fields.count)
+    let positions = positions(of: record.fields.count)
     let statement: PreparedStatement
     if let known = statements[record.fields.count] {
       statement = known
     } else {
-      let names = [rowidColumn].compactMap { $0 } + places.map { shape.columns[$0].name }
+      let names = [rowidColumn].compactMap { $0 } + positions.map { shape.columns[$0].name }
       guard !names.isEmpty else { return }
       let list = names.map(\.quotedName).joined(separator: ", ")
       let holders = names.map { _ in "?" }.joined(separator: ", ")
@@ -201,7 +201,7 @@ final class TableSink {
       try statement.bindCopy(.integer(rowid), at: 1)
       first = 2
     }
-    try record.bound(places.map { record.fields[$0] }, encoding, to: statement, from: first) {
+    try record.bound(positions.map { record.fields[$0] }, encoding, to: statement, from: first) {
       _ = try statement.step()
     }
   }

@@ -77,9 +77,9 @@ final class SalvageRun {
     report.unreadablePages += schema.unreadablePages
     if schema.isDamaged { report.problems.append("the schema of the file is damaged") }
     tables = schema.entries.filter { $0.type == "table" && $0.sql.virtualTableModule == nil }.map { entry in
-      let root = entry.isOwn ? file.tree(entry.root) : nil
+      let root = entry.isFromFile ? file.tree(entry.root) : nil
       return SalvagedTable(
-        entry, source: entry.isOwn ? .file : isInBackup(entry) ? .backup : .models,
+        entry, source: entry.isFromFile ? .file : isInBackup(entry) ? .backup : .models,
         root: root?.cells.isEmpty == false ? root?.kind : nil)
     }
   }
@@ -143,14 +143,14 @@ final class SalvageRun {
       return
     }
     if table.isWithoutRowid {
-      try crawler.crawlIndex(table.entry.root, table.shape, &table.tally) { try place($0, in: table) }
+      try crawler.crawlIndex(table.entry.root, table.shape, &table.tally) { try store($0, in: table) }
     } else {
-      try crawler.crawl(table.entry.root, table.shape, &table.tally) { try place($0, in: table) }
+      try crawler.crawl(table.entry.root, table.shape, &table.tally) { try store($0, in: table) }
     }
   }
 
   /// Inserts a row into its table, or sets the row aside.
-  func place(_ row: TreeCrawler.FoundRow, in table: SalvagedTable, isOrphan: Bool = false) throws {
+  func store(_ row: TreeCrawler.TreeRow, in table: SalvagedTable, isOrphan: Bool = false) throws {
     if table.entry.name.isSameName(as: "sqlite_sequence") { return table.sequence(row, file.encoding) }
     if table.use == .none || table.entry.isInternal { return }
     let hasRowid = !table.isWithoutRowid
@@ -179,7 +179,7 @@ final class SalvageRun {
 
   /// Reads the indexes: a complete index shows how many rows its table had.
   private func crawlIndexes() throws {
-    for entry in schema.entries where entry.type == "index" && entry.isOwn && entry.root > 0 {
+    for entry in schema.entries where entry.type == "index" && entry.isFromFile && entry.root > 0 {
       var tally = TreeStatistics()
       let sample = try crawler.countKeys(entry.root, &tally)
       report.unreadablePages += tally.unreadablePages
@@ -196,8 +196,10 @@ final class SalvageRun {
 
   /// Whether keys can belong to an index of a table: some of the keys match rows of the table.
   private func fits(_ keys: [StoredRecord], _ table: SalvagedTable) throws -> Bool {
-    guard !keys.isEmpty, table.rowsFromPages > 0, let found = try rows(with: keys, in: table) else { return true }
-    return found > 0
+    guard !keys.isEmpty, table.rowsFromPages > 0, let matchingRows = try rows(with: keys, in: table) else {
+      return true
+    }
+    return matchingRows > 0
   }
 
   // MARK: End
@@ -244,7 +246,7 @@ extension Connection {
   /// Returns the rows of a database's schema table, as entries from outside the damaged file.
   func schemaEntries(of database: String) throws -> [SchemaEntry] {
     try rows("SELECT type, name, tbl_name, rootpage, sql FROM \(database).sqlite_schema").compactMap { row in
-      SchemaEntry(type: row[0], name: row[1], table: row[2], root: UInt32(row[3]) ?? 0, sql: row[4], isOwn: false)
+      SchemaEntry(type: row[0], name: row[1], table: row[2], root: UInt32(row[3]) ?? 0, sql: row[4], isFromFile: false)
     }
   }
 }

@@ -11,15 +11,15 @@ struct SchemaEntry {
   let root: UInt32
   let sql: String
   /// Whether the entry comes from the damaged file itself.
-  var isOwn = true
+  var isFromFile = true
 
   /// Nil for a row that SQLite would not have written.
-  init?(type: String, name: String, table: String, root: UInt32, sql: String, isOwn: Bool) {
+  init?(type: String, name: String, table: String, root: UInt32, sql: String, isFromFile: Bool) {
     guard ["table", "index", "view", "trigger"].contains(type), !name.isEmpty, !name.utf8.contains(0),
       !sql.utf8.contains(0), sql.isEmpty ? type == "index" : sql.foldedName.starts(with: "create ".utf8)
     else { return nil }
     (self.type, self.name, self.table, self.root, self.sql) = (type, name, table, root, sql)
-    self.isOwn = isOwn
+    self.isFromFile = isFromFile
   }
 
   /// Whether the entry is SQLite's own: SQLite refuses such names to other objects.
@@ -45,7 +45,7 @@ struct SalvagedSchema {
     let shape = SalvagedSchema.shape.map { TableShape($0) }
     var entries: [SchemaEntry] = []
     var tally = TreeStatistics()
-    func add(_ row: TreeCrawler.FoundRow) {
+    func add(_ row: TreeCrawler.TreeRow) {
       if row.isSound, let record = row.record, let entry = SchemaEntry(record, encoding) {
         entries.append(entry)
       } else {
@@ -72,10 +72,10 @@ struct SalvagedSchema {
         continue
       }
       // The root of the entry is a hint at most, and is discarded if another entry has the same root.
-      let isTaken = self.entries.contains { $0.root == entry.root }
-      let root = isTaken ? 0 : entry.root
+      let isRootTaken = self.entries.contains { $0.root == entry.root }
+      let root = isRootTaken ? 0 : entry.root
       if let entry = SchemaEntry(
-        type: entry.type, name: entry.name, table: entry.table, root: root, sql: entry.sql, isOwn: false)
+        type: entry.type, name: entry.name, table: entry.table, root: root, sql: entry.sql, isFromFile: false)
       {
         self.entries.append(entry)
       }
@@ -94,7 +94,7 @@ extension SchemaEntry {
     let isNamed = type != "table" || name.isSameName(as: table)
     let defined = isNamed ? nil : try? SchemaReader.table(sql).name
     let trueName = defined.flatMap { $0.isSameName(as: table) ? $0 : nil } ?? name
-    self.init(type: type, name: trueName, table: table, root: root, sql: sql, isOwn: true)
+    self.init(type: type, name: trueName, table: table, root: root, sql: sql, isFromFile: true)
   }
 }
 

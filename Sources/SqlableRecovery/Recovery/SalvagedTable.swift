@@ -59,7 +59,7 @@ final class SalvagedTable {
     sink = shape.map { TableSink($0, isPlain: isPlain, isReplacing: isReplacing) }
   }
 
-  func sequence(_ row: TreeCrawler.FoundRow, _ encoding: TextEncoding) {
+  func sequence(_ row: TreeCrawler.TreeRow, _ encoding: TextEncoding) {
     guard row.isSound, let record = row.record, record.fields.count == 2, let name = record.text(0, encoding),
       !name.utf8.contains(0), let number = record.integer(record.fields[1])
     else { return }

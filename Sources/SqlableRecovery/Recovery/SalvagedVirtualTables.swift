@@ -11,8 +11,8 @@ extension SalvageRun {
       if !module.starts(with: "fts".utf8) || entry.isContentless {
         table.use = .copies
       } else {
-        let kept = hasContent ? ["_content", "_config"] : ["_config"]
-        let isKept = kept.contains { table.entry.name.isSameName(as: entry.name + $0) }
+        let keptSuffixes = hasContent ? ["_content", "_config"] : ["_config"]
+        let isKept = keptSuffixes.contains { table.entry.name.isSameName(as: entry.name + $0) }
         table.use = isKept ? .rows : .none
       }
     }
@@ -38,9 +38,9 @@ extension SchemaEntry {
   /// Whether it is a full-text index that does not keep the text: its entries can't be computed again.
   fileprivate var isContentless: Bool {
     let tokens = SQLTokenList(sql)
-    return (0..<tokens.count).contains { place in
-      tokens.name(place)?.isSameName(as: "content") == true && tokens.isSign(place + 1, UInt8(ascii: "="))
-        && tokens.name(place + 2)?.isEmpty == true
+    return (0..<tokens.count).contains { index in
+      tokens.name(index)?.isSameName(as: "content") == true && tokens.isSign(index + 1, UInt8(ascii: "="))
+        && tokens.name(index + 2)?.isEmpty == true
     }
   }
 }

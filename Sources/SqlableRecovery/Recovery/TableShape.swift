@@ -57,11 +57,11 @@ struct TableShape {
     }
     self.keyCount = keyCount
     let rowid = table.keyIsRowid ? table.primaryKey?.columns.first?.expression.name : nil
-    columns = order.enumerated().map { [keyCount] place, column in
+    columns = order.enumerated().map { [keyCount] position, column in
       let type = column.type.text
       let isRowid = rowid.map(column.name.isSameName(as:)) == true
       return Column(
-        name: column.name, affinity: Affinity(type), isNotNull: (column.isNotNull || place < keyCount) && !isRowid,
+        name: column.name, affinity: Affinity(type), isNotNull: (column.isNotNull || position < keyCount) && !isRowid,
         isRowid: isRowid, isGenerated: column.generated != nil,
         strict: table.isStrict && !type.isSameName(as: "any") ? Affinity(type) : nil)
     }

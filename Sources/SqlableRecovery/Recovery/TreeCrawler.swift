@@ -27,7 +27,7 @@ final class TreeCrawler {
   }
 
   /// A row of a leaf, or a key of an index.
-  struct FoundRow {
+  struct TreeRow {
     let page: UInt32
     let rowid: Int64
     /// Nil if its header is damaged.
@@ -54,7 +54,7 @@ final class TreeCrawler {
   /// - Parameter isOrphan: Whether nothing intact leads to the page.
   func crawl(
     _ root: UInt32, _ shape: TableShape?, in rowids: ClosedRange<Int64> = allRowids, depth: Int = 0,
-    isOrphan: Bool = false, _ tally: inout TreeStatistics, _ body: (FoundRow) throws -> Void
+    isOrphan: Bool = false, _ tally: inout TreeStatistics, _ body: (TreeRow) throws -> Void
   ) throws {
     var steps = [Step(number: root, rowids: rowids, outer: rowids, depth: depth)]
     while let step = steps.popLast() {
@@ -137,7 +137,7 @@ final class TreeCrawler {
 
   private func visit(
     _ page: TreePage, _ step: Step, _ shape: TableShape?, isOrphan: Bool, _ tally: inout TreeStatistics,
-    _ body: (FoundRow) throws -> Void
+    _ body: (TreeRow) throws -> Void
   ) throws {
     var first = step.rowids.lowerBound
     var (damaged, sound) = (0, 0)
@@ -150,7 +150,7 @@ final class TreeCrawler {
       if damaged > 0 { tally.lose(damaged, in: first...cell.rowid) }
       damaged = 0
       range = (range?.lowerBound ?? cell.rowid)...cell.rowid
-      let row = found(cell, page, shape)
+      let row = treeRow(cell, page, shape)
       tally.addOverflow(overflowPages(of: cell))
       if row.isSound { sound += 1 } else { tally.lose(1, in: cell.rowid...cell.rowid) }
       if row.isSound, !isOrphan, let record = row.record { tally.addFields(record.count) }
@@ -163,11 +163,11 @@ final class TreeCrawler {
     tally.addLeaf(cells: sound, bytes: page.cellBytes, rowids: range, depth: step.depth, isOrphan: isOrphan)
   }
 
-  private func found(_ cell: TreePage.Cell, _ page: TreePage, _ shape: TableShape?) -> FoundRow {
+  private func treeRow(_ cell: TreePage.Cell, _ page: TreePage, _ shape: TableShape?) -> TreeRow {
     let (payload, isComplete) = payload(of: cell, page)
     let record = StoredRecord(payload, length: cell.length)
     let isSound = isComplete && record.map { shape?.contradicts($0) != true } == true
-    return FoundRow(page: page.number, rowid: cell.rowid, record: record, isSound: isSound)
+    return TreeRow(page: page.number, rowid: cell.rowid, record: record, isSound: isSound)
   }
 
   // MARK: Indexes
@@ -182,7 +182,7 @@ final class TreeCrawler {
   /// Reads the rows of a table without a rowid below a page of its b-tree, in no order.
   func crawlIndex(
     _ root: UInt32, _ shape: TableShape?, isOrphan: Bool = false, readsRows: Bool = true, _ tally: inout TreeStatistics,
-    _ body: (FoundRow) throws -> Void
+    _ body: (TreeRow) throws -> Void
   ) throws {
     var steps: [(number: UInt32, depth: Int)] = [(root, 0)]
     while let (number, depth) = steps.popLast() {
@@ -212,7 +212,7 @@ final class TreeCrawler {
           claimOverflow(of: cell)
           continue
         }
-        let row = found(cell, page, shape)
+        let row = treeRow(cell, page, shape)
         tally.addOverflow(overflowPages(of: cell))
         if row.isSound { sound += 1 } else { tally.lose(1, in: TreeCrawler.allRowids) }
         try body(row)
@@ -235,9 +235,9 @@ final class TreeCrawler {
   }
 
   /// The rows of a page that nothing leads to, without those below it.
-  func rows(of page: TreePage) -> [FoundRow] {
+  func rows(of page: TreePage) -> [TreeRow] {
     guard marks.claim(page.number, as: .tree) else { return [] }
-    return page.cells.compactMap { $0.map { found($0, page, nil) } }
+    return page.cells.compactMap { $0.map { treeRow($0, page, nil) } }
   }
 
   // MARK: Payload

@@ -54,8 +54,8 @@ struct TreePage {
     let contentStart = content == 0 ? 65_536 : content
     let room = contentStart >= pointers && contentStart <= usable ? contentStart : usable
     let fitting = min(count, (room - pointers) / 2)
-    var cells: [Cell?] = (0..<fitting).map { place in
-      guard let offset = bytes.short(pointers + 2 * place), offset >= pointers + 2 * fitting else { return nil }
+    var cells: [Cell?] = (0..<fitting).map { index in
+      guard let offset = bytes.short(pointers + 2 * index), offset >= pointers + 2 * fitting else { return nil }
       return Cell(bytes, at: offset, kind, before: min(usable, readable), usable: usable)
     }
     if kind.isTable { TreePage.dropUnordered(&cells) }
@@ -89,22 +89,22 @@ struct TreePage {
     // end.
     var ends: [Int] = []
     var before: [Int?] = []
-    for place in rowids.indices {
+    for index in rowids.indices {
       var (low, high) = (0, ends.count)
       while low < high {
         let middle = (low + high) / 2
-        if rowids[ends[middle]] < rowids[place] { low = middle + 1 } else { high = middle }
+        if rowids[ends[middle]] < rowids[index] { low = middle + 1 } else { high = middle }
       }
       before.append(low > 0 ? ends[low - 1] : nil)
-      if low == ends.count { ends.append(place) } else { ends[low] = place }
+      if low == ends.count { ends.append(index) } else { ends[low] = index }
     }
-    var kept: Set<Int> = []
+    var keptCells: Set<Int> = []
     var next = ends.last
-    while let place = next {
-      kept.insert(sound[place])
-      next = before[place]
+    while let index = next {
+      keptCells.insert(sound[index])
+      next = before[index]
     }
-    for place in sound where !kept.contains(place) { cells[place] = nil }
+    for index in sound where !keptCells.contains(index) { cells[index] = nil }
   }
 }
 

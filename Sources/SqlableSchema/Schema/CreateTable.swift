@@ -56,8 +56,8 @@ extension SqliteDatabase {
     try schema.check()
     return try transaction { db in
       var changes = try Schema.ordered(schema.tables).map { try db.createTable($0) }
-      for (place, table) in Schema.ordered(schema.tables).enumerated() {
-        try db.createTriggers(of: table, in: schema, &changes[place])
+      for (index, table) in Schema.ordered(schema.tables).enumerated() {
+        try db.createTriggers(of: table, in: schema, &changes[index])
       }
       return changes
     }
@@ -68,16 +68,16 @@ extension SqliteDatabase {
     try running { connection in
       let triggers = try schema.triggers(of: table, for: connection)
       guard !triggers.isEmpty else { return }
-      let found = try connection.schema(of: [table.name.foldedName])[table: table.name]?.triggers ?? []
+      let existing = try connection.schema(of: [table.name.foldedName])[table: table.name]?.triggers ?? []
       for trigger in triggers {
-        guard let own = found.first(where: { $0.name.isSameName(as: trigger.name) }) else {
+        guard let match = existing.first(where: { $0.name.isSameName(as: trigger.name) }) else {
           try execute(SQL(verbatim: trigger.sql.text))
           change.addedTriggers.append(trigger.name)
           continue
         }
-        guard own.sql != trigger.sql else { continue }
+        guard match.sql != trigger.sql else { continue }
         change.drift.append(
-          SchemaDifference(table.name, .trigger, name: own.name, expected: trigger.sql.text, found: own.sql.text))
+          SchemaDifference(table.name, .trigger, name: match.name, expected: trigger.sql.text, found: match.sql.text))
       }
     }
   }
@@ -98,11 +98,11 @@ extension SqliteDatabase {
     }
     if let view = table.view { return try create(view, of: table, on: connection) }
     // json_each and others have columns although the file has no such table.
-    let isThere = try query(
+    let existingNames = try query(
       """
       SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = \(table.name) COLLATE NOCASE
       """, as: String.self)
-    let columns = isThere.isEmpty ? [] : try connection.rows("PRAGMA main.table_xinfo(\(table.name.quotedName))")
+    let columns = existingNames.isEmpty ? [] : try connection.rows("PRAGMA main.table_xinfo(\(table.name.quotedName))")
     let existing = Set(columns.map { $0[1].foldedName })
     if existing.isEmpty {
       try execute(SQL(verbatim: TableDefinition(table).createTable(for: connection)))
@@ -117,17 +117,17 @@ extension SqliteDatabase {
     for index in table.indexes {
       let name = index.name(inTable: table.name)
       // Index names are built from table and column names, and can collide: order_item(id) and order(item_id).
-      let isOwn = try query(
+      let matches = try query(
         """
         SELECT type = 'index' AND tbl_name = \(table.name) COLLATE NOCASE FROM main.sqlite_schema
         WHERE name = \(name) COLLATE NOCASE
         """, as: Bool.self)
-      guard !isOwn.contains(false) else {
+      guard !matches.contains(false) else {
         let message = "the name of index \(name) of table \(table.name) is taken; give the index another name"
         throw SqlError(
           .schema(.mismatch(message)), message: message, table: table.name, label: configuration.label)
       }
-      guard isOwn.isEmpty else { continue }
+      guard matches.isEmpty else { continue }
       try execute(SQL(verbatim: TableDefinition(table).create(index, for: connection)))
       change.addedIndexes.append(name)
     }
@@ -142,9 +142,9 @@ extension SqliteDatabase {
   private func create(_ view: View, of table: TableInfo, on connection: Connection) throws -> SchemaChange {
     var change = SchemaChange(table: table.name)
     let sql = try TableDefinition(table).create(view, for: connection)
-    let found = try connection.schema(of: [table.name.foldedName])
-    if found[table: table.name] != nil || !found.views.isEmpty {
-      change.drift = try SchemaComparison.differences(of: found, from: table, connection)
+    let existing = try connection.schema(of: [table.name.foldedName])
+    if existing[table: table.name] != nil || !existing.views.isEmpty {
+      change.drift = try SchemaComparison.differences(of: existing, from: table, connection)
     } else {
       try execute(SQL(verbatim: sql))
       change.createdTable = true
@@ -155,10 +155,10 @@ extension SqliteDatabase {
   /// Records the differences that `createTable` does not mend, and possible renames.
   private func noteDrift(of table: TableInfo, in change: inout SchemaChange, on connection: Connection) throws {
     let names = [table.name, table.fullText?.name ?? table.name].map(\.foldedName)
-    let found = try connection.schema(of: Set(names))
-    let differences = try SchemaComparison.differences(of: found, from: table, connection)
+    let existing = try connection.schema(of: Set(names))
+    let differences = try SchemaComparison.differences(of: existing, from: table, connection)
     change.drift = differences.filter { !$0.isHarmless }
-    let types = found[table: table.name]
+    let types = existing[table: table.name]
     for difference in differences where difference.kind == .column && difference.isExtra {
       let added = change.addedColumns.filter { types?[column: $0]?.type.text == difference.found }
       if let old = difference.column, !added.isEmpty { change.possibleRenames[old] = added }

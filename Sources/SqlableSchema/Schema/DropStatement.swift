@@ -92,8 +92,8 @@ extension Sqlable {
   ///
   /// - Parameter name: Another table with the model's layout; nil for the model's own table.
   public static func dropTable(named name: String? = nil) -> DropStatement {
-    let own = TableInfo.unchecked(Self.self)
-    let table = name.map(own.named) ?? own
+    let modelTable = TableInfo.unchecked(Self.self)
+    let table = name.map(modelTable.named) ?? modelTable
     guard table.view == nil else { return DropStatement(.view, table.name) }
     return DropStatement(.table, table.name, fullText: table.fullText?.isExternal == true ? table.fullText?.name : nil)
   }

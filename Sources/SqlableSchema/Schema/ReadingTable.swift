@@ -46,12 +46,13 @@ private struct TableReading: Runnable {
       guard !columns.isEmpty else {
         throw SqlError(.schema(.missingTable(name)), message: "no such table: \(name)", table: name)
       }
-      let found = try connection.schema(of: [name.foldedName])[table: name]
-      if found?.keyIsRowid == true, let place = columns.firstIndex(where: { $0.keyPosition > 0 }) {
-        columns[place].isRowid = true
+      let tableSchema = try connection.schema(of: [name.foldedName])[table: name]
+      if tableSchema?.keyIsRowid == true, let index = columns.firstIndex(where: { $0.keyPosition > 0 }) {
+        columns[index].isRowid = true
       }
       return Table(
-        UntypedTable(name: found?.name ?? name, columns: columns, isWithoutRowid: found?.isWithoutRowid == true))
+        UntypedTable(
+          name: tableSchema?.name ?? name, columns: columns, isWithoutRowid: tableSchema?.isWithoutRowid == true))
     }
   }
 

@@ -125,10 +125,10 @@ struct SchemaComparison: Runnable {
   func run(_ db: SqliteDatabase) throws -> [SchemaDifference] {
     try db.running { connection in
       try schema.check()
-      let found = try connection.schema()
+      let existing = try connection.schema()
       return try schema.tables.flatMap { table in
         let triggers = try schema.triggers(of: table, for: connection)
-        return try SchemaComparison.differences(of: found, from: table, with: triggers, connection)
+        return try SchemaComparison.differences(of: existing, from: table, with: triggers, connection)
       }
     }
   }
@@ -139,20 +139,20 @@ struct SchemaComparison: Runnable {
 
   /// Returns the differences between a database and a model with the triggers of its table.
   static func differences(
-    of found: DatabaseSchema, from info: TableInfo, with triggers: [DatabaseSchema.Trigger] = [],
+    of existing: DatabaseSchema, from info: TableInfo, with triggers: [DatabaseSchema.Trigger] = [],
     _ connection: Connection
   ) throws -> [SchemaDifference] {
     let model = try DatabaseSchema(of: info, with: triggers, for: connection)
-    var differences = model.views.compactMap { found.difference(from: $0, connection) }
+    var differences = model.views.compactMap { existing.difference(from: $0, connection) }
     for expected in model.tables {
-      guard let table = found[table: expected.name] else {
-        let view = found.views.first { $0.name.isSameName(as: expected.name) }
+      guard let table = existing[table: expected.name] else {
+        let view = existing.views.first { $0.name.isSameName(as: expected.name) }
         differences.append(
           SchemaDifference(
             expected.name, expected.module == nil ? .table : .fullText, expected: expected.sql, found: view?.sql.text))
         continue
       }
-      differences += SchemaComparison.differences(of: table, from: expected, declaredBy: info, in: found)
+      differences += SchemaComparison.differences(of: table, from: expected, declaredBy: info, in: existing)
     }
     return differences
   }
@@ -161,31 +161,31 @@ struct SchemaComparison: Runnable {
   ///
   /// - Parameter schema: The schema of the table.
   static func differences(
-    of found: DatabaseSchema.Table, from model: DatabaseSchema.Table, declaredBy info: TableInfo,
+    of existing: DatabaseSchema.Table, from model: DatabaseSchema.Table, declaredBy info: TableInfo,
     in schema: DatabaseSchema
   ) -> [SchemaDifference] {
-    found.differences(from: model, in: schema).filter { difference in
+    existing.differences(from: model, in: schema).filter { difference in
       switch difference.kind {
       // A unique index is as good as the constraint.
       case .unique:
         !difference.isMissing
-          || !model.uniques.contains { $0.sql == difference.expected && found.hasUniqueIndex($0) }
+          || !model.uniques.contains { $0.sql == difference.expected && existing.hasUniqueIndex($0) }
       // No model can declare such a default, and a plan keeps it.
-      case .defaultValue: found.foreignDefault(of: difference.column ?? "", besides: model, info) == nil
+      case .defaultValue: existing.foreignDefault(of: difference.column ?? "", besides: model, info) == nil
       default: true
       }
-    }.map { $0.marked(in: found, of: model) }
+    }.map { $0.marked(in: existing, of: model) }
   }
 }
 
 extension DatabaseSchema.Table {
   /// Returns the default of a column if the model declares none and could not declare this default; nil otherwise.
   func foreignDefault(of column: String, besides model: DatabaseSchema.Table, _ info: TableInfo) -> SchemaText? {
-    guard let own = self[column: column], let value = own.defaultValue, own.generated == nil,
+    guard let existing = self[column: column], let value = existing.defaultValue, existing.generated == nil,
       let declared = model[column: column], declared.defaultValue == nil, declared.generated == nil,
       let type = info.columns.first(where: { $0.name.isSameName(as: column) })?.type
     else { return nil }
-    return own.hasUndeclarableDefault(for: type) ? value : nil
+    return existing.hasUndeclarableDefault(for: type) ? value : nil
   }
 
   fileprivate func hasUniqueIndex(_ constraint: DatabaseSchema.Unique) -> Bool {
@@ -239,12 +239,14 @@ extension Connection {
   /// names.
   func isSame(_ view: DatabaseSchema.View, as model: DatabaseSchema.View) -> Bool {
     if view.sql == model.sql { return true }
-    guard let own = view.parts, let other = model.parts, own.columns == nil, own.query == other.query else {
+    guard let viewParts = view.parts, let modelParts = model.parts, viewParts.columns == nil,
+      viewParts.query == modelParts.query
+    else {
       return false
     }
     // The PRAGMA fails for a view of a missing table; such a view has no columns.
     let columns = (try? rows("PRAGMA main.table_xinfo(\(view.name.quotedName))")) ?? []
-    return columns.map { SchemaText(name: $0[1]) } == other.columns
+    return columns.map { SchemaText(name: $0[1]) } == modelParts.columns
   }
 }
 

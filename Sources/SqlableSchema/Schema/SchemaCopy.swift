@@ -6,29 +6,29 @@ package struct SchemaCopy {
   package let connection: Connection
 
   /// - Parameter isOfFile: Whether it has the triggers, and nothing that is temporary; otherwise what a query can read.
-  package init(of original: Connection, functions: FunctionRegistry?, isOfFile: Bool = false) throws {
+  package init(of original: Connection, functions: FunctionRegistry?, isFileOnly: Bool = false) throws {
     connection = try Connection(
       path: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, label: original.label,
       cacheCapacity: 0)
     try functions?.apply(to: connection)
-    var (virtual, others): ([String], [String]) = ([], [])
+    var (virtual, ordinary): ([String], [String]) = ([], [])
     // A program may replace LIKE and every function, so the texts are filtered in Swift.
-    let temporary = isOfFile ? "" : "UNION ALL SELECT type, sql, rowid FROM temp.sqlite_schema"
+    let temporary = isFileOnly ? "" : "UNION ALL SELECT type, sql, rowid FROM temp.sqlite_schema"
     for row in try original.rows(
       """
       SELECT sql, type FROM (SELECT type, sql, rowid AS place FROM main.sqlite_schema \(temporary))
       WHERE sql IS NOT NULL ORDER BY type = 'trigger', type = 'index', place
       """)
     {
-      if row[1] == "trigger", !isOfFile { continue }
+      if row[1] == "trigger", !isFileOnly { continue }
       if row[0].virtualTableModule != nil {
         virtual.append(row[0])
       } else if !row[0].foldedName.starts(with: "create table sqlite_".utf8) {
-        others.append(row[0])
+        ordinary.append(row[0])
       }
     }
     // Tables before what depends on them; shadow tables are created with their virtual table.
-    let statements = virtual + others
+    let statements = virtual + ordinary
     for statement in statements {
       // A statement that fails here, because a module is missing or the table exists already, creates nothing that is
       // scanned.

@@ -95,17 +95,17 @@ extension SchemaDifference.Kind {
 extension SchemaDifference: CustomStringConvertible {
   /// `bicycle.color: the type is TEXT, and should be INTEGER`
   public var description: String {
-    let place = column.map { "\(table).\($0)" } ?? table
+    let location = column.map { "\(table).\($0)" } ?? table
     let words = ["the", kind.words] + (name.map { [$0] } ?? [])
     let subject = isWhole ? "it" : words.joined(separator: " ")
-    let rest =
+    let problem =
       switch (expected, found) {
       case (_, nil) where kind.isThing: "\(subject) is missing" + (isWhole || name != nil ? "" : ": \(expected ?? "")")
       case (nil, _) where kind.isThing: "\(subject) is extra" + (isWhole || name != nil ? "" : ": \(found ?? "")")
       case (_, let found?) where kind == .table: "it is \(found), and should be a table"
       default: "\(subject) is \(found ?? "not there"), and should be \(expected ?? "left out")"
       }
-    return "\(place): \(rest)"
+    return "\(location): \(problem)"
   }
 
   /// Whether the difference is of the whole table, column or view that the description begins with.
@@ -122,24 +122,24 @@ extension DatabaseSchema {
   public func differences(from other: DatabaseSchema) -> [SchemaDifference] {
     var differences: [SchemaDifference] = []
     for expected in other.tables {
-      if let found = self[table: expected.name] {
-        differences += found.differences(from: expected, in: self).map { $0.marked(in: found, of: expected) }
+      if let existing = self[table: expected.name] {
+        differences += existing.differences(from: expected, in: self).map { $0.marked(in: existing, of: expected) }
       } else {
         differences.append(.init(expected.name, .table, expected: expected.sql, found: nil))
       }
     }
-    for found in tables where other[table: found.name] == nil {
-      differences.append(.init(found.name, .table, expected: nil, found: found.sql).harmless)
+    for existing in tables where other[table: existing.name] == nil {
+      differences.append(.init(existing.name, .table, expected: nil, found: existing.sql).harmless)
     }
     for expected in other.views {
-      let found = views.first { $0.name.isSameName(as: expected.name) }
-      if found?.sql != expected.sql {
-        differences.append(.init(expected.name, .view, expected: expected.sql.text, found: found?.sql.text))
+      let existing = views.first { $0.name.isSameName(as: expected.name) }
+      if existing?.sql != expected.sql {
+        differences.append(.init(expected.name, .view, expected: expected.sql.text, found: existing?.sql.text))
       }
-      differences += Table.triggers(expected.triggers, found?.triggers ?? [], of: expected.name)
+      differences += Table.triggers(expected.triggers, existing?.triggers ?? [], of: expected.name)
     }
-    for found in views where !other.views.contains(where: { $0.name.isSameName(as: found.name) }) {
-      differences.append(.init(found.name, .view, expected: nil, found: found.sql.text).harmless)
+    for existing in views where !other.views.contains(where: { $0.name.isSameName(as: existing.name) }) {
+      differences.append(.init(existing.name, .view, expected: nil, found: existing.sql.text).harmless)
     }
     return differences
   }
@@ -159,11 +159,13 @@ extension DatabaseSchema.Table {
         SchemaDifference(self.name, column: column, kind, name: name, expected: expected, found: found))
     }
     for column in other.columns {
-      if let own = self[column: column.name] {
-        if !hasSameType(own, as: column, of: other) { note(.type, column.type.text, own.type.text, column: own.name) }
-        for (kind, expected, found) in own.differences(from: column) {
-          if kind == .notNull, isKey(own.name), other.isKey(own.name) { continue }
-          note(kind, expected, found, column: own.name)
+      if let existing = self[column: column.name] {
+        if !hasSameType(existing, as: column, of: other) {
+          note(.type, column.type.text, existing.type.text, column: existing.name)
+        }
+        for (kind, expected, found) in existing.differences(from: column) {
+          if kind == .notNull, isKey(existing.name), other.isKey(existing.name) { continue }
+          note(kind, expected, found, column: existing.name)
         }
       } else {
         note(.column, column.type.text, nil, column: column.name)
@@ -172,7 +174,7 @@ extension DatabaseSchema.Table {
     for column in columns where other[column: column.name] == nil {
       note(.column, nil, column.type.text, column: column.name)
     }
-    if module != other.module, module.map({ own in other.module.map(own.isSameModule) ?? false }) != true {
+    if module != other.module, module.map({ existing in other.module.map(existing.isSameModule) ?? false }) != true {
       note(.table, other.sql, sql)
     }
     if isStrict != other.isStrict { note(.strict, other.isStrict.word, isStrict.word) }
@@ -182,8 +184,8 @@ extension DatabaseSchema.Table {
     differences += constraints(.check, of: other, \.checks, ==)
     differences += constraints(.foreignKey, of: other, \.foreignKeys) { $0.isSame(as: $1, in: schema) }
     for index in other.indexes {
-      let own = indexes.first { $0.name.isSameName(as: index.name) }
-      if own.map({ !$0.isSame(as: index) }) ?? true { note(.index, index.sql, own?.sql, name: index.name) }
+      let match = indexes.first { $0.name.isSameName(as: index.name) }
+      if match.map({ !$0.isSame(as: index) }) ?? true { note(.index, index.sql, match?.sql, name: index.name) }
     }
     for index in indexes where !other.indexes.contains(where: { $0.name.isSameName(as: index.name) }) {
       note(.index, nil, index.sql, name: index.name)
@@ -195,22 +197,22 @@ extension DatabaseSchema.Table {
     _ kind: SchemaDifference.Kind, of other: DatabaseSchema.Table, _ list: (DatabaseSchema.Table) -> [Constraint],
     _ isSame: (Constraint, Constraint) -> Bool
   ) -> [SchemaDifference] {
-    let (expected, found) = (list(other), list(self))
-    let missing = expected.filter { constraint in !found.contains { isSame(constraint, $0) } }
-    let extra = found.filter { constraint in !expected.contains { isSame(constraint, $0) } }
+    let (expected, existing) = (list(other), list(self))
+    let missing = expected.filter { constraint in !existing.contains { isSame(constraint, $0) } }
+    let extra = existing.filter { constraint in !expected.contains { isSame(constraint, $0) } }
     return missing.map { SchemaDifference(name, kind, expected: $0.sql, found: nil) }
       + extra.map { SchemaDifference(name, kind, expected: nil, found: $0.sql) }
   }
 
   fileprivate static func triggers(
-    _ expected: [DatabaseSchema.Trigger], _ found: [DatabaseSchema.Trigger], of table: String
+    _ expected: [DatabaseSchema.Trigger], _ existing: [DatabaseSchema.Trigger], of table: String
   ) -> [SchemaDifference] {
     let missing = expected.compactMap { trigger -> SchemaDifference? in
-      let own = found.first { $0.name.isSameName(as: trigger.name) }
-      guard own?.sql != trigger.sql else { return nil }
-      return SchemaDifference(table, .trigger, name: trigger.name, expected: trigger.sql.text, found: own?.sql.text)
+      let match = existing.first { $0.name.isSameName(as: trigger.name) }
+      guard match?.sql != trigger.sql else { return nil }
+      return SchemaDifference(table, .trigger, name: trigger.name, expected: trigger.sql.text, found: match?.sql.text)
     }
-    let extra = found.filter { trigger in !expected.contains { $0.name.isSameName(as: trigger.name) } }
+    let extra = existing.filter { trigger in !expected.contains { $0.name.isSameName(as: trigger.name) } }
     return missing
       + extra.map { SchemaDifference(table, .trigger, name: $0.name, expected: nil, found: $0.sql.text) }
   }

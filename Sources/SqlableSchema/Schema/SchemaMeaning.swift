@@ -4,13 +4,13 @@ import SqlableCore
 
 extension DatabaseSchema.Table {
   /// Whether two columns of one name have the same type.
-  func hasSameType(_ own: DatabaseSchema.Column, as column: DatabaseSchema.Column, of other: Self) -> Bool {
-    if own.type == column.type { return true }
+  func hasSameType(_ column: DatabaseSchema.Column, as otherColumn: DatabaseSchema.Column, of other: Self) -> Bool {
+    if column.type == otherColumn.type { return true }
     // Only the type INTEGER itself makes a key the rowid.
-    guard isRowid(own.name) == other.isRowid(column.name) else { return false }
-    guard isStrict, other.isStrict else { return TypeAffinity.isSame(own.type.text, column.type.text) }
+    guard isRowid(column.name) == other.isRowid(otherColumn.name) else { return false }
+    guard isStrict, other.isStrict else { return TypeAffinity.isSame(column.type.text, otherColumn.type.text) }
     let integers: [SchemaText] = ["INT", "INTEGER"]
-    return integers.contains(own.type) && integers.contains(column.type)
+    return integers.contains(column.type) && integers.contains(otherColumn.type)
   }
 
   private func isRowid(_ column: String) -> Bool {
@@ -27,11 +27,11 @@ extension DatabaseSchema.Column {
   /// Whether both get the same value where an insert leaves them out.
   func hasSameDefault(as other: DatabaseSchema.Column) -> Bool {
     if defaultValue == other.defaultValue { return true }
-    if let own = defaultValue, let other = other.defaultValue, own.isBlob, other.isBlob {
-      return own.text.uppercased() == other.text.uppercased()
+    if let ownDefault = defaultValue, let otherDefault = other.defaultValue, ownDefault.isBlob, otherDefault.isBlob {
+      return ownDefault.text.uppercased() == otherDefault.text.uppercased()
     }
-    guard let own = storedDefault, let other = other.storedDefault else { return false }
-    return own == other
+    guard let ownDefault = storedDefault, let otherDefault = other.storedDefault else { return false }
+    return ownDefault == otherDefault
   }
 
   /// The value that the default stores; nil for one that is computed.
@@ -46,12 +46,12 @@ extension SchemaText {
   fileprivate var constant: DatabaseValue? {
     let tokens = SQLTokenList(text)
     let isNegative = tokens.isSign(0, UInt8(ascii: "-"))
-    let place = isNegative || tokens.isSign(0, UInt8(ascii: "+")) ? 1 : 0
-    guard tokens.count == place + 1 else { return nil }
-    let word = tokens.text(place).uppercased()
-    switch tokens.kind(place) {
+    let index = isNegative || tokens.isSign(0, UInt8(ascii: "+")) ? 1 : 0
+    guard tokens.count == index + 1 else { return nil }
+    let word = tokens.text(index).uppercased()
+    switch tokens.kind(index) {
     case .number: return SchemaText.number((isNegative ? "-" : "") + word)
-    case _ where place > 0: return nil
+    case _ where index > 0: return nil
     // SQLite takes a name for a text here.
     case .text, .name: return tokens.name(0).map { .text($0) }
     case .word:
@@ -87,14 +87,16 @@ extension DatabaseSchema.ForeignKey {
   /// Whether both refer to the same columns: without a list of columns, those of the parent's primary key.
   func isSame(as other: DatabaseSchema.ForeignKey, in schema: DatabaseSchema?) -> Bool {
     if self == other { return true }
-    var (own, other) = (self, other)
-    guard own.references.isEmpty != other.references.isEmpty, own.table == other.table else { return false }
-    let parent = own.table.name.flatMap { schema?[table: $0] }
+    var (foreignKey, other) = (self, other)
+    guard foreignKey.references.isEmpty != other.references.isEmpty, foreignKey.table == other.table else {
+      return false
+    }
+    let parent = foreignKey.table.name.flatMap { schema?[table: $0] }
     let key = parent?.primaryKey?.columns.map(\.expression)
-    let list = own.references.isEmpty ? other.references : own.references
+    let list = foreignKey.references.isEmpty ? other.references : foreignKey.references
     guard key.map({ $0 == list }) ?? (parent == nil && list.count == columns.count) else { return false }
-    (own.references, other.references) = ([], [])
-    return own == other
+    (foreignKey.references, other.references) = ([], [])
+    return foreignKey == other
   }
 }
 
@@ -102,8 +104,8 @@ extension SchemaText {
   /// Whether two virtual tables have the same module and arguments.
   func isSameModule(as other: SchemaText) -> Bool {
     if self == other { return true }
-    guard let own = FullTextArguments(self), let other = FullTextArguments(other) else { return false }
-    return own.isSame(as: other)
+    guard let arguments = FullTextArguments(self), let otherArguments = FullTextArguments(other) else { return false }
+    return arguments.isSame(as: otherArguments)
   }
 }
 
@@ -114,14 +116,15 @@ extension FullTextArguments {
         arguments.columns.map(\.foldedName),
         arguments.unindexed.map(\.foldedName).sorted { $0.lexicographicallyPrecedes($1) },
         [arguments.content.map(\.foldedName) ?? [0]], [arguments.contentKey.foldedName],
-        arguments.others.map(\.foldedName).sorted { $0.lexicographicallyPrecedes($1) },
+        arguments.otherOptions.map(\.foldedName).sorted { $0.lexicographicallyPrecedes($1) },
       ]
     }
     let tokenizer = { (arguments: FullTextArguments) in arguments.tokenizer ?? ["unicode61"] }
     guard names(self) == names(other), Set(prefixes) == Set(other.prefixes) else { return false }
-    let (own, others) = (tokenizer(self), tokenizer(other))
+    let (ownTokenizer, otherTokenizer) = (tokenizer(self), tokenizer(other))
     // The arguments of a tokenizer may be characters, whose case counts.
-    return own.first?.foldedName == others.first?.foldedName && own.dropFirst() == others.dropFirst()
+    return ownTokenizer.first?.foldedName == otherTokenizer.first?.foldedName
+      && ownTokenizer.dropFirst() == otherTokenizer.dropFirst()
   }
 }
 

@@ -10,16 +10,16 @@ package struct TableDefinition {
   ///
   /// - Parameters:
   ///   - name: The table's name; nil for its own.
-  ///   - others: The declarations of further columns, and further constraints.
+  ///   - additions: The declarations of further columns, and further constraints.
   ///   - defaults: The SQL of defaults of columns that have none of their own, by folded name.
   package func createTable(
     for connection: Connection, named name: String? = nil,
-    with others: (columns: [String], constraints: [String]) = ([], []), defaults: [[UInt8]: String] = [:]
+    with additions: (columns: [String], constraints: [String]) = ([], []), defaults: [[UInt8]: String] = [:]
   ) throws -> String {
     var parts = try table.columns.map { column in
       try definition(of: column, for: connection, isAdded: false, defaults[column.name.foldedName])
     }
-    parts += others.columns
+    parts += additions.columns
     let constraints = table.constraints
     for key in constraints.primaryKeys { parts.append(key.clauses.around("PRIMARY KEY (\(list(key.columns)))")) }
     for unique in constraints.uniques { parts.append(unique.clauses.around("UNIQUE (\(list(unique.columns)))")) }
@@ -28,7 +28,7 @@ package struct TableDefinition {
       let names = columns.map(\.quotedName).joined(separator: ", ")
       parts.append(reference.clauses.around("FOREIGN KEY (\(names)) \(references(reference))"))
     }
-    parts += others.constraints
+    parts += additions.constraints
     var options: [String] = []
     if table.options.contains(.strict) { options.append("STRICT") }
     if table.options.contains(.withoutRowid) { options.append("WITHOUT ROWID") }

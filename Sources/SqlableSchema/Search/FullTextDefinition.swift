@@ -28,12 +28,12 @@ struct FullTextDefinition {
   func triggers() -> [(name: String, sql: String)] {
     guard case .external(let content, let keyName) = table.content else { return [] }
     let names = table.columns.map(\.name.quotedName)
-    let (key, own) = (keyName.quotedName, table.quotedName)
+    let (key, tableName) = (keyName.quotedName, table.quotedName)
     func values(of row: String) -> String { ([key] + names).map { "\(row).\($0)" }.joined(separator: ", ") }
     let list = (["\"rowid\""] + names).joined(separator: ", ")
-    let add = "INSERT INTO \(own) (\(list)) VALUES (\(values(of: "new")));"
+    let add = "INSERT INTO \(tableName) (\(list)) VALUES (\(values(of: "new")));"
     // FTS5 does not store the text, so the delete must pass the old values.
-    let remove = "INSERT INTO \(own) (\(own), \(list)) VALUES ('delete', \(values(of: "old")));"
+    let remove = "INSERT INTO \(tableName) (\(tableName), \(list)) VALUES ('delete', \(values(of: "old")));"
     // Byte by byte: text that a collation treats as equal need not have the same words.
     let differs = ([key] + names).map { "old.\($0) COLLATE BINARY IS NOT new.\($0)" }.joined(separator: " OR ")
     let parts = [

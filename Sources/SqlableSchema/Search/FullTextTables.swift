@@ -27,18 +27,18 @@ extension SqliteDatabase {
     let areTriggersThere = try triggers.allSatisfy { try schemaText(of: $0.name)?.isExactly($0.sql) == true }
     let isCurrent = current?.isExactly(sql) == true
     if isCurrent, areTriggersThere { return false }
-    guard current == nil || isOwnIndex(current, table) else { throw isTaken(table.name, table) }
+    guard current == nil || isOwnIndex(current, table) else { throw nameTaken(table.name, table) }
     try checkHasFullText()
     for trigger in triggers {
       // A program may replace any SQL function, so Swift searches the text.
-      let found = try query(
+      let existing = try query(
         "SELECT type, sql FROM main.sqlite_schema WHERE name = \(trigger.name) COLLATE NOCASE",
         as: String.self, String?.self)
-      guard !found.isEmpty else { continue }
-      let isOwn = found.allSatisfy { type, sql in
+      guard !existing.isEmpty else { continue }
+      let isOwnTrigger = existing.allSatisfy { type, sql in
         type.isExactly("trigger") && sql?.suffix(after: table.quotedName) != nil
       }
-      guard isOwn else { throw isTaken(trigger.name, table) }
+      guard isOwnTrigger else { throw nameTaken(trigger.name, table) }
       try execute(SQL(verbatim: "DROP TRIGGER \(trigger.name.quotedName)"))
     }
     if !isCurrent {
@@ -80,7 +80,7 @@ extension SqliteDatabase {
     guard try openConnection().fullTextAPI != nil else { throw SqlError.withoutFullText }
   }
 
-  private func isTaken(_ name: String, _ table: FullTextTable) -> SqlError {
+  private func nameTaken(_ name: String, _ table: FullTextTable) -> SqlError {
     mismatch("full-text index \(table.name) needs the name \(name), which is taken; give the index another name", table)
   }
 

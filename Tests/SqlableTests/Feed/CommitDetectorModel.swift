@@ -5,8 +5,8 @@ import Sqlable
 
 /// A rule that schedules checks for external commits and judges their results.
 protocol CommitRule: Hashable {
-  mutating func begin(own: Int, version: Int64)
-  mutating func judge(own: Int, version: Int64, ownAfterwards: Int) -> CommitDetector.Finding
+  mutating func begin(commits: Int, version: Int64)
+  mutating func judge(commitsBefore: Int, version: Int64, commitsAfter: Int) -> CommitDetector.Finding
   mutating func logWasWritten()
   mutating func nextCheck() -> Int?
   mutating func markUncertain(writerChecks: Int) -> Bool
@@ -26,10 +26,10 @@ struct FormerRule: CommitRule {
   init(limit: Int, shortestPause: Int) { rule = CommitDetector(limit: limit, shortestPause: shortestPause) }
 
   var isListening: Bool { rule.isListening }
-  mutating func begin(own: Int, version: Int64) { rule.begin(own: own, version: version) }
+  mutating func begin(commits: Int, version: Int64) { rule.begin(commits: commits, version: version) }
 
-  mutating func judge(own: Int, version: Int64, ownAfterwards: Int) -> CommitDetector.Finding {
-    let finding = rule.judge(own: own, version: version, ownAfterwards: ownAfterwards)
+  mutating func judge(commitsBefore: Int, version: Int64, commitsAfter: Int) -> CommitDetector.Finding {
+    let finding = rule.judge(commitsBefore: commitsBefore, version: version, commitsAfter: commitsAfter)
     if finding != .nothing { isLooking = false }
     return finding
   }
@@ -106,7 +106,7 @@ struct CommitModel<Rule: CommitRule>: Hashable {
 
   init(_ rule: Rule, others: Int, own: Int, writers: Int = 0, writesEach: Int = 1) {
     (self.rule, othersLeft, ownLeft, writersLeft, self.writesEach) = (rule, others, own, writers, writesEach)
-    self.rule.begin(own: 0, version: 0)
+    self.rule.begin(commits: 0, version: 0)
   }
 
   var isHeard: Bool { heard == othersSeen }
@@ -237,9 +237,9 @@ struct CommitModel<Rule: CommitRule>: Hashable {
       version = Int64(othersSeen + ownSeen)
       looker = .read
     case .read:
-      switch rule.judge(own: countBefore, version: version, ownAfterwards: ownCommits) {
+      switch rule.judge(commitsBefore: countBefore, version: version, commitsAfter: ownCommits) {
       case .nothing: endLook()
-      case .others:
+      case .otherCommit:
         tell()
         endLook()
       case .unsure: looker = .doubts

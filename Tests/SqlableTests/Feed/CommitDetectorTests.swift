@@ -70,13 +70,13 @@ struct CommitDetectorTests {
   /// Checks follow an event at once and after pauses that double, all earlier than the next poll.
   @Test func checksAfterAnEventBackOffAndEnd() {
     var rule = CommitDetector(limit: 1_000)
-    rule.begin(own: 0, version: 1)
+    rule.begin(commits: 0, version: 1)
     #expect(rule.nextCheck() == nil)
     rule.logWasWritten()
     #expect((0..<6).map { _ in rule.nextCheck() } == [50, 100, 200, 400, 800, nil])
     rule.logWasWritten()
     #expect(rule.nextCheck() == 50)
-    #expect(rule.judge(own: 0, version: 2, ownAfterwards: 0) == .others)
+    #expect(rule.judge(commitsBefore: 0, version: 2, commitsAfter: 0) == .otherCommit)
     // A detected commit may not be the last one.
     #expect(rule.nextCheck() == 100)
   }
@@ -84,8 +84,8 @@ struct CommitDetectorTests {
   /// If the writer can't answer, for example because its queue is full, the next poll asks again.
   @Test func uncertaintyLastsUntilTheWriterChecks() {
     var rule = CommitDetector(limit: 1_000)
-    rule.begin(own: 0, version: 1)
-    #expect(rule.judge(own: 2, version: 2, ownAfterwards: 2) == .unsure)
+    rule.begin(commits: 0, version: 1)
+    #expect(rule.judge(commitsBefore: 2, version: 2, commitsAfter: 2) == .unsure)
     #expect(rule.markUncertain(writerChecks: 5) == true)
     #expect(rule.asksWriter(writerChecks: 5) == false)
     #expect(rule.listenAgain(writerChecks: 5) == true)

@@ -49,7 +49,7 @@ final class FairWriterLock: Sendable {
     var turnEnd: ContinuousClock.Instant?
     /// The position of the queueing thread. When the writer stops waiting, the thread keeps its place for the next
     /// writer.
-    var place = QueuePosition.nowhere
+    var position = QueuePosition.notQueued
     /// Whether the writer waits for the turn.
     var isWanted = false
     /// The value of ``GateFile/lastWait`` when this pool began to look.
@@ -57,7 +57,7 @@ final class FairWriterLock: Sendable {
   }
 
   private enum QueuePosition {
-    case nowhere, queue, turn
+    case notQueued, queue, turn
   }
 
   private enum Admission {
@@ -84,7 +84,7 @@ final class FairWriterLock: Sendable {
     while true {
       _ = bell.wait(timeout: .now() + FairWriterLock.slice)
       let waited = begin.duration(to: .now)
-      if try state.withLock({ try isOver(&$0, waited, interruption) }) {
+      if try state.withLock({ try isWaitOver(&$0, waited, interruption) }) {
         interruption.spent = waited
         return
       }
@@ -120,7 +120,7 @@ final class FairWriterLock: Sendable {
   }
 
   /// Whether this pool's turn has lasted its time, and another pool waits.
-  var isTurnOver: Bool { isOver { file, _ in file.isLockedByOthers(.queue) } }
+  var isTurnOver: Bool { mustYield { file, _ in file.isLockedByOthers(.queue) } }
 
   /// Makes ``isHandleWaiting`` see the handles that wait from here on.
   func beginLookingForHandles() {
@@ -129,14 +129,14 @@ final class FairWriterLock: Sendable {
   }
 
   /// Whether this pool's turn has lasted its time, and a handle waits for SQLite's lock.
-  var isHandleWaiting: Bool { isOver { file, lastWait in file.lastWait != lastWait } }
+  var isHandleWaiting: Bool { mustYield { file, lastWait in file.lastWait != lastWait } }
 
-  private func isOver(_ isWanted: (GateFile, _ lastWait: Int64?) -> Bool) -> Bool {
+  private func mustYield(_ isAwaited: (GateFile, _ lastWait: Int64?) -> Bool) -> Bool {
     guard !isForked else { return false }
     let now = ContinuousClock.now
     return state.withLock { state in
       guard state.hasTurn, state.turnEnd.map({ $0 <= now }) ?? true else { return false }
-      return state.file.map { isWanted($0, state.lastWait) } ?? false
+      return state.file.map { isAwaited($0, state.lastWait) } ?? false
     }
   }
 
@@ -146,7 +146,7 @@ final class FairWriterLock: Sendable {
   private func enter(_ state: inout State, at now: ContinuousClock.Instant, mayWait: Bool) -> Admission {
     findFile(&state, at: now)
     guard let file = state.file else { return .open }
-    guard state.place == .nowhere else {
+    guard state.position == .notQueued else {
       state.isWanted = true
       return .waits
     }
@@ -165,7 +165,7 @@ final class FairWriterLock: Sendable {
     case .taken: break
     }
     if mayWait, let file = state.file {
-      (state.place, state.isWanted) = (.queue, true)
+      (state.position, state.isWanted) = (.queue, true)
       line.async { [self] in standInLine(file) }
     }
     return .waits
@@ -177,7 +177,7 @@ final class FairWriterLock: Sendable {
       state.hasTurn = true
       return .got
     }
-    let answer = file.tryLock(.both)
+    let answer = file.tryLock(.queueAndTurn)
     if answer == .got {
       file.unlock(.queue)
       state.hasTurn = true
@@ -187,11 +187,11 @@ final class FairWriterLock: Sendable {
   }
 
   /// Whether the wait is over: the turn has come, or the file can't be locked.
-  private func isOver(_ state: inout State, _ waited: Duration, _ interruption: Interruption) throws -> Bool {
+  private func isWaitOver(_ state: inout State, _ waited: Duration, _ interruption: Interruption) throws -> Bool {
     if state.hasTurn { return true }
     let isLate = waited >= interruption.busyTimeout
-    if state.place == .nowhere { return true }
-    if state.place == .queue, isLate || waited > FairWriterLock.patience, !interruption.isRequested,
+    if state.position == .notQueued { return true }
+    if state.position == .queue, isLate || waited > FairWriterLock.patience, !interruption.isRequested,
       state.file?.tryLock(.turn) == .got
     {
       // Only once, then in the queue again: the pool that is next for the turn has waited long, too.
@@ -223,23 +223,23 @@ final class FairWriterLock: Sendable {
   /// Waits for the turn, on a separate thread.
   private func standInLine(_ file: GateFile) {
     var answer = file.waitToLock(.queue)
-    let goesOn = state.withLock { state in
-      state.place = answer == .got && state.isWanted ? .turn : .nowhere
+    let waitsForTurn = state.withLock { state in
+      state.position = answer == .got && state.isWanted ? .turn : .notQueued
       // If the writer has taken the turn meanwhile, the file is needed to release it.
       if answer == .impossible, !state.hasTurn { state.file = nil }
-      return state.place == .turn
+      return state.position == .turn
     }
-    if goesOn { answer = file.waitToLock(.turn) }
-    if goesOn || answer == .got { file.unlock(.queue) }
+    if waitsForTurn { answer = file.waitToLock(.turn) }
+    if waitsForTurn || answer == .got { file.unlock(.queue) }
     state.withLock { state in
-      if goesOn { arrive(&state, file, answer) }
+      if waitsForTurn { arrive(&state, file, answer) }
       forgetStuck(&state)
     }
     bell.signal()
   }
 
   private func arrive(_ state: inout State, _ file: GateFile, _ answer: GateFile.Answer) {
-    state.place = .nowhere
+    state.position = .notQueued
     switch answer {
     case .got where state.isWanted:
       (state.hasTurn, state.turnEnd) = (true, .now + FairWriterLock.turnLength)
@@ -254,7 +254,7 @@ final class FairWriterLock: Sendable {
 
   /// Ensures that the file is the one at the path, which others lock; opens that if not.
   private func findFile(_ state: inout State, at now: ContinuousClock.Instant, again: Bool = false) {
-    guard state.place == .nowhere, !state.hasTurn else { return }
+    guard state.position == .notQueued, !state.hasTurn else { return }
     if !again, let lastChecked = state.lastChecked, now - lastChecked < FairWriterLock.checkInterval { return }
     state.lastChecked = now
     guard state.file.map({ !$0.isInPlace }) ?? true else { return }

@@ -15,7 +15,7 @@ final class GateFile: Sendable {
 
     static let queue = Bytes(start: 0, count: 1)
     static let turn = Bytes(start: 1, count: 1)
-    static let both = Bytes(start: 0, count: 2)
+    static let queueAndTurn = Bytes(start: 0, count: 2)
   }
 
   enum Answer {

@@ -101,9 +101,9 @@ extension SchemaPlan {
       try check(connection)
       try connection.withoutForeignKeys {
         try connection.withoutTriggers {
-          for (place, step) in steps.enumerated() {
-            progress(SchemaProgress(step: place, rows: 0))
-            try run(step, on: connection) { progress(SchemaProgress(step: place, rows: $0)) }
+          for (index, step) in steps.enumerated() {
+            progress(SchemaProgress(step: index, rows: 0))
+            try run(step, on: connection) { progress(SchemaProgress(step: index, rows: $0)) }
           }
         }
         let referring = Set(steps.filter(\.concernsForeignKeys).map(\.table))
@@ -138,7 +138,7 @@ extension SchemaPlan {
       guard case .constraint = error.kind else { throw error.at(table: step.table) }
       for diagnosis in step.diagnoses where diagnosis.time == .failure {
         // Only a query of objects that existed before the step can succeed; other queries fail and are skipped.
-        if let found = try? connection.fault(diagnosis, in: step.table) { throw found.with(error) }
+        if let fault = try? connection.fault(diagnosis, in: step.table) { throw fault.with(error) }
       }
       if step.rebuilds { throw connection.rebuildFailure(error, step) }
       throw error.at(table: step.table)
@@ -211,9 +211,9 @@ extension Connection {
 
   /// Throws `.corrupt` if a table or its indexes are damaged, or rows contradict its constraints.
   fileprivate func checkIntegrity(of table: String) throws {
-    let found = try rows("PRAGMA main.integrity_check(\(table.quotedName))").map { $0[0] }
-    guard found != ["ok"] else { return }
-    let message = "the rebuilt table \(table) is damaged: \(found.prefix(10).joined(separator: "; "))"
+    let problems = try rows("PRAGMA main.integrity_check(\(table.quotedName))").map { $0[0] }
+    guard problems != ["ok"] else { return }
+    let message = "the rebuilt table \(table) is damaged: \(problems.prefix(10).joined(separator: "; "))"
     throw SqlError(.corrupt, message: message, table: table, label: label)
   }
 
@@ -234,10 +234,11 @@ extension Connection {
     guard let statement = step.statements.first(where: { $0.copy != nil }), let copy = statement.copy,
       let new = try schema(of: [temporary.foldedName])[table: temporary],
       let old = try schema(of: [step.table.foldedName])[table: step.table], old.keyIsRowid || !new.keyIsRowid,
-      let id = String.rowidName(avoiding: new.columns.map(\.name)), let place = statement.sql.firstRange(of: "OR ABORT")
+      let id = String.rowidName(avoiding: new.columns.map(\.name)),
+      let conflictClause = statement.sql.firstRange(of: "OR ABORT")
     else { return [] }
     var insert = statement.sql
-    insert.replaceSubrange(place, with: "OR IGNORE")
+    insert.replaceSubrange(conflictClause, with: "OR IGNORE")
     try run(insert, statement.values)
     return try rows(
       "SELECT \(copy.rowid) FROM \(copy.table) WHERE \(copy.rowid) NOT IN (SELECT \(id) FROM \(temporary.quotedName)) "
@@ -254,8 +255,8 @@ extension Connection {
     }
     guard count > 0 else { return nil }
     let which = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
-    let place = diagnosis.column.map { " in column \($0)" } ?? ""
-    let message = "rows of \(table) \(diagnosis.fault)\(place)\(which)"
+    let location = diagnosis.column.map { " in column \($0)" } ?? ""
+    let message = "rows of \(table) \(diagnosis.fault)\(location)\(which)"
     return SqlError(
       .schema(.mismatch(message)), message: message, table: table, column: diagnosis.column, rowId: ids.first)
   }

@@ -26,16 +26,16 @@ extension SchemaPlanner {
     /// Throws `.misuse` for a new name, or a column to fill, that no model has.
     func check(for tables: [TableInfo]) throws {
       for name in filling.keys {
-        let isThere = tables.contains { table in
+        let isDeclared = tables.contains { table in
           table.columns.contains { name.isSameName(as: $0.name) || name.isSameName(as: "\(table.name).\($0.name)") }
         }
-        guard isThere else { throw SqlError.misuse("filling names column \(name), which no model has") }
+        guard isDeclared else { throw SqlError.misuse("filling names column \(name), which no model has") }
       }
       for (old, new) in renamed {
-        let isThere = tables.contains { table in
+        let isDeclared = tables.contains { table in
           Answers.canBe(of: table.name, old) && table.columns.contains { $0.name.isSameName(as: new) }
         }
-        guard isThere else {
+        guard isDeclared else {
           throw SqlError.misuse("column \(old) can't be renamed: no model of the schema has a column \(new)")
         }
       }
@@ -52,9 +52,9 @@ extension SchemaPlanner {
     /// The model may also have a column's old name. Such a column is renamed only if its entry names the table, or if
     /// another column gets its old name. An entry without a table may be meant for another table. Throws `.misuse` for
     /// renames in a circle: the table looks the same before and after such renames.
-    func renames(of table: TableInfo, _ found: DatabaseSchema.Table) throws -> [(old: String, new: String)] {
+    func renames(of table: TableInfo, _ existing: DatabaseSchema.Table) throws -> [(old: String, new: String)] {
       var renames: [(old: String, new: String)] = []
-      for column in found.columns {
+      for column in existing.columns {
         guard let new = Answers.entry(renamed, table.name, column.name), !new.isSameName(as: column.name) else {
           continue
         }
@@ -65,8 +65,8 @@ extension SchemaPlanner {
             .at(table: table.name, column: column.name)
         }
         // If the table has both columns, the rename was done before.
-        if isKept, found[column: target.name] != nil {
-          try checkCircle(from: column.name, in: table, found)
+        if isKept, existing[column: target.name] != nil {
+          try checkCircle(from: column.name, in: table, existing)
           continue
         }
         renames.append((column.name, target.name))
@@ -78,10 +78,10 @@ extension SchemaPlanner {
       }
     }
 
-    private func checkCircle(from column: String, in table: TableInfo, _ found: DatabaseSchema.Table) throws {
+    private func checkCircle(from column: String, in table: TableInfo, _ existing: DatabaseSchema.Table) throws {
       var name = column
-      for _ in found.columns {
-        guard let new = Answers.entry(renamed, table.name, name), found[column: new] != nil else { return }
+      for _ in existing.columns {
+        guard let new = Answers.entry(renamed, table.name, name), existing[column: new] != nil else { return }
         name = new
         guard name.isSameName(as: column) else { continue }
         throw SqlError.misuse(

@@ -17,7 +17,7 @@ struct SchemaPlanner {
 
   init(_ connection: Connection, functions: FunctionRegistry?, answers: Answers) throws {
     (self.connection, self.functions, self.answers) = (connection, functions, answers)
-    copy = try SchemaCopy(of: connection, functions: functions, isOfFile: true)
+    copy = try SchemaCopy(of: connection, functions: functions, isFileOnly: true)
     schema = try connection.schema()
     changed = try copy.connection.schema()
   }
@@ -35,7 +35,7 @@ struct SchemaPlanner {
     try create(schema.triggers)
     if !steps.isEmpty {
       try copy.checkDependents(
-        of: self.schema, in: SchemaCopy(of: connection, functions: functions, isOfFile: true), changed)
+        of: self.schema, in: SchemaCopy(of: connection, functions: functions, isFileOnly: true), changed)
     }
     return SchemaPlan(steps: steps, questions: questions, schema: fingerprint)
   }
@@ -45,8 +45,8 @@ struct SchemaPlanner {
     if let view = table.view { return try plan(view, of: table) }
     try renameTable(table)
     let isOwnFullText = table.fullText?.isExternal == false
-    if let found = changed[table: table.name], !isOwnFullText {
-      try renameColumns(of: table, found)
+    if let existing = changed[table: table.name], !isOwnFullText {
+      try renameColumns(of: table, existing)
       try change(table)
     } else if changed[table: table.name] == nil {
       guard changed.views.allSatisfy({ !$0.name.isSameName(as: table.name) }) else {
@@ -87,24 +87,25 @@ struct SchemaPlanner {
 
   private mutating func renameTable(_ table: TableInfo) throws {
     let named = answers.renamedTables.first { $0.value.isSameName(as: table.name) }
-    guard let old = named?.key, let found = changed[table: old], !old.isSameName(as: table.name) else { return }
+    guard let old = named?.key, let existing = changed[table: old], !old.isSameName(as: table.name) else { return }
     guard changed[table: table.name] == nil else {
       throw SqlError.misuse("table \(old) can't be renamed: there is a table \(table.name) already").at(table: old)
     }
-    let rename = SchemaPlan.Statement("ALTER TABLE \(found.name.quotedName) RENAME TO \(table.name.quotedName)")
+    let rename = SchemaPlan.Statement("ALTER TABLE \(existing.name.quotedName) RENAME TO \(table.name.quotedName)")
     try add(
       SchemaPlan.Step(
-        table.name, [.init(.renameTable, table.name, from: found.name)], fullTextDrops(of: table, found) + [rename]))
+        table.name, [.init(.renameTable, table.name, from: existing.name)],
+        fullTextDrops(of: table, existing) + [rename]))
   }
 
   /// Returns the statements that drop the full-text index under the table's old name. `buildFullText(of:)` builds the
   /// index under the new name afterwards.
-  private func fullTextDrops(of table: TableInfo, _ found: DatabaseSchema.Table) -> [SchemaPlan.Statement] {
-    guard let old = table.named(found.name).fullText, old.isExternal, old.name != table.fullText?.name,
+  private func fullTextDrops(of table: TableInfo, _ existing: DatabaseSchema.Table) -> [SchemaPlan.Statement] {
+    guard let old = table.named(existing.name).fullText, old.isExternal, old.name != table.fullText?.name,
       changed[table: old.name] != nil
     else { return [] }
     let names = FullTextDefinition(old).triggers().map(\.name)
-    let triggers = found.triggers.map(\.name).filter { trigger in names.contains { $0.isSameName(as: trigger) } }
+    let triggers = existing.triggers.map(\.name).filter { trigger in names.contains { $0.isSameName(as: trigger) } }
     // Without these triggers, the other table is unrelated and has the index's name by chance.
     guard !triggers.isEmpty else { return [] }
     return (triggers.map { "DROP TRIGGER \($0.quotedName)" } + ["DROP TABLE \(old.quotedName)"]).map { .init($0) }
@@ -126,25 +127,25 @@ struct SchemaPlanner {
     guard let fullText = table.fullText else { return }
     let definition = FullTextDefinition(fullText)
     let create = definition.createTable()
-    let found = changed[table: fullText.name]
+    let existing = changed[table: fullText.name]
     guard fullText.isExternal else {
-      guard let found, try !found.isVirtualTable(of: create) else { return }
+      guard let existing, try !existing.isVirtualTable(of: create) else { return }
       throw SchemaPlanner.mismatch(
         "table \(table.name) exists, but differs from the model's full-text table; FTS5 can't change it", table.name)
     }
     let triggers = definition.triggers()
-    let own = changed[table: table.name]?.triggers ?? []
-    let areThere = triggers.allSatisfy { trigger in
-      own.contains { $0.name.isSameName(as: trigger.name) && $0.sql == SchemaText(trigger.sql) }
+    let existingTriggers = changed[table: table.name]?.triggers ?? []
+    let areTriggersThere = triggers.allSatisfy { trigger in
+      existingTriggers.contains { $0.name.isSameName(as: trigger.name) && $0.sql == SchemaText(trigger.sql) }
     }
-    let isCurrent = try found?.isVirtualTable(of: create) ?? false
-    if isCurrent, areThere { return }
+    let isCurrent = try existing?.isVirtualTable(of: create) ?? false
+    if isCurrent, areTriggersThere { return }
     var statements: [SchemaPlan.Statement] = []
-    for trigger in triggers where own.contains(where: { $0.name.isSameName(as: trigger.name) }) {
+    for trigger in triggers where existingTriggers.contains(where: { $0.name.isSameName(as: trigger.name) }) {
       statements.append(.init("DROP TRIGGER \(trigger.name.quotedName)"))
     }
     if !isCurrent {
-      if found != nil { statements.append(.init("DROP TABLE \(fullText.quotedName)")) }
+      if existing != nil { statements.append(.init("DROP TABLE \(fullText.quotedName)")) }
       statements.append(.init(create))
     }
     statements += triggers.map { .init($0.sql) }
@@ -157,9 +158,9 @@ struct SchemaPlanner {
   /// Returns the approximate number of rows of a table; 0 for a new table.
   func rowCount(of table: String) throws -> Int {
     let old = answers.renamedTables.first { $0.value.isSameName(as: table) }?.key
-    guard let found = schema[table: table] ?? old.flatMap({ schema[table: $0] }) else { return 0 }
-    let table = "main.\(found.name.quotedName)"
-    if !found.isWithoutRowid, let id = String.rowidName(avoiding: found.columns.map(\.name)) {
+    guard let existing = schema[table: table] ?? old.flatMap({ schema[table: $0] }) else { return 0 }
+    let table = "main.\(existing.name.quotedName)"
+    if !existing.isWithoutRowid, let id = String.rowidName(avoiding: existing.columns.map(\.name)) {
       // One query for both ends would read the whole table: SQLite seeks a single min or max only.
       let ends = ["max", "min"].map { "(SELECT \($0)(\(id)) FROM \(table))" }.joined(separator: " - ")
       // A distance beyond 64 bits is not an integer; count the rows instead.
@@ -175,13 +176,13 @@ struct SchemaPlanner {
       throw SchemaPlanner.mismatch("view \(table.name) of a model is a table in the database", table.name)
     }
     let create = try TableDefinition(table).create(view, for: connection)
-    let found = changed.views.first { $0.name.isSameName(as: table.name) }
-    guard let found else {
+    let existing = changed.views.first { $0.name.isSameName(as: table.name) }
+    guard let existing else {
       return try add(SchemaPlan.Step(table.name, [.init(.addView)], [.init(create)]))
     }
     let model = DatabaseSchema.View(name: table.name, sql: SchemaText(create))
-    guard !copy.connection.isSame(found, as: model) else { return }
-    let triggers = found.triggers.map { SchemaPlan.Statement($0.sql.text) }
+    guard !copy.connection.isSame(existing, as: model) else { return }
+    let triggers = existing.triggers.map { SchemaPlan.Statement($0.sql.text) }
     try add(
       SchemaPlan.Step(
         table.name, [.init(.changeView)],
@@ -194,12 +195,12 @@ struct SchemaPlanner {
   private mutating func dropOutdated(_ triggers: [Trigger]) throws {
     for trigger in triggers {
       for table in changed.tables {
-        guard let own = table.triggers.first(where: { $0.name.isSameName(as: trigger.name) }),
-          own.sql != SchemaText(try trigger.create(for: connection))
+        guard let match = table.triggers.first(where: { $0.name.isSameName(as: trigger.name) }),
+          match.sql != SchemaText(try trigger.create(for: connection))
         else { continue }
         try add(
           SchemaPlan.Step(
-            table.name, [.init(.dropTrigger, own.name)], [.init("DROP TRIGGER \(own.name.quotedName)")]))
+            table.name, [.init(.dropTrigger, match.name)], [.init("DROP TRIGGER \(match.name.quotedName)")]))
       }
     }
   }
@@ -207,8 +208,8 @@ struct SchemaPlanner {
   /// Creates the missing triggers.
   private mutating func create(_ triggers: [Trigger]) throws {
     for trigger in triggers {
-      let own = changed[table: trigger.table.name]?.triggers ?? []
-      guard !own.contains(where: { $0.name.isSameName(as: trigger.name) }) else { continue }
+      let existingTriggers = changed[table: trigger.table.name]?.triggers ?? []
+      guard !existingTriggers.contains(where: { $0.name.isSameName(as: trigger.name) }) else { continue }
       try add(
         SchemaPlan.Step(
           trigger.table.name, [.init(.addTrigger, trigger.name)], [.init(try trigger.create(for: connection))]))
@@ -217,8 +218,8 @@ struct SchemaPlanner {
 
   // MARK: Columns
 
-  private mutating func renameColumns(of table: TableInfo, _ found: DatabaseSchema.Table) throws {
-    var (names, waiting) = (found.columns.map(\.name), try answers.renames(of: table, found))
+  private mutating func renameColumns(of table: TableInfo, _ existing: DatabaseSchema.Table) throws {
+    var (names, waiting) = (existing.columns.map(\.name), try answers.renames(of: table, existing))
     // A rename waits while another column still has the new name.
     while let place = waiting.firstIndex(where: { !names.contains(where: $0.new.isSameName) }) {
       let (old, new) = waiting.remove(at: place)
@@ -236,8 +237,8 @@ struct SchemaPlanner {
 
   /// Changes an existing table, by a rebuild if SQLite can't alter the table that way.
   private mutating func change(_ table: TableInfo) throws {
-    guard let found = changed[table: table.name] else { return }
-    guard found.module == nil else {
+    guard let existing = changed[table: table.name] else { return }
+    guard existing.module == nil else {
       throw SchemaPlanner.mismatch("table \(table.name) of a model is a virtual table in the database", table.name)
     }
     guard
@@ -245,9 +246,10 @@ struct SchemaPlanner {
         $0.name.isSameName(as: table.name)
       })
     else { return }
-    let differences = SchemaComparison.differences(of: found, from: model, declaredBy: table, in: changed)
-    ask(differences, found, model)
-    let change = try TableChange(table: table, found: found, model: model, differences: differences, planner: self)
+    let differences = SchemaComparison.differences(of: existing, from: model, declaredBy: table, in: changed)
+    ask(differences, existing, model)
+    let change = try TableChange(
+      table: table, existing: existing, model: model, differences: differences, planner: self)
     for step in try change.steps() { try add(step) }
   }
 
@@ -258,23 +260,24 @@ struct SchemaPlanner {
   /// still has is asked about if its entry in `renamed` names an added column. An entry without a table may be meant
   /// for another table.
   private mutating func ask(
-    _ differences: [SchemaDifference], _ found: DatabaseSchema.Table, _ model: DatabaseSchema.Table
+    _ differences: [SchemaDifference], _ existing: DatabaseSchema.Table, _ model: DatabaseSchema.Table
   ) {
     let added = differences.filter { $0.kind == .column && $0.isMissing }.compactMap(\.column).filter {
-      answers.dropping.contains(.columns) || answers.isNewName($0, in: found.name)
+      answers.dropping.contains(.columns) || answers.isNewName($0, in: existing.name)
     }
     for extra in differences where extra.kind == .column && extra.isExtra {
-      guard let old = extra.column, !isAnswered(old, of: found.name) else { continue }
+      guard let old = extra.column, !isAnswered(old, of: existing.name) else { continue }
       let alike = added.filter { name in
-        guard let new = model[column: name], let own = found[column: old] else { return false }
-        return found.hasSameType(own, as: new, of: model)
+        guard let new = model[column: name], let oldColumn = existing[column: old] else { return false }
+        return existing.hasSameType(oldColumn, as: new, of: model)
       }
-      if !alike.isEmpty { questions.append(.init(table: found.name, dropped: old, added: alike)) }
+      if !alike.isEmpty { questions.append(.init(table: existing.name, dropped: old, added: alike)) }
     }
-    for column in found.columns where model[column: column.name] != nil && !isAnswered(column.name, of: found.name) {
-      let new = Answers.entry(answers.renamed, found.name, column.name)
+    for column in existing.columns
+    where model[column: column.name] != nil && !isAnswered(column.name, of: existing.name) {
+      let new = Answers.entry(answers.renamed, existing.name, column.name)
       let named = added.filter { new?.isSameName(as: $0) ?? false }
-      if !named.isEmpty { questions.append(.init(table: found.name, dropped: column.name, added: named)) }
+      if !named.isEmpty { questions.append(.init(table: existing.name, dropped: column.name, added: named)) }
     }
   }
 }

@@ -3,18 +3,18 @@ import SqlableCore
 /// The steps that bring an existing table up to its model.
 struct TableChange {
   let table: TableInfo
-  let found: DatabaseSchema.Table
+  let existing: DatabaseSchema.Table
   let model: DatabaseSchema.Table
   let differences: [SchemaDifference]
   let planner: SchemaPlanner
 
   init(
-    table: TableInfo, found: DatabaseSchema.Table, model: DatabaseSchema.Table, differences: [SchemaDifference],
+    table: TableInfo, existing: DatabaseSchema.Table, model: DatabaseSchema.Table, differences: [SchemaDifference],
     planner: SchemaPlanner
   ) throws {
-    (self.table, self.found, self.model, self.planner) = (table, found, model, planner)
+    (self.table, self.existing, self.model, self.planner) = (table, existing, model, planner)
     // An added column brings its own CHECK and foreign key constraints.
-    let added = table.columns.filter { found[column: $0.name] == nil }
+    let added = table.columns.filter { existing[column: $0.name] == nil }
     let checks = try added.flatMap { try TableDefinition(table).checks(of: $0, for: planner.connection) }.map {
       DatabaseSchema.Check(expression: SchemaText($0)).sql
     }
@@ -95,12 +95,12 @@ struct TableChange {
     return table.indexes.compactMap { index in
       let name = index.name(inTable: table.name)
       guard let declared = model.indexes.first(where: { $0.name.isSameName(as: name) }),
-        !found.indexes.contains(where: { $0.name.isSameName(as: name) })
+        !existing.indexes.contains(where: { $0.name.isSameName(as: name) })
       else { return nil }
       let names = index.formerNames(inTables: tables, columns: columns)
-      let former = found.indexes.first { own in
-        names.contains(where: own.name.isSameName) && own.isSame(as: declared)
-          && !model.indexes.contains { $0.name.isSameName(as: own.name) }
+      let former = existing.indexes.first { index in
+        names.contains(where: index.name.isSameName) && index.isSame(as: declared)
+          && !model.indexes.contains { $0.name.isSameName(as: index.name) }
       }
       return former.map { ($0.name, name) }
     }
@@ -109,7 +109,7 @@ struct TableChange {
   /// The column defaults that no model can declare, as text for CREATE TABLE, by the column's folded name.
   var foreignDefaults: [[UInt8]: String] {
     table.columns.reduce(into: [:]) { defaults, column in
-      defaults[column.name.foldedName] = found.foreignDefault(of: column.name, besides: model, table)?.defaultClause
+      defaults[column.name.foldedName] = existing.foreignDefault(of: column.name, besides: model, table)?.defaultClause
     }
   }
 
@@ -123,19 +123,19 @@ struct TableChange {
   var rowCount: Int { get throws { try planner.rowCount(of: table.name) } }
 
   /// The model's columns that the table lacks.
-  var missingColumns: [Column] { table.columns.filter { found[column: $0.name] == nil } }
+  var missingColumns: [Column] { table.columns.filter { existing[column: $0.name] == nil } }
 
   /// The table's columns that the model lacks and the plan keeps.
   var keptColumns: [DatabaseSchema.Column] {
     planner.answers.dropping.contains(.columns)
-      ? [] : found.columns.filter { column in table.columns.allSatisfy { !$0.name.isSameName(as: column.name) } }
+      ? [] : existing.columns.filter { column in table.columns.allSatisfy { !$0.name.isSameName(as: column.name) } }
   }
 
   /// Returns the program's value for rows that have none in a column; nil leaves the value to SQLite. Throws if the
   /// column's type does not store the value.
   func filling(of column: Column) throws -> DatabaseValue? {
-    guard let given = SchemaPlanner.Answers.entry(planner.answers.filling, table.name, column.name) else { return nil }
-    let value = try given.databaseValue(in: column.type).checked()
+    guard let fill = SchemaPlanner.Answers.entry(planner.answers.filling, table.name, column.name) else { return nil }
+    let value = try fill.databaseValue(in: column.type).checked()
     guard column.type.stores(value) else {
       throw column.type.mismatch(value.storageClass).at(table: table.name, column: column.name)
     }
@@ -202,13 +202,13 @@ struct TableChange {
 
   /// The constraints of columns that are in no model and stay.
   var keptConstraints: [String] {
-    let kept = Set(keptColumns.map(\.name.foldedName))
-    let isKept = { (names: [SchemaText]) in names.contains { name in kept.contains { name.isFolded($0) } } }
-    let uniques = found.uniques.filter { isKept($0.columns.map(\.expression)) }.map(\.sql)
-    let keys = found.foreignKeys.filter { isKept($0.columns) }.map(\.sql)
-    let checks = found.checks.filter { check in
+    let keptNames = Set(keptColumns.map(\.name.foldedName))
+    let isKept = { (names: [SchemaText]) in names.contains { name in keptNames.contains { name.isFolded($0) } } }
+    let uniques = existing.uniques.filter { isKept($0.columns.map(\.expression)) }.map(\.sql)
+    let keys = existing.foreignKeys.filter { isKept($0.columns) }.map(\.sql)
+    let checks = existing.checks.filter { check in
       let tokens = SQLTokenList(check.expression.text)
-      return (0..<tokens.count).contains { tokens.name($0).map { kept.contains($0.foldedName) } ?? false }
+      return (0..<tokens.count).contains { tokens.name($0).map { keptNames.contains($0.foldedName) } ?? false }
     }.map(\.sql)
     return uniques + keys + checks
   }
@@ -232,14 +232,14 @@ struct TableChange {
 
   /// Whether an ordinary column becomes a generated column, so that its values are lost.
   func isComputedNow(_ column: String) -> Bool {
-    found[column: column]?.generated == nil && model[column: column]?.generated != nil
+    existing[column: column]?.generated == nil && model[column: column]?.generated != nil
   }
 
   // MARK: Rows at fault
 
   /// The SQL name of the rowid in the existing table; `NULL` if no name reaches a rowid.
   var rowid: String {
-    found.isWithoutRowid ? "NULL" : String.rowidName(avoiding: found.columns.map(\.name)) ?? "NULL"
+    existing.isWithoutRowid ? "NULL" : String.rowidName(avoiding: existing.columns.map(\.name)) ?? "NULL"
   }
 
   func duplicates(_ columns: [String]) -> SchemaPlan.Diagnosis {

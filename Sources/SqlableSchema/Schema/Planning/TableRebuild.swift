@@ -6,7 +6,7 @@ struct TableRebuild {
   let changes: [SchemaPlan.Change]
 
   private var table: TableInfo { change.table }
-  private var found: DatabaseSchema.Table { change.found }
+  private var existing: DatabaseSchema.Table { change.existing }
   private var connection: Connection { change.planner.connection }
 
   /// The name of the new table until the old one is dropped.
@@ -15,10 +15,10 @@ struct TableRebuild {
   func step() throws -> SchemaPlan.Step {
     let rows = try change.rowCount
     let (old, new) = (table.name.quotedName, TableRebuild.temporaryName(of: table.name).quotedName)
-    let kept = change.keptColumns
+    let keptColumns = change.keptColumns
     let create = try TableDefinition(table).createTable(
       for: connection, named: TableRebuild.temporaryName(of: table.name),
-      with: (kept.map(\.sql), change.keptConstraints), defaults: change.foreignDefaults)
+      with: (keptColumns.map(\.sql), change.keptConstraints), defaults: change.foreignDefaults)
     let copied = try copied(rows: rows)
     var statements: [SchemaPlan.Statement] = [.init(create)]
     if !copied.isEmpty {
@@ -30,9 +30,9 @@ struct TableRebuild {
       if change.rowid != "NULL" { copy.copy = .init(table: old, rowid: change.rowid) }
       statements.append(copy)
     }
-    if change.model.primaryKey?.isAutoincrement == true, found.primaryKey?.isAutoincrement == true {
+    if change.model.primaryKey?.isAutoincrement == true, existing.primaryKey?.isAutoincrement == true {
       // SQLite compares names of counters as texts.
-      let (oldText, newText) = (found.name.quotedText, TableRebuild.temporaryName(of: table.name).quotedText)
+      let (oldText, newText) = (existing.name.quotedText, TableRebuild.temporaryName(of: table.name).quotedText)
       statements.append(.init("DELETE FROM sqlite_sequence WHERE name = \(newText)"))
       statements.append(
         .init(
@@ -42,7 +42,7 @@ struct TableRebuild {
     statements.append(.init("DROP TABLE \(old)"))
     statements.append(.init("ALTER TABLE \(new) RENAME TO \(old)"))
     statements += try indexes().map { .init($0) }
-    statements += found.triggers.map { .init($0.sql.text) }
+    statements += existing.triggers.map { .init($0.sql.text) }
     return SchemaPlan.Step(
       table.name, changes, statements, losesData: losesData, rebuilds: true, rows: rows, diagnoses: diagnoses())
   }
@@ -61,7 +61,7 @@ struct TableRebuild {
     for column in table.columns where column.definition.options.generated == nil {
       let name = column.name.quotedName
       let filling = try change.filling(of: column)
-      if let old = found[column: column.name] {
+      if let old = existing[column: column.name] {
         let isFilled = filling != nil && !old.isNotNull
         copied.append(
           (name, isFilled ? "coalesce(\(old.name.quotedName), ?)" : old.name.quotedName, isFilled ? filling : nil))
@@ -83,18 +83,18 @@ struct TableRebuild {
 
   /// The indexes of the model, and those of the table that stay.
   private func indexes() throws -> [String] {
-    let own = try table.indexes.map { try TableDefinition(table).create($0, for: connection) }
+    let declaredIndexes = try table.indexes.map { try TableDefinition(table).create($0, for: connection) }
     let names = table.indexes.map { $0.name(inTable: table.name) } + change.formerIndexes.map(\.old)
     let columns = table.columns.map(\.name) + change.keptColumns.map(\.name)
-    let others = found.indexes.filter { index in
+    let keptIndexes = existing.indexes.filter { index in
       if names.contains(where: index.name.isSameName) { return false }
       if change.planner.answers.dropping.contains(.indexes) { return false }
       // An index of a column that goes can't stay.
-      return found.columns.allSatisfy { column in
+      return existing.columns.allSatisfy { column in
         columns.contains(where: column.name.isSameName) || !index.mentions(column.name)
       }
     }
-    return own + others.map(\.sql)
+    return declaredIndexes + keptIndexes.map(\.sql)
   }
 
   /// The id of a row of the new table; NULL if it has none.
@@ -136,7 +136,7 @@ struct TableRebuild {
               column: column.name, fault: "have values that can't be read as \(column.type.name)",
               sql: "SELECT \(rowid) FROM \(old) WHERE \(condition) LIMIT 10", time: .before))
         }
-        if column.type.countsUnits, found[column: column.name]?.type.isInteger != true {
+        if column.type.countsUnits, existing[column: column.name]?.type.isInteger != true {
           diagnoses.append(
             .init(
               column: column.name, fault: "have values that are not stored as \(column.type.name)",
@@ -149,7 +149,7 @@ struct TableRebuild {
         }
       }
     }
-    if table.keyIsRowid, !found.keyIsRowid, let key = found[column: table.columns[table.key[0]].name] {
+    if table.keyIsRowid, !existing.keyIsRowid, let key = existing[column: table.columns[table.key[0]].name] {
       // SQLite would give them numbers.
       diagnoses.append(
         .init(
@@ -159,7 +159,7 @@ struct TableRebuild {
     let keys =
       change.differences.contains { $0.kind == .primaryKey } ? change.model.primaryKey.map { [$0.columns] } ?? [] : []
     for terms in keys + change.model.uniques.map(\.columns) {
-      let columns = terms.compactMap { term in found.columns.first { term.expression.isName($0.name) }?.name }
+      let columns = terms.compactMap { term in existing.columns.first { term.expression.isName($0.name) }?.name }
       if columns.count == terms.count { diagnoses.append(change.duplicates(columns)) }
     }
     return diagnoses + change.model.indexes.compactMap(change.duplicates)

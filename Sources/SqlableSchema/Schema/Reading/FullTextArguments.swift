@@ -12,7 +12,7 @@ package struct FullTextArguments {
   package private(set) var content: String?
   package private(set) var contentKey = "rowid"
   /// The options that no model declares, such as `detail = none`.
-  package private(set) var others: [String] = []
+  package private(set) var otherOptions: [String] = []
 
   /// - Parameter module: `fts5(title, body UNINDEXED, tokenize = 'porter')`; nil is returned for another module.
   package init?(_ module: SchemaText?) {
@@ -20,9 +20,9 @@ package struct FullTextArguments {
     let tokens = SQLTokenList(module.text)
     guard tokens.isWord(0, "fts5") else { return nil }
     var start = 2
-    for place in 2..<max(tokens.count, 2) where tokens.isSign(place, UInt8(ascii: ",")) || place == tokens.count - 1 {
-      add(tokens, start..<place)
-      start = place + 1
+    for index in 2..<max(tokens.count, 2) where tokens.isSign(index, UInt8(ascii: ",")) || index == tokens.count - 1 {
+      add(tokens, start..<index)
+      start = index + 1
     }
   }
 
@@ -39,7 +39,7 @@ package struct FullTextArguments {
     case "content_rowid": contentKey = value
     case "tokenize": tokenizer = FullTextArguments.words(of: value)
     case "prefix": prefixes = value.split { !("0"..."9").contains($0) }.compactMap { Int($0) }
-    default: others.append("\(name) = \(value)")
+    default: otherOptions.append("\(name) = \(value)")
     }
   }
 

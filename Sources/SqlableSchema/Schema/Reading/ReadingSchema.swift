@@ -87,27 +87,29 @@ extension DatabaseSchema {
   init(_ rows: [SchemaRow]) throws {
     let ordinary = rows.filter { !$0.name.foldedName.starts(with: "sqlite_".utf8) }
     let shadows = DatabaseSchema.shadows(of: ordinary)
-    var (places, viewPlaces): ([[UInt8]: Int], [[UInt8]: Int]) = ([:], [:])
+    var (tablePositions, viewPositions): ([[UInt8]: Int], [[UInt8]: Int]) = ([:], [:])
     for row in ordinary where row.type == "table" && !shadows.contains(row.name.foldedName) {
-      places[row.name.foldedName] = tables.count
+      tablePositions[row.name.foldedName] = tables.count
       var table = try row.reading { try $0.table() }
       // The text may be of a table that was renamed by hand.
       table.name = row.name
       tables.append(table)
     }
     for row in ordinary where row.type == "view" {
-      viewPlaces[row.name.foldedName] = views.count
+      viewPositions[row.name.foldedName] = views.count
       views.append(View(name: row.name, sql: SchemaText(row.sql)))
     }
     for row in ordinary {
       let table = row.table.foldedName
       switch row.type {
       case "index":
-        if let place = places[table] { tables[place].indexes.append(try row.reading { try $0.index().index }) }
+        if let position = tablePositions[table] {
+          tables[position].indexes.append(try row.reading { try $0.index().index })
+        }
       case "trigger":
         let trigger = Trigger(name: row.name, sql: SchemaText(row.sql))
-        if let place = places[table] { tables[place].triggers.append(trigger) }
-        if let place = viewPlaces[table] { views[place].triggers.append(trigger) }
+        if let position = tablePositions[table] { tables[position].triggers.append(trigger) }
+        if let position = viewPositions[table] { views[position].triggers.append(trigger) }
       default: break
       }
     }
@@ -115,11 +117,11 @@ extension DatabaseSchema {
   }
 
   private mutating func sort() {
-    for place in tables.indices {
-      tables[place].indexes.sort { $0.name < $1.name }
-      tables[place].triggers.sort { $0.name < $1.name }
+    for position in tables.indices {
+      tables[position].indexes.sort { $0.name < $1.name }
+      tables[position].triggers.sort { $0.name < $1.name }
     }
-    for place in views.indices { views[place].triggers.sort { $0.name < $1.name } }
+    for position in views.indices { views[position].triggers.sort { $0.name < $1.name } }
     tables.sort { $0.name < $1.name }
     views.sort { $0.name < $1.name }
   }

@@ -76,7 +76,7 @@ package struct SchemaReader {
   private mutating func column(of table: inout DatabaseSchema.Table) throws {
     let name = try name()
     let start = at
-    while isOfType, !isColumnConstraint { at += 1 }
+    while isTypeWord, !isColumnConstraint { at += 1 }
     if at > start, isSign("(") { try skipParentheses() }
     var column = DatabaseSchema.Column(name: name, type: SchemaText(tokens, start..<at))
     while !isSign(","), !isSign(")"), at < tokens.count {
@@ -305,7 +305,7 @@ package struct SchemaReader {
   // MARK: Tokens
 
   /// Whether the token may be a word of a declared type: SQLite takes names and texts in quotes, too.
-  private var isOfType: Bool { [.word, .name, .text].contains(tokens.kind(at)) }
+  private var isTypeWord: Bool { [.word, .name, .text].contains(tokens.kind(at)) }
 
   /// Whether a table constraint begins here: its keywords can't be unquoted names of columns.
   private var isTableConstraint: Bool {

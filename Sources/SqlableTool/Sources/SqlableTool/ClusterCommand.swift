@@ -49,7 +49,7 @@ struct ClusterHealthCommand: AsyncParsableCommand {
     commandName: "health",
     abstract: "Reads and writes, asks all voters whether they answer, and prints a line for each problem.")
 
-  @OptionGroup var place: ClusterPlace
+  @OptionGroup var location: ClusterPlace
 
   @Option(help: ArgumentHelp("The database to write to.", valueName: "name"))
   var database = "main"
@@ -60,7 +60,7 @@ struct ClusterHealthCommand: AsyncParsableCommand {
 
   func run() async throws {
     #if Cluster
-    let health = try await place.cluster(database: database).health(within: .seconds(seconds))
+    let health = try await location.cluster(database: database).health(within: .seconds(seconds))
     let lines = health.isHealthy ? ["healthy"] : health.problems.map { "\($0)" }
     Output.write(lines.map { $0 + "\n" }.joined().visible(keeping: ["\n"]), to: STDOUT_FILENO)
     if !health.isHealthy { throw ExitCode.failure }
@@ -82,14 +82,14 @@ struct ClusterLeaveCommand: AsyncParsableCommand {
   @Argument(help: ArgumentHelp("The id of the node.", valueName: "number"), transform: number(1...UInt64.max))
   var id: UInt64
 
-  @OptionGroup var place: ClusterPlace
+  @OptionGroup var location: ClusterPlace
 
   @Flag(help: "Print JSON.")
   var json = false
 
   func run() async throws {
     #if Cluster
-    let cluster = try place.cluster()
+    let cluster = try location.cluster()
     try await cluster.retireMember(id)
     try await cluster.printMembers(asJSON: json)
     #else

@@ -12,7 +12,7 @@ struct ClusterMembersCommand: AsyncParsableCommand {
       removes a node that is lost; sqlable cluster leave takes out one that answers.
       """)
 
-  @OptionGroup var place: ClusterPlace
+  @OptionGroup var location: ClusterPlace
 
   @Option(
     help: ArgumentHelp("Remove the node with this id, such as one whose machine is lost.", valueName: "number"),
@@ -57,7 +57,7 @@ struct ClusterMembersCommand: AsyncParsableCommand {
 
   func run() async throws {
     #if Cluster
-    let cluster = try place.cluster(database: database)
+    let cluster = try location.cluster(database: database)
     let limit = Duration.seconds(seconds ?? 600)
     if let backup { try await cluster.backup(to: backup, timeLimit: limit) }
     if let restore { try await cluster.restore(from: restore, timeLimit: limit) }

@@ -37,10 +37,10 @@ enum ColumnDefault: Equatable {
 
 extension SQLTokenList {
   /// Whether the token is part of a literal, or of a computation with literals.
-  fileprivate func isConstant(_ place: Int) -> Bool {
-    guard isWord(place) else { return !isQuotedName(place) }
+  fileprivate func isConstant(_ index: Int) -> Bool {
+    guard isWord(index) else { return !isQuotedName(index) }
     return ["NULL", "TRUE", "FALSE", "CAST", "AS", "TEXT", "INTEGER", "REAL", "BLOB"].contains(
-      text(place).uppercased())
+      text(index).uppercased())
   }
 }
 

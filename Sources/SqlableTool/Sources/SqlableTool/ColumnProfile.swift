@@ -86,7 +86,7 @@ extension SqliteDatabase {
     let names = columns.map(\.quotedName).joined(separator: ", ")
     let limit = sample.map { " LIMIT \($0)" } ?? ""
     try query(SQL(verbatim: "SELECT \(names) FROM main.\(table.quotedName)\(limit)")) { row in
-      for place in profiles.indices { profiles[place].add(try row.get(at: place, as: StoredContent.self)) }
+      for position in profiles.indices { profiles[position].add(try row.get(at: position, as: StoredContent.self)) }
     }
     return profiles
   }

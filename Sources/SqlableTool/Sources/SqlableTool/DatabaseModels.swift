@@ -11,45 +11,45 @@ enum DatabaseModels {
   /// Makes models of tables. Called once: what a model declares is read once per process.
   static func models(of tables: [DeclaredTable]) -> [any Sqlable.Type] {
     declarations.withLock { $0 = tables }
-    return tables.indices.map { DatabaseModels.place($0 + 1).model }
+    return tables.indices.map { DatabaseModels.typeNumber($0 + 1).model }
   }
 
   fileprivate static func table(_ number: Int) -> DeclaredTable { declarations.withLock { $0[number - 1] } }
 
   /// The type of a number from 1, digit by digit: nesting one type for each number would take a type as deep as the
   /// number.
-  private static func place(_ number: Int) -> any Place.Type {
+  private static func typeNumber(_ number: Int) -> any TypeNumber.Type {
     if number == 1 { return First.self }
-    let half = place(number / 2)
+    let half = typeNumber(number / 2)
     return number.isMultiple(of: 2) ? half.even : half.odd
   }
 }
 
 /// A number that is a type.
-private protocol Place: Sendable {
+private protocol TypeNumber: Sendable {
   static var number: Int { get }
 }
 
-private enum First: Place {
+private enum First: TypeNumber {
   static var number: Int { 1 }
 }
 
-private enum Even<Half: Place>: Place {
+private enum Even<Half: TypeNumber>: TypeNumber {
   static var number: Int { Half.number * 2 }
 }
 
-private enum Odd<Half: Place>: Place {
+private enum Odd<Half: TypeNumber>: TypeNumber {
   static var number: Int { Half.number * 2 + 1 }
 }
 
-extension Place {
-  fileprivate static var even: any Place.Type { Even<Self>.self }
-  fileprivate static var odd: any Place.Type { Odd<Self>.self }
+extension TypeNumber {
+  fileprivate static var even: any TypeNumber.Type { Even<Self>.self }
+  fileprivate static var odd: any TypeNumber.Type { Odd<Self>.self }
   fileprivate static var model: any Sqlable.Type { DatabaseTable<Self>.self }
 }
 
 /// The model of the table with a number. It has no rows as structs: `DynamicRow` reads them.
-private struct DatabaseTable<Number: Place>: Sqlable {
+private struct DatabaseTable<Number: TypeNumber>: Sqlable {
   private static var table: DeclaredTable { DatabaseModels.table(Number.number) }
 
   static var tableName: String { table.name }

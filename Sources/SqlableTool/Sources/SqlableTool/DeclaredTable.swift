@@ -19,24 +19,24 @@ struct DeclaredTable {
       String.self)
     let tables = rows.filter { !$0.0.lowercased().hasPrefix("sqlite_") }
     // To == two names can be equal that SQLite tells apart.
-    let found = Dictionary(tables.map { ($0.0, $0.1) }) { first, _ in first }
+    let definitions = Dictionary(tables.map { ($0.0, $0.1) }) { first, _ in first }
     for (table, columns) in types {
-      guard found[table] != nil else { throw ValidationError("--column: there is no table \(table)") }
+      guard definitions[table] != nil else { throw ValidationError("--column: there is no table \(table)") }
       let names = try ColumnRow.all(of: table, in: db).map(\.name)
       for column in columns.keys where !names.contains(column) {
         throw ValidationError("--column: table \(table) has no column \(column)")
       }
     }
     // Every column is a declaration of its own: columns of one declaration are the same column.
-    var place: UInt = 0
+    var line: UInt = 0
     return try tables.map { name, sql in
-      try DeclaredTable(name, sql: sql, indexSQL: found[name + "_fulltext"], types[name] ?? [:], db, &place)
+      try DeclaredTable(name, sql: sql, indexSQL: definitions[name + "_fulltext"], types[name] ?? [:], db, &line)
     }
   }
 
   private init(
     _ name: String, sql: String, indexSQL: String?, _ types: [String: ColumnType], _ db: SqliteDatabase,
-    _ place: inout UInt
+    _ line: inout UInt
   ) throws {
     self.name = name
     let rows = try ColumnRow.all(of: name, in: db)
@@ -46,11 +46,11 @@ struct DeclaredTable {
     var key: [(order: Int, column: Column)] = []
     let keyCount = rows.count { $0.key > 0 }
     if isFullText {
-      place += 1
-      columns.append(Column("rowid", .integer, PrimaryKey(), line: place))
+      line += 1
+      columns.append(Column("rowid", .integer, PrimaryKey(), line: line))
     }
     for row in rows {
-      place += 1
+      line += 1
       var options = ColumnOptionList()
       if row.isGenerated { options.add(Generated("")) }
       if row.key > 0, keyCount == 1 {
@@ -60,7 +60,7 @@ struct DeclaredTable {
       let type = types[row.name] ?? (isFullText ? .text : row.columnType)
       // The index has text only.
       if isFullText, type != .text { options.add(Unindexed()) }
-      let column = Column(row.name, row.isRequired ? type : .nullable(type), options, line: place)
+      let column = Column(row.name, row.isRequired ? type : .nullable(type), options, line: line)
       columns.append(column)
       if row.key > 0 { key.append((row.key, column)) }
     }

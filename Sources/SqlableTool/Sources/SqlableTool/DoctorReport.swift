@@ -38,13 +38,13 @@ struct DoctorReport: Encodable {
   init(path: String) {
     self.path = path
     // The WAL is beside the target of a symbolic link.
-    let place = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-    users = FileUsers(of: place).users
-    (size, logSize) = (DoctorReport.size(place), DoctorReport.size(place + "-wal"))
+    let targetPath = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    users = FileUsers(of: targetPath).users
+    (size, logSize) = (DoctorReport.size(targetPath), DoctorReport.size(targetPath + "-wal"))
     // Opening a pipe would wait for a writer.
-    let kind = try? FileManager.default.attributesOfItem(atPath: place)[.type] as? FileAttributeType
+    let kind = try? FileManager.default.attributesOfItem(atPath: targetPath)[.type] as? FileAttributeType
     let header =
-      kind == .typeRegular ? try? FileHandle(forReadingFrom: URL(fileURLWithPath: place)).read(upToCount: 20) : nil
+      kind == .typeRegular ? try? FileHandle(forReadingFrom: URL(fileURLWithPath: targetPath)).read(upToCount: 20) : nil
     isWAL = header?.count == 20 && header?.last == 2
     let system = try? FileManager.default.attributesOfFileSystem(forPath: path)
     freeBytes = (system?[.systemFreeSize] as? NSNumber)?.intValue
@@ -100,13 +100,13 @@ struct DoctorReport: Encodable {
     ]
     for (name, pragma, value, meaning) in usual {
       let row = try db.query(pragma, as: DynamicRow.self).first
-      let found =
+      let stored =
         switch row?.values.first {
         case .text(let text): text
         case .integer(let number): "\(number)"
         default: ""
         }
-      let text = name == "auto_vacuum" ? vacuum[found] ?? found : found
+      let text = name == "auto_vacuum" ? vacuum[stored] ?? stored : stored
       if text != value { settings.append(Setting(name: name, value: text, usual: value, meaning: meaning)) }
     }
   }
@@ -135,8 +135,8 @@ struct DoctorReport: Encodable {
 
   mutating func check(_ db: SqliteDatabase) {
     do {
-      let found = try db.query("PRAGMA integrity_check(20)", as: String.self)
-      if found != ["ok"] { problems += found.map { "damage: \($0)" } }
+      let problemLines = try db.query("PRAGMA integrity_check(20)", as: String.self)
+      if problemLines != ["ok"] { problems += problemLines.map { "damage: \($0)" } }
     } catch { problems.append("damage: \(error)") }
     do {
       var rows: [(text: String, ids: [Int], count: Int)] = []
@@ -144,10 +144,10 @@ struct DoctorReport: Encodable {
         guard case .text(let table)? = row.values.first, row.values.count > 2, case .text(let parent) = row.values[2]
         else { continue }
         let text = "rows of \(table) refer to rows of \(parent) that are not there"
-        let place = rows.firstIndex { $0.text == text } ?? rows.count
-        if place == rows.count { rows.append((text, [], 0)) }
-        rows[place].count += 1
-        if case .integer(let id) = row.values[1], rows[place].ids.count < 10 { rows[place].ids.append(Int(id)) }
+        let index = rows.firstIndex { $0.text == text } ?? rows.count
+        if index == rows.count { rows.append((text, [], 0)) }
+        rows[index].count += 1
+        if case .integer(let id) = row.values[1], rows[index].ids.count < 10 { rows[index].ids.append(Int(id)) }
       }
       problems += rows.map { row in
         "\(row.count) \(row.text)"

@@ -25,8 +25,8 @@ struct FileUsers {
     for process in FileUsers.openers(of: Set(files.compactMap(\.inode))) where locks[process] == nil {
       locks[process] = []
     }
-    let own = Int(getpid())
-    users = locks.filter { $0.key != own }.sorted { $0.key < $1.key }.map { process, holds in
+    let thisProcess = Int(getpid())
+    users = locks.filter { $0.key != thisProcess }.sorted { $0.key < $1.key }.map { process, holds in
       let name = KernelLocks.text(ofFileAt: "/proc/\(process)/comm", upTo: 4_096) ?? ""
       let program = name.trimmingCharacters(in: .newlines)
       return User(process: process, program: program.isEmpty ? nil : program, holds: holds.sorted())

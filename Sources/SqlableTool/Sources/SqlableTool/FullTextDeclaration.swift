@@ -17,7 +17,7 @@ extension FullTextArguments {
   ///
   /// - Parameter name: The name of the full-text table.
   func isIndex(named name: String, of table: DatabaseSchema.Table, _ source: ReadTable) -> Bool {
-    guard let content, others.isEmpty, unindexed.isEmpty, SchemaText(content.quotedName).isName(table.name),
+    guard let content, otherOptions.isEmpty, unindexed.isEmpty, SchemaText(content.quotedName).isName(table.name),
       source.keyIsRowid, let key = source.columns.first(where: { $0.row.key > 0 }),
       SchemaText(contentKey.quotedName).isName(key.name)
     else { return false }

@@ -117,21 +117,21 @@ extension GeneratedModel {
   }
 
   private mutating func declareColumns(of table: DatabaseSchema.Table) {
-    for place in properties.indices {
-      let column = properties[place].column
+    for index in properties.indices {
+      let column = properties[index].column
       if let type = column.schema?.type.text, !source.isDeclared(type, as: column), DeclaredType.isType(type) {
-        properties[place].options.append("DeclaredType(\(type.swiftLiteral))")
+        properties[index].options.append("DeclaredType(\(type.swiftLiteral))")
       }
       switch column.defaultValue {
       case .none: break
       case .constant(let value):
         if let option = column.type.defaultOption(value) {
-          properties[place].options.append(option)
+          properties[index].options.append(option)
         } else {
-          properties[place].remarks.append("its default is not declared: \(column.schema?.defaultValue?.text ?? "")")
+          properties[index].remarks.append("its default is not declared: \(column.schema?.defaultValue?.text ?? "")")
         }
       case .expression:
-        properties[place].remarks.append("its default is not declared: \(column.schema?.defaultValue?.text ?? "")")
+        properties[index].remarks.append("its default is not declared: \(column.schema?.defaultValue?.text ?? "")")
       }
       if let collation = column.schema?.collation {
         let name = collation.name ?? collation.text
@@ -141,24 +141,24 @@ extension GeneratedModel {
         case "RTRIM": option = ".rtrim"
         default: option = ".named(\(name.swiftLiteral))"
         }
-        properties[place].options.append("Collate\(option)")
+        properties[index].options.append("Collate\(option)")
       }
       if let generated = column.schema?.generated {
         let stored = generated.isStored ? ", stored: true" : ""
-        properties[place].options.append("Generated(\(generated.expression.text.swiftLiteral)\(stored))")
+        properties[index].options.append("Generated(\(generated.expression.text.swiftLiteral)\(stored))")
       }
-      declareNotNull(of: column.schema, at: place)
+      declareNotNull(of: column.schema, at: index)
     }
   }
 
-  private mutating func declareNotNull(of column: DatabaseSchema.Column?, at place: Int) {
+  private mutating func declareNotNull(of column: DatabaseSchema.Column?, at index: Int) {
     guard let column, column.notNullConflict != nil || column.notNullName != nil else { return }
-    guard column.notNullConflict.canBeDeclared, !properties[place].isNullable else {
+    guard column.notNullConflict.canBeDeclared, !properties[index].isNullable else {
       if let conflict = column.notNullConflict { undeclared.append("\(column.name) NOT NULL ON CONFLICT \(conflict)") }
       return
     }
     let arguments = clauses(column.notNullName, column.notNullConflict)
-    if !arguments.isEmpty { properties[place].options.append("NotNull(\(arguments.joined(separator: ", ")))") }
+    if !arguments.isEmpty { properties[index].options.append("NotNull(\(arguments.joined(separator: ", ")))") }
   }
 
   private mutating func declareKey(of table: DatabaseSchema.Table) {
@@ -187,8 +187,8 @@ extension GeneratedModel {
   }
 
   private mutating func insert(_ option: String, _ property: Property) {
-    guard let place = properties.firstIndex(where: { $0.name == property.name }) else { return }
-    properties[place].options.insert(option, at: 0)
+    guard let index = properties.firstIndex(where: { $0.name == property.name }) else { return }
+    properties[index].options.insert(option, at: 0)
   }
 
   /// Returns the columns of an index or key. Terms that are not columns are left out.
@@ -219,7 +219,8 @@ extension GeneratedModel {
     func isSame(_ terms: [DatabaseSchema.Term]) -> Bool {
       canDeclare(terms) && terms.count == names.count && terms.allSatisfy { names.contains($0.expression) }
     }
-    let isKey = key.count == columns.count && key.allSatisfy { own in columns.contains { $0.name == own.name } }
+    let isKey =
+      key.count == columns.count && key.allSatisfy { keyProperty in columns.contains { $0.name == keyProperty.name } }
     return isKey || table.uniques.contains { isSame($0.columns) && $0.onConflict.canBeDeclared }
       || table.indexes.contains { $0.isUnique && $0.condition == nil && isSame($0.terms) }
   }
@@ -234,8 +235,8 @@ extension GeneratedModel {
       let isOne = unique.columns.count == 1 && !unique.columns[0].isDescending
       let name = isOne ? property(unique.columns[0].expression)?.name : nil
       let isFree = { (property: Property) in !property.options.contains { $0.hasPrefix("Unique(") } }
-      if let place = properties.firstIndex(where: { $0.name == name && isFree($0) }) {
-        properties[place].options.append("Unique(\(clauses.joined(separator: ", ")))")
+      if let index = properties.firstIndex(where: { $0.name == name && isFree($0) }) {
+        properties[index].options.append("Unique(\(clauses.joined(separator: ", ")))")
       } else {
         constraints.append("Unique(\((terms(unique.columns) + clauses).joined(separator: ", ")))")
       }
@@ -264,20 +265,20 @@ extension GeneratedModel {
     if key.onUpdate != .noAction { arguments.append("onUpdate: .\(key.onUpdate.swiftName)") }
     if key.isDeferred { arguments.append("deferred: true") }
     arguments += clauses(key.name, nil)
-    let place = properties.firstIndex { $0.name == columns[0].name }
+    let index = properties.firstIndex { $0.name == columns[0].name }
     let isKey = referred.map(\.name) == target.key.map(\.name)
     // Attributes with key paths to each other are a circular reference; constraints are not.
     let isOption = columns.count == 1 && (isKey || !usesMacro)
-    if isOption, let place, !properties[place].options.contains(where: { $0.hasPrefix("ForeignKey<") }) {
+    if isOption, let index, !properties[index].options.contains(where: { $0.hasPrefix("ForeignKey<") }) {
       if !isKey {
         arguments.insert("column: \(target.typeName).\(referred[0].name)", at: 0)
-        properties[place].statesType = true
+        properties[index].statesType = true
       }
-      properties[place].options.append("ForeignKey<\(target.typeName)>(\(arguments.joined(separator: ", ")))")
+      properties[index].options.append("ForeignKey<\(target.typeName)>(\(arguments.joined(separator: ", ")))")
     } else {
-      let own = columns.map(\.name).joined(separator: ", ")
-      let others = referred.map { "\(target.typeName).\($0.name)" }.joined(separator: ", ")
-      let parts = ["[\(own)]", "to: \(target.typeName).self", "[\(others)]"] + arguments
+      let columnNames = columns.map(\.name).joined(separator: ", ")
+      let referredNames = referred.map { "\(target.typeName).\($0.name)" }.joined(separator: ", ")
+      let parts = ["[\(columnNames)]", "to: \(target.typeName).self", "[\(referredNames)]"] + arguments
       constraints.append("ForeignKeys(\(parts.joined(separator: ", ")))")
     }
     return true
@@ -303,11 +304,11 @@ extension GeneratedModel {
 
 extension GeneratedModel {
   private mutating func declareFullText(_ arguments: FullTextArguments) {
-    for place in properties.indices {
-      if properties[place].column.row.key > 0 {
-        properties[place].options.append("PrimaryKey()")
-      } else if arguments.unindexed.contains(properties[place].column.name) {
-        properties[place].options.append("Unindexed()")
+    for index in properties.indices {
+      if properties[index].column.row.key > 0 {
+        properties[index].options.append("PrimaryKey()")
+      } else if arguments.unindexed.contains(properties[index].column.name) {
+        properties[index].options.append("Unindexed()")
       }
     }
     var parts = arguments.options
@@ -316,7 +317,7 @@ extension GeneratedModel {
     if let content = arguments.content, !content.isEmpty {
       remarks.append("Its text is that of \(content): write there.")
     }
-    undeclared += arguments.others
+    undeclared += arguments.otherOptions
   }
 
   private func index(named name: String, _ arguments: FullTextArguments) -> String {

@@ -11,7 +11,7 @@ extension ModelText {
     lines.append("@Sqlable\(list) \(access)struct \(model.typeName) {")
     // The indexes are attributes, or a list if one of them can't be.
     let names = model.indexes.map(\.property)
-    let areAttributes = model.indexes.allSatisfy { $0.isOf(model.properties) } && Set(names).count == names.count
+    let areAttributes = model.indexes.allSatisfy { $0.isAttribute(model.properties) } && Set(names).count == names.count
     for property in model.properties {
       let index = areAttributes ? model.indexes.first { $0.property == property.name } : nil
       add(property, index, of: model)
@@ -36,7 +36,7 @@ extension GeneratedModel.Index {
   fileprivate var property: String { terms[0].hasSuffix(".desc") ? String(terms[0].dropLast(5)) : terms[0] }
 
   /// Whether it is of all rows and one property.
-  fileprivate func isOf(_ properties: [GeneratedModel.Property]) -> Bool {
+  fileprivate func isAttribute(_ properties: [GeneratedModel.Property]) -> Bool {
     terms.count == 1 && properties.contains { $0.name == property } && !arguments.contains { $0.hasPrefix("where: ") }
   }
 

@@ -79,8 +79,8 @@ struct ModelText {
     guard single.count > 120 else { return lines.append(single) }
     lines.append(start)
     var line = "   "
-    for (place, part) in parts.enumerated() {
-      let text = " " + part + (place == parts.count - 1 ? "" : ",")
+    for (index, part) in parts.enumerated() {
+      let text = " " + part + (index == parts.count - 1 ? "" : ",")
       if line.count + text.count > 118, line != "   " {
         lines.append(line)
         line = "   "

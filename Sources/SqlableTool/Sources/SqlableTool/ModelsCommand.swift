@@ -62,7 +62,7 @@ struct ModelsCommand: ParsableCommand {
     let names = named.map(\.typeName)
     var models = named.map { GeneratedModel($0.table, named: $0.typeName, among: names, usesMacro: usesMacro) }
     let all = models
-    for place in models.indices { models[place].declare(with: all, searches: searches) }
+    for index in models.indices { models[index].declare(with: all, searches: searches) }
     var text = ModelText(isPublic: isPublic)
     for model in models { text.add(model) }
     let types = Set(models.flatMap { $0.properties.map(\.column.type.swiftName) })

@@ -25,16 +25,16 @@ struct NodeLog: Sendable {
   /// Writes changes of the node's role, of the leader and of its problems. Returns true once the node was removed from
   /// its cluster, false when it has stopped or the task was cancelled.
   func writeChanges() async -> Bool {
-    var (place, problems): (String?, [SqliteClusterNode.Health.Problem]) = (nil, [])
+    var (situation, problems): (String?, [SqliteClusterNode.Health.Problem]) = (nil, [])
     // A leader that was cut off may not know of the node. It steps down within the time of an election.
     let patience = max(.seconds(3), node.configuration.networkLatency * 60)
     var removed: ContinuousClock.Instant?
     while node.isRunning, (try? await Task.sleep(for: NodeLog.interval)) != nil {
       let health = await node.health()
       guard node.isRunning, !Task.isCancelled else { return false }
-      if let new = NodeLog.place(of: health), new != place {
+      if let new = NodeLog.situation(of: health), new != situation {
         write(new)
-        place = new
+        situation = new
       }
       for problem in health.problems where !problems.contains(problem) { write("has a problem: \(problem)") }
       if health.problems.isEmpty, !problems.isEmpty { write("has no problems any more") }
@@ -49,7 +49,7 @@ struct NodeLog: Sendable {
   }
 
   /// The role of the node and the leader, in words; nil if the node did not answer.
-  private static func place(of health: SqliteClusterNode.Health) -> String? {
+  private static func situation(of health: SqliteClusterNode.Health) -> String? {
     guard let role = health.role else { return nil }
     let term = health.term.map { ", in term \($0)" } ?? ""
     guard let leader = health.leader else { return "is a \(role), and knows no leader" }

@@ -80,13 +80,13 @@ struct ReadTable {
 extension ReadTable {
   /// Whether a declared type is to SQLite the one that the model's column has.
   func isDeclared(_ type: String, as column: Column) -> Bool {
-    let own = column.type.sqlName
-    if SchemaText(type) == SchemaText(own) { return true }
+    let modelType = column.type.sqlName
+    if SchemaText(type) == SchemaText(modelType) { return true }
     // Only INTEGER makes a key the rowid.
     let isOnlyKey = column.row.key > 0 && columns.count { $0.row.key > 0 } == 1
-    if isOnlyKey, own == "INTEGER" { return false }
-    guard table?.isStrict == true else { return TypeAffinity.isSame(type, own) }
-    return own == "INTEGER" && SchemaText(type) == "INT"
+    if isOnlyKey, modelType == "INTEGER" { return false }
+    guard table?.isStrict == true else { return TypeAffinity.isSame(type, modelType) }
+    return modelType == "INTEGER" && SchemaText(type) == "INT"
   }
 }
 

@@ -39,14 +39,14 @@ struct StatementReport {
     ]
     sections.append(("Values, as they were given", valueLines))
     sections.append(("Plan", steps.isEmpty ? ["nothing to find"] : plan?.description.lines ?? []))
-    var found = scans.map { "\($0) is scanned completely" }
+    var lines = scans.map { "\($0) is scanned completely" }
     if advice.isEmpty {
-      found.append("no index is missing, or none would help")
+      lines.append("no index is missing, or none would help")
     } else {
-      found += advice.map(\.sql)
-      found += ["then the plan is"] + (advice.first?.plan.description.lines.map { "  " + $0 } ?? [])
+      lines += advice.map(\.sql)
+      lines += ["then the plan is"] + (advice.first?.plan.description.lines.map { "  " + $0 } ?? [])
     }
-    sections.append(("Indexes", found))
+    sections.append(("Indexes", lines))
     switch verdict {
     case .none: break
     case .allowed: sections.append(("Policy", ["allows the statement, and makes it what is shown above"]))

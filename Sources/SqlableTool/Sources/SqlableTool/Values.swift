@@ -70,10 +70,10 @@ extension String {
   var visible: String { visible(keeping: []) }
 
   /// The same, except that some code points are left as they are.
-  func visible(keeping kept: Set<Unicode.Scalar>) -> String {
+  func visible(keeping exceptions: Set<Unicode.Scalar>) -> String {
     unicodeScalars.reduce(into: "") { text, scalar in
       switch scalar.properties.generalCategory {
-      case _ where kept.contains(scalar): text.unicodeScalars.append(scalar)
+      case _ where exceptions.contains(scalar): text.unicodeScalars.append(scalar)
       case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
         text += "\\u{\(String(scalar.value, radix: 16))}"
       default: text.unicodeScalars.append(scalar)

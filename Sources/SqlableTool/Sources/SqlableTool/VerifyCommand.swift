@@ -34,8 +34,8 @@ struct VerifyCommand: ParsableCommand {
       self.expected == "-" || self.expected.hasSuffix(".json")
       ? try decoded(DatabaseSchema.self, from: self.expected, "schema as sqlable schema --json prints it")
       : try withReadOnlyDatabase(self.expected) { try $0.schema() }
-    let found = try withReadOnlyDatabase(database) { try $0.schema() }
-    let differences = found.differences(from: expected)
+    let actual = try withReadOnlyDatabase(database) { try $0.schema() }
+    let differences = actual.differences(from: expected)
     let lines = differences.map { "\($0)\($0.isHarmless ? " (harmless)" : "")\n".visible(keeping: ["\t", "\n"]) }
     Output.write(json ? try Output.json(differences) : lines.joined(), to: STDOUT_FILENO)
     if !differences.allSatisfy(\.isHarmless) { throw ExitCode.failure }
