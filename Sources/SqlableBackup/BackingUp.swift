@@ -40,7 +40,7 @@ extension SqliteDatabase {
       try source.vacuum(into: file.path, options)
       try source.checkUnchanged()
     }
-    try file.demandNoLog(cipher)
+    try file.removeNeedForWAL(cipher)
     var options = options
     // The models describe the handle's own database, so the copy of an attached database is not compared with them.
     if options.database != "main" { options.schema = nil }
@@ -87,12 +87,12 @@ extension SqliteDatabase {
       }
       // The restored contents have replaced the damaged ones.
       family.corruption.clear()
-      shrinkLog(connection)
+      shrinkWAL(connection)
     }
   }
 
   /// Checkpoints and truncates the WAL, which has a copy of each page now, unless another connection needs the WAL.
-  private func shrinkLog(_ connection: Connection) {
+  private func shrinkWAL(_ connection: Connection) {
     guard !isInMemory else { return }
     // With a busy timeout, the checkpoint would wait for readers, and block writers meanwhile.
     _ = try? connection.withBusyTimeout(.zero) { try connection.checkpoint(.truncate) }
@@ -117,7 +117,7 @@ extension SqliteDatabase {
     }
     let sourceSize = try source.pageSize()
     let isResized = sourceSize != size && (isInMemory ? !isEmpty : isWAL)
-    guard try isResized || (!isWAL && source.demandsLog()) else { return source }
+    guard try isResized || (!isWAL && source.requiresWAL()) else { return source }
     guard !isInMemory || !isResized else {
       throw misuse("a database in memory with pages of \(size) bytes can't take one with pages of \(sourceSize)")
     }
@@ -126,7 +126,7 @@ extension SqliteDatabase {
       ? try PartialFile.makeNumbered(beside: PartialFile.temporaryDirectory + "/sqlable-memory")
       : try PartialFile.make(beside: path, mode: 0o600)
     try source.copy(to: Connection.unjournaled(copy.path, label: configuration.label, cipher), options)
-    try copy.demandNoLog(cipher)
+    try copy.removeNeedForWAL(cipher)
     guard isResized else { return try BackupSource.file(copy, for: self, source.stop) }
     let converted = try PartialFile.make(beside: copy.path, mode: 0o600)
     try BackupSource.file(copy.path, for: self, source.stop).vacuum(into: converted.path, options, pageSize: size)

@@ -77,9 +77,9 @@ package final class BackupSource: @unchecked Sendable {
           ?? SqliteDatabase.openFile(at: path, isImmutable: isImmutable, as: Configuration())
       }
       let probe = try open(isImmutable: true)
-      let demandsLog = try probe.locked { try probe.openConnection().demandsLog() }
+      let requiresWAL = try probe.locked { try probe.openConnection().requiresWAL() }
       try probe.close()
-      let isQuiet = demandsLog && !before.hasLog
+      let isQuiet = requiresWAL && !before.hasWAL
       let source = try BackupSource(open(isImmutable: isQuiet), "main", stop)
       if isQuiet { source.unlocked = (path, before) }
       return source
@@ -126,10 +126,10 @@ package final class BackupSource: @unchecked Sendable {
   }
 
   /// Whether a copy of the database's pages demands WAL mode.
-  func demandsLog() throws -> Bool {
+  func requiresWAL() throws -> Bool {
     try db.locked {
       let connection = try db.openConnection()
-      return try connection.demandsLog(ofDatabase: name) || connection.journalMode(ofDatabase: name) == "wal"
+      return try connection.requiresWAL(ofDatabase: name) || connection.journalMode(ofDatabase: name) == "wal"
     }
   }
 

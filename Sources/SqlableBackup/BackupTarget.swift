@@ -89,9 +89,9 @@ package struct BackupTarget {
   func prepareForReplacing(_ db: SqliteDatabase, replacesOtherKeys: Bool) throws {
     let label = db.configuration.label
     let logs = ["-wal", "-journal"].map { path + $0 }
-    let hasLog = { logs.contains { FileIdentity.linkInfo($0) != nil } }
+    let hasWAL = { logs.contains { FileIdentity.linkInfo($0) != nil } }
     guard let info = FileIdentity.info(path), info.st_size > 0 else {
-      guard !hasLog() else {
+      guard !hasWAL() else {
         throw SqlError.misuse(
           "a log without its database is beside the target of the backup, and would damage it: \(path)-wal or -journal")
       }
@@ -112,19 +112,19 @@ package struct BackupTarget {
     } catch let error as SqlError where error.kind == .corrupt {
       // An earlier backup that was damaged since.
     }
-    guard hasLog() else { return }
+    guard hasWAL() else { return }
     guard !hasOtherKey else {
       throw SqlError(
         .cannotOpen,
         message: "the file at the target of the backup has another key, and a log that only that key closes: \(path)")
     }
-    do { try Connection.closeLog(ofFileAt: path, label: label, db.cipher) } catch let error as SqlError {
+    do { try Connection.closeWAL(ofFileAt: path, label: label, db.cipher) } catch let error as SqlError {
       throw SqlError(
         error.kind == .busy ? .busy : .cannotOpen,
         message: "the file at the target of the backup is open, or has a log that can't be closed "
           + "(\(error.message)): \(path)")
     }
-    guard !hasLog() else {
+    guard !hasWAL() else {
       throw SqlError(.busy, message: "the file at the target of the backup is open: \(path)")
     }
   }

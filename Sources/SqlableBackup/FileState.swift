@@ -7,13 +7,13 @@ struct FileState: Equatable {
   private let size: off_t
   private let changed: [Int]
   /// Whether a log or journal is beside it.
-  let hasLog: Bool
+  let hasWAL: Bool
 
   init(_ path: String) {
     let info = FileIdentity.info(path)
     identity = info.map { FileIdentity($0) }
     size = info?.st_size ?? -1
     changed = info.map { [$0.st_mtim.tv_sec, $0.st_mtim.tv_nsec, $0.st_ctim.tv_sec, $0.st_ctim.tv_nsec] } ?? []
-    hasLog = ["-wal", "-journal"].contains { FileIdentity.linkInfo(path + $0) != nil }
+    hasWAL = ["-wal", "-journal"].contains { FileIdentity.linkInfo(path + $0) != nil }
   }
 }

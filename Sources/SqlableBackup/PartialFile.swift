@@ -63,7 +63,7 @@ package final class PartialFile: @unchecked Sendable {
         continue
       }
       (self.path, self.descriptor) = (path, descriptor)
-      try removeLogs()
+      try removeJournals()
       return
     }
   }
@@ -71,14 +71,14 @@ package final class PartialFile: @unchecked Sendable {
   deinit {
     // Removed while the lock is held: after that, the file may be another backup's.
     if !isKept {
-      try? removeLogs()
+      try? removeJournals()
       unlink(path)
     }
     close(descriptor)
   }
 
   /// Removes the journal, WAL and shared-memory files that a killed `VACUUM INTO` left.
-  private func removeLogs() throws {
+  private func removeJournals() throws {
     for suffix in ["-journal", "-wal", "-shm"] where unlink(path + suffix) != 0 && errno != ENOENT {
       throw SqlError.system("remove", path + suffix, errno)
     }
@@ -86,9 +86,9 @@ package final class PartialFile: @unchecked Sendable {
 
   /// Removes the header's demand for WAL mode, which SQLite copies with the first page. A file with that demand can't
   /// be opened where nothing can be written beside the file.
-  package func demandNoLog(_ cipher: Cipher? = nil) throws {
+  package func removeNeedForWAL(_ cipher: Cipher? = nil) throws {
     // Only SQLite can change the header of an encrypted file.
-    if let cipher { return try Connection.closeLog(ofFileAt: path, label: nil, cipher) }
+    if let cipher { return try Connection.closeWAL(ofFileAt: path, label: nil, cipher) }
     var versions: [UInt8] = [0, 0]
     guard pread(descriptor, &versions, 2, 18) == 2 else { throw SqlError.system("read", path, errno) }
     guard versions != [1, 1] else { return }

@@ -9,7 +9,7 @@ import Dispatch
 final class ClusterFeed: Sendable {
   private struct State {
     /// The tables whose changes are logged, by folded name.
-    var tables: [[UInt8]: ChangeLog.Key] = [:]
+    var tables: [[UInt8]: ChangeTable.Key] = [:]
     var schemaVersion: Int?
     /// The number of the last change that was read; nil until the log is read for the first time.
     var position: Int?
@@ -86,7 +86,7 @@ final class ClusterFeed: Sendable {
 
   /// Returns the number of the log's last change, and the version of the schema.
   private static func end(_ cluster: SqliteCluster) async throws -> (position: Int, schemaVersion: Int?) {
-    let rows = try await cluster.query(ChangeLog.end, as: Int.self, Int.self)
+    let rows = try await cluster.query(ChangeTable.end, as: Int.self, Int.self)
     return rows.first.map { (position: $0.1, schemaVersion: $0.0) } ?? (position: 0, schemaVersion: nil)
   }
 
@@ -99,18 +99,18 @@ final class ClusterFeed: Sendable {
   ) async throws {
     let copy = try await ClusterSchemaCopy(of: cluster)
     let (keys, missing) = try copy.db.running { connection in
-      var (keys, missing): ([[UInt8]: ChangeLog.Key], [String]) = ([:], [])
+      var (keys, missing): ([[UInt8]: ChangeTable.Key], [String]) = ([:], [])
       let known = Set(try copy.db.query("SELECT name FROM sqlite_schema WHERE type = 'trigger'", as: String.self))
-      if try !connection.tableNames().contains(ChangeLog.table) { missing.append(ChangeLog.createTable) }
+      if try !connection.tableNames().contains(ChangeTable.table) { missing.append(ChangeTable.createTable) }
       for table in tables {
         guard let name = try connection.tableNames().first(where: { $0.isSameName(as: table) }) else {
           if leavesOutMissing { continue }
           throw SqlError(.schema(.missingTable(table)), message: "no such table: \(table)", table: table)
         }
-        let key = try ChangeLog.Key(ofTable: name, on: connection)
+        let key = try ChangeTable.Key(ofTable: name, on: connection)
         keys[table.foldedName] = key
-        let triggers = ChangeLog.triggers(ofTable: name, key)
-        if !Change.allCases.allSatisfy({ known.contains("\(ChangeLog.table)_\(name)_\($0)") }) { missing += triggers }
+        let triggers = ChangeTable.triggers(ofTable: name, key)
+        if !Change.allCases.allSatisfy({ known.contains("\(ChangeTable.table)_\(name)_\($0)") }) { missing += triggers }
       }
       return (keys, missing)
     }
@@ -157,7 +157,7 @@ final class ClusterFeed: Sendable {
     guard let position = state.withLock({ $0.position }) else { return interval }
     do {
       let rows = try await cluster.query(
-        ChangeLog.entries(after: position, limit: ClusterFeed.maximumEntries), as: Int.self, DynamicRow.self)
+        ChangeTable.entries(after: position, limit: ClusterFeed.maximumEntries), as: Int.self, DynamicRow.self)
       guard let first = rows.first else { return interval }
       let changes = try rows.compactMap { _, row in try entry(row) }
       let isGap = changes.first.map { $0.number > position + 1 } ?? false
@@ -175,7 +175,7 @@ final class ClusterFeed: Sendable {
       deliver(changes, isUnknown: isGap || isOther, upTo: changes.last?.number ?? start)
       try await trim(changes, cluster)
       return changes.count == ClusterFeed.maximumEntries ? .zero : interval
-    } catch let error as SqlError where error.kind == .schema(.missingTable(ChangeLog.table)) {
+    } catch let error as SqlError where error.kind == .schema(.missingTable(ChangeTable.table)) {
       // A client dropped the log. The numbers of the new log start at 1.
       try? await createTriggers(of: followed, cluster, leavesOutMissing: true)
       deliver([], isUnknown: true, upTo: 0)
@@ -187,8 +187,10 @@ final class ClusterFeed: Sendable {
 
   private func trim(_ changes: [Entry], _ cluster: SqliteCluster) async throws {
     // All clients trim the log at the same numbers, and only the first client has entries to delete.
-    guard let last = changes.last(where: { $0.number % 1_000 == 0 }), last.number > 2 * ChangeLog.length else { return }
-    try await cluster.execute(ChangeLog.trim(before: last.number - ChangeLog.length))
+    guard let last = changes.last(where: { $0.number % 1_000 == 0 }), last.number > 2 * ChangeTable.length else {
+      return
+    }
+    try await cluster.execute(ChangeTable.trim(before: last.number - ChangeTable.length))
   }
 
   private struct Entry {

@@ -1,5 +1,5 @@
 extension SqliteDatabase {
-  /// Copies pages from the write-ahead log (WAL) into the database file, and returns how far it has come.
+  /// Copies pages from the WAL (WAL) into the database file, and returns how far it has come.
   ///
   /// ```swift
   /// let checkpoint = try db.checkpoint(.truncate, waitingAtMost: .seconds(1))

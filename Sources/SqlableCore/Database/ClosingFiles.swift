@@ -10,7 +10,7 @@ extension SqliteDatabase {
   /// ```
   ///
   /// It waits until no handle of the family runs a statement, reads rows or has a transaction open, and keeps later
-  /// calls waiting until `body` has returned or thrown. The write-ahead log is copied into the file before. A call on
+  /// calls waiting until `body` has returned or thrown. The WAL is copied into the file before. A call on
   /// the family inside `body` throws `.misuse`; one on another thread waits, so `body` must not wait for it.
   ///
   /// Functions, collations, observers, traces, prepared statements, attached databases and what `onOpen` does are there
@@ -53,7 +53,7 @@ extension SqliteDatabase {
   ) throws -> Value {
     try withFamilyDisconnected(until: end) {
       if let check = ExclusiveCheck.current, check.path == family.path { check.end() }
-      try labelling { try closeLog() }
+      try labelling { try closeWAL() }
       let (path, before) = (family.path, FileIdentity(family.path))
       // The damage went with the file that had it.
       defer { if FileIdentity(path) != before { family.corruption.clear() } }
@@ -110,7 +110,7 @@ extension SqliteDatabase {
   }
 
   /// Copies what is left of the log into the file and deletes it. Throws `.busy` if the file is open elsewhere.
-  private func closeLog() throws {
+  private func closeWAL() throws {
     guard !family.isOpenElsewhere else {
       throw SqlError(
         .busy, message: "the file can't be closed: a handle of this process that is not of the family has it open")

@@ -1,6 +1,6 @@
 import CSqlableSQLite
 
-/// The extent of a checkpoint, which copies pages from the write-ahead log (WAL) into the database file.
+/// The extent of a checkpoint, which copies pages from the WAL (WAL) into the database file.
 public enum CheckpointMode: Sendable, Hashable {
   /// Copies what no reader's snapshot needs in the WAL, and waits for nothing.
   case passive

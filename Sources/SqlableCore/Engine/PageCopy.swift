@@ -49,7 +49,7 @@ extension Connection {
 
   /// Moves what the log and the journal beside a file contain into the file, and deletes them. Throws `.busy` if
   /// another connection has the file open.
-  package static func closeLog(ofFileAt path: String, label: String?, _ cipher: Cipher?) throws {
+  package static func closeWAL(ofFileAt path: String, label: String?, _ cipher: Cipher?) throws {
     let connection = try Connection(
       path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)
     // The first, because SQLite deletes the journal of that mode when it leaves it, and keeps one that it finds.
@@ -78,7 +78,7 @@ extension Connection {
   /// locks that other connections of this process have on it.
   ///
   /// That of an encrypted file can't be read so: it counts as one that does.
-  package func demandsLog(ofDatabase name: String = "main") -> Bool {
+  package func requiresWAL(ofDatabase name: String = "main") -> Bool {
     guard cipher == nil else { return true }
     var file: UnsafeMutablePointer<sqlite3_file>?
     guard sqlite3_file_control(handle, name, SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,

@@ -8,7 +8,7 @@ extension SqlError.Kind {
   /// bug in SQLite (INTERNAL, NOTFOUND).
   init(code: Int32, extendedCode: Int32, message: String) {
     switch code {
-    // PROTOCOL: other connections held the locks of the write-ahead log during all of SQLite's own retries, some ten
+    // PROTOCOL: other connections held the locks of the WAL during all of SQLite's own retries, some ten
     // seconds.
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: self = .busy
     // READONLY_DBMOVED: the file was deleted or renamed; it is not about write permission.

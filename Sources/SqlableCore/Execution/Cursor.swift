@@ -9,7 +9,7 @@
 ///
 /// The handle can be used meanwhile, by other threads too: its lock is held only during each step. Rows changed
 /// meanwhile may or may not be seen. Until it reaches its end or is deallocated, a cursor keeps its snapshot: the
-/// write-ahead log can't shrink, and the handle can't be closed. It is not `Sendable`: use it on one thread. Releasing
+/// WAL can't shrink, and the handle can't be closed. It is not `Sendable`: use it on one thread. Releasing
 /// it never waits; while another thread has the handle's lock, the snapshot ends with that thread's statement. Its
 /// traced event has the file and line where it was made.
 public final class Cursor<Element> {

@@ -4,7 +4,7 @@ import SqlableCore
 /// Detects commits to the pool's file by other processes, and by handles of this process outside the pool.
 ///
 /// `PRAGMA data_version` shows a connection whether another one has committed. It is read when the kernel reports a
-/// write to the write-ahead log, after growing pauses from then on, and at every poll, in case the kernel reports
+/// write to the WAL, after growing pauses from then on, and at every poll, in case the kernel reports
 /// nothing. `CommitDetector` decides what a check means and when the next is due; this class makes the checks.
 ///
 /// Sound as `Sendable`: mutable state is used on `queue` only.
@@ -90,7 +90,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
         current.cancel()
         watch = nil
       }
-      if watch == nil { watchLog(of: handle) }
+      if watch == nil { watchWAL(of: handle) }
       let commitsBefore = feed.ownCommits
       let version = try handle.dataVersion()
       // A live result must be read again, which throws if the file is gone.
@@ -114,7 +114,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     return handle
   }
 
-  private func watchLog(of handle: SqliteDatabase) {
+  private func watchWAL(of handle: SqliteDatabase) {
     guard let path = try? handle.locked({ try handle.openConnection().absolutePath }) else { return }
     watch = FileWatch(path + "-wal", on: queue) { [weak self] in self?.logWasWritten() }
     guard watch != nil else { return }

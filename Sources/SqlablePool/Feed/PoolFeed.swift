@@ -47,7 +47,7 @@ package final class PoolFeed: CommitSink {
   // Separate locks: a writer takes the first and the third, and must not wait while subscribers are matched.
   private let interests = LockedValue(Interests())
   private let subscribers = LockedValue(Subscribers())
-  private let log = LockedValue(CommitLog())
+  private let log = LockedValue(CommitQueue())
   private let watched = LockedValue(Watch())
   /// Held while the watch for other processes begins.
   private let beginning = LockedValue(())
@@ -61,7 +61,7 @@ package final class PoolFeed: CommitSink {
   private let matchedPosition = Atomic(0)
   /// The number of subscribers that a commit may concern even if it recorded nothing.
   private let attentive = Atomic(0)
-  private let largestBuffer = Atomic(CommitLog.maximumWeight)
+  private let largestBuffer = Atomic(CommitQueue.maximumWeight)
   private let loops = Atomic(0)
   private let numbers = Atomic(0)
   private let registry: ObserverRegistry
@@ -100,7 +100,7 @@ package final class PoolFeed: CommitSink {
     let table = subscription.observed.observer.table
     var interest = ObservedTables(named: [table], commits: true)
     if subscription.observed.withValues { interest.valued = [table.foldedName] }
-    largestBuffer.max(min(subscription.limit, 10 * CommitLog.maximumWeight), ordering: .relaxed)
+    largestBuffer.max(min(subscription.limit, 10 * CommitQueue.maximumWeight), ordering: .relaxed)
     listen(interest, number) { $0.add(subscription, number, since: position) }
     watchOthers { wake { subscription.end(&$0) } }
   }

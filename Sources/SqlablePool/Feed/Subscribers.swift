@@ -67,7 +67,7 @@ struct Subscribers {
   }
 
   /// Notifies the subscribers that a commit concerns. To be called in the order of commits.
-  mutating func match(_ entry: CommitLog.Entry, _ matches: inout Matches) {
+  mutating func match(_ entry: CommitQueue.Entry, _ matches: inout Matches) {
     guard let commit = entry.commit else {
       for subscription in changes.all { subscription.end(&matches) }
       for result in results.all { result.end(&matches) }

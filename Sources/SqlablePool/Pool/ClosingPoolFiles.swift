@@ -32,7 +32,7 @@ extension SqlitePool {
   /// ```
   ///
   /// The pool waits for the running calls. Later calls wait until `body` has returned or thrown; their `waitTimeout`
-  /// and deadlines count. The write-ahead log is copied into the file before `body` is called. A call on the pool
+  /// and deadlines count. The WAL is copied into the file before `body` is called. A call on the pool
   /// inside `body` throws `.misuse`. A call on another thread waits, so `body` must not wait for that thread.
   ///
   /// Functions, collations, observers, traces, attached databases and what `onOpen` does are there again afterwards.

@@ -21,7 +21,7 @@ extension SqlitePool {
         outcomes = db.traced(as: first.caller) {
           first.kind.isAlone ? [(first, alone(first, writer, db))] : group(first, writer, db)
         }
-        if !first.kind.isAlone { checkLog(db) }
+        if !first.kind.isAlone { checkWALSize(db) }
       }
     } catch {
       if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }

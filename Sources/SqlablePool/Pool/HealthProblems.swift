@@ -19,7 +19,7 @@ extension SqlitePool.Health.Problem: CustomStringConvertible {
     case .noAnswer(let kind): "a read failed: \(kind)"
     case .fileIsGone: "the file is no longer at its path"
     case .littleSpace(let bytes): "the file system has only \(bytes) bytes left"
-    case .largeLog(let bytes): "the write-ahead log has grown to \(bytes) bytes"
+    case .largeWal(let bytes): "the write-ahead log has grown to \(bytes) bytes"
     case .longRead(let call): "a long read keeps the write-ahead log from being reset: \(call)"
     case .longWrite(let call): "a long write keeps the others waiting: \(call)"
     case .damaged(let error): "a statement has found damaged pages: \(error)"

@@ -38,7 +38,7 @@ extension SqlitePool {
       }
     }
     guard !reads.isEmpty else { return }
-    let size = logSize
+    let size = currentWALSize
     for read in reads {
       events.send(.longRead(read, walSize: size))
       root.fail(

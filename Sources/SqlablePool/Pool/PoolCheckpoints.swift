@@ -1,7 +1,7 @@
 import SqlableCore
 
 extension SqlitePool {
-  /// Copies pages from the write-ahead log (WAL) into the database file, and returns how far it has come.
+  /// Copies pages from the WAL (WAL) into the database file, and returns how far it has come.
   ///
   /// ```swift
   /// let checkpoint = try pool.checkpoint(.truncate, waitingAtMost: .seconds(1))
@@ -22,7 +22,7 @@ extension SqlitePool {
     }
   }
 
-  /// Copies pages from the write-ahead log into the database file, on a thread of the pool.
+  /// Copies pages from the WAL into the database file, on a thread of the pool.
   @discardableResult
   public func checkpoint(
     _ mode: CheckpointMode = .passive, waitingAtMost limit: Duration = .zero, file: StaticString = #fileID,

@@ -3,7 +3,7 @@ import SqlableCore
 
 extension SqlitePool {
   /// Closes the pool: refuses new calls, waits for accepted ones, stops those left after `duration`, checkpoints the
-  /// write-ahead log, and closes all handles. Closing again does nothing.
+  /// WAL, and closes all handles. Closing again does nothing.
   ///
   /// Acknowledged commits are never lost. Calls that still wait after `duration` throw `.closed`; so do running ones,
   /// whose statement is interrupted and whose transaction is rolled back. Throws `.misuse` inside a closure of the

@@ -31,19 +31,19 @@ public struct PoolConfiguration: Sendable, Hashable {
   public var maximumGroupTime: Duration
 
   /// Polling interval for other processes' commits, in case the kernel does not report a write. Polling begins with the
-  /// first loop over changes or updates. Default: 500 milliseconds; nil neither polls nor watches the write-ahead log.
+  /// first loop over changes or updates. Default: 500 milliseconds; nil neither polls nor watches the WAL.
   public var pollInterval: Duration?
 
-  /// The running time after which a read is reported to `didFail`, once. Until the read ends, the write-ahead log can't
+  /// The running time after which a read is reported to `didFail`, once. Until the read ends, the WAL can't
   /// be reused, and grows. Default: 60 seconds; nil reports none.
   public var longRead: Duration?
 
-  /// The running time after which a read is ended, so that the write-ahead log stays small. The read's statement is
+  /// The running time after which a read is ended, so that the WAL stays small. The read's statement is
   /// interrupted, and the read throws `.timeout`. Code between two statements is not stopped; the next statement
   /// throws. Default: nil, no limit.
   public var maximumRead: Duration?
 
-  /// The size of the write-ahead log, in bytes, at which the pool holds back new reads, for one second at most. A
+  /// The size of the WAL, in bytes, at which the pool holds back new reads, for one second at most. A
   /// commit can then reset the log; overlapping reads would keep the log growing. After the reset the log file is cut
   /// to this size. Default: 32 MiB; nil lets the log grow.
   public var maximumWalSize: Int?

@@ -14,9 +14,9 @@ extension SqlitePool {
       case fileIsGone
       /// The file system has only so many bytes left.
       case littleSpace(bytes: Int)
-      /// The write-ahead log has grown to so many bytes.
-      case largeLog(bytes: Int)
-      /// A read has run for long; until it ends, the write-ahead log can't be reused.
+      /// The WAL has grown to so many bytes.
+      case largeWal(bytes: Int)
+      /// A read has run for long; until it ends, the WAL can't be reused.
       case longRead(Statistics.ActiveCall)
       /// A write has kept the others waiting for long.
       case longWrite(Statistics.ActiveCall)
@@ -36,7 +36,7 @@ extension SqlitePool {
     public let areReadersBusy: Bool
     /// The free space of the file system, in bytes; nil if it is not known.
     public let freeBytes: Int?
-    /// The size of the write-ahead log, in bytes.
+    /// The size of the WAL, in bytes.
     public let walSize: Int
     /// The read that has run longest.
     public let oldestRead: Statistics.ActiveCall?
@@ -50,7 +50,7 @@ extension SqlitePool {
   public struct HealthLimits: Sendable, Hashable {
     /// The least free space of the file system, in bytes. Default: 100 MiB.
     public var freeBytes: Int
-    /// The largest write-ahead log, in bytes. Default: 256 MiB.
+    /// The largest WAL, in bytes. Default: 256 MiB.
     public var walSize: Int
     /// The longest read. Default: 60 seconds.
     public var read: Duration
@@ -118,7 +118,7 @@ extension SqlitePool {
     if isFile, access(filepath, F_OK) != 0 { problems.append(.fileIsGone) }
     let free = isFile ? FileSpace.free(at: filepath) : nil
     if let free, free < limits.freeBytes { problems.append(.littleSpace(bytes: free)) }
-    if statistics.walSize > limits.walSize { problems.append(.largeLog(bytes: statistics.walSize)) }
+    if statistics.walSize > limits.walSize { problems.append(.largeWal(bytes: statistics.walSize)) }
     if let read = statistics.oldestRead, read.age > limits.read { problems.append(.longRead(read)) }
     if let write = statistics.write, write.age > limits.write { problems.append(.longWrite(write)) }
     if let damage = root.family.corruption.first { problems.append(.damaged(damage)) }

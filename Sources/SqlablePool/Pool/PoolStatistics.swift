@@ -1,8 +1,8 @@
 import SqlableCore
 
 extension SqlitePool {
-  /// The size of the write-ahead log, in bytes. If the path is a symbolic link, the log is beside the target file.
-  var logSize: Int { Location.size(ofFileAt: root.family.path + "-wal") }
+  /// The size of the WAL, in bytes. If the path is a symbolic link, the log is beside the target file.
+  var currentWALSize: Int { Location.size(ofFileAt: root.family.path + "-wal") }
 
   /// A pool's current activity, and its totals since it was opened.
   public struct Statistics: Sendable, Hashable {
@@ -34,9 +34,9 @@ extension SqlitePool {
     public let statementCache: StatementCacheUse
     /// The number of open loops over changes and live results.
     public let loops: Int
-    /// The size of the write-ahead log, in bytes.
+    /// The size of the WAL, in bytes.
     public let walSize: Int
-    /// The longest-running read: until it ends, the write-ahead log can't be reused.
+    /// The longest-running read: until it ends, the WAL can't be reused.
     public let oldestRead: ActiveCall?
     /// The call that has the writer.
     public let write: ActiveCall?
@@ -88,7 +88,7 @@ extension SqlitePool {
   /// The pool's current activity and its totals. Never waits for a call.
   public var statistics: Statistics {
     let now = ContinuousClock.now
-    let walSize = logSize
+    let walSize = currentWALSize
     let loops = feed.count
     return withState { state in
       let handles = state.readers + [state.writer]

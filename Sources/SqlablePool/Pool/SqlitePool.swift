@@ -47,8 +47,8 @@ public final class SqlitePool: Sendable {
   package let events = PoolEvents()
   /// The statements' totals, by their shapes; nil unless the configuration asks for them.
   let totals: StatementTotals?
-  /// Keeps the write-ahead log small.
-  let logLimit = WALSizeLimiter()
+  /// Keeps the WAL small.
+  let walSizeLimiter = WALSizeLimiter()
   private let longReads = LockedValue<LongReads?>(nil)
   /// The users of the file other than calls. Each releases the file before the pool closes it, and ends before the pool
   /// does.

@@ -38,15 +38,17 @@ package final class WALSizeLimiter: Sendable {
 
 extension SqlitePool {
   /// Starts a reset of the WAL if the WAL is too large; to be called by the writer's thread after a commit.
-  func checkLog(_ db: SqliteDatabase) {
-    guard let limit = configuration.maximumWalSize, logLimit.isExceeded(limit, size: { db.connection?.logSize }) else {
+  func checkWALSize(_ db: SqliteDatabase) {
+    guard let limit = configuration.maximumWalSize,
+      walSizeLimiter.isExceeded(limit, size: { db.connection?.currentWALSize })
+    else {
       return
     }
-    logLimit.queue.async { [weak self] in
+    walSizeLimiter.queue.async { [weak self] in
       guard let self else { return }
       // An archive keeps the WAL, and resets it itself.
-      if allFileUsers.isEmpty { beginLogAnew() }
-      logLimit.endAttempt()
+      if allFileUsers.isEmpty { resetWAL() }
+      walSizeLimiter.endAttempt()
     }
   }
 
@@ -54,9 +56,9 @@ extension SqlitePool {
   ///
   /// SQLite copies the WAL up to the oldest snapshot that a reader has. While reads overlap, one of them always has a
   /// snapshot older than the last commit, so the WAL grows.
-  private func beginLogAnew() {
-    let isWhole = withReadsHeldBack(for: WALSizeLimiter.patience) { isReading in !isReading && copyLog() }
-    if !isWhole { reportLargeLog() }
+  private func resetWAL() {
+    let isWhole = withReadsHeldBack(for: WALSizeLimiter.patience) { isReading in !isReading && checkpointWAL() }
+    if !isWhole { reportLargeWAL() }
   }
 
   /// Calls `body` when no call reads. If a call still reads after `duration`, passes true. Reads that are made
@@ -80,7 +82,7 @@ extension SqlitePool {
 
   /// Runs a checkpoint; returns whether the whole WAL is then in the database file. A long write is not waited for: the
   /// write may itself wait for a read that is held back.
-  private func copyLog() -> Bool {
+  private func checkpointWAL() -> Bool {
     let callSite = CallSite(file: #fileID, line: #line)
     let checkpoint = try? withDeadline(WALSizeLimiter.patience) {
       try perform(.alone, at: callSite) { db in try db.checkpoint() }
@@ -88,12 +90,12 @@ extension SqlitePool {
     return checkpoint?.isComplete ?? false
   }
 
-  private func reportLargeLog() {
+  private func reportLargeWAL() {
     let now = ContinuousClock.now
     let read = withState { state in
       state.readers.compactMap { $0.running(at: now) }.max { $0.age < $1.age }
     }
-    let size = logSize
+    let size = currentWALSize
     if let read { events.send(.longRead(read, walSize: size)) }
     let holder = read.map { "\($0.callSite) has been reading for \($0.age.seconds) s" }
     root.fail(

@@ -65,7 +65,7 @@ struct ArchiveFiles {
 
   /// The size and checksum of a copy of a database, whose size is a multiple of 512.
   static func sum(ofFileAt path: String) throws -> (size: Int, sum: UInt64) {
-    var (size, sum) = (0, LogChecksum(isBigEndian: false))
+    var (size, sum) = (0, WALChecksum(isBigEndian: false))
     try eachPart(ofFileAt: path) { offset, part in
       sum = sum.adding(part)
       size = offset + part.count

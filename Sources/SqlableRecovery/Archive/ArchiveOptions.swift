@@ -19,13 +19,13 @@ public struct ArchiveOptions: Sendable, Hashable {
   /// Default: nil, for ever.
   public var keep: Duration?
 
-  /// The size of a log file of the archive, in bytes, at which the archive starts another file. Default: 64 MiB.
+  /// The size of a file of the archive, in bytes, at which the archive starts another file. Default: 64 MiB.
   public var fileSize: Int
 
-  /// The size of the pool's write-ahead log, in bytes, up to which the log is kept for an archive that can't be written
+  /// The size of the pool's WAL, in bytes, up to which the WAL is kept for an archive that can't be written
   /// to. Beyond this size the archive skips the commits, and makes a new copy of the database as soon as possible.
   /// Default: 1 GiB.
-  public var maximumLog: Int
+  public var maximumWalSize: Int
 
   /// Lets an archive of one database go on with another, such as one that was moved to another path. Default: false:
   /// it throws `.misuse`.
@@ -33,18 +33,20 @@ public struct ArchiveOptions: Sendable, Hashable {
 
   public init(
     interval: Duration = .milliseconds(250), baseInterval: Duration = .seconds(86_400), keep: Duration? = nil,
-    fileSize: Int = 64 << 20, maximumLog: Int = 1 << 30, acceptsOtherDatabase: Bool = false
+    fileSize: Int = 64 << 20, maximumWalSize: Int = 1 << 30, acceptsOtherDatabase: Bool = false
   ) {
     self.acceptsOtherDatabase = acceptsOtherDatabase
     (self.interval, self.baseInterval, self.keep) = (interval, baseInterval, keep)
-    (self.fileSize, self.maximumLog) = (fileSize, maximumLog)
+    (self.fileSize, self.maximumWalSize) = (fileSize, maximumWalSize)
   }
 
   func validate() throws {
     guard interval >= .milliseconds(1), baseInterval > .zero, keep.map({ $0 > .zero }) ?? true else {
       throw SqlError.misuse("the times of an archive must be longer than zero, its interval at least a millisecond")
     }
-    guard fileSize > 0, maximumLog > 0 else { throw SqlError.misuse("the sizes of an archive must be more than zero") }
+    guard fileSize > 0, maximumWalSize > 0 else {
+      throw SqlError.misuse("the sizes of an archive must be more than zero")
+    }
   }
 }
 
@@ -55,7 +57,7 @@ public struct ArchiveStatus: Sendable, Hashable {
   public internal(set) var time: Date?
   /// Why the last attempt failed; nil if it did not.
   public internal(set) var error: SqlError?
-  /// The number of bytes of the write-ahead log that were not archived yet at the last attempt. The number keeps
+  /// The number of bytes of the WAL that were not archived yet at the last attempt. The number keeps
   /// growing if commits come faster than the archive can write them.
   public internal(set) var pendingBytes = 0
   /// The number of times that commits were skipped: the archive could not be written to for too long, or was removed.

@@ -14,19 +14,19 @@ struct ArchiveReader {
   func eachCommit(
     _ body: (ArchiveRecord, _ apply: ((Int, ArraySlice<UInt8>) throws -> Void) throws -> Void) throws -> Bool
   ) throws {
-    var (next, sum) = (generation + 1, LogChecksum(isBigEndian: false))
+    var (next, sum) = (generation + 1, WALChecksum(isBigEndian: false))
     let starts = try files.logs(ofGeneration: generation)
     for (index, start) in starts.enumerated() {
       guard start == next else {
         throw damaged(start > next ? "it lacks commits \(next) to \(start - 1)" : "it has commit \(start) twice")
       }
-      let log = try LogFile(files.directory(ofGeneration: generation) + "/" + ArchiveLog.name(from: start))
+      let log = try ArchiveFile(files.directory(ofGeneration: generation) + "/" + ArchiveFileWriter.name(from: start))
       guard log.isHeader(of: start, after: sum) else {
         // Killed between making the file and writing its header.
-        if index == starts.count - 1, log.size <= ArchiveLog.headerSize { return }
+        if index == starts.count - 1, log.size <= ArchiveFileWriter.headerSize { return }
         throw damaged("the header of \(log.path) is damaged")
       }
-      var offset = ArchiveLog.headerSize
+      var offset = ArchiveFileWriter.headerSize
       while offset < log.size {
         let header = log.bytes(offset, ArchiveRecord.headerSize)
         guard let record = ArchiveRecord(header: header), record.number == next, offset + record.size <= log.size,
@@ -52,8 +52,8 @@ struct ArchiveReader {
   /// The number and time of the last commit, by the sizes of the records alone; nil if there is none.
   func last() throws -> (number: Int, time: Int64)? {
     for start in try files.logs(ofGeneration: generation).reversed() {
-      let log = try LogFile(files.directory(ofGeneration: generation) + "/" + ArchiveLog.name(from: start))
-      var (offset, last): (Int, ArchiveRecord?) = (ArchiveLog.headerSize, nil)
+      let log = try ArchiveFile(files.directory(ofGeneration: generation) + "/" + ArchiveFileWriter.name(from: start))
+      var (offset, last): (Int, ArchiveRecord?) = (ArchiveFileWriter.headerSize, nil)
       while let record = ArchiveRecord(header: log.bytes(offset, ArchiveRecord.headerSize)),
         offset + record.size <= log.size
       {
@@ -72,7 +72,7 @@ struct ArchiveReader {
 }
 
 /// A log file that is read.
-private final class LogFile {
+private final class ArchiveFile {
   let path: String
   let size: Int
   private let descriptor: Int32
@@ -93,15 +93,15 @@ private final class LogFile {
     }
   }
 
-  func isHeader(of number: Int, after sum: LogChecksum) -> Bool {
-    let header = bytes(0, ArchiveLog.headerSize)
-    return header.count == ArchiveLog.headerSize && header.littleEndian64(0) == ArchiveLog.magic
+  func isHeader(of number: Int, after sum: WALChecksum) -> Bool {
+    let header = bytes(0, ArchiveFileWriter.headerSize)
+    return header.count == ArchiveFileWriter.headerSize && header.littleEndian64(0) == ArchiveFileWriter.magic
       && header.littleEndian64(8) == UInt64(number) && header.littleEndian64(16) == sum.value
-      && header.littleEndian64(24) == LogChecksum(isBigEndian: false).adding(header[..<24]).value
+      && header.littleEndian64(24) == WALChecksum(isBigEndian: false).adding(header[..<24]).value
   }
 
   /// The checksum behind a record; nil if it is not the one that the record has.
-  func sum(of record: ArchiveRecord, at offset: Int, after sum: LogChecksum) -> LogChecksum? {
+  func sum(of record: ArchiveRecord, at offset: Int, after sum: WALChecksum) -> WALChecksum? {
     var (sum, position) = (sum.adding(bytes(offset, ArchiveRecord.headerSize)[...]), offset + ArchiveRecord.headerSize)
     for _ in 0..<record.pageCount {
       let entry = bytes(position, record.pageEntrySize)

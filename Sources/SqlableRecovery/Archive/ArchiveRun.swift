@@ -27,8 +27,8 @@ final class ArchiveRun: @unchecked Sendable {
   private let filepath: String
   /// The path that identifies the database; empty in memory, where each pool has another one.
   private let database: String
-  private var log: LogReader?
-  private var position = LogReader.Position()
+  private var log: WALReader?
+  private var position = WALReader.Position()
   private var pageSize = 0
   /// The number of frames at which the WAL is to be reset.
   private var checkpointAt = ArchiveRun.checkpointFrames
@@ -39,7 +39,7 @@ final class ArchiveRun: @unchecked Sendable {
   private static let autocheckpointFactor = 16
 
   /// The log file of the generation that is being written; nil if a new generation must be started.
-  private var output: ArchiveLog?
+  private var output: ArchiveFileWriter?
   private var generation = 0
   private var generationBegin = ContinuousClock.now
   private var number = 0
@@ -203,7 +203,7 @@ final class ArchiveRun: @unchecked Sendable {
     }
     if isNew { root.fail(error) }
     guard hold.isHeld, output != nil, let end = try? hold.logEnd() else { return }
-    guard logSize(end.frames) > options.maximumLog else { return }
+    guard walSize(end.frames) > options.maximumWalSize else { return }
     // Better a gap than a disk that the log has filled.
     hold.end()
     output = nil
@@ -216,7 +216,7 @@ final class ArchiveRun: @unchecked Sendable {
   private func beginGeneration() throws {
     // The generation before this one is written up to the copy, so that any time between them can be restored.
     let continues = output != nil && hold.isHeld
-    if continues { try archiveCommits() } else { try readLog() }
+    if continues { try archiveCommits() } else { try readWAL() }
     try withWriteLock {
       if continues { try archiveCommits() }
       hold.end()
@@ -241,27 +241,27 @@ final class ArchiveRun: @unchecked Sendable {
       try ArchiveFiles.write(description, to: directory)
     }
     (generation, generationBegin, number) = (first, .now, first)
-    output = try ArchiveLog(
-      in: files.directory(ofGeneration: first), from: first + 1, after: LogChecksum(isBigEndian: false))
+    output = try ArchiveFileWriter(
+      in: files.directory(ofGeneration: first), from: first + 1, after: WALChecksum(isBigEndian: false))
     noteArchived()
     try removeOld()
   }
 
   /// Moves the position to the end of the WAL, without the writer's lock: writers wait for later commits only.
-  private func readLog() throws {
+  private func readWAL() throws {
     hold.end()
     output = nil
-    position = LogReader.Position()
-    let log = try self.log ?? openLog()
+    position = WALReader.Position()
+    let log = try self.log ?? openWAL()
     self.log = log
     if let end = try logEnd() { try log.read(from: &position, to: end) { _ in } }
   }
 
   /// The log's file is there once a connection has read.
-  private func openLog() throws -> LogReader {
+  private func openWAL() throws -> WALReader {
     try hold.begin()
     defer { hold.end() }
-    return try LogReader(besideFileAt: filepath)
+    return try WALReader(besideFileAt: filepath)
   }
 
   private func logEnd() throws -> (frames: Int, salts: UInt64)? {
@@ -289,12 +289,13 @@ final class ArchiveRun: @unchecked Sendable {
     guard var output, let log, let end = try hold.logEnd() else { return }
     let salts = position.salts
     let pending = end.frames - (end.salts == salts ? position.frames : 0)
-    state.withLock { $0.pendingBytes = logSize(max(0, pending)) }
+    state.withLock { $0.pendingBytes = walSize(max(0, pending)) }
     var isNew = false
     try log.read(from: &position, to: end) { commit in
       if output.size >= options.fileSize {
         try output.sync()
-        output = try ArchiveLog(in: files.directory(ofGeneration: generation), from: number + 1, after: output.sum)
+        output = try ArchiveFileWriter(
+          in: files.directory(ofGeneration: generation), from: number + 1, after: output.sum)
         self.output = output
       }
       pageSize = commit.pageSize
@@ -330,20 +331,20 @@ final class ArchiveRun: @unchecked Sendable {
     try checkpoint()
     // Archive the commits made during the checkpoint: little is then left to do while writers wait.
     try archiveCommits()
-    if let pool, let limit = pool.configuration.maximumWalSize, logSize(position.frames) >= limit {
+    if let pool, let limit = pool.configuration.maximumWalSize, walSize(position.frames) >= limit {
       // Overlapping reads would keep the WAL.
-      try pool.withReadsHeldBack(for: WALSizeLimiter.patience) { _ in try beginLogAnew() }
+      try pool.withReadsHeldBack(for: WALSizeLimiter.patience) { _ in try resetWAL() }
     } else {
-      try beginLogAnew()
+      try resetWAL()
     }
     // If other readers keep the WAL, the next attempt waits until the WAL has grown as much again.
     checkpointAt = position.frames + ArchiveRun.checkpointFrames
   }
 
   /// Returns the size in bytes of a number of WAL frames.
-  private func logSize(_ frames: Int) -> Int { frames * (LogFormat.frameHeaderSize + pageSize) }
+  private func walSize(_ frames: Int) -> Int { frames * (WALFormat.frameHeaderSize + pageSize) }
 
-  private func beginLogAnew() throws {
+  private func resetWAL() throws {
     try withWriteLock {
       try archiveCommits()
       // Until the writer's lock is released, nothing is committed and the WAL is not reset.

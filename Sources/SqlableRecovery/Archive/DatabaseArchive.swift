@@ -79,7 +79,7 @@ public struct DatabaseArchive: Sendable, Hashable {
     let file = try PartialFile.make(beside: target.path, mode: 0o600)
     try copyBase(ofGeneration: generation, to: file)
     let commit = try applyCommits(ofGeneration: generation, upTo: moment, to: file)
-    try file.demandNoLog()
+    try file.removeNeedForWAL()
     try file.sync()
     let options = BackupOptions(checks: checks, schema: schema)
     let copy = try BackupSource.file(file.path, for: nil, BackupStop(Configuration(), options))
@@ -109,7 +109,7 @@ public struct DatabaseArchive: Sendable, Hashable {
   private func copyBase(ofGeneration generation: Int, to file: PartialFile) throws {
     let path = files.base(ofGeneration: generation)
     let description = try files.description(ofGeneration: generation)
-    var (size, sum) = (0, LogChecksum(isBigEndian: false))
+    var (size, sum) = (0, WALChecksum(isBigEndian: false))
     try ArchiveFiles.eachPart(ofFileAt: path) { offset, part in
       sum = sum.adding(part)
       size = offset + part.count

@@ -34,8 +34,8 @@ struct AttachedBackup {
       isPlain(byte) ? String(UnicodeScalar(byte)) : "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
     }.joined()
     // Without a WAL, `immutable=1` keeps SQLite from creating files beside the backup.
-    let hasLog = FileManager.default.fileExists(atPath: path + "-wal")
-    let uri = "file:\(escaped)?\(hasLog ? "mode=ro" : "immutable=1")"
+    let hasWAL = FileManager.default.fileExists(atPath: path + "-wal")
+    let uri = "file:\(escaped)?\(hasWAL ? "mode=ro" : "immutable=1")"
     try connection.pragma("ATTACH \(uri.quotedText) AS \(AttachedBackup.name)")
     entries = try connection.schemaEntries(of: AttachedBackup.name)
   }

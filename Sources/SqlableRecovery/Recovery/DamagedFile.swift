@@ -16,7 +16,7 @@ final class DamagedFile {
   /// The problems of the file as a whole, such as a damaged header.
   private(set) var problems: [String] = []
   private let file: RawFile
-  private let log: LogOverlay?
+  private let log: WALOverlay?
 
   var usable: Int { geometry.usable }
 
@@ -32,9 +32,9 @@ final class DamagedFile {
     let stored = DatabaseHeader(file.bytes(at: 0, count: 100))
     let guess = PageGeometry.best(for: file, header: stored?.isSound == true ? stored : nil)
     let writeAhead = try RawFile.ifExists(path + "-wal").flatMap { log in
-      LogOverlay(writeAheadLog: log) { guess?.pageSize }
+      WALOverlay(wal: log) { guess?.pageSize }
     }
-    let journal = try writeAhead == nil ? RawFile.ifExists(path + "-journal").flatMap { LogOverlay(journal: $0) } : nil
+    let journal = try writeAhead == nil ? RawFile.ifExists(path + "-journal").flatMap { WALOverlay(journal: $0) } : nil
     log = writeAhead ?? journal
     let first = log?.page(1) ?? file.bytes(at: 0, count: 100)
     let header = DatabaseHeader(first).flatMap { $0.isSound ? $0 : nil }

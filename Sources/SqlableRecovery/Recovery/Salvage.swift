@@ -8,7 +8,7 @@ import SqlableSchema
 /// for table in report.tables where !table.isComplete { print(table.name, table.estimatedRowsLost) }
 /// ```
 ///
-/// It reads the pages of the file and of its write-ahead log itself, so it needs neither an intact header nor an intact
+/// It reads the pages of the file and of its WAL itself, so it needs neither an intact header nor an intact
 /// schema, and rows come back whose b-tree does not lead to them any more. It only reads the damaged file and the
 /// backup. Close the handles on the damaged file first: it takes no locks, and would see half of another connection's
 /// commit.

@@ -336,7 +336,7 @@ import Testing
       try withDirectory { directory in
         let pool = try SqlitePool(filepath: directory + "/pool.sqlite")
         try pool.transaction { db in _ = try db.createTables(Person.self, Bicycle.self) }
-        let options = ArchiveOptions(interval: .seconds(3_600), maximumLog: 100_000)
+        let options = ArchiveOptions(interval: .seconds(3_600), maximumWalSize: 100_000)
         let archive: PoolArchive = try pool.archive(to: disk + "/archive", options)
         let filler = disk + "/filler"
         #expect(FileManager.default.createFile(atPath: filler, contents: nil))

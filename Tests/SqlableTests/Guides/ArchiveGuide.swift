@@ -25,7 +25,7 @@ import Testing
       #expect(ArchiveOptions() == ArchiveOptions(interval: .milliseconds(250), baseInterval: .seconds(86_400)))
       #expect(ArchiveOptions().keep == nil)
       #expect(ArchiveOptions().fileSize == 64 << 20)
-      #expect(ArchiveOptions().maximumLog == 1 << 30)
+      #expect(ArchiveOptions().maximumWalSize == 1 << 30)
       try pool.close()
     }
   }

@@ -74,7 +74,7 @@ import Testing
       let strict = SqlitePool.HealthLimits(freeBytes: .max, walSize: 0)
       let health: Health = await pool.health(within: .seconds(60), limits: strict)
       #expect(health.problems.count == 2)
-      #expect(health.problems.last == .largeLog(bytes: health.walSize))
+      #expect(health.problems.last == .largeWal(bytes: health.walSize))
       try FileManager.default.moveItem(atPath: path, toPath: path + "-away")
       let lost: Health = await pool.health(within: .seconds(60), limits: Self.limits)
       #expect(lost.problems.contains(.fileIsGone))

@@ -13,7 +13,7 @@ import SqlableCore
 /// The gate provides fairness only: SQLite's locks guard the data. If the file can't be opened, or was deleted, writers
 /// go on without it. The turn is held until a commit has returned, and for the checkpoint of a closing pool, so no two
 /// pools do these at once: SQLite before 3.51.3 can damage a file when a checkpoint runs while another connection
-/// restarts the write-ahead log.
+/// restarts the WAL.
 ///
 /// One thread at a time takes and releases the turn: the one that holds the pool's writer.
 final class FairWriterLock: Sendable {

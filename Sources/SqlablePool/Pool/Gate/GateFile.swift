@@ -170,7 +170,7 @@ final class GateFile: Sendable {
   }
 
   /// Gives the file the database's mode, which the umask may have narrowed, and its owner, as SQLite does for the
-  /// write-ahead log.
+  /// WAL.
   private static func share(_ descriptor: Int32, like database: stat) {
     if geteuid() == 0 { _ = fchown(descriptor, database.st_uid, database.st_gid) }
     _ = fchmod(descriptor, database.st_mode & 0o666)

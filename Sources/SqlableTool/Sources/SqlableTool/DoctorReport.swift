@@ -20,7 +20,7 @@ struct DoctorReport: Encodable {
 
   let path: String
   private let size: Int
-  private let logSize: Int
+  private let walSize: Int
   private let freeBytes: Int?
   /// Whether the file's header says WAL: SQLite reports another mode for a file that is opened as immutable.
   private let isWAL: Bool
@@ -40,7 +40,7 @@ struct DoctorReport: Encodable {
     // The WAL is beside the target of a symbolic link.
     let targetPath = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     users = FileUsers(of: targetPath).users
-    (size, logSize) = (DoctorReport.size(targetPath), DoctorReport.size(targetPath + "-wal"))
+    (size, walSize) = (DoctorReport.size(targetPath), DoctorReport.size(targetPath + "-wal"))
     // Opening a pipe would wait for a writer.
     let kind = try? FileManager.default.attributesOfItem(atPath: targetPath)[.type] as? FileAttributeType
     let header =
@@ -166,7 +166,7 @@ struct DoctorReport: Encodable {
 
   /// Adds a remark on why the WAL is large.
   mutating func explainLog() {
-    guard logSize > 16 << 20 else { return }
+    guard walSize > 16 << 20 else { return }
     let readers = users.filter { $0.holds.contains("reads a snapshot in the log") }.map { "\($0.process)" }
     let reason =
       if !readers.isEmpty {
@@ -176,14 +176,14 @@ struct DoctorReport: Encodable {
       } else {
         "it keeps its largest size until the last connection closes, or PRAGMA wal_checkpoint(TRUNCATE)"
       }
-    remarks.append("the write-ahead log has \(logSize) bytes: \(reason)")
+    remarks.append("the write-ahead log has \(walSize) bytes: \(reason)")
   }
 
   // MARK: As text
 
   var text: String {
     var lines = ["\(path): \(size) bytes, \(pages) pages of \(pageSize), \(freePages) free"]
-    if logSize > 0 { lines.append("write-ahead log: \(logSize) bytes") }
+    if walSize > 0 { lines.append("write-ahead log: \(walSize) bytes") }
     if let freeBytes { lines.append("free space of the file system: \(freeBytes) bytes") }
     func add(_ title: String, _ items: [String]) {
       guard !items.isEmpty else { return }

@@ -43,7 +43,7 @@ private struct FileState: Equatable {
   private var size: off_t = -1
   private var changed = (seconds: 0, nanoseconds: 0)
   private var inode: ino_t = 0
-  private let hasLog: Bool
+  private let hasWAL: Bool
   private let isWAL: Bool
 
   init(_ path: String) {
@@ -52,15 +52,15 @@ private struct FileState: Equatable {
       (size, inode) = (info.st_size, info.st_ino)
       changed = (info.st_mtim.tv_sec, info.st_mtim.tv_nsec)
     }
-    hasLog = FileManager.default.fileExists(atPath: path + "-wal")
+    hasWAL = FileManager.default.fileExists(atPath: path + "-wal")
     isWAL = journalVersion(ofFileAt: path) == 2
   }
 
   /// Whether the database is in WAL mode, and no connection has the database open.
-  var isQuietWAL: Bool { isWAL && !hasLog }
+  var isQuietWAL: Bool { isWAL && !hasWAL }
 
   static func == (left: FileState, right: FileState) -> Bool {
     left.size == right.size && left.changed == right.changed && left.inode == right.inode
-      && left.hasLog == right.hasLog
+      && left.hasWAL == right.hasWAL
   }
 }

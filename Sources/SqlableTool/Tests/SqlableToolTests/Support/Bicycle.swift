@@ -1,1 +1,1 @@
-../../../../../Tests/SqlableTests/Support/Bicycle.swift
+../../../../../Tests/SqlableTests/Models/Bicycle.swift

@@ -1,1 +1,1 @@
-../../../../../Tests/SqlableTests/Search/FullTextModels.swift
+../../../../../Tests/SqlableTests/Models/FullTextModels.swift

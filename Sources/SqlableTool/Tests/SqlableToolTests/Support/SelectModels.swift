@@ -1,1 +1,1 @@
-../../../../../Tests/SqlableTests/Language/Queries/SelectModels.swift
+../../../../../Tests/SqlableTests/Models/SelectModels.swift

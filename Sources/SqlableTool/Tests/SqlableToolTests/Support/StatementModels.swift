@@ -1,1 +1,1 @@
-../../../../../Tests/SqlableTests/Language/Statements/StatementModels.swift
+../../../../../Tests/SqlableTests/Models/StatementModels.swift

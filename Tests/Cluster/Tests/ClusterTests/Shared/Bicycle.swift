@@ -1,1 +1,1 @@
-../../../../SqlableTests/Support/Bicycle.swift
+../../../../SqlableTests/Models/Bicycle.swift

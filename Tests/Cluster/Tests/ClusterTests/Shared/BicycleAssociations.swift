@@ -1,1 +1,1 @@
-../../../../SqlableTests/Support/BicycleAssociations.swift
+../../../../SqlableTests/Models/BicycleAssociations.swift

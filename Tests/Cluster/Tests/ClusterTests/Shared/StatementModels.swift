@@ -1,1 +1,1 @@
-../../../../SqlableTests/Language/Statements/StatementModels.swift
+../../../../SqlableTests/Models/StatementModels.swift

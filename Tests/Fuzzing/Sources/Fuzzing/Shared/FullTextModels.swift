@@ -1,1 +1,1 @@
-../../../../SqlableTests/Search/FullTextModels.swift
+../../../../SqlableTests/Models/FullTextModels.swift

@@ -1,1 +1,1 @@
-../../../../SqlableTests/Policy/PolicyModels.swift
+../../../../SqlableTests/Models/PolicyModels.swift

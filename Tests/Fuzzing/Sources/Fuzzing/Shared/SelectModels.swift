@@ -1,1 +1,1 @@
-../../../../SqlableTests/Language/Queries/SelectModels.swift
+../../../../SqlableTests/Models/SelectModels.swift

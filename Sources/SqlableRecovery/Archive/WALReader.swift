@@ -7,7 +7,7 @@ import SqlableCore
 /// ``ArchiveRun``. Closing the descriptor drops no locks: SQLite has none on the WAL.
 ///
 /// Sound as `Sendable`: only one thread at a time uses the reader.
-final class LogReader: @unchecked Sendable {
+final class WALReader: @unchecked Sendable {
   private let descriptor: Int32
   let path: String
 
@@ -16,7 +16,7 @@ final class LogReader: @unchecked Sendable {
     var salts: UInt64 = 0
     /// The number of frames that were read.
     var frames = 0
-    var sum = LogChecksum(isBigEndian: false)
+    var sum = WALChecksum(isBigEndian: false)
   }
 
   /// A committed transaction in the WAL.
@@ -42,25 +42,25 @@ final class LogReader: @unchecked Sendable {
     from position: inout Position, to last: (frames: Int, salts: UInt64), _ body: (Commit) throws -> Void
   ) throws {
     // While the WAL is being reset, its header differs from its index.
-    guard let log = Header(bytes(at: 0, count: LogFormat.headerSize)), log.salts == last.salts else { return }
+    guard let log = Header(bytes(at: 0, count: WALFormat.headerSize)), log.salts == last.salts else { return }
     var end = position
     // After a reset of the WAL: its old transactions were read before.
     if log.salts != position.salts { end = Position(salts: log.salts, frames: 0, sum: log.sum) }
-    let frameSize = LogFormat.frameHeaderSize + log.pageSize
+    let frameSize = WALFormat.frameHeaderSize + log.pageSize
     var commit = Commit(pageSize: log.pageSize)
     // Several frames at a time: a system call for each frame would take longer than all other work.
     var (chunk, begin) = ([UInt8](), end.frames)
     while end.frames < last.frames {
-      let start = LogFormat.headerSize + end.frames * frameSize
+      let start = WALFormat.headerSize + end.frames * frameSize
       if (end.frames - begin + 1) * frameSize > chunk.count {
-        let count = min(last.frames - end.frames, max(1, LogReader.chunkSize / frameSize))
+        let count = min(last.frames - end.frames, max(1, WALReader.chunkSize / frameSize))
         (chunk, begin) = (bytes(at: start, count: count * frameSize), end.frames)
       }
       guard let frame = Frame(chunk, (end.frames - begin) * frameSize, pageSize: log.pageSize, after: end.sum),
         frame.salts == log.salts
       else { return }
       (end.sum, end.frames) = (frame.sum, end.frames + 1)
-      commit.pages[frame.page] = start + LogFormat.frameHeaderSize
+      commit.pages[frame.page] = start + WALFormat.frameHeaderSize
       commit.databasePages = frame.databasePages
       guard commit.databasePages > 0 else { continue }
       try body(commit)
@@ -93,11 +93,11 @@ final class LogReader: @unchecked Sendable {
     let databasePages: UInt32
     let salts: UInt64
     /// The checksum up to the end of the frame.
-    let sum: LogChecksum
+    let sum: WALChecksum
 
     /// Nil for a frame that is incomplete or has a wrong checksum.
-    init?(_ bytes: [UInt8], _ offset: Int, pageSize: Int, after sum: LogChecksum) {
-      let content = offset + LogFormat.frameHeaderSize
+    init?(_ bytes: [UInt8], _ offset: Int, pageSize: Int, after sum: WALChecksum) {
+      let content = offset + WALFormat.frameHeaderSize
       guard content + pageSize <= bytes.count else { return nil }
       self.sum = sum.adding(bytes[offset..<offset + 8]).adding(bytes[content..<content + pageSize])
       guard bytes.bigEndian64(offset + 16) == self.sum.value else { return nil }
@@ -109,14 +109,14 @@ final class LogReader: @unchecked Sendable {
   private struct Header {
     let pageSize: Int
     let salts: UInt64
-    let sum: LogChecksum
+    let sum: WALChecksum
 
     /// Nil for an incomplete header, such as a header that is being written.
     init?(_ bytes: [UInt8]) {
-      guard bytes.count == LogFormat.headerSize, bytes.bigEndian32(0) & ~1 == 0x377F_0682 else { return nil }
+      guard bytes.count == WALFormat.headerSize, bytes.bigEndian32(0) & ~1 == 0x377F_0682 else { return nil }
       pageSize = Int(bytes.bigEndian32(8))
       salts = bytes.bigEndian64(16)
-      sum = LogChecksum(isBigEndian: bytes.bigEndian32(0) & 1 == 1).adding(bytes[..<24])
+      sum = WALChecksum(isBigEndian: bytes.bigEndian32(0) & 1 == 1).adding(bytes[..<24])
       guard sum.value == bytes.bigEndian64(24), pageSize.isPageSize else { return nil }
     }
   }

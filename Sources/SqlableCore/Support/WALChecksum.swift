@@ -1,11 +1,11 @@
-/// The sizes of SQLite's write-ahead log, in bytes: of its header, and of that of each frame, which a page follows.
-package enum LogFormat {
+/// The sizes of SQLite's WAL, in bytes: of its header, and of that of each frame, which a page follows.
+package enum WALFormat {
   package static let headerSize = 32
   package static let frameHeaderSize = 24
 }
 
-/// The running checksum of a write-ahead log.
-package struct LogChecksum: Equatable {
+/// The running checksum of a WAL.
+package struct WALChecksum: Equatable {
   let isBigEndian: Bool
   package var first: UInt32 = 0
   package var second: UInt32 = 0
@@ -18,10 +18,10 @@ package struct LogChecksum: Equatable {
   package var value: UInt64 { UInt64(first) << 32 | UInt64(second) }
 
   /// - Parameter bytes: A multiple of eight of them.
-  package func adding(_ bytes: ArraySlice<UInt8>) -> LogChecksum { bytes.withUnsafeBytes(adding) }
+  package func adding(_ bytes: ArraySlice<UInt8>) -> WALChecksum { bytes.withUnsafeBytes(adding) }
 
   /// - Parameter bytes: A multiple of eight of them.
-  func adding(_ bytes: UnsafeRawBufferPointer) -> LogChecksum {
+  func adding(_ bytes: UnsafeRawBufferPointer) -> WALChecksum {
     guard let start = bytes.baseAddress else { return self }
     var (s1, s2, offset) = (first, second, 0)
     while offset + 8 <= bytes.count {
@@ -32,6 +32,6 @@ package struct LogChecksum: Equatable {
       s2 &+= UInt32(truncatingIfNeeded: ordered >> 32) &+ s1
       offset += 8
     }
-    return LogChecksum(isBigEndian: isBigEndian, first: s1, second: s2)
+    return WALChecksum(isBigEndian: isBigEndian, first: s1, second: s2)
   }
 }

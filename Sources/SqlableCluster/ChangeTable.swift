@@ -8,7 +8,7 @@ import Sqlable
 ///   INSERT INTO "sqlable_change" …
 /// END
 /// ```
-struct ChangeLog {
+struct ChangeTable {
   static let table = "sqlable_change"
   /// The minimum number of changes that the log keeps.
   static let length = 100_000
@@ -45,10 +45,10 @@ struct ChangeLog {
     Change.allCases.map { change in
       let (old, new) = (key.values("old"), key.values("new"))
       let (after, before) = (change == .delete ? old : new, change == .insert ? new : old)
-      let name = "\(ChangeLog.table)_\(table)_\(change)"
+      let name = "\(ChangeTable.table)_\(table)_\(change)"
       return """
         CREATE TRIGGER IF NOT EXISTS \(name.quotedName) AFTER \(change.keyword) ON \(table.quotedName) BEGIN \
-        INSERT INTO "\(ChangeLog.table)" ("table", "change", "id", "previousId", "key", "previousKey") \
+        INSERT INTO "\(ChangeTable.table)" ("table", "change", "id", "previousId", "key", "previousKey") \
         VALUES (\(table.quotedText), \(change.code), \(after.id), \(before.id), \(after.key), \(before.key)); END
         """
     }

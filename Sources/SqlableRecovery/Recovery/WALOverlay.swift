@@ -2,7 +2,7 @@ import SqlableCore
 
 /// The replacements for pages of a database file: committed frames of a WAL, or original pages from the rollback
 /// journal of a crash.
-struct LogOverlay {
+struct WALOverlay {
   private let file: RawFile
   /// The offset of each page's content in bytes, by page number: the latest content in a WAL, the first in a journal.
   private(set) var offsets: [UInt32: Int] = [:]
@@ -19,13 +19,13 @@ struct LogOverlay {
   ///
   /// - Parameter likelyPageSize: The page size to use if the WAL's header is damaged. Then the first frame can't be
   ///   checked alone, and counts if the second frame's checksum continues the first frame's.
-  init?(writeAheadLog file: RawFile, likelyPageSize: () -> Int?) {
+  init?(wal file: RawFile, likelyPageSize: () -> Int?) {
     (self.file, isJournal) = (file, false)
-    let header = file.bytes(at: 0, count: LogFormat.headerSize)
-    guard header.count == LogFormat.headerSize, let magic = header.word(0), let size = header.word(8) else {
+    let header = file.bytes(at: 0, count: WALFormat.headerSize)
+    guard header.count == WALFormat.headerSize, let magic = header.word(0), let size = header.word(8) else {
       return nil
     }
-    let sum = LogChecksum(isBigEndian: magic & 1 == 1)
+    let sum = WALChecksum(isBigEndian: magic & 1 == 1)
     let start = sum.adding(header[..<24])
     let isSound = magic & ~1 == 0x377F_0682 && (start.first, start.second) == (header.word(24), header.word(28))
     let sizes = isSound ? Int(size) : likelyPageSize()
@@ -35,32 +35,32 @@ struct LogOverlay {
       read(from: 0, start, salts: (header.word(16), header.word(20)))
     } else {
       for isBigEndian in [true, false] where offsets.isEmpty {
-        let frame = file.bytes(at: LogFormat.headerSize, count: LogFormat.frameHeaderSize)
+        let frame = file.bytes(at: WALFormat.headerSize, count: WALFormat.frameHeaderSize)
         guard let first = frame.word(16), let second = frame.word(20) else { return nil }
-        let sum = LogChecksum(isBigEndian: isBigEndian, first: first, second: second)
+        let sum = WALChecksum(isBigEndian: isBigEndian, first: first, second: second)
         read(from: 1, sum, salts: (frame.word(8), frame.word(12)))
         // The first frame counts unless a later frame has the same page.
         if !offsets.isEmpty, let number = frame.word(0), offsets[number] == nil {
-          offsets[number] = LogFormat.headerSize + LogFormat.frameHeaderSize
+          offsets[number] = WALFormat.headerSize + WALFormat.frameHeaderSize
         }
       }
     }
     if offsets.isEmpty { return nil }
   }
 
-  private mutating func read(from first: Int, _ start: LogChecksum, salts: (UInt32?, UInt32?)) {
+  private mutating func read(from first: Int, _ start: WALChecksum, salts: (UInt32?, UInt32?)) {
     var sum = start
     var pending: [UInt32: Int] = [:]
-    let frameSize = LogFormat.frameHeaderSize + pageSize
-    var offset = LogFormat.headerSize + first * frameSize
+    let frameSize = WALFormat.frameHeaderSize + pageSize
+    var offset = WALFormat.headerSize + first * frameSize
     while true {
       let frame = file.bytes(at: offset, count: frameSize)
       guard frame.count == frameSize, let number = frame.word(0), let size = frame.word(4), number > 0,
         frame.word(8) == salts.0, frame.word(12) == salts.1
       else { return }
-      sum = sum.adding(frame[..<8]).adding(frame[LogFormat.frameHeaderSize...])
+      sum = sum.adding(frame[..<8]).adding(frame[WALFormat.frameHeaderSize...])
       guard frame.word(16) == sum.first, frame.word(20) == sum.second else { return }
-      pending[number] = offset + LogFormat.frameHeaderSize
+      pending[number] = offset + WALFormat.frameHeaderSize
       if size > 0 {
         offsets.merge(pending) { $1 }
         pending = [:]
@@ -93,7 +93,7 @@ struct LogOverlay {
       while left > 0 {
         let record = file.bytes(at: offset, count: pageSize + 8)
         guard record.count == pageSize + 8, let number = record.word(0), number > 0,
-          record.word(pageSize + 4) == LogOverlay.journalSum(record, pageSize, nonce)
+          record.word(pageSize + 4) == WALOverlay.journalSum(record, pageSize, nonce)
         else { break }
         if offsets[number] == nil { offsets[number] = offset + 4 }
         offset += pageSize + 8

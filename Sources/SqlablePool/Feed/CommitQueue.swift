@@ -3,7 +3,7 @@ import SqlableCore
 /// Commits that are not matched with subscribers yet, in order.
 ///
 /// The committing thread only appends to it.
-struct CommitLog {
+struct CommitQueue {
   struct Entry: Sendable {
     /// Counted from 1.
     let position: Int

@@ -12,12 +12,12 @@ extension Connection {
   }
 
   /// The size of the WAL up to the last commit, in bytes. Nil if there is no WAL, or if a commit is changing the index.
-  package var logSize: Int? {
+  package var walSize: Int? {
     logHeader.map { header in
       // The page size has sixteen bits, in which 1 stands for 65,536.
       let bits = Int(header[1] >> 48)
       let pageSize = bits == 1 ? 65_536 : bits
-      return LogFormat.headerSize + Int(header[2] & 0xFFFF_FFFF) * (LogFormat.frameHeaderSize + pageSize)
+      return WALFormat.headerSize + Int(header[2] & 0xFFFF_FFFF) * (WALFormat.frameHeaderSize + pageSize)
     }
   }
 
@@ -27,10 +27,10 @@ extension Connection {
     var memory: UnsafeMutableRawPointer?
     guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
       let methods = file.pointee.pMethods, methods.pointee.iVersion >= 2, let map = methods.pointee.xShmMap,
-      map(file, 0, LogIndex.regionSize, 0, &memory) == SQLITE_OK, let memory
+      map(file, 0, WALIndex.regionSize, 0, &memory) == SQLITE_OK, let memory
     else { return nil }
     // The index has two copies of the header. A writer, maybe in another process, changes one copy after the other.
-    let copies = [0, 48].map { start in (0..<6).map { LogIndex.word(memory, start + $0 * 8) } }
+    let copies = [0, 48].map { start in (0..<6).map { WALIndex.word(memory, start + $0 * 8) } }
     guard copies[0] == copies[1], copies[0][1] >> 32 & 0xFF != 0 else { return nil }
     return copies[0]
   }
@@ -39,7 +39,7 @@ extension Connection {
   package func setAutocheckpoint(pages: Int) { sqlite3_wal_autocheckpoint(handle, Int32(clamping: pages)) }
 }
 
-private enum LogIndex {
+private enum WALIndex {
   /// The size of the first part of the index, in bytes.
   static let regionSize: Int32 = 32_768
 

@@ -4,18 +4,18 @@ import SqlableCore
 /// The log file of an archive to which commits are appended.
 ///
 /// Sound as `Sendable`: it is used by one thread at a time.
-final class ArchiveLog: @unchecked Sendable {
+final class ArchiveFileWriter: @unchecked Sendable {
   private let descriptor: Int32
   let path: String
   /// The end of the last record that was written whole.
   private(set) var size = 0
   /// The checksum of all records so far.
-  private(set) var sum: LogChecksum
+  private(set) var sum: WALChecksum
   /// The part of a record that is not written yet: so many of these bytes.
-  private var buffer = [UInt8](repeating: 0, count: ArchiveLog.bufferSize)
+  private var buffer = [UInt8](repeating: 0, count: ArchiveFileWriter.bufferSize)
   private var used = 0
   /// The checksum of all that is before it.
-  private var bufferSum: LogChecksum
+  private var bufferSum: WALChecksum
   private static let bufferSize = 256 << 10
 
   static let magic: UInt64 = 0x3130_474F_4C51_4C53  // SLQLOG01
@@ -24,14 +24,14 @@ final class ArchiveLog: @unchecked Sendable {
   static func name(from number: Int) -> String { "log-\(number.padded)" }
 
   /// Creates the file whose first commit has a number; the file continues from the checksum of the file before.
-  init(in directory: String, from number: Int, after sum: LogChecksum) throws {
-    path = directory + "/" + ArchiveLog.name(from: number)
+  init(in directory: String, from number: Int, after sum: WALChecksum) throws {
+    path = directory + "/" + ArchiveFileWriter.name(from: number)
     (self.sum, bufferSum) = (sum, sum)
     // An existing file at this path was begun, and never had a record.
     descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }
-    let header = [ArchiveLog.magic, UInt64(number), sum.value].flatMap(\.littleEndianBytes)
-    let check = LogChecksum(isBigEndian: false).adding(header[...]).value.littleEndianBytes
+    let header = [ArchiveFileWriter.magic, UInt64(number), sum.value].flatMap(\.littleEndianBytes)
+    let check = WALChecksum(isBigEndian: false).adding(header[...]).value.littleEndianBytes
     add(header + check)
     try write()
     try sync()
@@ -43,8 +43,8 @@ final class ArchiveLog: @unchecked Sendable {
   /// Whether the file is at its path.
   var isIntact: Bool { FileIdentity.isFile(descriptor, at: path) }
 
-  /// Appends a commit, whose pages are in a write-ahead log. What fails leaves nothing of it.
-  func append(_ commit: LogReader.Commit, _ record: ArchiveRecord, from log: LogReader) throws {
+  /// Appends a commit, whose pages are in a WAL. What fails leaves nothing of it.
+  func append(_ commit: WALReader.Commit, _ record: ArchiveRecord, from log: WALReader) throws {
     let start = size
     (used, bufferSum) = (0, sum)
     do {
