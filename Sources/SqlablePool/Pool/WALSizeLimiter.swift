@@ -40,7 +40,7 @@ extension SqlitePool {
   /// Starts a reset of the WAL if the WAL is too large; to be called by the writer's thread after a commit.
   func checkWALSize(_ db: SqliteDatabase) {
     guard let limit = configuration.maximumWalSize,
-      walSizeLimiter.isExceeded(limit, size: { db.connection?.currentWALSize })
+      walSizeLimiter.isExceeded(limit, size: { db.connection?.walSize })
     else {
       return
     }
