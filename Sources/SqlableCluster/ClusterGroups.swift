@@ -30,7 +30,7 @@ extension ClusterWriter {
     while let deadline = latestDeadline() {
       do {
         // Each waiting call ends by its own deadline.
-        try await turn.take(before: deadline, late: .late("other transactions have the writer"))
+        try await turn.take(before: deadline, late: .late("other transactions held the writer until the deadline"))
         defer { turn.giveBack() }
         let session = try await openSession(before: deadline)
         let roundTrip: Duration

@@ -32,7 +32,7 @@ extension DocumentDecoder {
       guard found == nil else { throw failure("a term has two forms") }
       found = (form, member.value)
     }
-    guard let found else { throw failure("it is no term: none of its keys is a form of a term") }
+    guard let found else { throw failure("unknown form of a term") }
     var others: [Document.Member] = []
     if members.count > 1 {
       others = members.filter { $0.key != found.form.rawValue }
@@ -66,7 +66,8 @@ extension DocumentDecoder {
     case .strftime: return try strftime(value, scope)
     case .shift: return try shift(value, others, scope)
     case .startOf: return try startOf(value, others, scope)
-    case .row: throw failure("a row value stands beside another one, or on the left of IN with a query")
+    case .row:
+      throw failure("a row value can only be compared with a row value, or stand on the left of IN with a query")
     case .query, .exists, .count: return try subquery(form, value, scope)
     case .matches, .search, .weighting, .rank, .snippet, .highlight:
       return try fullText(form, value, others, scope)
@@ -75,7 +76,7 @@ extension DocumentDecoder {
 
   private func chain(_ form: TermForm, _ value: Document, _ scope: Scope) throws -> SqlExpression {
     let terms = try operands(value, scope)
-    guard !terms.isEmpty else { throw failure("AND or OR without terms") }
+    guard !terms.isEmpty else { throw failure("AND or OR has no terms") }
     return try made(form == .and ? .all(TermChain(terms)) : .any(TermChain(terms)))
   }
 
@@ -114,8 +115,8 @@ extension DocumentDecoder {
   }
 
   func terms(_ count: Int, _ document: Document, _ scope: Scope) throws -> [SqlExpression] {
-    let terms = try terms(document, "it", scope)
-    guard terms.count == count else { throw failure("it takes \(count) terms, not \(terms.count)") }
+    let terms = try terms(document, "the terms", scope)
+    guard terms.count == count else { throw failure("expected \(count) terms, found \(terms.count)") }
     return terms
   }
 
@@ -134,7 +135,7 @@ extension DocumentDecoder {
   func required<Part>(
     _ key: String, _ others: [Document.Member], _ read: (Document) throws -> Part
   ) throws -> Part {
-    guard let part = try other(key, others, read) else { throw failure("it lacks the key \(key)") }
+    guard let part = try other(key, others, read) else { throw failure("missing key \(key)") }
     return part
   }
 
@@ -151,13 +152,13 @@ extension DocumentDecoder {
     let name = try text(document, "the name of a column")
     let model = try other("model", others) { try text($0, "the name of a model") }
     if let model {
-      guard other("of", others) == nil else { throw failure("a column is of a table or of a model, not both") }
+      guard other("of", others) == nil else { throw failure("a column can't have both a table and a model") }
       return try column(name, of: self.model(model)).expression
     }
     guard let qualifier = try other("of", others, { try text($0, "the name of a table") }) else {
       if scope.isFree { return leaf(.column(.named(name))) }
       guard scope.sources.count == 1 else {
-        throw failure("a query of several tables must say of which a column is: \"of\"")
+        throw failure("a column of a query of several tables needs the name of its table; use \"of\"")
       }
       return try column(name, of: scope.sources[0])
     }
@@ -169,7 +170,7 @@ extension DocumentDecoder {
       if current.isFree { return leaf(.qualified(alias: qualifier, .named(name))) }
       scope = current.outer
     }
-    throw failure("the query has no table of this name")
+    throw failure("the query has no such table")
   }
 
   private func leaf(_ node: SqlExpression.Node) -> SqlExpression { SqlExpression(node, size: SqlExpression.Size()) }
@@ -200,7 +201,7 @@ extension DocumentDecoder {
     _ operation: SqlExpression.BinaryOperator, _ document: Document, _ scope: Scope
   ) throws -> SqlExpression {
     let documents = try list(document, "the terms of an operator")
-    guard documents.count == 2 else { throw failure("an operator takes 2 terms, not \(documents.count)") }
+    guard documents.count == 2 else { throw failure("expected 2 terms, found \(documents.count)") }
     enter(0)
     let row = operation.isComparison ? try row(documents[0], scope) : nil
     let left = try row ?? term(documents[0], scope)
@@ -209,7 +210,7 @@ extension DocumentDecoder {
     let right: SqlExpression
     if let count = row?.rowTerms?.count {
       guard let other = try self.row(documents[1], scope), other.rowTerms?.count == count else {
-        throw failure("a row value is compared with one of as many terms")
+        throw failure("row values must have the same number of terms")
       }
       right = other
     } else {
@@ -242,7 +243,7 @@ extension DocumentDecoder {
     }
     enter(members[0].key)
     let terms = try terms(members[0].value, "the terms of a row value", scope)
-    guard (2...100).contains(terms.count) else { throw failure("a row value has 2 to 100 terms") }
+    guard (2...100).contains(terms.count) else { throw failure("a row value must have 2 to 100 terms") }
     leave()
     return try made(.special(.init(form: .row, terms: terms)))
   }

@@ -53,6 +53,6 @@ extension SqlExpression {
       let term = own(column) ?? SqlExpression(invalid: SqlError.missing(reference, in: [table]))
       condition.and(SqlExpression(.column(reference)).combined(.equal, with: term))
     }
-    return condition ?? SqlExpression(invalid: SqlError.invalidStatement("a join without columns"))
+    return condition ?? SqlExpression(invalid: SqlError.invalidStatement("the join has no columns"))
   }
 }

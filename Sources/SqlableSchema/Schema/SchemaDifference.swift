@@ -97,13 +97,14 @@ extension SchemaDifference: CustomStringConvertible {
   public var description: String {
     let place = column.map { "\(table).\($0)" } ?? table
     let words = ["the", kind.words] + (name.map { [$0] } ?? [])
-    let subject = isWhole ? "it" : words.joined(separator: " ")
+    let subject = words.joined(separator: " ")
     let rest =
       switch (expected, found) {
       case (_, nil) where kind.isThing: "\(subject) is missing" + (isWhole || name != nil ? "" : ": \(expected ?? "")")
-      case (nil, _) where kind.isThing: "\(subject) is extra" + (isWhole || name != nil ? "" : ": \(found ?? "")")
-      case (_, let found?) where kind == .table: "it is \(found), and should be a table"
-      default: "\(subject) is \(found ?? "not there"), and should be \(expected ?? "left out")"
+      case (nil, _) where kind.isThing:
+        "\(subject) is not expected" + (isWhole || name != nil ? "" : ": \(found ?? "")")
+      case (_, let found?) where kind == .table: "\(subject) is \(found), and should be a table"
+      default: "\(subject) is \(found ?? "missing"), and should be \(expected ?? "absent")"
       }
     return "\(place): \(rest)"
   }

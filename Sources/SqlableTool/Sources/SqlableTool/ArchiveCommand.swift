@@ -28,7 +28,7 @@ struct ArchiveCommand: ParsableCommand {
     transform: { text in
       let styles = [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)]
       guard let date = styles.lazy.compactMap({ try? Date(text, strategy: $0) }).first else {
-        throw ValidationError("it is a time such as 2026-11-24T12:00:00Z")
+        throw ValidationError("expected a time such as 2026-11-24T12:00:00Z")
       }
       return date
     })

@@ -81,7 +81,7 @@ struct Assignment {
     let parts = text.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, let node = UInt64(parts[0]), node > 0, ["voter", "standby", "spare"].contains(parts[1])
     else {
-      throw ValidationError("it is NUMBER=voter, NUMBER=standby or NUMBER=spare")
+      throw ValidationError("expected NUMBER=voter, NUMBER=standby or NUMBER=spare")
     }
     (self.node, role) = (node, parts[1])
   }

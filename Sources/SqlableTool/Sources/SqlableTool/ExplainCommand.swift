@@ -95,7 +95,7 @@ struct ParameterArgument {
   init(_ text: String) throws {
     let (name, value) = try text.assignment(of: "NAME=VALUE")
     guard let form = try? JSONDecoder().decode(ValueForm.self, from: Data(value.utf8)) else {
-      throw ValidationError("\(value) is no value of a document")
+      throw ValidationError("\(value) is not a value of a document")
     }
     (self.name, self.value) = (name, form.value)
   }
@@ -110,8 +110,8 @@ struct ColumnArgument {
   init(_ text: String) throws {
     let (column, type) = try text.assignment(of: "TABLE.COLUMN=TYPE")
     let names = column.split(separator: ".", maxSplits: 1).map(String.init)
-    guard names.count == 2 else { throw ValidationError("it is TABLE.COLUMN=TYPE") }
-    guard let type = ColumnArgument.types[type] else { throw ValidationError("there is no type \(type)") }
+    guard names.count == 2 else { throw ValidationError("expected TABLE.COLUMN=TYPE") }
+    guard let type = ColumnArgument.types[type] else { throw ValidationError("unknown type \(type)") }
     (table, name, self.type) = (names[0], names[1], type)
   }
 
@@ -128,7 +128,7 @@ extension String {
   /// The two sides of a value such as `tenant=7`.
   fileprivate func assignment(of form: String) throws -> (String, String) {
     let parts = split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 2, !parts[0].isEmpty else { throw ValidationError("it is \(form)") }
+    guard parts.count == 2, !parts[0].isEmpty else { throw ValidationError("expected \(form)") }
     return (parts[0], parts[1])
   }
 }

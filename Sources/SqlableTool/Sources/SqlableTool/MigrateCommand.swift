@@ -49,7 +49,7 @@ struct MigrateCommand: ParsableCommand {
     } else {
       let migrations = try Migrations(directory: changes)
       guard !migrations.all.isEmpty else {
-        throw FileProblem(description: "\(changes): has no file whose name ends with .sql")
+        throw FileProblem(description: "\(changes): no file name ends with .sql")
       }
       try change { db in
         _ = try migrations.apply(db) { progress in if progress.batch == 0 { report(progress.name) } }

@@ -86,7 +86,7 @@ struct ModelsCommand: ParsableCommand {
   ) throws -> (tables: [ReadTable], searches: [(name: String, arguments: FullTextArguments)]) {
     let schema = try db.schema()
     for name in names where schema[table: name] == nil && !schema.views.contains(where: { $0.has(name) }) {
-      throw ValidationError("--table: there is no table or view \(name)")
+      throw ValidationError("--table: no such table or view: \(name)")
     }
     func isNamed(_ name: String) -> Bool { names.contains { SchemaText($0.quotedName).isName(name) } }
     let chosen = schema.tables.filter { names.isEmpty ? $0.name != Migrations.tableName : isNamed($0.name) }

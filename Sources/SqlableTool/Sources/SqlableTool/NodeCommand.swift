@@ -70,7 +70,7 @@ struct NodeCommand: AsyncParsableCommand {
           running.cancel()
         }
       } catch let error as CancellationError {
-        log.write("ends before it has started")
+        log.write("stopped before the start")
         throw error
       } catch {
         log.write("ends: \(error)")
@@ -86,7 +86,7 @@ struct NodeCommand: AsyncParsableCommand {
         task.cancel()
         // A statement that runs, or a disk that does not answer, may keep the node from stopping.
         DispatchQueue.global().asyncAfter(deadline: .now() + NodeCommand.patience) {
-          log.write("ends, since it did not stop within 30 seconds: a statement runs, or a disk does not answer")
+          log.write("exits without stopping after 30 seconds: a statement runs, or a disk does not answer")
           _exit(1)
         }
       }
