@@ -80,6 +80,8 @@ extension SchemaDifference.Kind {
   fileprivate var words: String {
     switch self {
     case .notNull: "NOT NULL"
+    case .unique: "UNIQUE constraint"
+    case .check: "CHECK constraint"
     case .defaultValue: "default"
     case .generated: "generated expression"
     case .primaryKey: "primary key"

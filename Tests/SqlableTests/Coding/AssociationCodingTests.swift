@@ -79,7 +79,7 @@ import Testing
     let like = Bicycle.read().including(costs)
     #expect(try Including(json: read.json(), like: like) == read)
     let least = Bicycle.read().including(Bicycle.repairs.aggregate(Repair.cost.min()))
-    let message = "the associations are not those that the program expects"
+    let message = "the associations differ from those of the program"
     #expect(sqlError { _ = try Including(json: least.json(), like: like) }?.message == message)
     let rows = Bicycle.read().including(Bicycle.repairs)
     #expect(sqlError { _ = try Including(json: rows.json(), like: like) }?.message == message)
@@ -138,7 +138,7 @@ import Testing
   }
 
   @Test func otherAssociationsThanTheExpectedAreRefused() throws {
-    let message = "the associations are not those that the program expects"
+    let message = "the associations differ from those of the program"
     for (including, place) in [
       ("[]", "read.including"),
       (#"[{"from":"bicycle","referringBy":"owner_id"},{"from":"bicycle","referringBy":"owner_id"}]"#, "read.including"),
@@ -176,10 +176,10 @@ import Testing
       let error = refusal(#"{"from":"person","including":\#(including)}"#)
       #expect(error != nil && error?.documentPath == place, "\(including): \(String(describing: error))")
     }
-    #expect(refusal(#"{"from":"person"}"#)?.message == "it must be a read that has the key including")
+    #expect(refusal(#"{"from":"person"}"#)?.message == "the statement must be a read with the key including")
     let limited = #"{"from":"bicycle","including":[{"from":"person","referredBy":"owner_id","limit":1}]}"#
     let error = sqlError { _ = try Including(json: data(limited), like: Bicycle.read().including(Bicycle.owner)) }
-    #expect(error?.message == "the row that another one refers to has no order and no limit")
+    #expect(error?.message == "a referenced row can't have an order or limit")
     let counted = #"{"from":"person","including":[{"from":"bicycle","referringBy":"owner_id","count":true,"limit":1}]}"#
     let counts = Person.read().including(Person.bikes.count())
     expectInvalidStatement { _ = try Including(json: data(counted), like: counts) }
@@ -193,7 +193,7 @@ import Testing
       sqlError { _ = try Select<DynamicRow>(json: json, rules: rules) },
       sqlError { _ = try AnyStatement(json: json, rules: rules) },
     ] {
-      #expect(error?.message == "a read with associated rows must be decoded as an Including")
+      #expect(error?.message == "a read with associated rows can't be decoded as a Statement; use Including")
       #expect(error?.documentPath == "read.including")
     }
     expectInvalidStatement { _ = try Including(json: json, like: people, rules: StatementRules(kinds: [.count])) }

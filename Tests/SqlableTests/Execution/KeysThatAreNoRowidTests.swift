@@ -108,8 +108,8 @@ import Testing
       try db.execute("CREATE TABLE gauge_text (id INT PRIMARY KEY, name TEXT NOT NULL)")
       let error = sqlError { try db.createTable(GaugeText.self) }
       let message = """
-        the key id of table gauge_text is not its rowid, which full-text index gauge_text_fulltext needs; \
-        a plan can make it INTEGER PRIMARY KEY
+        full-text index gauge_text_fulltext needs a rowid key, but key id of table gauge_text is not the rowid; \
+        use a plan to change the key
         """
       #expect(error?.message == message)
     }

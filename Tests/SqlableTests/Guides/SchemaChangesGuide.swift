@@ -10,11 +10,11 @@ import Testing
       let change = try db.createTable(Bicycle.self)
       // SchemaChange(table: "bicycle", createdTable: false, addedColumns: ["color", "owner_id"],
       //   addedIndexes: ["bicycle_color"], addedTriggers: [], builtFullText: false,
-      //   drift: [bicycle: the unique is missing: UNIQUE (name, color)], possibleRenames: [:])
+      //   drift: [bicycle: the UNIQUE constraint is missing: UNIQUE (name, color)], possibleRenames: [:])
       #expect(
         "\(change)".hasSuffix(
           #"addedColumns: ["color", "owner_id"], addedIndexes: ["bicycle_color"], addedTriggers: [], "#
-            + "builtFullText: false, drift: [bicycle: the unique is missing: UNIQUE (name, color)], possibleRenames: [:])"
+            + "builtFullText: false, drift: [bicycle: the UNIQUE constraint is missing: UNIQUE (name, color)], possibleRenames: [:])"
         ))
       #expect(change.addedColumns == ["color", "owner_id"] && change.addedIndexes == ["bicycle_color"])
       #expect(try db.createTable(Bicycle.self).isEmpty)

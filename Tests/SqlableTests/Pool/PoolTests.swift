@@ -166,7 +166,7 @@ import Testing
         expectMisuse { try handle.close() }
         for use in uses {
           let error = expectMisuse { try use(handle) }
-          #expect(error?.message.contains("valid only inside the closure") == true)
+          #expect(error?.message.contains("valid only inside its closure") == true)
         }
       }
       // While another call has it: the handle would join that call's transaction.
@@ -174,7 +174,7 @@ import Testing
         #expect(db === writer)
         let errors = Collected<SqlError?>()
         onThreads(1) { _ in errors.append(sqlError { try Member(id: 3, name: "mixed in").insert().run(writer) }) }
-        #expect(errors.values.first??.message.contains("valid only inside the closure") == true)
+        #expect(errors.values.first??.message.contains("valid only inside its closure") == true)
         // A reader of the pool is no way around it.
         expectMisuse { _ = try Member.read().run(reader) }
       }

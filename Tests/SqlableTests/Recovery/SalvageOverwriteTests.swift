@@ -32,7 +32,7 @@ struct SalvageOverwriteTests {
       let report = try salvaged(damaged)
       #expect(report[table: "small"]?.rowsFromPages == 0 && report[table: "large"]?.rowsFromPages == 1_000)
       #expect(!report.isComplete && report.rowsOfUnknownTables == 0, "\(report)")
-      #expect(report.problems == ["1 pages are copies of others: what was on them is lost"])
+      #expect(report.problems == ["1 pages are copies of others: their original contents are lost"])
       #expect(abs(report.share - 1_000.0 / 1_012) < 0.05, "\(report)")
     }
   }

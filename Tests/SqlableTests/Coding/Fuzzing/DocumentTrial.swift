@@ -177,7 +177,7 @@ final class DocumentTrial {
         return .stopped
       // The text of a full-text search is a language of its own.
       case .syntax where error.message.hasPrefix("fts5: "): return .error(error.message)
-      case .misuse where error.message.hasPrefix("the statement has a parameter"): return .error(error.message)
+      case .misuse where error.message.hasPrefix("parameter "): return .error(error.message)
       case .invalidStatement, .readOnly, .syntax, .misuse, .corrupt, .io, .full, .busy, .handleLost, .notADatabase:
         return .problem("running it threw \(error): \(statement.sql)")
       default: return .error(error.message)

@@ -142,7 +142,7 @@ import Testing
       for query in queries {
         let error = expectInvalidStatement { _ = try query.run(db) }
         #expect(
-          error?.message.contains(" have the name ") == true && error?.table != "", "\(String(describing: error))")
+          error?.message.contains(" are named ") == true && error?.table != "", "\(String(describing: error))")
       }
       // Nor where the two differ by their values alone, and the same twice ran before.
       func under(_ bound: Int) -> NamedColumn<Int> { Worker.select(Worker.id).filter(Worker.id < bound).named("x") }

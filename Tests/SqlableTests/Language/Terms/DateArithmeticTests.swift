@@ -260,7 +260,7 @@ import Testing
         Stay.real.column.days(since: Stay.flags.column), Stay.id.column.adding(Stay.flags.column, .day),
       ] {
         let error = expectInvalidStatement { _ = try Stay.read().select(term).run(db) }
-        #expect(error?.message.contains("requires a date column") == true)
+        #expect(error?.message.contains("needs a date column") == true)
       }
       expectInvalidStatement { _ = try Stay.select(Stay.iso.adding(.max, .week)).run(db) }
       // A date in the form of one column is not compared with that of another.

@@ -110,8 +110,9 @@ import Testing
   }
 
   @Test(arguments: [
-    (Shape.list, "as a list"), (.single, "as a single value"), (.nested, "a nested container"),
-    (.nestedList, "a nested container"), (.superclass, "of its superclass"), (.superclassKey, "of its superclass"),
+    (Shape.list, "an unkeyed container"), (.single, "a single-value container"), (.nested, "a nested container"),
+    (.nestedList, "a nested container"), (.superclass, ", which a row does not have"),
+    (.superclassKey, ", which a row does not have"),
   ]) func whatHasNoKeysForColumnsIsRefused(_ shape: Shape, _ says: String) throws {
     try withDatabase { db in
       try db.createTable(Shaped.self)
@@ -233,7 +234,7 @@ import Testing
     try withDatabase { db in
       try db.createTable(Picky.self)
       try Picky(id: -5, word: "secret").insert().run(db)
-      let read = expectDecoding("Picky", "a value that its init(from:) refuses") { _ = try Picky.read().run(db) }
+      let read = expectDecoding("Picky", "a value that init(from:) refuses") { _ = try Picky.read().run(db) }
       #expect(read?.table == "picky" && read?.column == "word" && read?.rowId == -5)
       let written = sqlError { try Picky(id: 100, word: "secret").insert().run(db) }
       #expect(written?.table == "picky" && written?.column == "word")

@@ -208,7 +208,7 @@ import Testing
               try await cluster.transaction { _ in }
             }
           }
-          let expected = "other clients had the write lock until the deadline"
+          let expected = "other clients held the write lock until the deadline"
           #expect(error?.kind == .timeout && error?.message == expected, "\(isClosure): \(String(describing: error))")
         }
       }

@@ -97,7 +97,7 @@ import Testing
     #expect(malformed.process.terminationStatus == 2)
     let joining = try node(
       1, freeAddress(), NSTemporaryDirectory() + "sqlable-\(UUID().uuidString)", "--join", freeAddress())
-    #expect(joining.all().contains("node 1 begins a cluster, and has nothing to join"))
+    #expect(joining.all().contains("node 1 starts a cluster, and can't join one"))
   }
 
   /// Calls `body` with three nodes, and ends what still runs of them.
@@ -138,7 +138,7 @@ import Testing
       try await end(nodes[1].process, SIGKILL)
       let (lines, status) = try health()
       #expect(status == 1 && lines.count == 3 && lines[0].hasPrefix("a read was not answered"), "\(lines)")
-      #expect(lines.suffix(2) == ["1 of 3 voters answers, which is no majority", "the voters 2, 3 do not answer"])
+      #expect(lines.suffix(2) == ["1 of 3 voters answers, not a majority", "the voters 2, 3 do not answer"])
       let wrong = try Started(["cluster", "health"])
       #expect(wrong.all().contains("Missing expected argument '<host:port> ...'"))
       #expect(wrong.process.terminationStatus == 2)
@@ -163,7 +163,7 @@ import Testing
       #expect(nodes[1].log.contains(" node 2 was removed from its cluster, and stops\n"), "\(nodes[1].log)")
       try await end(nodes[2].process, SIGKILL)
       let silent = try Started(["cluster", "leave", "3", addresses[0]])
-      #expect(silent.all().contains("node 3 does not answer: remove it, if it is lost"))
+      #expect(silent.all().contains("node 3 does not answer; if the node is lost, remove it"))
       #expect(silent.process.terminationStatus == 1)
       let unknown = try Started(["cluster", "leave", "9", addresses[0]])
       #expect(unknown.all().contains("the cluster has no node 9") && unknown.process.terminationStatus == 1)
@@ -189,7 +189,7 @@ import Testing
       #expect(unconfirmed.all().contains("Commits that only other nodes have are lost."))
       #expect(unconfirmed.process.terminationStatus == 1)
       let done = try Started(recovery + ["--abandon-other-copies"])
-      #expect(done.all().hasPrefix("node 2 is the only one of its cluster now"))
+      #expect(done.all().hasPrefix("node 2 is the only node of its cluster now"))
       #expect(done.process.terminationStatus == 0)
       let alone = try node(2, addresses[1], path + "/2")
       let client = try SqliteCluster(nodes: [addresses[1]])
@@ -199,7 +199,8 @@ import Testing
       alone.process.terminate()
       #expect(alone.end().hasSuffix("has stopped\n"))
       let nowhere = try Started(["cluster", "recover-alone", path])
-      #expect(nowhere.all().contains("not the directory of a node") && nowhere.process.terminationStatus == 1)
+      #expect(
+        nowhere.all().contains("the directory does not belong to a node") && nowhere.process.terminationStatus == 1)
       let stray = try Started(["cluster", addresses[1], "--abandon-other-copies"])
       #expect(stray.all().contains("Unknown option '--abandon-other-copies'") && stray.process.terminationStatus == 2)
     }
