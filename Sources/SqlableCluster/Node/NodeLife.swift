@@ -109,7 +109,7 @@ extension SqliteClusterNode {
   public func leave() async throws {
     let deadline = Deadline.after(.seconds(30))
     try await inTurn { [self] in
-      guard let directory = lockedDirectory else { throw SqlError.misuse("node \(id) can't leave: it does not run") }
+      guard let directory = lockedDirectory else { throw SqlError.misuse("node \(id) can't leave: it is not running") }
       // A node that is not a voter does not know the leader, but knows the voters.
       let members = await state(before: deadline)?.members ?? []
       let nodes = Set([nodeAddress] + members.compactMap { try? NodeAddress($0.address) })

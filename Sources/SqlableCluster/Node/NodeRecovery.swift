@@ -32,7 +32,7 @@ extension SqliteClusterNode {
   /// Also throws the errors of `start`.
   public func recoverAlone() async throws {
     try await inTurn { [self] in
-      guard !isRunning else { throw SqlError.misuse("node \(id) can't be recovered: it runs") }
+      guard !isRunning else { throw SqlError.misuse("node \(id) can't be recovered: it is running") }
       let (directory, record) = try await lockDirectory()
       guard record?.hasJoined == true else { throw SqlError.misuse("node \(id) is not in a cluster") }
       // Only a running node knows the other nodes.

@@ -8,7 +8,7 @@ extension AnyStatement {
   ///
   /// ```swift
   /// try AnyStatement(Bicycle.delete(Bicycle.color == "red").limit(3)).checkIsRepeatable()
-  /// // throws: which rows of table bicycle a limit selects is not determined: order them by a key
+  /// // throws: the limit on table bicycle is not repeatable; order the rows by a key
   /// ```
   ///
   /// Throws `.invalidStatement`, which names the cause, for:
@@ -161,7 +161,7 @@ private struct RepeatabilityCheck {
     case .query(let query): try check(query.query, query.kind == .scalar ? .firstRow : .rows)
     case .special(let special):
       guard case .fragment = special.form else { break }
-      throw failure("SQL text may not be repeatable")
+      throw failure("SQL text can't be checked for repeatability")
     default: break
     }
     for part in term.node.terms { try check(part, clauses) }
@@ -172,7 +172,7 @@ private struct RepeatabilityCheck {
     case .countRows: break
     case .named(let name):
       guard functions.contains(where: name.isSameName) else {
-        throw failure("function \(name) of the program may not be repeatable")
+        throw failure("function \(name) can't be checked for repeatability; add its name to functions")
       }
     case .builtIn(let function) where function.facts.has(.varies):
       throw failure("\(function.name)() is not repeatable: its value changes with each call")

@@ -211,8 +211,8 @@ final class FileGate: Sendable {
     return SqlError(
       .busy,
       message: """
-        waited to write for longer than the busy timeout of \(interruption.busyTimeout.seconds) s: other pools or \
-        processes are writing to the file; the transaction was not begun\(holder)
+        the write waited longer than the busy timeout of \(interruption.busyTimeout.seconds) s: other pools or \
+        processes are writing to the file; the transaction did not begin\(holder)
         """,
       label: label)
   }

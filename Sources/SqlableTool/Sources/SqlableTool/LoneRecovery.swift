@@ -7,22 +7,24 @@ import SqlableCluster
 struct LoneRecovery: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "recover-alone",
-    abstract: "Makes the node of a directory the only one of its cluster; needs the package trait ClusterNode.",
+    abstract: "Makes the node of a directory the only node of its cluster; needs the package trait ClusterNode.",
     discussion: """
-      After a majority of the voters is lost for good. What only the others have is lost, and their directories must \
-      be deleted: one that starts again may elect a leader of its own. The node must not run.
+      Use this after the permanent loss of a majority of the voters. Commits that only the other nodes have are lost. \
+      Delete the directories of the other nodes: if they start again, they may elect another leader. The node must not \
+      run.
       """)
 
   @Argument(help: "The directory of the node.")
   var directory: String
 
-  @Flag(help: "Do it, although all other copies of the databases are of no use afterwards.")
+  @Flag(help: "Confirm that all other copies of the databases become useless.")
   var abandonOtherCopies = false
 
-  @Option(help: ArgumentHelp("Where the node listens, if that is not its address.", valueName: "host:port"))
+  @Option(
+    help: ArgumentHelp("The address to listen on, if different from the address of the node.", valueName: "host:port"))
   var bind: String?
 
-  @Flag(help: "The node has an address other than loopback.")
+  @Flag(help: "Allow an address other than loopback.")
   var allowUnencryptedNetwork = false
 
   #if ClusterNode

@@ -279,7 +279,7 @@ import Testing
     }
     expectInvalidStatement { _ = try AnyStatement(read).json() }
     #expect(
-      sqlError { try AnyStatement(read).checkIsRepeatable() }?.message.hasPrefix("SQL text may not be repeatable")
+      sqlError { try AnyStatement(read).checkIsRepeatable() }?.message.hasPrefix("SQL text can't be checked")
         == true)
   }
 

@@ -106,7 +106,7 @@ struct FileGateTests {
       for timeout in [0, 0.001, 0.05] {
         let error = expectError(.busy) { try second.take(Interruption(busyTimeout: timeout)) }
         #expect(error?.label == "shop" && error?.transaction == SqlError.TransactionFate.none)
-        #expect(error?.message.contains("waited to write") == true && error?.isRetryable == true)
+        #expect(error?.message.contains("waited longer than the busy timeout") == true && error?.isRetryable == true)
       }
       let requested = Interruption(busyTimeout: 60)
       Thread.detachNewThread {

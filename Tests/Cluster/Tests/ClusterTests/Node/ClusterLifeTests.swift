@@ -117,7 +117,7 @@ import Testing
       try await withDirectory { path in
         let client = try SqliteCluster(nodes: cluster.addresses)
         let node = try SqliteClusterNode(id: 4, address: freeAddress(), directory: path + "/node")
-        #expect(await failure { try await node.leave() }?.message == "node 4 can't leave: it does not run")
+        #expect(await failure { try await node.leave() }?.message == "node 4 can't leave: it is not running")
         try await node.start(joining: cluster.addresses)
         #expect(try await client.members().last?.role == .standby)
         let health = await node.health()
@@ -290,7 +290,7 @@ import Testing
         #expect(try await other.query("SELECT count(*) FROM t", as: Int.self) == [20])
         #expect(try await other.members().map(\.id) == [2, 4])
         #expect(
-          await failure { try await node.recoverAlone() }?.message == "node 2 can't be recovered: it runs")
+          await failure { try await node.recoverAlone() }?.message == "node 2 can't be recovered: it is running")
         try await new.leave()
         try await node.stop()
       }

@@ -90,7 +90,7 @@ import Testing
 
   @Test func whatCantStartSaysWhy() throws {
     let refused = try node(1, "10.1.2.3:9001", "/tmp/no-such-node")
-    #expect(refused.all().contains("dqlite encrypts nothing"))
+    #expect(refused.all().contains("dqlite does not encrypt"))
     #expect(refused.process.terminationStatus == 1)
     let malformed = try node(0, "127.0.0.1:9001", "/tmp/no-such-node")
     #expect(malformed.all().hasPrefix("sqlable: The value '0' is invalid for '--id <number>'"))
@@ -232,7 +232,7 @@ import Testing
       #expect(lines.contains { $0.contains("Z node 1 ends: SqlError.io: the directory of the node was removed") })
       nodes[1].process.terminate()
       _ = nodes[1].end()
-      #expect(nodes[1].log.contains("Z node 2 received SIGTERM, hands over and stops\n"), "\(nodes[1].log)")
+      #expect(nodes[1].log.contains("Z node 2 received SIGTERM, transfers leadership and stops\n"), "\(nodes[1].log)")
     }
   }
 }
