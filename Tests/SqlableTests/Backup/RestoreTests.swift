@@ -34,7 +34,7 @@ import Testing
       let pool = try SqlitePool(filepath: directory + "/a.sqlite")
       try pool.execute("CREATE TABLE t (a)")
       let error = expectMisuse { try pool.restore(from: other) }
-      #expect(error?.message.contains("text encoding UTF-8 and the backup UTF-16le") == true)
+      #expect(error?.message.contains("text encoding UTF-8, but the backup has UTF-16le") == true)
       #expect(try pool.query("SELECT count(*) FROM t", as: Int.self) == [0])
       try pool.execute("INSERT INTO t VALUES (1)")
       try pool.close()

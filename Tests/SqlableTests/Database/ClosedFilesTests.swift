@@ -124,7 +124,7 @@ import Testing
       }
       begun.wait()
       let error = expectError(.busy) { try db.withClosed(within: .milliseconds(300)) { _ in } }
-      #expect(error?.message.contains("the file can't be closed: thread ") == true)
+      #expect(error?.message.contains("can't close the file: thread ") == true)
       #expect(error?.message.contains(" uses handle ") == true)
       DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(200)) { goesOn.signal() }
       try db.withClosed { _ in }

@@ -99,7 +99,7 @@ import Testing
   @Test func aFullTextIndexNamesTheDescendingKeyOfItsModel() throws {
     try withDatabase { db in
       let error = expectMisuse { try db.createTable(FallingText.self) }
-      #expect(error?.message.contains("descending key id is not the rowid") == true)
+      #expect(error?.message.contains("its key id is descending") == true)
     }
   }
 

@@ -73,7 +73,7 @@ import Testing
     let unknown = dump.replacing("'bicycles'", with: "'others'")
     #expect(
       sqlError { try Migrations(all).checkPastVersions(dumps: ["x": unknown]) }?.message.hasPrefix(
-        "the database has run the migration others where the program has bicycles") == true)
+        "the database has run migration others, but the program has bicycles") == true)
   }
 
   @Test func filesOfSqlAreMigrations() throws {

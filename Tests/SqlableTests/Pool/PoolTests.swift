@@ -268,7 +268,7 @@ import Testing
         }
       }
       let message = errors.values.first?.message ?? ""
-      #expect(message.contains("the call at Long.swift:1 held it for 0."), "\(message)")
+      #expect(message.contains("the call at Long.swift:1 held the handle for 0."), "\(message)")
     }
   }
 

@@ -118,7 +118,7 @@ import Testing
       for (column, statement) in statements {
         // Where it comes from: a table, if its model was used, and a line.
         let message = refusal(statement) { try statement.run(db) }
-        #expect(message?.hasPrefix("schema: column \(column) is not in the layout of table note: it is ") == true)
+        #expect(message?.hasPrefix("schema: column \(column) is not in the layout of table note; the column ") == true)
         #expect(message?.contains("SqlableTests/Bicycle.swift:") == true || message?.contains("/Car.swift:") == true)
         let error = sqlError { try statement.run(db) }
         #expect(error?.table == "note" && error?.column == column)

@@ -151,7 +151,7 @@ struct ExplainTests {
         try errors(#"{"read":{"from":"bike"},"sqlable":1}"#)
           == "sqlable: statement.json: read.from: unknown table; add the table's model to the rules of the decoder\n")
       #expect(
-        try errors("{").hasPrefix("sqlable: statement.json: the document is not valid JSON: it "))
+        try errors("{").hasPrefix("sqlable: statement.json: the document is not valid JSON at byte "))
       #expect(
         try errors(#"{"read":{"from":"bicycle","where":{"=":[{"column":"color"},3]}},"sqlable":1}"#)
           == "sqlable: statement.json: read.where.=: expected TEXT, found INTEGER\n")

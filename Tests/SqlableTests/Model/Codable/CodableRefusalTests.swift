@@ -16,8 +16,8 @@ import Testing
     try withDatabase { db in
       try db.createTable(Misnamed.self)
       let message = """
-        the model of table misnamed has the key colorName, but no column colorName or color_name: declare it, make the \
-        property optional, or leave the key out of CodingKeys
+        the model of table misnamed has the key colorName, but no column colorName or color_name; declare the column, \
+        make the property optional, or remove the key from CodingKeys
         """
       for _ in 1...2 {
         let written = expectMisuse { try Misnamed(colorName: "red").insert().run(db) }
