@@ -141,7 +141,7 @@ extension BackupSource {
   func vacuum(into path: String, _ options: BackupOptions, pageSize: Int? = nil) throws {
     // `VACUUM INTO` would write the new file with the settings of SQLCipher 4.
     guard cipher?.settings.areUsual ?? true else {
-      throw db.misuse("VACUUM INTO keeps no cipher settings; copy the pages, or use export(to:key:cipher:)")
+      throw db.misuse("VACUUM INTO can't keep the cipher settings; use the method .copied, or export(to:key:cipher:)")
     }
     try db.locked {
       let connection = try db.openConnection()

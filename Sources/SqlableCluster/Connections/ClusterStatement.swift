@@ -70,7 +70,7 @@ package struct ClusterStatement: Sendable {
     case "ATTACH", "DETACH", "VACUUM":
       return "a cluster does not support \(first)"
     case "CREATE" where ["TEMP", "TEMPORARY"].contains(tokens.keyword(start + 1)) || createsInTemp(tokens, start):
-      return "a cluster has no temporary tables, views or triggers: each call may use another connection"
+      return "a cluster does not support temporary tables, views or triggers: each call may use another connection"
     case "PRAGMA": return pragma?.refusal
     // SQLite runs some pragmas as it compiles them.
     case "EXPLAIN":

@@ -19,7 +19,7 @@ extension Sqlable {
     return .using([first] + others, table) { column in
       guard !table.columns.contains(where: { $0.definition === column.definition }) else {
         return SqlExpression(
-          invalid: SqlError.invalidStatement("using(_:) takes columns of the other table, not of the joined one")
+          invalid: SqlError.invalidStatement("using(_:) takes columns of the other table, not of the joined table")
             .at(table: table.name, column: column.name))
       }
       return table.position(named: column.name).map { SqlExpression(.column(ColumnReference(table.columns[$0]))) }

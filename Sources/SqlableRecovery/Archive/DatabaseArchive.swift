@@ -117,8 +117,8 @@ public struct DatabaseArchive: Sendable, Hashable {
       throw SqlError(
         .corrupt,
         message:
-          "the archive at \(self.path) is damaged: \(path) is damaged; restore a commit before \(generation) by its "
-          + "number"
+          "the archive at \(self.path) is damaged: the checksum of \(path) does not match; "
+          + "restore a commit before \(generation) by its number"
       )
     }
   }

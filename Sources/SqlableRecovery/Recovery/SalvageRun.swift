@@ -54,7 +54,7 @@ final class SalvageRun {
       try crawlTables()
       if !knowsFreelist {
         crawler.marks.markLikelyFreelist(of: file)
-        if file.header != nil { report.problems.append("the list of free pages is damaged") }
+        if file.header != nil { report.problems.append("the freelist is damaged") }
       }
       try crawlIndexes()
       findCopies()

@@ -182,7 +182,8 @@ import Testing
         damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
         try damaged.write(to: base)
         let error = sqlError { _ = try names(path, .latest, directory) }
-        #expect(error?.kind == .corrupt && error?.message.contains("base.sqlite is damaged") == true, "byte \(place)")
+        #expect(
+          error?.kind == .corrupt && error?.message.contains("base.sqlite does not match") == true, "byte \(place)")
       }
       try bytes.dropLast(4_096).write(to: base)
       expectError(.corrupt) { _ = try names(path, .latest, directory) }

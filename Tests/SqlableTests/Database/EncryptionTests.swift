@@ -135,7 +135,9 @@ import Testing
       try db.backup(to: path + ".copy")
       #expect(try names(path + ".copy", configuration) == ["Annabella"])
       let error = sqlError { try db.backup(to: path + ".vacuumed", BackupOptions(method: .vacuumed)) }
-      #expect(error?.message == "VACUUM INTO keeps no cipher settings; copy the pages, or use export(to:key:cipher:)")
+      #expect(
+        error?.message
+          == "VACUUM INTO can't keep the cipher settings; use the method .copied, or export(to:key:cipher:)")
     }
   }
 

@@ -135,7 +135,7 @@ import Testing
     ("VACUUM", "a cluster does not support VACUUM"),
     (
       "CREATE TEMP TABLE t (a)",
-      "a cluster has no temporary tables, views or triggers: each call may use another connection"
+      "a cluster does not support temporary tables, views or triggers: each call may use another connection"
     ),
     (
       "PRAGMA journal_mode = DELETE", "a cluster does not support this PRAGMA: it applies to one connection or one file"
