@@ -35,15 +35,15 @@ struct LoneRecovery: AsyncParsableCommand {
     guard abandonOtherCopies else {
       throw FileProblem(
         description: """
-          recover-alone makes node \(node.id) in \(directory) the only one of its cluster. Commits that only other \
-          nodes have are lost. The other nodes must not start again, not even for a moment: delete their directories, \
-          and let new nodes join. State --abandon-other-copies to do it; nothing was changed
+          recover-alone makes node \(node.id) in \(directory) the only node of its cluster. Commits that only other \
+          nodes have are lost. The other nodes must never start again: delete their directories, and join new nodes. \
+          Use --abandon-other-copies to confirm; nothing was changed
           """)
     }
     try await node.recoverAlone()
     let text = """
-      node \(node.id) is the only one of its cluster now; start it again with the same directory and address
-      delete the directories of all other nodes, and let new nodes join with ids that the cluster never had
+      node \(node.id) is now the only node of its cluster; start it again with the same directory and address
+      delete the directories of all other nodes, and join new nodes with ids that the cluster never had
 
       """
     Output.write(text, to: STDOUT_FILENO)

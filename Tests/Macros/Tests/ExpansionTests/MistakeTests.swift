@@ -90,7 +90,7 @@ import Testing
   @Test func anEmbeddedStructHasNoOptions() {
     expect(
       "@Embedded @Default(5) var a: Address",
-      "a has several columns: @Default needs a property of its struct", at: "@Default(5)",
+      "a has several columns: @Default belongs to a property of its struct", at: "@Default(5)",
       ("remove @Default", "@Embedded var a: Address"))
     expect(
       "var b = 0\n  @Embedded var a: Address", "an embedded struct can't embed another", at: "@Embedded",

@@ -189,7 +189,7 @@ import Testing
       #expect(unconfirmed.all().contains("Commits that only other nodes have are lost."))
       #expect(unconfirmed.process.terminationStatus == 1)
       let done = try Started(recovery + ["--abandon-other-copies"])
-      #expect(done.all().hasPrefix("node 2 is the only node of its cluster now"))
+      #expect(done.all().hasPrefix("node 2 is now the only node of its cluster"))
       #expect(done.process.terminationStatus == 0)
       let alone = try node(2, addresses[1], path + "/2")
       let client = try SqliteCluster(nodes: [addresses[1]])
