@@ -30,8 +30,9 @@ extension SqliteDatabase {
   func fill(_ file: PartialFile, from source: BackupSource, _ options: BackupOptions) throws {
     guard !isInMemory || family.key?.secret == nil else {
       throw misuse(
-        "a database in memory is not encrypted, and its backup would be a plain file, although the handle has a key; "
-          + "open it with the key .unencrypted")
+        "the backup of an in-memory database would not be encrypted, although the handle has a key; open the handle "
+          + "with the key .unencrypted"
+      )
     }
     switch options.method {
     case .copied:
@@ -55,8 +56,9 @@ extension SqliteDatabase {
     let other = try source.db.locked { try source.db.openConnection().pragma("PRAGMA encoding") } ?? ""
     guard encoding != other else { return }
     throw misuse(
-      "the database has the text encoding \(encoding) and the backup \(other), which open connections can't read; "
-        + "close all of them, and put the backup's file in the place of the database and its log")
+      "the database has text encoding \(encoding), but the backup has \(other); close all connections, and replace the "
+        + "database file and its WAL by the backup"
+    )
   }
 
   /// Replaces the contents of the database with those of `source`, in one write transaction.
@@ -75,7 +77,7 @@ extension SqliteDatabase {
         throw misuse("can't replace the database while its rows are being read")
       }
       guard !connection.isReadOnly else {
-        throw SqlError(.readOnly, message: "the database was opened read-only, and can't be replaced")
+        throw SqlError(.readOnly, message: "can't replace the database: the handle is read-only")
       }
       try checkFile(connection)
       try checkEncoding(of: source, connection)
@@ -113,13 +115,13 @@ extension SqliteDatabase {
       )
     }
     guard source.cipher == nil || !isInMemory else {
-      throw misuse("a database in memory is not encrypted, and can't take the pages of an encrypted one")
+      throw misuse("an in-memory database can't take the pages of an encrypted database")
     }
     let sourceSize = try source.pageSize()
     let isResized = sourceSize != size && (isInMemory ? !isEmpty : isWAL)
     guard try isResized || (!isWAL && source.requiresWAL()) else { return source }
     guard !isInMemory || !isResized else {
-      throw misuse("a database in memory with pages of \(size) bytes can't take one with pages of \(sourceSize)")
+      throw misuse("an in-memory database with pages of \(size) bytes can't take pages of \(sourceSize) bytes")
     }
     let copy =
       isInMemory
@@ -139,7 +141,7 @@ extension BackupSource {
   func vacuum(into path: String, _ options: BackupOptions, pageSize: Int? = nil) throws {
     // `VACUUM INTO` would write the new file with the settings of SQLCipher 4.
     guard cipher?.settings.areUsual ?? true else {
-      throw db.misuse("VACUUM INTO keeps no cipher settings; copy the pages, or use export(to:key:cipher:)")
+      throw db.misuse("VACUUM INTO can't keep the cipher settings; use the method .copied, or export(to:key:cipher:)")
     }
     try db.locked {
       let connection = try db.openConnection()

@@ -16,7 +16,7 @@ extension BackupSource {
         if options.checks.contains(.foreignKeys) { try checkForeignKeys(connection) }
       }
       if let schema = options.schema {
-        guard name == "main" else { throw SqlError.misuse("only a handle's own database has models to compare") }
+        guard name == "main" else { throw SqlError.misuse("only the main database can be compared with a schema") }
         try schema.verify(db)
       }
     } catch var error as SqlError {
@@ -32,7 +32,8 @@ extension BackupSource {
     let pragma = "integrity_check".quotedName(inDatabase: name)
     let problems = try connection.rows("PRAGMA \(pragma)(\(BackupSource.maximumShown))").map { $0.first ?? "" }
     guard problems != ["ok"] else { return }
-    throw SqlError(.corrupt, message: "it is damaged: " + problems.joined(separator: "; "), label: connection.label)
+    throw SqlError(
+      .corrupt, message: "the integrity check failed: " + problems.joined(separator: "; "), label: connection.label)
   }
 
   private func checkForeignKeys(_ connection: Connection) throws {
@@ -40,7 +41,7 @@ extension BackupSource {
     let pragma = "foreign_key_check".quotedName(inDatabase: name)
     try connection.eachRow("PRAGMA \(pragma)") { row in
       guard row.count > 2 else { return }
-      let reference = "\(row[0]) refer to missing rows of \(row[2])"
+      let reference = "\(row[0]) reference missing rows of \(row[2])"
       if counts[reference] == nil { tables.append(reference) }
       counts[reference, default: 0] += 1
     }

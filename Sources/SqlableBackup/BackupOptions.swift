@@ -102,7 +102,7 @@ extension BackupOptions {
       throw SqlError.misuse("a step of a backup must have from 1 to 2^31 - 1 pages")
     }
     if let bytesPerSecond, bytesPerSecond < 1 {
-      throw SqlError.misuse("a backup must be allowed at least one byte a second")
+      throw SqlError.misuse("the rate of a backup must be at least one byte per second")
     }
     guard !database.isEmpty, !database.utf8.contains(0) else {
       throw SqlError.misuse("the name of the database to back up can't be empty or contain a NUL byte")

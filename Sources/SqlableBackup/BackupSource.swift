@@ -36,17 +36,17 @@ package final class BackupSource: @unchecked Sendable {
   static func handle(_ parent: SqliteDatabase, _ options: BackupOptions, _ stop: BackupStop) throws -> BackupSource {
     try options.validate()
     guard parent.transactionLevel == 0 else {
-      throw parent.misuse("can't back up inside a transaction, whose changes the backup would lack")
+      throw parent.misuse("can't back up inside a transaction: the backup would lack its changes")
     }
     let name = options.database
     var attached: [String: String] = [:]
     if name != "main" {
       guard let path = parent.configuration.attached[name] else {
-        throw parent.misuse("there is no attached database \(name) to back up")
+        throw parent.misuse("no such attached database: \(name)")
       }
       let key = parent.configuration.attachedKeys[name] ?? parent.configuration.key
       guard (key ?? .unencrypted) == (parent.family.key ?? .unencrypted) else {
-        throw parent.misuse("the attached database \(name) has another key; back it up with a handle of its own")
+        throw parent.misuse("the attached database \(name) has another key; use a separate handle for its backup")
       }
       attached[name] = path
     }
@@ -66,7 +66,7 @@ package final class BackupSource: @unchecked Sendable {
     try BackupTarget.check(path)
     guard let info = FileIdentity.info(path) else { throw SqlError.system("find the backup", path, errno) }
     guard info.isRegular else {
-      throw SqlError(.cannotOpen, message: "the path of the backup is a directory, or no file: \(path)")
+      throw SqlError(.cannotOpen, message: "the path of the backup is not a regular file: \(path)")
     }
     // SQLite treats an empty file as a new database, so a restore would replace everything with nothing.
     guard info.st_size > 0 else { throw SqlError(.notADatabase, message: "the backup is an empty file: \(path)") }
@@ -87,18 +87,18 @@ package final class BackupSource: @unchecked Sendable {
       if [.notADatabase, .wrongKey].contains(error.kind), let file = try? RawFile(path: path) {
         if handle?.cipher != nil, file.isPlain {
           throw SqlError.misuse(
-            "the backup is not encrypted, and the database is; restore a copy of it by export(to:key:): \(path)")
+            "the backup is not encrypted, but the database is; restore a copy made with export(to:key:): \(path)")
         }
         if let handle, handle.cipher == nil, file.looksEncrypted {
           throw handle.misuse(
-            "the backup is encrypted, and the database is not; restore a copy of it by export(to:key: nil): \(path)")
+            "the backup is encrypted, but the database is not; restore a copy made with export(to:key: nil): \(path)")
         }
       }
       // SQLITE_READONLY_ROLLBACK
       if error.extendedCode == 776 {
         error.message = """
-          a process was killed while it wrote to the file, and left a journal beside it, which only a connection that \
-          may write rolls back; open the file once with a handle that is not read-only
+          the file has the journal of an interrupted write, which a read-only handle can't roll back; open the file \
+          once with a writable handle
           """
       }
       error.message = "can't open the backup \(path): \(error.message)"

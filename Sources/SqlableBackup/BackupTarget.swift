@@ -30,12 +30,12 @@ package struct BackupTarget {
       throw SqlError.misuse("the path of a backup can't be empty or contain a NUL byte")
     }
     guard !path.begins(with: "file:"), path != ":memory:" else {
-      throw SqlError.misuse("the path of a backup must be that of a file, not a URI or :memory:")
+      throw SqlError.misuse("the path of a backup must be a file path, not a URI or :memory:")
     }
   }
 
   private static func directory(_ path: String) -> SqlError {
-    SqlError(.cannotOpen, message: "the path of the backup is a directory, or another thing that is no file: \(path)")
+    SqlError(.cannotOpen, message: "the path of the backup is not a regular file: \(path)")
   }
 
   private static func resolved(_ path: String) throws -> String {
@@ -73,7 +73,7 @@ package struct BackupTarget {
     return SqlError(
       .wrongKey,
       message:
-        "the file at the target of the backup \(difference), and is replaced only with replacesOtherKeys: \(path)")
+        "the target of the backup \(difference); use replacesOtherKeys to replace the target: \(path)")
   }
 
   /// Makes sure that the target can be replaced: that it is a database or empty, and that nothing beside it would be
@@ -93,7 +93,9 @@ package struct BackupTarget {
     guard let info = FileIdentity.info(path), info.st_size > 0 else {
       guard !hasWAL() else {
         throw SqlError.misuse(
-          "a log without its database is beside the target of the backup, and would damage it: \(path)-wal or -journal")
+          "the target of the backup has a WAL or journal without a database, which would damage the backup: "
+            + "\(path)-wal or -journal"
+        )
       }
       return
     }
@@ -105,10 +107,10 @@ package struct BackupTarget {
       hasOtherKey = true
     } catch let error as SqlError where error.kind == .notADatabase {
       throw SqlError(
-        .notADatabase, message: "the file at the target of the backup is not a database, and is not replaced: \(path)")
+        .notADatabase, message: "the target of the backup is not a database, and is not replaced: \(path)")
     } catch let error as SqlError where error.kind == .wrongKey {
       throw SqlError(
-        .wrongKey, message: "the file at the target of the backup has another key, or is damaged: \(path)")
+        .wrongKey, message: "the target of the backup has another key, or is damaged: \(path)")
     } catch let error as SqlError where error.kind == .corrupt {
       // An earlier backup that was damaged since.
     }
@@ -116,16 +118,15 @@ package struct BackupTarget {
     guard !hasOtherKey else {
       throw SqlError(
         .cannotOpen,
-        message: "the file at the target of the backup has another key, and a log that only that key closes: \(path)")
+        message: "the target of the backup has another key, and a WAL or journal that needs that key: \(path)")
     }
     do { try Connection.closeWAL(ofFileAt: path, label: label, db.cipher) } catch let error as SqlError {
       throw SqlError(
         error.kind == .busy ? .busy : .cannotOpen,
-        message: "the file at the target of the backup is open, or has a log that can't be closed "
-          + "(\(error.message)): \(path)")
+        message: "the target of the backup is open, or its WAL or journal can't be closed (\(error.message)): \(path)")
     }
     guard !hasWAL() else {
-      throw SqlError(.busy, message: "the file at the target of the backup is open: \(path)")
+      throw SqlError(.busy, message: "the target of the backup is open: \(path)")
     }
   }
 }

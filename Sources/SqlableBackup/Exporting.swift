@@ -25,16 +25,16 @@ extension SqliteDatabase {
     try labelling {
       try Cipher.check()
       try cipher.validate()
-      guard !isInMemory else { throw misuse("a database in memory has no file to export") }
+      guard !isInMemory else { throw misuse("an in-memory database has no file to export") }
       guard cipher.plaintextHeaderSize == 0 || key?.hasSalt == true else {
-        throw misuse("a file with a plaintext header has no room for the salt: its key must be a raw one with it")
+        throw misuse("a file with a plaintext header can't store the salt; use raw(_:salt:)")
       }
       guard transactionLevel == 0 else {
-        throw misuse("can't export inside a transaction, whose changes the copy would lack")
+        throw misuse("can't export inside a transaction: the copy would lack its changes")
       }
       let target = try BackupTarget(path)
       guard DatabaseFiles(of: target.path).paths.isEmpty else {
-        throw misuse("there is a file at \(path), or one of a database there")
+        throw misuse("can't create \(path): the file, or a WAL or journal beside it, already exists")
       }
       let file = try PartialFile.make(beside: target.path, mode: 0o600)
       let source = try createChild(isReadOnly: false, attached: [:])

@@ -65,7 +65,8 @@ final class ClusterFeed: Sendable {
       return state.position == nil || tables.contains { state.tables[$0.foldedName] == nil }
     }
     guard isNew else { return }
-    try await slots.take(before: Deadline.after(cluster.configuration.timeout), late: .late("the log was not made"))
+    try await slots.take(
+      before: Deadline.after(cluster.configuration.timeout), late: .late("the change table was not created in time"))
     defer { slots.giveBack() }
     try await createTriggers(of: tables, cluster)
     if state.withLock({ $0.position }) == nil {

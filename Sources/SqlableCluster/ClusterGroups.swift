@@ -30,7 +30,7 @@ extension ClusterWriter {
     while let deadline = latestDeadline() {
       do {
         // Each waiting call ends by its own deadline.
-        try await turn.take(before: deadline, late: .late("other transactions have the writer"))
+        try await turn.take(before: deadline, late: .late("other transactions held the writer until the deadline"))
         defer { turn.giveBack() }
         let session = try await openSession(before: deadline)
         let roundTrip: Duration
@@ -135,7 +135,7 @@ extension ClusterWriter {
           // An answer that can't be decoded closes the connection. The other writes did not cause that.
           write.stop(sqlError.afterRollback)
           putBack(done.map(\.write))
-          throw NodeFailure(address: session.address, reason: "an answer could not be read", wasSent: false)
+          throw NodeFailure(address: session.address, reason: "can't read an answer of the node", wasSent: false)
         }
         let isOpen: Bool
         do { isOpen = try await session.isInTransaction(before: deadline) } catch {
@@ -203,7 +203,7 @@ extension ClusterWriter {
       if let sqlError { writes[broken].stop(sqlError.afterRollback) }
       putBack((done.map(\.write) + writes).filter { !$0.outcome.isEnded })
       guard sqlError == nil else {
-        throw NodeFailure(address: session.address, reason: "an answer could not be read", wasSent: false)
+        throw NodeFailure(address: session.address, reason: "can't read an answer of the node", wasSent: false)
       }
       throw error
     }

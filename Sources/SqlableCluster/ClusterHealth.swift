@@ -96,7 +96,7 @@ extension ClusterSession {
     do {
       let request = SqlRequest(sql: "PRAGMA user_version", values: [], isReadOnly: true)
       guard case .integer(let version)? = try await answer(to: request, before: deadline).rows.first?.first else {
-        throw SqlError(.unavailable, message: "the node does not say the version of the database")
+        throw SqlError(.unavailable, message: "the node did not report the version of the database")
       }
       try await execute("PRAGMA user_version = \(version)", before: deadline)
       try await execute("COMMIT", before: deadline)

@@ -48,7 +48,7 @@ extension SqlRequest {
   func checkLoop() throws {
     try [self].check()
     guard !isQuery else { return }
-    var error = SqlError.invalidStatement("a loop over rows on a cluster needs a query; run what writes")
+    var error = SqlError.invalidStatement("a loop over rows on a cluster needs a query; use run for a write")
     error.sql = sql
     throw error
   }

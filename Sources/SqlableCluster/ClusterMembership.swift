@@ -14,7 +14,7 @@ struct ClusterMembership: Sendable {
   init(_ leader: ClusterLeader) { self.leader = leader }
 
   init(nodes: [String]) throws {
-    guard !nodes.isEmpty else { throw SqlError.misuse("the address of a node of the cluster is needed") }
+    guard !nodes.isEmpty else { throw SqlError.misuse("a cluster needs the address of at least one node") }
     leader = ClusterLeader(nodes: try nodes.map { try NodeAddress($0, "the address of a node") })
   }
 
@@ -39,7 +39,7 @@ struct ClusterMembership: Sendable {
         defer { connection.close() }
         while deadline > .now {
           guard case .nodes(let members) = try await connection.answer(to: .nodes, before: deadline) else {
-            throw SqlError.wire("another answer than the nodes")
+            throw SqlError.wire("an answer without nodes")
           }
           leader.note(members)
           guard let request = try await next(members, address) else { return members }
@@ -121,7 +121,7 @@ struct ClusterMembership: Sendable {
         throw SqlError.misuse("the cluster has no node \(id)")
       }
       guard await NodeConnection.answers(member.address) else {
-        throw SqlError(.unavailable, message: "node \(id) does not answer: remove it, if it is lost")
+        throw SqlError(.unavailable, message: "node \(id) does not answer; if the node is lost, remove it")
       }
     }
     let answering = LockedValue<[UInt64: Bool]>([:])
@@ -134,7 +134,7 @@ struct ClusterMembership: Sendable {
     try await change(before: deadline) { members, leader in
       guard let member = members.first(where: { $0.id == id }) else { return nil }
       let remaining = members.filter { $0.id != id }
-      guard !remaining.isEmpty else { throw SqlError.misuse("node \(id) is the only one of its cluster") }
+      guard !remaining.isEmpty else { throw SqlError.misuse("node \(id) is the only node of its cluster") }
       if member.role == .voter {
         let voters = remaining.filter { $0.role == .voter }
         if voters.count < ClusterMembership.voters {
@@ -145,7 +145,7 @@ struct ClusterMembership: Sendable {
         }
         if member.address == "\(leader)" {
           for voter in voters where await answers(voter) { return .transfer(id: voter.id) }
-          throw SqlError(.unavailable, message: "no other node can lead in place of node \(id), which is to leave")
+          throw SqlError(.unavailable, message: "node \(id) can't leave: no other node can lead")
         }
       }
       return .remove(id: id)
@@ -159,7 +159,7 @@ struct ClusterMembership: Sendable {
       }
       guard member.role != role else { return nil }
       guard member.address != "\(leader)" else {
-        throw SqlError.misuse("node \(id) leads the cluster, and must hand over before it can be a \(role)")
+        throw SqlError.misuse("node \(id) leads the cluster, and can't become a \(role); transfer leadership first")
       }
       return .assign(id: id, role: role)
     }
@@ -183,7 +183,7 @@ struct ClusterMembership: Sendable {
       guard let member = members.first(where: { $0.id == id }) else {
         throw SqlError.misuse("the cluster has no node \(id)")
       }
-      guard member.role == .voter else { throw SqlError.misuse("node \(id) is no voter, and can't lead") }
+      guard member.role == .voter else { throw SqlError.misuse("node \(id) can't lead: it is not a voter") }
       return member.address == "\(leader)" ? nil : .transfer(id: id)
     }
   }
@@ -191,11 +191,12 @@ struct ClusterMembership: Sendable {
   /// The node with this id; nil if there is none. Throws if the id or the address is another node's.
   static func member(_ id: UInt64, _ address: NodeAddress, of members: [ClusterMember]) throws -> ClusterMember? {
     if let other = members.first(where: { $0.address == "\(address)" && $0.id != id }) {
-      throw SqlError.misuse("the address \(address) is of node \(other.id) of the cluster; remove that first")
+      throw SqlError.misuse(
+        "address \(address) belongs to node \(other.id) of the cluster; remove node \(other.id) first")
     }
     guard let member = members.first(where: { $0.id == id }) else { return nil }
     guard member.address == "\(address)" else {
-      throw SqlError.misuse("the cluster has a node \(id) already, at \(member.address)")
+      throw SqlError.misuse("the cluster already has a node \(id) at \(member.address)")
     }
     return member
   }

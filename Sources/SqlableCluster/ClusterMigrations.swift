@@ -31,7 +31,7 @@ extension Migration {
       name, kind: "batches", content: "\(revision)", .batches { _, _ in throw Migration.needsCluster }, .batches(body))
   }
 
-  private static var needsCluster: SqlError { .misuse("it runs on a cluster, and this is a handle") }
+  private static var needsCluster: SqlError { .misuse("the migration needs a cluster, not a handle") }
 }
 
 extension Migrations {
@@ -81,7 +81,7 @@ extension Migrations {
   /// Throws if a migration that has not run can't run on a cluster.
   private func checkIsRemote(from records: [MigrationRecord]) throws {
     for position in pending(after: records) where all[position].remoteWork == nil {
-      let message = "it is a closure on a handle, which a cluster does not have; use Migration(onCluster:)"
+      let message = "the migration needs a handle, not a cluster; use Migration(onCluster:)"
       throw all[position].failure(SqlError.misuse(message))
     }
   }
@@ -103,7 +103,7 @@ extension Migrations {
       guard tableCount == [0], let fresh else { return false }
       guard case .schema(let schema) = fresh else {
         throw SqlError.misuse(
-          "what a new database gets is a closure on a handle, which a cluster does not have; use a Schema")
+          "the closure for a new database needs a handle, not a cluster; use a Schema")
       }
       try await cluster.createTables(of: schema)
       _ = try await MigrationRecord.insert(all.indices.map { record($0, isDone: true) }).run(tx)

@@ -96,7 +96,7 @@ public struct ClusterUpdates<Work: Runnable>: AsyncSequence, Sendable where Work
       let (work, cluster) = (source.work, source.cluster)
       do {
         guard work.isReadOnly else {
-          throw SqlError.invalidStatement("a statement that writes has no result to follow")
+          throw SqlError.invalidStatement("a statement that writes has no live result")
         }
         while true {
           if let mark, try await !cluster.feed.waitForChange(of: tables, since: mark, isolation: actor) { break }
@@ -133,7 +133,8 @@ extension ClusterFeed {
       try texts.reduce(into: ReadColumns()) { all, text in all.formUnion(try connection.columnsRead(by: text)) }
     }
     guard !read.readsUnobserved else {
-      throw SqlError.invalidStatement("it reads a table whose changes a cluster can't log, such as a virtual one")
+      throw SqlError.invalidStatement(
+        "the statement reads a table whose changes a cluster can't track, such as a virtual table")
     }
     let tables = read.tables.keys.map { String(decoding: $0, as: UTF8.self) }
     try await follow(tables, cluster)

@@ -14,7 +14,7 @@ extension SqliteCluster.Health.Problem: CustomStringConvertible {
     case .noWrite(.full): "a write was not stored: the disk of the leader is full"
     case .noWrite(let kind): "a write was not stored: \(kind)"
     case .noMajority(let answering, let voters):
-      "\(answering) of \(voters) voters \(answering == 1 ? "answers" : "answer"), which is no majority"
+      "\(answering) of \(voters) voters \(answering == 1 ? "answers" : "answer"), not a majority"
     case .unreachable(let ids): ClusterProblemText.silentVoters(ids)
     case .fewVoters(let count): ClusterProblemText.fewVoters(count)
     }
@@ -29,7 +29,7 @@ enum ClusterProblemText {
   }
 
   static func fewVoters(_ count: Int) -> String {
-    "the cluster has only \(count) \(count == 1 ? "voter" : "voters"), and does not survive the loss of one"
+    "the cluster has only \(count) \(count == 1 ? "voter" : "voters"), and can't survive the loss of one"
   }
 }
 #endif

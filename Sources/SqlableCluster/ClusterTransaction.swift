@@ -56,7 +56,9 @@ extension ClusterWriter {
     _ deadline: ContinuousClock.Instant, _ cluster: SqliteCluster, _ call: TracedCall?,
     isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
   ) async -> Attempt<Value> {
-    do { try await turn.take(before: deadline, late: .late("other transactions have the writer")) } catch {
+    do {
+      try await turn.take(before: deadline, late: .late("other transactions held the writer until the deadline"))
+    } catch {
       return .again(error)
     }
     defer { turn.giveBack() }
@@ -207,7 +209,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     try requests.check()
     if requests.isEmpty { return [] }
     guard !isReadOnly || requests.allSatisfy(\.isQuery) else {
-      throw SqlError(.readOnly, message: "this transaction only reads; transaction { } writes", transaction: .untouched)
+      throw SqlError(.readOnly, message: "a read transaction can't write; use transaction { }", transaction: .untouched)
     }
     let times = call.map { _ in CallTimes() }
     try await takeTurn()
@@ -304,7 +306,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   func nested<Value>(
     isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value {
-    guard !isReadOnly else { throw SqlError.misuse("a transaction can't begin inside one that only reads") }
+    guard !isReadOnly else { throw SqlError.misuse("a transaction can't begin inside a read transaction") }
     let number = state.withLock { state in
       state.savepoints += 1
       return state.savepoints
@@ -327,7 +329,8 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   /// Waits for the statements of other tasks. Throws if the transaction has ended.
   private func takeTurn() async throws {
     guard !state.withLock({ $0.isInLoop }) else {
-      throw SqlError.misuse("a loop over rows is the only statement of its transaction until it ends; use run instead")
+      throw SqlError.misuse(
+        "the transaction can't run another statement during a loop over rows; use run instead of the loop")
     }
     try await turn.take(before: deadline, late: .late("another statement of the transaction did not end in time"))
     do {

@@ -31,7 +31,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   /// Throws `.misuse` without a node, for a malformed address, and for an invalid configuration.
   public init(nodes: [String], configuration: ClusterConfiguration = ClusterConfiguration()) throws {
     try configuration.check()
-    guard !nodes.isEmpty else { throw SqlError.misuse("a cluster needs the address of one node at least") }
+    guard !nodes.isEmpty else { throw SqlError.misuse("a cluster needs the address of at least one node") }
     self.configuration = configuration
     leader = ClusterLeader(nodes: try nodes.map { try NodeAddress($0) })
     confirmation = configuration.confirmsReads ? LeaderConfirmation(leader) : nil
@@ -168,7 +168,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     id: UUID, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
     _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value? {
-    guard current == nil else { throw SqlError.misuse("a transaction with an id can't be inside another one") }
+    guard current == nil else { throw SqlError.misuse("a transaction with an id can't be inside another transaction") }
     let record = TransactionRecord(id: id, age: configuration.transactionIdAge)
     return try await atSite(file, line, isolation: isolation) {
       try await writer.transaction(

@@ -72,7 +72,7 @@ private final class EventLog: Sendable {
     queue = EventQueue { entries, dropped in
       for entry in entries { logger.log(level: entry.level, "\(entry.message)", metadata: entry.metadata) }
       guard dropped > 0 else { return }
-      logger.warning("messages were dropped, since the log handler was slow", metadata: ["dropped": "\(dropped)"])
+      logger.warning("messages were dropped: the log handler was slow", metadata: ["dropped": "\(dropped)"])
     }
   }
 
@@ -92,7 +92,7 @@ private final class EventLog: Sendable {
       metadata["duration_ms"] = "\(read.age.millisecondsText)"
       metadata["sql"] = read.sql.map { "\(StatementShape(of: $0).sql)" }
       metadata["wal_bytes"] = "\(walSize)"
-      add(.warning) { ("a long read keeps the write-ahead log from being reused", metadata) }
+      add(.warning) { ("a long read prevents a reset of the WAL", metadata) }
     case .closed: add(.info) { ("the pool is closed", metadata) }
     }
   }

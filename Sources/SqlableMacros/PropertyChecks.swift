@@ -16,7 +16,7 @@ extension ModelDeclaration {
     if role == .embedded {
       for attribute in property.attributes where [.primaryKey, .index, .fullText, .unindexed].contains(attribute.kind) {
         mistakes.add(
-          "\(attribute.name) belongs to a table, which an embedded struct does not have", "table",
+          "\(attribute.name) needs a table; an embedded struct has no table", "table",
           at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
       }
     }
@@ -82,7 +82,7 @@ extension ModelDeclaration {
       fixIts = [.replace("rename the property, not the column", variable, with: renamed.with(attribute: attribute))]
     }
     mistakes.add(
-      "a model has a member \(property.plainName) already: the column needs a property of another name", "member",
+      "a model already has a member \(property.plainName); rename the property", "member",
       at: pattern, fixIts)
   }
 
@@ -107,7 +107,7 @@ extension ModelDeclaration {
       let leaveOut = FixIt.replace(
         "leave it out of the table", variable, with: variable.with(attribute: "@Transient"))
       mistakes.add(
-        "no column stores a tuple or function", "structural", at: type,
+        "a column can't store a tuple or function", "structural", at: type,
         property.attributes.isEmpty && (property.initialValue != nil || property.isOptional) ? [leaveOut] : [])
     }
     guard property.type == nil, property.columnArguments.type == nil, !isDeclared(property) else { return }
@@ -117,7 +117,7 @@ extension ModelDeclaration {
     typed.typeAnnotation = TypeAnnotationSyntax(
       colon: .colonToken(trailingTrivia: .space), type: TypeSyntax("\(raw: type)"), trailingTrivia: .space)
     mistakes.add(
-      "the type of \(property.plainName) has to be stated: a macro sees only what is written", "type", at: binding,
+      "\(property.plainName) needs a type annotation: a macro can't infer types", "type", at: binding,
       .replace("state the type \(type == "<#type#>" ? "" : type)".trimmed, binding, with: typed))
   }
 
@@ -125,7 +125,7 @@ extension ModelDeclaration {
     guard isDeclared(property) else { return }
     for attribute in property.attributes where ![.index, .fullText, .embedded].contains(attribute.kind) {
       mistakes.add(
-        "\(name.text) declares the column \(property.plainName) itself: \(attribute.name) has no effect", "declared",
+        "\(name.text) already declares the column \(property.plainName): \(attribute.name) has no effect", "declared",
         at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
     }
   }
@@ -155,7 +155,8 @@ extension ModelDeclaration {
     guard property.has(.generated) else { return }
     for attribute in property.attributes where [.defaultValue, .primaryKey].contains(attribute.kind) {
       mistakes.add(
-        "SQLite computes \(property.plainName): \(attribute.name) can't be with @Generated", "generated",
+        "\(property.plainName) can't have both @Generated and \(attribute.name): SQLite computes the value",
+        "generated",
         at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
     }
   }
@@ -171,7 +172,7 @@ extension ModelDeclaration {
     filled.rightParen = .rightParenToken()
     filled.attributeName = filled.attributeName.trimmed
     mistakes.add(
-      "@Default needs a value, or \(property.plainName) an initial one", "default", at: attribute.syntax,
+      "@Default needs a value, or \(property.plainName) needs an initial value", "default", at: attribute.syntax,
       .replace("give it a value", attribute.syntax, with: filled))
   }
 
@@ -181,7 +182,7 @@ extension ModelDeclaration {
     else { return }
     let text = value.trimmedDescription
     mistakes.add(
-      "@Default needs a constant: the table would have one value of \(text) for all rows; if that is meant, write "
+      "@Default needs a constant: all rows would share one value of \(text); to share the value, write "
         + "@Default(\(text))",
       "default", at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
   }
@@ -204,7 +205,7 @@ extension ModelDeclaration {
       }
     guard !fits else { return }
     mistakes.add(
-      "\(property.plainName) is of type \(type): its default can't be \(value.trimmedDescription)", "default",
+      "\(property.plainName) of type \(type) can't have the default \(value.trimmedDescription)", "default",
       at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
   }
 
@@ -228,7 +229,7 @@ extension ModelDeclaration {
     guard !fits else { return }
     let text = columnType.trimmedDescription
     mistakes.add(
-      "\(property.plainName) is of type \(type): no column of type \(text) stores it", "columnType", at: columnType)
+      "a column of type \(text) can't store \(property.plainName) of type \(type)", "columnType", at: columnType)
   }
 
   private mutating func checkFullText(_ property: ModelProperty) {
@@ -236,7 +237,7 @@ extension ModelDeclaration {
       String.typesWithoutText.contains(type)
     else { return }
     mistakes.add(
-      "a full-text index has the words of text, not of \(type)", "fullText", at: attribute.syntax,
+      "a full-text index needs text, not \(type)", "fullText", at: attribute.syntax,
       .remove(attribute.syntax, of: property.variable))
   }
 
@@ -251,7 +252,7 @@ extension ModelDeclaration {
   }
 
   mutating func refuseTuple(_ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax) {
-    mistakes.add("each property of a model is declared by itself", "tuple", at: binding.pattern)
+    mistakes.add("each property of a model needs a separate declaration", "tuple", at: binding.pattern)
   }
 
   /// Refuses stored properties of which a macro can't tell whether they are compiled.
@@ -266,7 +267,7 @@ extension ModelDeclaration {
         else { continue }
         if variable.propertyAttributes.contains(where: { $0.kind == .transient }) { continue }
         mistakes.add(
-          "a stored property inside #if can't be a column: declare it outside", "conditional", at: binding,
+          "a stored property inside #if can't be a column; declare the property outside", "conditional", at: binding,
           .replace("leave it out of the table", variable, with: variable.with(attribute: "@Transient")))
       }
     }

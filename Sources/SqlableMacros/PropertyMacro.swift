@@ -11,7 +11,7 @@ public enum PropertyMacro: PeerMacro {
   ) throws -> [DeclSyntax] {
     let name = node.attributeName.as(IdentifierTypeSyntax.self)?.name.text ?? ""
     guard declaration.is(VariableDeclSyntax.self) else {
-      context.diagnose(Diagnostic(node: node, message: Mistake(message: "@\(name) belongs to a property", id: "place")))
+      context.diagnose(Diagnostic(node: node, message: Mistake(message: "@\(name) needs a property", id: "place")))
       return []
     }
     let attributes = context.lexicalContext.first?.asProtocol(WithAttributesSyntax.self)?.attributes ?? []

@@ -12,7 +12,7 @@ extension ModelDeclaration {
     let macro = "@\(role.name)"
     if let declaration = syntax.as(EnumDeclSyntax.self) {
       mistakes.add(
-        "\(macro) needs a struct\(orClass), not an enum: one with raw values is the value of a column", "type",
+        "\(macro) needs a struct\(orClass), not an enum; conform an enum with raw values to SqlValue", "type",
         at: declaration.enumKeyword, valueOfColumn(declaration, node))
       return false
     }
@@ -29,13 +29,14 @@ extension ModelDeclaration {
       element.as(AttributeSyntax.self).flatMap { $0.attributeName.trimmedDescription == role.name ? $0 : nil }
     }
     if roleAttributes.count > 1 {
-      mistakes.add("\(macro) is given twice", "twice", at: roleAttributes[1])
+      mistakes.add("the type has \(macro) twice", "twice", at: roleAttributes[1])
       return false
     }
     if let parameters = syntax.asProtocol(WithGenericParametersSyntax.self)?.genericParameterClause {
       mistakes.add(
-        "\(macro) can't write the columns of a generic type, which has no stored static properties: write the "
-          + "conformance by hand, with static computed properties", "generic", at: parameters)
+        "\(macro) can't write the columns of a generic type; write the conformance by hand, with static computed "
+          + "properties",
+        "generic", at: parameters)
     }
     checkVisibility(context)
     return mistakes.all.isEmpty
@@ -64,7 +65,7 @@ extension ModelDeclaration {
     let keyword = declaration.classKeyword
     let final = keyword.with(\.tokenKind, .identifier("final class"))
     mistakes.add(
-      "@Sqlable needs a final class: init(row:) has to make one of the same type", "final", at: keyword,
+      "@Sqlable needs a final class: init(row:) must create the same type", "final", at: keyword,
       .replace("add final", keyword, with: final))
   }
 
@@ -75,7 +76,7 @@ extension ModelDeclaration {
       let modifier = syntax.asProtocol(WithModifiersSyntax.self)?.modifiers.first(where: { $0.name.text == "private" })
     {
       mistakes.add(
-        "an extension of \(name.text) can't see it: a nested type has to be at least fileprivate", "private",
+        "an extension can't see \(name.text): a nested type must be at least fileprivate", "private",
         at: modifier,
         .replace("make it fileprivate", modifier, with: modifier.with(\.name, .identifier("fileprivate"))))
     }
@@ -83,7 +84,7 @@ extension ModelDeclaration {
       guard let group = type.asProtocol(DeclGroupSyntax.self), Access(group.modifiers) == .private else { continue }
       let outer = group.asProtocol(NamedDeclSyntax.self)?.name.text ?? ""
       mistakes.add(
-        "an extension of \(name.text) can't see \(outer) around it: make that fileprivate", "private", at: name)
+        "an extension can't see \(name.text) inside \(outer); make \(outer) fileprivate", "private", at: name)
     }
   }
 
@@ -96,7 +97,7 @@ extension ModelDeclaration {
     checkArguments()
     checkFullText()
     checkDeclared()
-    if stored.isEmpty { mistakes.add("\(name.text) has no stored properties: no columns", "empty", at: name) }
+    if stored.isEmpty { mistakes.add("\(name.text) has no stored properties, and so no columns", "empty", at: name) }
   }
 
   private mutating func checkColumnNames() {
@@ -113,7 +114,7 @@ extension ModelDeclaration {
           property.has(.column)
           ? [] : [.replace("give the column a name", variable, with: variable.with(attribute: #"@Column("<#name#>")"#))]
         mistakes.add(
-          "\(property.plainName) has the column \(column), which \(other) has already", "column", at: property.binding,
+          "\(property.plainName) and \(other) have the same column \(column)", "column", at: property.binding,
           fixIts)
       }
       names[folded] = property.plainName
@@ -130,11 +131,13 @@ extension ModelDeclaration {
     let declaration = "static let tableConstraints: [TableConstraint] = [PrimaryKeys(\(terms))]"
     guard declared["tableConstraints"] == nil else {
       return mistakes.add(
-        "a table has one primary key: add PrimaryKeys(\(terms)) to tableConstraints, without the attributes", "keys",
+        "a table can't have two primary keys; replace the attributes by PrimaryKeys(\(terms)) in tableConstraints",
+        "keys",
         at: second.syntax)
     }
     mistakes.add(
-      "a table has one primary key; one of several columns is declared in tableConstraints", "keys", at: second.syntax,
+      "a table can't have two primary keys; declare a key of several columns in tableConstraints", "keys",
+      at: second.syntax,
       .replace("declare a key of both", memberBlock, with: members(without: keys, adding: access.text + declaration)))
   }
 
@@ -157,18 +160,18 @@ extension ModelDeclaration {
 
   private mutating func checkArguments() {
     if let naming = argument("naming"), !["snakeCase", "verbatim"].contains(naming.expression.memberName) {
-      mistakes.add("naming has to be .snakeCase or .verbatim, written here", "naming", at: naming.expression)
+      mistakes.add("naming must be the literal .snakeCase or .verbatim", "naming", at: naming.expression)
     }
     if let table = argument(nil), !table.expression.isNil { checkName(table.expression, of: "table") }
     for (label, member) in [(nil, "tableName"), ("options", "tableOptions")] {
       guard let argument = argument(label), declared[member] != nil, !argument.expression.isNil else { continue }
-      mistakes.add("\(name.text) declares \(member) itself: leave out one of both", "declared", at: argument)
+      mistakes.add("\(name.text) already declares \(member); remove one of the two", "declared", at: argument)
     }
   }
 
   mutating func checkName(_ literal: ExprSyntax, of what: String) {
     guard let text = literal.literalText, text.isEmpty || text.utf8.contains(0) else { return }
-    mistakes.add("the name of a \(what) can't be empty or have a NUL byte in it", "name", at: literal)
+    mistakes.add("the name of a \(what) can't be empty or contain a NUL byte", "name", at: literal)
   }
 
   private mutating func checkFullText() {
@@ -178,7 +181,7 @@ extension ModelDeclaration {
       for property in stored {
         guard let attribute = property.attribute(kind) else { continue }
         mistakes.add(
-          "\(name.text) declares \(member) itself: declare \(property.plainName) there", "declared",
+          "\(name.text) already declares \(member); declare \(property.plainName) there", "declared",
           at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
       }
     }
@@ -187,7 +190,7 @@ extension ModelDeclaration {
     var plain = second.syntax
     (plain.leftParen, plain.arguments, plain.rightParen) = (nil, nil, nil)
     mistakes.add(
-      "a table has one full-text index: \(telling[0].plainName) has its arguments already", "fullText",
+      "a table can't have two full-text indexes; \(telling[0].plainName) already has the arguments", "fullText",
       at: second.syntax, .replace("remove the arguments", second.syntax, with: plain))
   }
 }
@@ -207,7 +210,7 @@ extension ModelDeclaration {
       let modifier = DeclModifierSyntax(name: .identifier(access.text, trailingTrivia: []))
       visible.modifiers = [modifier] + visible.modifiers
       mistakes.add(
-        "\(required) has to be \(access.text)like \(name.text)", "access", at: variable.bindings,
+        "\(required) must be \(access.text)like \(name.text)", "access", at: variable.bindings,
         .replace("make it \(access.text)".trimmed, variable, with: visible))
     }
   }
@@ -231,7 +234,7 @@ extension ModelDeclaration {
       colon: .colonToken(trailingTrivia: .space), type: type,
       trailingTrivia: binding.typeAnnotation?.trailingTrivia ?? .space)
     mistakes.add(
-      "\(member) has to be of type [TableConstraint]: Swift ignores one of another type", "constraints", at: binding,
+      "\(member) must be of type [TableConstraint]: Swift ignores any other type", "constraints", at: binding,
       .replace("state the type [TableConstraint]", binding, with: typed))
   }
 }

@@ -55,7 +55,7 @@ public struct KeyRing: Sendable {
     var keys = [current.id: current]
     for key in older {
       guard keys.updateValue(key, forKey: key.id) == nil else {
-        throw SqlError.misuse("two keys of the key ring have the number \(key.id)")
+        throw SqlError.misuse("the key ring has two keys with the number \(key.id)")
       }
     }
     (self.current, self.keys) = (current, keys)

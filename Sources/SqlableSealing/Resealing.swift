@@ -91,7 +91,7 @@ private struct ResealRun: Sendable {
   init<Model, Value: SealedCell>(
     _ column: TypedColumn<Model, Value>, _ keys: KeyRing, _ limit: Int, _ earlierPlace: SealedPlace?
   ) throws {
-    guard limit > 0 else { throw SqlError.misuse("a transaction of a rotation must read one row or more") }
+    guard limit > 0 else { throw SqlError.misuse("a transaction of a rotation must read at least one row") }
     (sealedPlace, isDeterministic) = (column.sealedPlace, Value.isDeterministic)
     (self.keys, self.limit, self.earlierPlace) = (keys, limit, earlierPlace)
   }
@@ -205,7 +205,7 @@ extension Connection {
     let shape = try keyShape(ofTable: name)
     if !shape.isWithoutRowid, let rowid = String.rowidName(avoiding: shape.row.names) { return [rowid] }
     guard !shape.names.isEmpty else {
-      throw SqlError(.schema(.missingTable(name)), message: "there is no table \(name) with a key")
+      throw SqlError(.schema(.missingTable(name)), message: "no such table with a rowid or primary key: \(name)")
     }
     return shape.names
   }

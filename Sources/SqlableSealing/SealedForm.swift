@@ -18,7 +18,8 @@ enum SealedForm {
   static func checked(_ bytes: Data, isDeterministic form: Bool?) throws -> Data {
     let forms = form.map { [$0 ? deterministic : random] } ?? [deterministic, random]
     guard bytes.count > headerCount + nonceCount + tagCount, bytes.first.map(forms.contains) == true else {
-      throw SqlError.decoding(expected: "a sealed value", found: "BLOB that is not one, or one of another form")
+      throw SqlError.decoding(
+        expected: "a sealed value", found: "a BLOB that is not a sealed value, or has another form")
     }
     return bytes
   }
@@ -48,7 +49,7 @@ enum SealedForm {
       }
       return header + Data(box.nonce) + box.ciphertext + box.tag
     } catch {
-      throw sealedPlace.located(SqlError(.other, message: "the value could not be sealed"))
+      throw sealedPlace.located(SqlError(.other, message: "can't seal the value"))
     }
   }
 
@@ -59,7 +60,7 @@ enum SealedForm {
     let id = keyId(of: bytes)
     guard let key = keys[id] else {
       throw sealedPlace.located(
-        SqlError(.wrongKey, message: "the value is sealed by key \(id), which the key ring has not"))
+        SqlError(.wrongKey, message: "the key ring has no key \(id) to open the value"))
     }
     let secret = header.first == deterministic ? key.deterministic : key.random
     do {
@@ -69,7 +70,7 @@ enum SealedForm {
       throw sealedPlace.located(
         SqlError(
           .notAuthentic,
-          message: "the value was sealed by another key than the key ring's, or in another column, or was changed"))
+          message: "the sealed value is not authentic: another key or column sealed it, or its bytes were changed"))
     }
   }
 
@@ -111,7 +112,7 @@ extension SealedForm {
     case .blob?: return .blob(Data(content))
     default: break
     }
-    throw SqlError.decoding(expected: "the content of a sealed value", found: "bytes that are not one")
+    throw SqlError.decoding(expected: "the content of a sealed value", found: "other bytes")
   }
 }
 

@@ -61,8 +61,8 @@ func joins(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   _ = Car.join(person, on: Car.ownerId == Person.id) // refused: no exact matches in call to static method 'join'
   _ = Car.select(Car.name).leftJoining(Person.self, on: Car.ownerId == Person.id).crossJoining(Bicycle.self)
   _ = Car.select(Car.name).crossJoining(Person.self, on: Car.ownerId == Person.id) // refused: extra argument 'on' in call
-  _ = Car.select(Car.name).leftJoining(Person.self) // refused: a join needs a condition: leftJoining(_:on:)
-  _ = Car.select(Car.name).joining(Person.self) // refused: a join needs a condition: joining(_:on:)
+  _ = Car.select(Car.name).leftJoining(Person.self) // refused: a join needs a condition; use leftJoining(_:on:)
+  _ = Car.select(Car.name).joining(Person.self) // refused: a join needs a condition; use joining(_:on:)
 }
 
 // swift-format-ignore

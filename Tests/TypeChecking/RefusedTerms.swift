@@ -118,7 +118,7 @@ func fragments(text: String, number: Int, values: [String], fragment: SqlFragmen
   _ = TypedExpression<NoValue>(sql: "1") // refused: type 'NoValue' does not conform to protocol 'SqlValue'
   _ = TypedExpression<Int>(sql: "1") == "x" // refused: the value has a different type than the term on the left
   _ = SqlExpression(sql: "\(NoValue()) = 1") // refused: no exact matches in call to instance method 'appendInterpolation'
-  _ = SqlExpression(sql: "1 IN (\(Car.select(Car.seats)))") // refused: a query in a term is scalar(_:), exists(_:), or an in(_:) of its own
+  _ = SqlExpression(sql: "1 IN (\(Car.select(Car.seats)))") // refused: a term can't contain a query; use scalar(_:), exists(_:) or in(_:)
   _ = Car.read().filter(TypedExpression<Bool>(sql: "1"))
 }
 

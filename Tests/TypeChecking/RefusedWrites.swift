@@ -20,8 +20,8 @@ func writes(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: 
   Car.insert(cars) // warned: result of call to 'insert' is unused
   _ = Bicycle.insert(cars) // refused: static method 'insert' requires the types 'Bicycle' and 'Car' be equivalent
   _ = Car.insert([person]) // refused: cannot convert value of type 'Person' to expected element type 'Car'
-  _ = Car.insert(from: Person.read()) // refused: without columns, the query must read rows of this model: read()
-  _ = Car.insert(from: Car.select(Car.name)) // refused: without columns, the query must read rows of this model: read()
+  _ = Car.insert(from: Person.read()) // refused: an insert without columns needs a query for rows of this model; use read()
+  _ = Car.insert(from: Car.select(Car.name)) // refused: an insert without columns needs a query for rows of this model; use read()
   _ = Car.insert(Car.name, from: Person.select(Person.id)) // refused: a column is of another model, or the query's columns differ in type or number
   _ = Car.insert(Car.name, Car.price, from: Person.select(Person.name, Person.id)) // refused: a column is of another model, or the query's columns differ in type or number
   _ = Car.insert(Car.name, Car.price, from: Person.select(Person.name)) // refused: a column is of another model, or the query's columns differ in type or number

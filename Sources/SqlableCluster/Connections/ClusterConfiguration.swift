@@ -37,10 +37,10 @@ public struct ClusterConfiguration: Sendable, Hashable {
   func check() throws {
     // A node has room for a thousand bytes, and does not check the length.
     guard 1...255 ~= database.utf8.count, !database.utf8.contains(0) else {
-      throw SqlError.misuse("a database of a cluster needs a name of at most 255 bytes")
+      throw SqlError.misuse("a database of a cluster needs a name of 1 to 255 bytes")
     }
     guard database != ClusterConfiguration.termDatabase else {
-      throw SqlError.misuse("the database \(database) is the nodes' own")
+      throw SqlError.misuse("the database name \(database) is reserved")
     }
     guard timeout > .zero, maximumGroupTime >= .zero, transactionIdAge > .zero, pollInterval > .zero else {
       throw SqlError.misuse("the durations of a cluster's configuration must be positive")

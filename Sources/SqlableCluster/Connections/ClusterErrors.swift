@@ -20,7 +20,7 @@ extension SqlError {
     }
     for missing in ["no such function: ", "no such collation sequence: ", "no such tokenizer: "]
     where self.message.hasPrefix(missing) {
-      self.message += "; a node has none of the program's own"
+      self.message += "; a node has no functions, collations or tokenizers of the program"
     }
   }
 
@@ -44,22 +44,22 @@ extension SqlError {
   /// The error for a call that found no leader in time.
   static func unavailable(_ reason: (any Error)?) -> SqlError {
     let reason = reason.map { ": \(SqlError.message(of: $0))" } ?? ""
-    return SqlError(.unavailable, message: "the cluster had no leader within the call's time\(reason)")
+    return SqlError(.unavailable, message: "the cluster had no leader before the deadline\(reason)")
   }
 
   /// The error for a commit that may be stored, or may not.
   static func outcomeUnknown(_ reason: any Error) -> SqlError {
     var text = SqlError.message(of: reason)
     // dqlite says that of any commit that it does not complete.
-    if (reason as? SqlError)?.kind == .io { text = "the node answered \(text), as after the loss of its leadership" }
+    if (reason as? SqlError)?.kind == .io { text = "the node answered \(text), and may have lost its leadership" }
     return SqlError(
       .outcomeUnknown,
-      message: "the commit was sent, and its outcome is not known: \(text); transaction(id:) makes it repeatable",
+      message: "the outcome of the commit is unknown: \(text); use transaction(id:) to repeat the transaction",
       transaction: .unknown)
   }
 
   /// The error for a write that did not get its turn, since nodes have no queue.
-  static var lateForLock: SqlError { late("other clients had the write lock until the deadline") }
+  static var lateForLock: SqlError { late("other clients held the write lock until the deadline") }
 
   static func late(_ what: String) -> SqlError { SqlError(.timeout, message: what) }
 }

@@ -38,7 +38,7 @@ final class ClusterLeader: Sendable {
   func find(before deadline: ContinuousClock.Instant) async throws -> NodeAddress {
     if let leader = last { return leader }
     var backoff = Backoff(from: .milliseconds(10), upTo: .milliseconds(200))
-    var reason: any Error = SqlError(.unavailable, message: "no node knows of one")
+    var reason: any Error = SqlError(.unavailable, message: "no node knows the leader")
     var isMissing = false
     while deadline > .now {
       try Task.checkCancellation()
@@ -61,7 +61,7 @@ final class ClusterLeader: Sendable {
       }
       try await Task.sleep(until: min(deadline, .now + backoff.next()), clock: .continuous)
     }
-    guard isMissing else { throw SqlError.late("no node had the time to name the leader") }
+    guard isMissing else { throw SqlError.late("no node named the leader in time") }
     throw SqlError.unavailable(reason)
   }
 
@@ -132,7 +132,8 @@ final class ClusterLeader: Sendable {
     return await withTaskGroup(of: Answer.self) { group in
       for node in nodes { group.addTask { await self.answer(of: node, before: end) } }
       defer { group.cancelAll() }
-      var outcome: Result<NodeAddress, any Error> = .failure(SqlError(.unavailable, message: "no node knows of one"))
+      var outcome: Result<NodeAddress, any Error> = .failure(
+        SqlError(.unavailable, message: "no node knows the leader"))
       var (answers, formers) = (0, 0)
       for await answer in group {
         answers += 1

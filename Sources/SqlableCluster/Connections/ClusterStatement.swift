@@ -43,7 +43,8 @@ package struct ClusterStatement: Sendable {
     returnsRows = isChange ? keywords.contains("RETURNING") : isQuery || pragma.map { !$0.isSetting } ?? false
     refusal =
       sql.statementTexts.count > 1
-      ? "a cluster runs one statement at a time" : ClusterStatement.refusal(first, tokens, start, pragma)
+      ? "the SQL text contains more than one statement; a cluster runs one statement at a time"
+      : ClusterStatement.refusal(first, tokens, start, pragma)
     sentSql = ["CREATE", "ALTER"].contains(first) ? DeclaredTypes.replaced(in: sql) : nil
   }
 
@@ -63,13 +64,13 @@ package struct ClusterStatement: Sendable {
   ) -> String? {
     switch first {
     case "" where start >= tokens.count || tokens.isSign(start, UInt8(ascii: ";")):
-      return "the SQL text has no statement"
+      return "the SQL text contains no statement"
     case "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE":
-      return "\(first) can't be sent to a cluster: transaction { } begins and ends transactions"
+      return "a cluster does not support \(first); use transaction { }"
     case "ATTACH", "DETACH", "VACUUM":
-      return "\(first) does not exist on a cluster"
+      return "a cluster does not support \(first)"
     case "CREATE" where ["TEMP", "TEMPORARY"].contains(tokens.keyword(start + 1)) || createsInTemp(tokens, start):
-      return "a cluster has no temporary tables, views or triggers: each call may use another connection"
+      return "a cluster does not support temporary tables, views or triggers: each call may use another connection"
     case "PRAGMA": return pragma?.refusal
     // SQLite runs some pragmas as it compiles them.
     case "EXPLAIN":
@@ -109,9 +110,9 @@ private struct ClusterPragma {
     let hasArgument = (index + 1..<max(index + 1, tokens.count)).contains { !tokens.isSign($0, UInt8(ascii: ";")) }
     isSetting = hasArgument && ClusterPragma.setPragmas.contains(name) || name == "optimize"
     if !ClusterPragma.pragmas.contains(name) {
-      refusal = "this PRAGMA is of one connection, or of a file, which a cluster does not have"
+      refusal = "a cluster does not support this PRAGMA: it applies to one connection or one file"
     } else if hasArgument, ClusterPragma.readPragmas.contains(name) {
-      refusal = "PRAGMA \(name) can be read on a cluster, and not set"
+      refusal = "a cluster can't set PRAGMA \(name)"
     } else {
       refusal = nil
     }

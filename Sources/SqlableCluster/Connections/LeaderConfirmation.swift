@@ -110,7 +110,7 @@ private final class LeadershipRound: Sendable {
       if voters.count(where: { $0 == leader || followers.contains($0) }) >= majority { return .success(()) }
       guard voters.count(where: { !otherNodes.contains($0) }) < majority else { return nil }
       return .failure(
-        NodeFailure(address: leader, reason: "a majority of the nodes does not follow it", wasSent: false))
+        NodeFailure(address: leader, reason: "a majority of the nodes does not follow the leader", wasSent: false))
     }
   }
 
@@ -141,7 +141,9 @@ private final class LeadershipRound: Sendable {
       let named = members.filter { $0.role == .voter }
       let voters = named.compactMap { try? NodeAddress($0.address) }
       guard voters.count == named.count else {
-        return end(.failure(NodeFailure(address: leader, reason: "it names a voter wrongly", wasSent: false)))
+        return end(
+          .failure(
+            NodeFailure(address: leader, reason: "the leader reported an invalid address of a voter", wasSent: false)))
       }
       confirmation.note(members, voters)
       state.withLock { $0.voters = voters }
@@ -151,7 +153,7 @@ private final class LeadershipRound: Sendable {
     case .failure(let error) where node == leader:
       return end(.failure(error))
     case .success where node == leader:
-      return end(.failure(NodeFailure(address: leader, reason: "it does not name the voters", wasSent: false)))
+      return end(.failure(NodeFailure(address: leader, reason: "the leader did not report the voters", wasSent: false)))
     default:
       _ = state.withLock { $0.otherNodes.insert(node) }
     }
@@ -222,7 +224,8 @@ private final class NodeLink: Sendable {
     let question = first.question(to: address)
     if let connection, connection.isOpen { return ask(question, connection, for: rounds) }
     if retryTime > .now {
-      return took(.failure(NodeFailure(address: address, reason: "it failed just now", wasSent: false)), for: rounds)
+      return took(
+        .failure(NodeFailure(address: address, reason: "the node has just failed", wasSent: false)), for: rounds)
     }
     Task {
       do {

@@ -78,7 +78,7 @@ extension ClusterSession {
         all.results.append(.failure(error))
         continue
       }
-      let response = responses.next() ?? .failure(NodeFailure(address: address, reason: "it did not answer"))
+      let response = responses.next() ?? .failure(NodeFailure(address: address, reason: "the node did not answer"))
       let result = Result {
         answer(to: requests[index], statements[index], try response.get().checked(requests[index].sql, label))
       }
@@ -113,7 +113,7 @@ extension ClusterSession {
   func changePage(before deadline: ContinuousClock.Instant) async throws {
     let request = SqlRequest(sql: "PRAGMA user_version", values: [], isReadOnly: true)
     guard case .integer(let version)? = try await answer(to: request, before: deadline).rows.first?.first else {
-      throw NodeFailure(address: address, reason: "it does not say the version of the database", wasSent: false)
+      throw NodeFailure(address: address, reason: "the node did not report the version of the database", wasSent: false)
     }
     try await execute("PRAGMA user_version = \(version)", before: deadline)
   }

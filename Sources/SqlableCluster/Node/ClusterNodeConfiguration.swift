@@ -70,7 +70,7 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
   func snapshotParameters() throws -> (threshold: UInt32, trailing: UInt32) {
     guard let threshold = UInt32(exactly: snapshotThreshold), let trailing = UInt32(exactly: snapshotTrailing),
       threshold > 0
-    else { throw SqlError.misuse("the snapshot threshold must be at least 1, and what trails it at least 0") }
+    else { throw SqlError.misuse("the snapshot threshold must be at least 1, and the trailing entries at least 0") }
     return (threshold, trailing)
   }
 }

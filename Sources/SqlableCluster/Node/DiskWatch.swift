@@ -25,7 +25,7 @@ final class DiskWatch: Sendable {
   static func error(_ directory: NodeDirectory, _ minimum: Int) -> SqlError? {
     guard let free = directory.freeBytes, free < minimum else { return nil }
     return SqlError(
-      .full, message: "the disk of the node has \(free) bytes left, and it needs \(minimum): \(directory.path)")
+      .full, message: "the disk of the node has \(free) bytes left, but the node needs \(minimum): \(directory.path)")
   }
 
   /// Calls `stop` once, when there is too little space, or when the node's files are gone, are others, or can't be
@@ -63,7 +63,7 @@ final class DiskWatch: Sendable {
       defer { state.deleted = deleted }
       // dqlite deletes files of its own, and may not have closed one yet.
       guard let file = deleted.first(where: state.deleted.contains) else { return nil }
-      return SqlError(.io, message: "a file to which the node writes was deleted: \(file)")
+      return SqlError(.io, message: "a file of the node was deleted: \(file)")
     }
   }
 }

@@ -34,7 +34,7 @@ final class NodeDirectory: Sendable {
     // Parent directories are not created: an unmounted file system must not be replaced by a directory.
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SqlError.system("create", path, errno) }
     guard let info = FileIdentity.info(path), info.st_mode & S_IFMT == S_IFDIR else {
-      throw SqlError(.cannotOpen, message: "the directory of the node is not a directory: \(path)")
+      throw SqlError(.cannotOpen, message: "the path of the node is not a directory: \(path)")
     }
     self.path = path
     let name = path + "/" + NodeDirectory.lockName
@@ -63,7 +63,7 @@ final class NodeDirectory: Sendable {
 
   private func names() throws -> [String] {
     do { return try FileManager.default.contentsOfDirectory(atPath: path) } catch {
-      throw SqlError(.cannotOpen, message: "the directory can't be read: \(path)")
+      throw SqlError(.cannotOpen, message: "can't read the directory: \(path)")
     }
   }
 
@@ -80,7 +80,7 @@ final class NodeDirectory: Sendable {
       return SqlError(.io, message: "the directory of the node was removed or replaced: \(path)")
     }
     for file in files where FileIdentity.info(path + "/" + file) == nil {
-      return SqlError(.io, message: "a file of the node was removed: \(path)/\(file)")
+      return SqlError(.io, message: "a file of the node was deleted: \(path)/\(file)")
     }
     var byte: UInt8 = 0
     guard pwrite(lock, &byte, 1, 0) == 1, fsync(lock) == 0 else {
@@ -133,11 +133,11 @@ final class NodeDirectory: Sendable {
   static func record(at path: String) throws -> Record {
     let name = path + "/" + NodeDirectory.recordName
     guard FileIdentity.linkInfo(name) != nil else {
-      throw SqlError(.cannotOpen, message: "not the directory of a node: \(path)")
+      throw SqlError(.cannotOpen, message: "the directory does not belong to a node: \(path)")
     }
     guard let data = try? Data(contentsOf: URL(filePath: name)),
       let record = try? JSONDecoder().decode(Record.self, from: data)
-    else { throw SqlError(.corrupt, message: "can't read whose directory it is: \(name)") }
+    else { throw SqlError(.corrupt, message: "can't read the record of the node: \(name)") }
     return record
   }
 
@@ -149,7 +149,7 @@ final class NodeDirectory: Sendable {
       // dqlite's files without a record come from a node of another program, and are adopted as this node's.
       let otherFiles = try names().filter { $0 != NodeDirectory.lockName && $0 != "lost+found" }
       guard try otherFiles.isEmpty || hasLog() else {
-        throw SqlError.misuse("the directory of a new node must be empty, and \(path) has other files")
+        throw SqlError.misuse("the directory of a new node must be empty, but \(path) has other files")
       }
       return nil
     }

@@ -33,7 +33,7 @@ extension SqliteClusterNode {
         try await launch(in: directory, writing: record)
       } else {
         guard !nodesToJoin.isEmpty else {
-          throw SqlError.misuse("node \(id) is not in a cluster yet: name nodes of the one to join")
+          throw SqlError.misuse("node \(id) is not in a cluster; pass nodes of the cluster to join")
         }
         let membership = ClusterMembership(ClusterLeader(nodes: nodesToJoin))
         let members = try await membership.members(before: deadline)
@@ -109,7 +109,7 @@ extension SqliteClusterNode {
   public func leave() async throws {
     let deadline = Deadline.after(.seconds(30))
     try await inTurn { [self] in
-      guard let directory = lockedDirectory else { throw SqlError.misuse("node \(id) does not run, and can't leave") }
+      guard let directory = lockedDirectory else { throw SqlError.misuse("node \(id) can't leave: it is not running") }
       // A node that is not a voter does not know the leader, but knows the voters.
       let members = await state(before: deadline)?.members ?? []
       let nodes = Set([nodeAddress] + members.compactMap { try? NodeAddress($0.address) })
@@ -150,16 +150,16 @@ extension SqlError {
   fileprivate static var firstNodeJoins: SqlError {
     misuse(
       """
-      node 1 begins a cluster, and has nothing to join; if it has lost its directory, let a new node join in its \
-      place, with an id that the cluster never had
+      node 1 starts a cluster, and can't join one; to replace a lost node, join a new node with an id that the cluster \
+      never had
       """)
   }
 
   fileprivate static func lostDirectory(_ id: UInt64) -> SqlError {
     misuse(
       """
-      the cluster has a node \(id), and this directory is new: remove that node, and let one join with an id that the \
-      cluster never had
+      the cluster already has a node \(id), but this directory is new; remove node \(id), and join a new node with an \
+      id that the cluster never had
       """)
   }
 }

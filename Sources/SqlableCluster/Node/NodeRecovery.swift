@@ -32,7 +32,7 @@ extension SqliteClusterNode {
   /// Also throws the errors of `start`.
   public func recoverAlone() async throws {
     try await inTurn { [self] in
-      guard !isRunning else { throw SqlError.misuse("node \(id) runs, and can't be recovered") }
+      guard !isRunning else { throw SqlError.misuse("node \(id) can't be recovered: it is running") }
       let (directory, record) = try await lockDirectory()
       guard record?.hasJoined == true else { throw SqlError.misuse("node \(id) is not in a cluster") }
       // Only a running node knows the other nodes.
@@ -58,7 +58,7 @@ extension SqliteClusterNode {
     let silent = await ClusterMembership.silentVoters(
       of: members.filter { $0.id != id }, before: .now + .seconds(2))
     guard voters.count - silent.count <= voters.count / 2 else {
-      throw SqlError.misuse("a majority of the voters answers, and elects a leader: nothing is to be recovered")
+      throw SqlError.misuse("the cluster needs no recovery: a majority of the voters answers")
     }
   }
 }

@@ -98,8 +98,8 @@ final class RunningNode: @unchecked Sendable {
     throw SqlError(
       .corrupt,
       message: """
-        the log of the node is damaged, and commits may be missing: \(path)/\(first); remove the node from its \
-        cluster, and let a new one join, with another id and an empty directory
+        the Raft log of the node is damaged, and commits may be missing: \(path)/\(first); remove the node, and join a \
+        new node with another id and an empty directory
         """)
   }
 

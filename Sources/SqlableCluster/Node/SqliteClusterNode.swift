@@ -59,7 +59,7 @@ public final class SqliteClusterNode: Sendable {
     listening = try configuration.bindAddress.map { try NodeAddress($0, "the address to listen on") } ?? nodeAddress
     guard configuration.failureDomain >= 0 else { throw SqlError.misuse("the failure domain must be at least 0") }
     guard configuration.minimumFreeBytes >= 0 else {
-      throw SqlError.misuse("the free space that a node needs must be at least 0")
+      throw SqlError.misuse("the minimum free space of a node must be at least 0")
     }
     guard configuration.maximumStatementTime > .zero, configuration.maximumStatementTime <= .seconds(3_600) else {
       throw SqlError.misuse("the time of a statement must be above 0, and at most an hour")
@@ -121,8 +121,7 @@ extension SqliteClusterNode {
       if !allowsNetwork, let open = try addresses.first(where: { try !$0.isLoopback() }) {
         throw SqlError.misuse(
           """
-          \(open) is not a loopback address, and dqlite encrypts nothing: use a tunnel, or state \
-          allowsUnencryptedNetwork
+          \(open) is not a loopback address, and dqlite does not encrypt; use a tunnel, or set allowsUnencryptedNetwork
           """)
       }
       let directory = try NodeDirectory(path)
@@ -131,23 +130,23 @@ extension SqliteClusterNode {
         return (directory, try directory.hasLog() ? .init(id: id, address: address, hasJoined: true) : nil)
       }
       guard record.id == id else {
-        throw SqlError.misuse("the directory \(path) is of node \(record.id), not of node \(id)")
+        throw SqlError.misuse("the directory \(path) belongs to node \(record.id), not to node \(id)")
       }
       guard record.address == address else {
         throw SqlError.misuse(
           """
-          node \(id) has the address \(record.address), which can't be changed to \(address): let a new node join, and \
-          remove this one
+          can't change the address of node \(id) from \(record.address) to \(address); join a new node, and remove \
+          this one
           """)
       }
       guard !record.hasLeft else {
         throw SqlError.misuse(
-          "node \(id) has left its cluster: let a new node join, with another id and an empty directory")
+          "node \(id) has left its cluster; join a new node with another id and an empty directory")
       }
       guard try !record.hasJoined || directory.hasLog() else {
         throw SqlError(
           .corrupt,
-          message: "the files of node \(id) are gone from \(path): let a new node join, and remove this one")
+          message: "the files of node \(id) are gone from \(path); join a new node, and remove this one")
       }
       return (directory, record)
     }

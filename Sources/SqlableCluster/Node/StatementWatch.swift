@@ -114,7 +114,7 @@ final class StatementWatch {
 
   private func reportTime() {
     let limit = Duration.nanoseconds(StatementWatch.limit.withLock { $0.nanoseconds })
-    var error = SqlError(.interrupted, message: "the statement took more than \(limit) of the node's processor")
+    var error = SqlError(.interrupted, message: "the statement took more than \(limit) of processor time")
     error.sql = statement.flatMap { sqlite3_sql($0) }.map { String(cString: $0) }
     StatementWatch.report(error)
   }

@@ -214,7 +214,7 @@ private struct WireCall: Sendable {
   let promise: EventLoopPromise<WireResponse>
   let deadline: ContinuousClock.Instant
 
-  static let late = "it did not answer in time"
+  static let late = "the node did not answer in time"
 
   /// Waits for the response; closes the connection at the deadline, or when the node is given up.
   func watch(on channel: any Channel, of address: NodeAddress, _ isGivenUp: @escaping NodeConnection.SilenceCheck) {
@@ -227,7 +227,7 @@ private struct WireCall: Sendable {
         } else if await isGivenUp(address) {
           // The node may have answered meanwhile, and the next call may be under way.
           guard !ended.withLock({ $0 }) else { return }
-          let reason = "it has gone silent, and another node leads"
+          let reason = "the node is silent, and another node leads"
           end(NodeFailure(address: address, reason: reason, isSilent: true), channel)
         } else {
           try? await Task.sleep(until: min(deadline, .now + NodeConnection.silence), clock: .continuous)

@@ -123,7 +123,7 @@ extension ByteBuffer {
     guard !values.isEmpty else { return }
     guard values.count <= WireRequest.maximumValues else {
       throw SqlError.invalidStatement(
-        "the statement binds \(values.count) values, and dqlite takes \(WireRequest.maximumValues); bind a list of any "
+        "the statement binds \(values.count) values, but dqlite takes \(WireRequest.maximumValues); bind a list of any "
           + "length as one value: IN (SELECT value FROM json_each(\\(json: values)))")
     }
     writeInteger(UInt8(values.count))

@@ -174,7 +174,9 @@ extension SqlError {
   fileprivate static func ambiguous(_ values: String, _ type: String, _ column: String) -> SqlError {
     SqlError(
       .decoding(.init(expected: "a value", found: values)),
-      message: "dqlite does not tell \(values) apart in a column declared as \(type); select +\(column.quotedName)",
+      message:
+        "the value may be \(values): dqlite reports the same for both in a column declared as \(type); select "
+        + "+\(column.quotedName)",
       column: column)
   }
 }

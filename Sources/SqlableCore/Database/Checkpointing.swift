@@ -21,11 +21,11 @@ extension SqliteDatabase {
     defer { if isTraced { endCall() } }
     return try running { connection in
       guard connection.isAutocommit, connection.openCursors == 0 else {
-        throw misuse("a checkpoint can't run inside a transaction, or while rows of the handle are being read")
+        throw misuse("can't checkpoint the database inside a transaction, or while rows of the handle are being read")
       }
       guard !configuration.isReadOnly else {
         throw SqlError(
-          .readOnly, message: "the database was opened read-only, and can't be checkpointed", label: configuration.label
+          .readOnly, message: "can't checkpoint the database: the handle is read-only", label: configuration.label
         )
       }
       try checkMayWrite()

@@ -30,7 +30,7 @@ extension SqliteDatabase {
     _ body: (DatabaseFiles) throws -> Value
   ) throws -> Value {
     try checkFork()
-    guard !belongsToPool else { throw misuse("the files of a pool are closed by its own withClosed") }
+    guard !belongsToPool else { throw misuse("can't close the file with a pool's handle; use withClosed of the pool") }
     let end = ContinuousClock.now + duration
     // While they have the file open, the family's calls go on.
     waitForOtherProcesses(until: end)
@@ -41,7 +41,7 @@ extension SqliteDatabase {
   package func closing<Value>(
     _ closing: HandleFamily.Closing, until end: ContinuousClock.Instant, _ body: () throws -> Value
   ) throws -> Value {
-    guard !isInMemory else { throw misuse("a database in memory has no file to close") }
+    guard !isInMemory else { throw misuse("an in-memory database has no file to close") }
     try labelling { try family.begin(closing, until: end) }
     defer { family.endClosing() }
     return try body()
@@ -84,7 +84,7 @@ extension SqliteDatabase {
       guard lock.lock(until: end) else { return "thread \(lock.holder) uses \(name)" }
       guard lock.depth == 1 else {
         lock.unlock()
-        throw SqlError.misuse("the file can't be closed inside a statement or transaction of one of its handles")
+        throw SqlError.misuse("can't close the file inside a statement or transaction of its handle")
       }
       finishAbandoned()
       guard let connection, !connection.isLost else { return nil }
@@ -92,10 +92,10 @@ extension SqliteDatabase {
       guard isInTransaction || connection.openCursors > 0 else { return nil }
       lock.unlock()
       guard self !== caller || !isInTransaction else {
-        throw SqlError.misuse("the file can't be closed while a transaction of the handle is open")
+        throw SqlError.misuse("can't close the file while the handle has an open transaction")
       }
       guard ContinuousClock.now < end else {
-        return isInTransaction ? "a transaction is open on \(name)" : "rows are being read on \(name)"
+        return isInTransaction ? "\(name) has an open transaction" : "\(name) is reading rows"
       }
       usleep(1_000)
     }
@@ -113,7 +113,7 @@ extension SqliteDatabase {
   private func closeWAL() throws {
     guard !family.isOpenElsewhere else {
       throw SqlError(
-        .busy, message: "the file can't be closed: a handle of this process that is not of the family has it open")
+        .busy, message: "can't close the file: an unrelated handle of this process has the file open")
     }
     let path = family.path
     guard !configuration.isReadOnly, access(path, W_OK) == 0 else { return }
@@ -129,7 +129,7 @@ extension SqliteDatabase {
       _ = try connection.checkpoint(.truncate)
     } catch let error as SqlError where error.kind == .busy {
       let number = KernelLocks.otherProcess(withFileAt: path).map { " (\($0))" } ?? ""
-      throw SqlError(.busy, message: "the file can't be closed: another process\(number) has it open")
+      throw SqlError(.busy, message: "can't close the file: another process\(number) has the file open")
     } catch let error as SqlError where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) {
       // A damaged file is closed, too: its files are what `body` is to mend.
     }

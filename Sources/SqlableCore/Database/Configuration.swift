@@ -219,10 +219,10 @@ extension Configuration {
     var names: Set<[UInt8]> = [[UInt8]("main".utf8), [UInt8]("temp".utf8)]
     for (name, path) in attached {
       guard !name.isEmpty, !name.utf8.contains(0), names.insert(name.foldedName).inserted else {
-        throw SqlError.misuse("the name of an attached database must be its own, and not main, temp or empty")
+        throw SqlError.misuse("the name of an attached database must be unique, and can't be main, temp or empty")
       }
       guard !path.isEmpty, path != ":memory:", !path.utf8.contains(0) else {
-        throw SqlError.misuse("the attached database \(name) must be a file, and its path without a NUL byte")
+        throw SqlError.misuse("the path of attached database \(name) can't be empty, be :memory: or contain a NUL byte")
       }
     }
   }

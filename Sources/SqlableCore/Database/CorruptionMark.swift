@@ -86,8 +86,8 @@ extension SqliteDatabase {
   }
 
   private func writesAreStopped(by mark: CorruptionMark) -> SqlError {
-    let reason = mark.first?.message ?? "its pages are damaged"
+    let reason = mark.first?.message ?? "pages are damaged"
     return SqlError(
-      .corrupt, message: "the database is damaged, so nothing is written to it: \(reason)", label: configuration.label)
+      .corrupt, message: "the database is damaged, and writes are stopped: \(reason)", label: configuration.label)
   }
 }

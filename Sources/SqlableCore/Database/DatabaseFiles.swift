@@ -68,7 +68,7 @@ public struct DatabaseFiles: Sendable, Hashable {
       } catch let error as CocoaError where error.code == .fileNoSuchFile {
         continue
       } catch {
-        throw SqlError(.io, message: "can't delete the database file, or one that belongs to it")
+        throw SqlError(.io, message: "can't delete the database file, or a WAL or journal beside the file")
       }
     }
   }
@@ -146,7 +146,7 @@ public struct DatabaseFiles: Sendable, Hashable {
   /// another file.
   private func takePartial(_ partial: String, _ target: Int32, from source: Int32) throws {
     guard flock(target, LOCK_EX | LOCK_NB) == 0 else {
-      throw SqlError(.busy, message: "another copy is being made, as \(partial)")
+      throw SqlError(.busy, message: "another copy to the same path is running: \(partial)")
     }
     var (info, other) = (stat(), stat())
     guard fstat(target, &info) == 0, fstat(source, &other) == 0 else { throw SqlError.system("read", partial, errno) }
@@ -155,7 +155,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     }
     // Another copy may have ended a moment ago: then this file is complete, and has its final name.
     guard FileIdentity.linkInfo(partial).map({ FileIdentity($0) }) == FileIdentity(info) else {
-      throw SqlError(.busy, message: "another copy was being made, as \(partial)")
+      throw SqlError(.busy, message: "another copy to the same path has just ended: \(partial)")
     }
     guard ftruncate(target, 0) == 0 else { throw SqlError.system("write to", partial, errno) }
   }
@@ -165,10 +165,10 @@ public struct DatabaseFiles: Sendable, Hashable {
     try check(filepath)
     try check(path)
     guard FileManager.default.fileExists(atPath: filepath) else {
-      throw SqlError(.cannotOpen, message: "there is no database file at \(filepath)")
+      throw SqlError(.cannotOpen, message: "no such database file: \(filepath)")
     }
     guard DatabaseFiles(of: path).paths.allSatisfy({ $0 == GateRecord.path(besideFileAt: path) }) else {
-      throw SqlError.misuse("there is a file at \(path), or one of a database there")
+      throw SqlError.misuse("can't create \(path): the file, or a WAL or journal beside it, already exists")
     }
   }
 
@@ -274,7 +274,7 @@ extension URL {
   /// The path of a database file. Throws `.misuse` for a URL that is not a file URL.
   package var databasePath: String {
     get throws {
-      guard isFileURL else { throw SqlError.misuse("the URL of a database must be one of a file") }
+      guard isFileURL else { throw SqlError.misuse("the URL of a database must be a file URL") }
       return path(percentEncoded: false)
     }
   }

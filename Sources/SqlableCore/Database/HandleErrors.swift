@@ -9,12 +9,12 @@ extension SqliteDatabase {
   package var closed: SqlError { SqlError(.closed, message: "the handle is closed", label: configuration.label) }
 
   var notLentHere: SqlError {
-    SqlError.misuse("a pool's handle is valid only inside the closure that it was passed to, and on its thread")
+    SqlError.misuse("a pool's handle is valid only inside its closure, and on the closure's thread")
       .labelled(configuration.label)
   }
 
   package static let closedHere =
-    "withClosed has closed the file; a call on its handles or pool must wait until the closure has returned"
+    "the file is closed until the closure of withClosed returns"
 
   /// The error for a call inside the closure that has the file for itself.
   var closedHere: SqlError {

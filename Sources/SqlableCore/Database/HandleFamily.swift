@@ -128,12 +128,13 @@ package final class HandleFamily: Sendable {
       }
       guard let other else { return }
       guard other.thread != closing.thread else {
-        throw SqlError.misuse("the file is already closed, by the call at \(other.callSite)")
+        throw SqlError.misuse("the file is already closed by the call at \(other.callSite)")
       }
       guard ContinuousClock.now < end else {
         throw SqlError(
           .busy,
-          message: "the call at \(other.callSite) has closed the file for \(other.begin.duration(to: .now).seconds) s")
+          message:
+            "the call at \(other.callSite) has kept the file closed for \(other.begin.duration(to: .now).seconds) s")
       }
       usleep(1_000)
     }
@@ -168,7 +169,7 @@ package final class HandleFamily: Sendable {
           (held, first) = ([], handle)
           guard ContinuousClock.now < end else {
             throw SqlError(
-              .busy, message: "the file can't be closed: \(use) of it", label: handle.configuration.label)
+              .busy, message: "can't close the file: \(use)", label: handle.configuration.label)
           }
           break
         }

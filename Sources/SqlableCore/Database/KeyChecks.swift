@@ -6,14 +6,14 @@ extension Configuration {
   func validateKeys() throws {
     try cipher.validate()
     if let name = attachedKeys.keys.sorted().first(where: { attached[$0] == nil }) {
-      throw SqlError.misuse("there is a key for \(name), which is no attached database")
+      throw SqlError.misuse("attachedKeys has a key for \(name), but no attached database has this name")
     }
     let keys = [key].compactMap(\.self) + attachedKeys.values
     guard keys.contains(where: { $0.secret != nil }) else { return }
     try Cipher.check()
     if cipher.plaintextHeaderSize > 0, key?.hasSalt != true {
       throw SqlError.misuse(
-        "a file with a plaintext header has no room for the salt: its key must be a raw one with it")
+        "a file with a plaintext header can't store the salt; use raw(_:salt:)")
     }
   }
 

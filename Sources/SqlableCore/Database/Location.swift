@@ -58,7 +58,7 @@ package enum Location: Sendable {
       if Library.sharesMemory {
         guard let system = MemoryFileSystem.name else {
           throw SqlError(
-            .cannotOpen, message: "this SQLite was built without memdb, which in-memory databases need")
+            .cannotOpen, message: "in-memory databases need an SQLite built with memdb")
         }
         connection = try Connection(
           path: name, flags: flags, fileSystem: system, label: configuration.label,
@@ -128,7 +128,7 @@ package enum Location: Sendable {
 
   private static func check(_ connection: Connection) throws {
     guard !connection.fileHasMoved else {
-      throw SqlError(.io, message: "the database file was moved or deleted; its handle can't create children")
+      throw SqlError(.io, message: "can't create a child handle: the database file was moved or deleted")
     }
   }
 
@@ -147,7 +147,7 @@ package enum Location: Sendable {
     // would wait for a program that writes into it.
     if stat(path, &info) == 0 {
       guard info.st_mode & S_IFMT != S_IFREG else { return }
-      let kind = info.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is no regular file"
+      let kind = info.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is not a regular file"
       throw SqlError(.cannotOpen, message: "the path of the database \(kind): \(path)")
     }
     let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
@@ -195,12 +195,12 @@ extension Connection {
     guard configuration.isReadOnly else {
       // SQLite opens a file that it can't write to as read-only, and would report that at the first write.
       guard !isReadOnly else {
-        throw SqlError(.readOnly, message: "the database file can't be written to")
+        throw SqlError(.readOnly, message: "can't write to the database file")
       }
       let mode = try setJournalMode("journal_mode", configuration)
       guard mode == configuration.journalMode.rawValue else {
         throw SqlError(
-          .cannotOpen, message: "can't change the database to journal mode \(configuration.journalMode.rawValue)")
+          .cannotOpen, message: "can't change the journal mode to \(configuration.journalMode.rawValue)")
       }
       return
     }
@@ -220,7 +220,7 @@ extension Connection {
         if configuration.isReadOnly {
           try pragma("PRAGMA \(setting("schema_version"))")
         } else if try setJournalMode(setting("journal_mode"), configuration) != configuration.journalMode.rawValue {
-          throw SqlError(.cannotOpen, message: "can't change it to journal mode \(configuration.journalMode.rawValue)")
+          throw SqlError(.cannotOpen, message: "can't change the journal mode to \(configuration.journalMode.rawValue)")
         }
       } catch var error as SqlError {
         error.message = "the attached database \(name): \(error.message)"
@@ -239,7 +239,7 @@ extension Connection {
     else { return }
     _ = try? pragma("DETACH \(last.name.quotedName)")
     throw SqlError.misuse(
-      "its file is that of the database \(other.name), and a file can't be attached to itself; leave it out")
+      "the file is already open as database \(other.name); leave out the second name")
   }
 
   /// Sets the journal mode, and returns the resulting mode.

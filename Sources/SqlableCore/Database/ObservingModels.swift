@@ -59,7 +59,7 @@ extension ObserverRegistry.Observer {
         .at(table: table.name)
     }
     if table.view != nil {
-      throw SqlError.misuse("view \(table.name) can't be observed: observe the tables that it reads")
+      throw SqlError.misuse("view \(table.name) can't be observed; observe the tables that the view reads")
         .at(table: table.name)
     }
     let key = try id.map { id in

@@ -63,9 +63,9 @@ extension SqliteDatabase {
     for action in configuration.openActions {
       do {
         try locked { try action(self) }
-        guard connection?.isAutocommit != false else { throw misuse("it left a transaction open") }
+        guard connection?.isAutocommit != false else { throw misuse("the closure left a transaction open") }
       } catch var error as SqlError {
-        error.message = "the action \(action.name), which runs when a connection opens: \(error.message)"
+        error.message = "the onOpen action \(action.name): \(error.message)"
         throw error
       }
     }

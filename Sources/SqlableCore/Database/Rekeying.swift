@@ -19,7 +19,7 @@ extension SqliteDatabase {
   /// the file has its old key.
   public func rekey(to key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) throws {
     try checkFork()
-    guard !belongsToPool else { throw misuse("a pool changes the key of its file by its own rekey") }
+    guard !belongsToPool else { throw misuse("can't change the key with a pool's handle; use rekey of the pool") }
     try checkMayRekey(to: key)
     let end = ContinuousClock.now + .seconds(configuration.busyTimeout)
     try closing(.init(callSite: "\(file):\(line)"), until: end) { try changeKey(to: key, until: end) }
@@ -28,14 +28,14 @@ extension SqliteDatabase {
   /// Throws `.misuse` for a key that the file can't get.
   package func checkMayRekey(to key: EncryptionKey) throws {
     guard let cipher, key.secret != nil else {
-      throw misuse("only an encrypted database can get another key; export(to:key:) encrypts and decrypts a copy")
+      throw misuse("rekey needs an encrypted database and a new key; use export(to:key:) to encrypt or decrypt a copy")
     }
-    guard !key.hasSalt else { throw misuse("a new key can't have a salt: the file keeps its own") }
+    guard !key.hasSalt else { throw misuse("the new key can't have a salt: the file keeps its salt") }
     guard cipher.settings.plaintextHeaderSize == 0 else {
-      throw misuse("a file with a plaintext header can't get another key; export(to:key:) gives one to a copy")
+      throw misuse("can't change the key of a file with a plaintext header; use export(to:key:) for a copy")
     }
     guard !configuration.isReadOnly else {
-      throw SqlError(.readOnly, message: "the database was opened read-only, and can't get another key")
+      throw SqlError(.readOnly, message: "can't change the key: the handle is read-only")
         .labelled(configuration.label)
     }
     try locked { try checkFile(openConnection()) }
@@ -63,7 +63,7 @@ extension SqliteDatabase {
       // Throws what is wrong with the file, if it does not have its old key.
       _ = try keyed(cipher, until: end)
       throw SqlError(
-        .io, message: "the key could not be changed: another connection was writing, or the disk is full")
+        .io, message: "can't change the key: another connection was writing, or the disk is full")
     }
     // The file has the old pages until then. Others may keep it from being copied.
     _ = try? connection.withBusyTimeout(.zero) { try connection.checkpoint(.truncate) }

@@ -245,7 +245,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// closed, which rolls its transaction back.
   public func close() throws {
     guard !isLentElsewhere else { throw notLentHere }
-    guard !belongsToPool else { throw misuse("a pool closes its handles itself") }
+    guard !belongsToPool else { throw misuse("can't close a pool's handle; use close() of the pool") }
     try closeByOwner()
   }
 
@@ -385,7 +385,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   @usableFromInline
   func checkFork() throws {
     guard !isForked else {
-      throw misuse("the handle was opened before fork(); a child process must open its own")
+      throw misuse("the handle was opened before fork(); open another in the child process")
     }
   }
 

@@ -120,7 +120,7 @@ extension SqliteDatabase {
   package func checkShared() throws {
     try locked {
       try checkTransactionIsAlive(openConnection())
-      guard isSharedTransactionWhole else { throw misuse("a transaction begun inside the closure was left open") }
+      guard isSharedTransactionWhole else { throw misuse("the closure left a transaction open") }
     }
   }
 
@@ -179,8 +179,8 @@ extension SqliteDatabase {
     defer { if isTraced { endCall() } }
     try locked {
       try checkIsNotInFunction(openConnection())
-      guard let innermost = transactions.levels.last else { throw misuse("there is no transaction to commit") }
-      guard !innermost.isScoped else { throw misuse("a closure's transaction commits when the closure returns") }
+      guard let innermost = transactions.levels.last else { throw misuse("can't commit: no transaction is open") }
+      guard !innermost.isScoped else { throw misuse("can't commit a closure's transaction; return from the closure") }
       try checkIsNotCountedOn(transactions.levels.count)
       try commitInnermost()
     }
@@ -207,10 +207,10 @@ extension SqliteDatabase {
       try checkIsNotInFunction(openConnection())
       let level = level ?? transactions.levels.count
       guard level >= 1, level <= transactions.levels.count else {
-        throw misuse("there is no transaction at that level to roll back")
+        throw misuse("can't roll back: no transaction is open at that level")
       }
       guard !transactions.levels[(level - 1)...].contains(where: \.isScoped) else {
-        throw misuse("a closure's transaction rolls back when the closure returns .rollback or throws")
+        throw misuse("can't roll back a closure's transaction; return .rollback from the closure, or throw")
       }
       try checkIsNotCountedOn(level)
       if let failure = rollBack(from: level) { throw failure }
@@ -224,7 +224,7 @@ extension SqliteDatabase {
   /// Throws if a transaction begun after the level is still open.
   func checkIsInnermost(_ level: Int) throws {
     guard transactions.levels.count == level else {
-      throw misuse("a transaction begun inside the closure was left open")
+      throw misuse("the closure left a transaction open")
     }
   }
 

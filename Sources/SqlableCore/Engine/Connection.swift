@@ -157,7 +157,7 @@ package final class Connection {
     }
     // Checked in the text: compiling the rest would already run some pragmas.
     guard !rest.holdsStatement else {
-      throw SqlError.invalidStatement("the SQL text contains more than one statement; execute(_:) runs several")
+      throw SqlError.invalidStatement("the SQL text contains more than one statement; use execute(_:)")
         .labelled(label)
     }
     return statement

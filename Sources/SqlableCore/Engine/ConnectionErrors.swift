@@ -12,7 +12,7 @@ extension Connection {
     if let statement { message = runMessage(message, code: primary, extendedCode: failure.extendedCode, statement) }
     // SQLITE_READONLY_DIRECTORY
     if failure.extendedCode == 1_544 {
-      message = "reading a database in WAL mode makes a file beside it, and the directory can't be written to"
+      message = "can't read the database in WAL mode: its directory is not writable"
     }
     if primary == SQLITE_ERROR || primary == SQLITE_CORRUPT, let refusal = refusal(message) { message = refusal }
     var error = Connection.error(code, extendedCode: failure.extendedCode, message: message, label: label)
@@ -85,12 +85,12 @@ extension Connection {
 
   /// Returns the reason why a statement that SQLite could parse is invalid; nil for other messages of a compilation.
   package static func reason(ofInvalid message: String) -> String? {
-    if message == "no query solution" { return "the index that INDEXED BY names can't be used for the statement" }
+    if message == "no query solution" { return "the statement can't use the index of INDEXED BY" }
     if message.begins(with: "misuse of aggregate") {
-      return message + "; filter groups with having(_:), or name the query with named(_:) and query that"
+      return message + "; use having(_:) to filter groups, or wrap the query in named(_:)"
     }
     if message.begins(with: "misuse of window function") {
-      return message + "; it needs over(…), and to filter by it, name the query with named(_:) and query that"
+      return message + "; use over(…), and wrap the query in named(_:) to filter by the result"
     }
     let isAboutStatement =
       ["misuse of ", "too many terms in ", "at most ", "wrong number of arguments to function "].contains {
@@ -145,7 +145,8 @@ extension Connection {
   /// SQLite calls the schema malformed if the part is in an index or a generated column.
   private func refusal(_ message: String) -> String? {
     guard let part = SqlError.unsafePart(ofMessage: message) else { return nil }
-    return "unsafe use of \(part) in the schema: Configuration(trustsSchema: true) allows SQLite's own functions "
-      + "and virtual tables, isAllowedInSchema: true allows a function of the program"
+    return
+      "unsafe use of \(part) in the schema; use Configuration(trustsSchema: true) for SQLite's functions and virtual "
+      + "tables, or isAllowedInSchema: true for a registered function"
   }
 }

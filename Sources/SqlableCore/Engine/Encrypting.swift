@@ -15,7 +15,7 @@ extension Cipher {
     }
     return nil
     #else
-    return "the key needs the package trait SQLCipher, with which the library was not built"
+    return "the key needs a library built with the package trait SQLCipher"
     #endif
   }
 
@@ -94,7 +94,7 @@ extension Connection {
       translated.kind = .wrongKey
       translated.message =
         cipher.settings.plaintextHeaderSize == 0 && hasPlainHeader
-        ? "the file is not encrypted, and the handle has a key; export(to:key:) makes an encrypted copy"
+        ? "the file is not encrypted, but the handle has a key; use export(to:key:) for an encrypted copy"
         : Connection.wrongKeyMessage
     } else if isUnclear {
       (translated.kind, translated.message) = (.corrupt, "a page of the encrypted file is damaged")
@@ -110,7 +110,7 @@ extension Connection {
     return (try? pragma("SELECT count(*) FROM main.sqlite_schema")) != nil
   }
 
-  private static let wrongKeyMessage = "the key, or the cipher settings, are not those of the file"
+  private static let wrongKeyMessage = "the key or the cipher settings do not match the file"
 
   /// Whether a new connection can read the file with the key.
   private func stillFits(_ cipher: Cipher) -> Bool {

@@ -62,7 +62,7 @@ enum LackingFeature {
 
   /// The message if full-text tables are missing.
   static let noFullText = "full-text tables need an SQLite built with SQLITE_ENABLE_FTS5"
-  private static let noJSON = "JSON functions need an SQLite built with them, as 3.38 and later are by default"
+  private static let noJSON = "JSON functions need an SQLite built with JSON support, the default since 3.38"
 
   /// Returns the message about the SQLite that the failed statement needs; nil if the statement failed for another
   /// reason.

@@ -47,7 +47,7 @@ extension Connection {
     guard code != SQLITE_OK else { return }
     let reason = text.map { String(cString: $0) } ?? "the library refused"
     throw SqlError(
-      .cannotOpen, message: "the extension \(item.path) can't be loaded: \(reason)", code: Int(code & 0xFF),
+      .cannotOpen, message: "can't load the extension \(item.path): \(reason)", code: Int(code & 0xFF),
       extendedCode: Int(code), label: label)
   }
 }

@@ -55,7 +55,7 @@ extension Connection {
     // The first, because SQLite deletes the journal of that mode when it leaves it, and keeps one that it finds.
     try connection.pragma("PRAGMA journal_mode = PERSIST")
     guard try connection.pragma("PRAGMA journal_mode = DELETE") == "delete" else {
-      throw SqlError(.busy, message: "another connection has it open", label: label)
+      throw SqlError(.busy, message: "another connection has the file open", label: label)
     }
     // Rolls a journal back: setting the mode that the file already has reads nothing.
     try connection.pragma("PRAGMA schema_version")

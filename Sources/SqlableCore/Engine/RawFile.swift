@@ -15,7 +15,7 @@ package final class RawFile {
   package init(path: String) throws {
     // Opening a pipe would wait for a writer.
     if let info = FileIdentity.info(path), !info.isRegular {
-      throw SqlError(.cannotOpen, message: "the path of the file is that of a directory, or of no file", label: path)
+      throw SqlError(.cannotOpen, message: "the path is not a regular file", label: path)
     }
     var handle: OpaquePointer?
     let name = path.begins(with: "file:") ? "./" + path : path
@@ -31,7 +31,7 @@ package final class RawFile {
       let methods = file.pointee.pMethods, methods.pointee.xFileSize?(file, &size) == SQLITE_OK
     else {
       sqlite3_close_v2(handle)
-      throw SqlError(.cannotOpen, message: "the file can't be read", label: path)
+      throw SqlError(.cannotOpen, message: "can't read the file", label: path)
     }
     (self.handle, self.file, self.size) = (handle, file, Int(size))
   }

@@ -17,7 +17,8 @@ extension Connection {
       if try number(spelling) == real.magnitude { return real < 0 ? "(-\(spelling))" : spelling }
     }
     guard !isConstant else {
-      throw SqlError.encoding(expected: "a REAL that SQLite reads exactly from a literal", found: "one that it rounds")
+      throw SqlError.encoding(
+        expected: "a REAL that SQLite reads exactly from a literal", found: "a REAL that SQLite rounds")
     }
     return real.product
   }

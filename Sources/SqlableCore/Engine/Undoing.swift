@@ -67,8 +67,8 @@ extension Connection {
     var error = cause
     error.kind = .handleLost
     error.message = """
-      the handle is lost: its transaction could not be rolled back (\(cause.message)), and none of it will be stored; \
-      close the handle to release its locks, and open a new one
+      the handle is lost: can't roll back its transaction (\(cause.message)), and none of the transaction is stored; \
+      close the handle and open another
       """
     error.transaction = .rolledBack
     lost = error

@@ -258,7 +258,7 @@ extension SqlError {
 
   /// The error for a statement that has a parameter, and is not prepared.
   package static func unprepared(_ parameter: String) -> SqlError {
-    misuse("the statement has a parameter, \(parameter): give it a value with binding(_:), or prepare the statement")
+    misuse("parameter \(parameter) has no value; use binding(_:), or prepare the statement")
   }
 
   package static func invalidStatement(_ message: String) -> SqlError {

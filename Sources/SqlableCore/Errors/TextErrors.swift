@@ -11,18 +11,17 @@ extension SqlError {
   static var listInText: SqlError {
     .invalidStatement(
       """
-      an array or set in SQL text becomes a list only if it is not optional and its elements are single values; \
-      \\(json: …) binds it as one JSON text
+      an array or set in SQL text can't be optional, and needs elements that are single values; use \\(json: …)
       """)
   }
 
   static var quotedInText: SqlError {
     .invalidStatement(
-      "a value or name is in quotes or in a comment of the SQL text; write it outside, without quotes")
+      "a value or name is inside quotes or a comment of the SQL text; write it outside, without quotes")
   }
 
   static var parameterInText: SqlError {
-    .invalidStatement("the SQL text has a parameter that is not an interpolated value; write \\(value) in its place")
+    .invalidStatement("the SQL text has a parameter without a value; write \\(value) in its place")
   }
 
   static var nulInText: SqlError { .invalidStatement("the SQL text contains a NUL byte") }

@@ -149,7 +149,7 @@ extension Connection {
       return
     }
     throw SqlError.misuse(
-      "REPLACE on a table with a full-text index needs Configuration.recursiveTriggers; an upsert or save() does not"
+      "REPLACE on a table with a full-text index needs Configuration.recursiveTriggers; use an upsert or save()"
     ).at(table: table.name)
   }
 }

@@ -34,7 +34,7 @@ extension Statement where Output == [Model] {
   ) throws -> Cursor<Model> {
     let table = try tree.table
     guard case .select(let query) = tree else {
-      throw SqlError.invalidStatement("a change that returns its rows has no cursor; run it").at(table: table.name)
+      throw SqlError.invalidStatement("a cursor can't read a change with RETURNING; use run").at(table: table.name)
     }
     let core = try CursorCore(db, table: table, at: CallSite(file: file, line: line)) { sql, parameters in
       try SelectWriter(sql: sql, parameters: parameters).write(statement: query)

@@ -51,7 +51,7 @@ extension Statement {
     get throws {
       let table = try tree.table
       if case .insert(let query) = tree { return query }
-      throw SqlError.invalidStatement("only an insert takes many structs").at(table: table.name)
+      throw SqlError.invalidStatement("only an insert can take several structs").at(table: table.name)
     }
   }
 }
@@ -157,7 +157,7 @@ extension SqliteDatabase {
   @usableFromInline
   func beginReading(_ tree: StatementTree, isLoop: Bool = false) throws -> StatementRun {
     guard case .select(let query) = tree else {
-      throw SqlError.invalidStatement("can't loop over a change that returns its rows; run it").at(
+      throw SqlError.invalidStatement("a loop can't read a change with RETURNING; use run").at(
         table: tree.tableInfo.name)
     }
     return try beginReading(modelsOf: query, isLoop: isLoop)

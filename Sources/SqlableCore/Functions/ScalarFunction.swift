@@ -70,7 +70,7 @@ extension UserArguments {
     do {
       return try value.databaseValue.checked()
     } catch {
-      var refused = SqlError.encoding(expected: "\(Value.self)", found: "what SQLite can't store")
+      var refused = SqlError.encoding(expected: "\(Value.self)", found: "a value that SQLite can't store")
       if case .encoding(let mismatch) = (error as? SqlError)?.kind { refused.kind = .encoding(mismatch) }
       refused.message = "function \(function) returned a value that SQLite can't store"
       throw RefusedCall(error: refused)

@@ -24,7 +24,7 @@ extension RowWriter {
     guard missing.isEmpty else {
       throw table.unusedColumns(
         missing, "write(to:)", "does not set",
-        "set it, or call row.skip(_:) if an insert should store its default and an update keep its value")
+        "set the column, or call row.skip(_:) to keep its default or stored value")
     }
     table.isWriteChecked.hasPassed = true
   }
@@ -55,7 +55,7 @@ extension ReadRow {
     guard missing.isEmpty else {
       throw table.unusedColumns(
         missing, "init(row:)", "does not read",
-        "read it, or call row.skip(_:) if the struct does not hold it")
+        "read the column, or call row.skip(_:)")
     }
     if expected.allSatisfy({ present.contains(table.columns[$0].identity) }) { table.isReadChecked.hasPassed = true }
     return model
@@ -69,7 +69,7 @@ extension TableInfo {
     let names = positions.map { columns[$0].name }.joined(separator: ", ")
     return SqlError.misuse(
       """
-      \(function) of the model of table \(name) \(problem) \(names), which loses data at the next update: \(advice) \
+      \(function) of the model of table \(name) \(problem) \(names), and the next update would lose data; \(advice) \
       (checked in debug builds)
       """
     ).at(table: name, column: columns[positions[0]].name)

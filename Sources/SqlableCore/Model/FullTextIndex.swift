@@ -141,9 +141,11 @@ extension FullTextTable {
   }
 
   private var defectOfIndex: String? {
-    if name.isEmpty || name.utf8.contains(0) { return "has a full-text index with an empty name or a NUL byte in it" }
+    if name.isEmpty || name.utf8.contains(0) {
+      return "has a full-text index with a name that is empty or contains a NUL byte"
+    }
     if tokenizer.arguments.contains(where: { $0.utf8.contains(0) }) || tokenizer.arguments[0].isEmpty {
-      return "has a tokenizer with an empty name or a NUL byte in it"
+      return "has a tokenizer with an empty name, or with a NUL byte in an argument"
     }
     if prefixes.count > 31 || !prefixes.allSatisfy((1...999).contains) {
       return "has invalid prefixes: FTS5 allows up to 31, of 1 to 999 characters"
@@ -154,10 +156,10 @@ extension FullTextTable {
       if column.name.isSameName(as: FullTextTable.rowid) || column.name.isSameName(as: "rank")
         || column.name.isSameName(as: name)
       {
-        return "has a full-text column named \(column.name), a name that FTS5 reserves"
+        return "has a full-text column with the reserved name \(column.name)"
       }
       if !options.isUnindexed, column.type.storageClass != .text {
-        return "indexes column \(column.name), which is not TEXT, for full-text search; Unindexed() excludes it"
+        return "has column \(column.name) in its full-text index, but the column is not TEXT; use Unindexed()"
       }
     }
     if columns.allSatisfy(\.definition.options.isUnindexed) { return "has a full-text index without indexed columns" }
@@ -165,22 +167,24 @@ extension FullTextTable {
   }
 
   private func defect(asTable model: (some Sqlable).Type, _ key: Column?, _ hasKey: Bool) -> String? {
-    if model.tableOptions.count > 1 { return "is a full-text table, which can't have other table options" }
-    if !model.tableFullText.columns.isEmpty { return "is a full-text table, which can't have another full-text index" }
+    if model.tableOptions.count > 1 { return "is a full-text table, and can't have other table options" }
+    if !model.tableFullText.columns.isEmpty { return "is a full-text table, and can't have another full-text index" }
     if !model.tableConstraints.isEmpty || !model.tableIndexes.isEmpty {
-      return "is a full-text table, which can't have constraints or indexes"
+      return "is a full-text table, and can't have constraints or indexes"
     }
     if hasKey, key?.name != FullTextTable.rowid {
-      return "is a full-text table, whose only possible key is an integer column named rowid"
+      return "is a full-text table, and its key must be an integer column named rowid"
     }
     if key == nil, model.tableLayout.contains(where: { $0.name.isSameName(as: FullTextTable.rowid) }) {
-      return "is a full-text table, whose column rowid must be an integer and PrimaryKey()"
+      return "is a full-text table, and its column rowid must be an integer with PrimaryKey()"
     }
     for column in model.tableLayout {
       let options = column.definition.options
-      if options.primaryKey?.autoincrement == true { return "is a full-text table, whose key can't be autoincrement" }
+      if options.primaryKey?.autoincrement == true {
+        return "is a full-text table, and its key can't have autoincrement"
+      }
       if !options.standInFullText {
-        return "is a full-text table, whose column \(column.name) can have no option except Unindexed()"
+        return "is a full-text table, and its column \(column.name) can only have the option Unindexed()"
       }
     }
     return nil
@@ -195,13 +199,16 @@ extension FullTextTable {
       else {
         return "has a full-text index but no integer primary key"
       }
-      return "has a full-text index, but its descending key \(declared.name) is not the rowid, which the index needs"
+      return
+        "has a full-text index, but its key \(declared.name) is descending; the index needs an ascending integer key"
     }
     for column in columns {
       if model.tableLayout.position(of: column.definition) == nil {
         return "has column \(column.name) in its full-text index but not in its layout"
       }
-      if column.definition.options.isUnindexed { return "has Unindexed() on \(column.name), outside a full-text table" }
+      if column.definition.options.isUnindexed {
+        return "has Unindexed() on \(column.name), but is not a full-text table"
+      }
     }
     return nil
   }

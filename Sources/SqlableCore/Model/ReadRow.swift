@@ -150,7 +150,7 @@ public struct ReadRow {
     try checkCurrent()
     let columns = state.pointee.columns
     guard columns != RowState.noColumns else {
-      throw labelled(.misuse("this row must be read by name or position: its statement has no model"))
+      throw labelled(.misuse("the row has no model; read its columns by name or position"))
     }
     let range = state.pointee.searched
     let position =
@@ -177,7 +177,7 @@ public struct ReadRow {
   @usableFromInline
   func checkCurrent() throws {
     guard state.pointee.isCurrent(generation), state.pointee.handle != nil else {
-      throw SqlError.misuse("a row was read after its statement had moved on")
+      throw SqlError.misuse("a row was read after its statement advanced or was reset")
     }
   }
 
@@ -194,7 +194,7 @@ public struct ReadRow {
       let columnPath = [error.table, error.column].compactMap { $0 }.joined(separator: ".")
       error.message = "\(columnPath) should hold \(mismatch.expected), but holds \(mismatch.found)"
       if mismatch.found == "\(StorageClass.null)", error.sql?.contains("LEFT JOIN") == true {
-        error.message += "; a left join may have found no row: read it as an optional, in a query with typed(as:)"
+        error.message += "; if a left join found no row, read the column as an optional with typed(as:)"
       }
     }
     guard let handle = state.pointee.handle, let tracer, tracer.didFailToRead(handle, error) else { return error }

@@ -281,7 +281,7 @@ public struct RowWriter {
     if let failure { throw failure }
     guard !storage.isStale else {
       throw SqlError.misuse(
-        "a RowWriter was used after write(to:) had returned, or while another statement ran inside it"
+        "a RowWriter was used after write(to:) returned, or while another statement ran inside write(to:)"
       ).at(table: table.name)
     }
     #if DEBUG

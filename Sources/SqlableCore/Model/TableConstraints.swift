@@ -61,7 +61,7 @@ public struct Unique: ColumnOption, TableConstraint {
 
   public func apply(to options: inout ColumnOptions) {
     options.set(\.unique, to: clauses, "Unique")
-    if !columns.isEmpty { options.defect = "a Unique with columns, which belongs into tableConstraints" }
+    if !columns.isEmpty { options.defect = "a Unique with columns; use tableConstraints" }
   }
 
   public func write(to table: inout TableConstraints) {

@@ -21,53 +21,55 @@ extension TableInfo {
   }
 
   private func checkNames() throws(SqlError) {
-    if self === TableInfo.excessive { throw .misuse("the program has made too many tables without a model") }
-    if name.isEmpty || name.utf8.contains(0) { throw wrong("has an empty name or a NUL byte in it") }
+    if self === TableInfo.excessive { throw .misuse("the program has created too many tables without a model") }
+    if name.isEmpty || name.utf8.contains(0) { throw wrong("has a name that is empty or contains a NUL byte") }
     if columns.isEmpty, untyped == nil {
       guard modelType != TableRow.self else {
-        throw SqlError.misuse("TableRow has no table of its own; a Table makes the statements")
+        throw SqlError.misuse("TableRow has no table; use a Table to create statements")
       }
       throw wrong("has no columns")
     }
     if columns.contains(where: { $0.name.isEmpty || $0.name.utf8.contains(0) }) {
-      throw wrong("has a column with an empty name or a NUL byte in it")
+      throw wrong("has a column with a name that is empty or contains a NUL byte")
     }
-    if let name = columns.map(\.name).firstDoubled { throw wrong("has two columns with the same name, \(name)", name) }
+    if let name = columns.map(\.name).firstDoubled { throw wrong("has two columns named \(name)", name) }
   }
 
   private func checkView() throws(SqlError) {
-    if options.count > 1 { throw wrong("is a view, which has no other options") }
-    if !indexes.isEmpty { throw wrong("is a view, which has no indexes") }
+    if options.count > 1 { throw wrong("is a view, and can't have other table options") }
+    if !indexes.isEmpty { throw wrong("is a view, and can't have indexes") }
     let key = constraints.primaryKeys.map(\.clauses)
-    if constraints.clauses(with: []).count > key.count { throw wrong("is a view, which has no constraints") }
+    if constraints.clauses(with: []).count > key.count { throw wrong("is a view, and can't have constraints") }
     for column in columns where !column.definition.options.standInView {
-      throw wrong("is a view, whose column \(column.name) can have no option but PrimaryKey()", column.name)
+      throw wrong("is a view, and its column \(column.name) can only have the option PrimaryKey()", column.name)
     }
   }
 
   private func checkOptions() throws(SqlError) {
     for column in columns {
       let options = column.definition.options
-      func wrong(_ message: String) -> SqlError { self.wrong("has column \(column.name), \(message)", column.name) }
-      if let defect = options.defect { throw wrong("which has \(defect)") }
+      func wrong(_ message: String) -> SqlError {
+        self.wrong("has an invalid column \(column.name): \(message)", column.name)
+      }
+      if let defect = options.defect { throw wrong("\(defect)") }
       if let type = options.declaredType, !DeclaredType.isType(type.sql) {
-        throw wrong("whose DeclaredType is no name of a type; write words, and numbers in parentheses: DECIMAL(10, 2)")
+        throw wrong("DeclaredType is not the name of a type; use words, and numbers in parentheses: DECIMAL(10, 2)")
       }
       if let scale = column.type.scale, !ColumnType.scales.contains(scale) {
-        throw wrong("whose scale is \(scale) instead of 0 to 18")
+        throw wrong("the scale of a decimal must be from 0 to 18, not \(scale)")
       }
       if let key = options.primaryKey, key.autoincrement, !keyIsRowid || key.isDescending {
-        throw wrong("which has autoincrement, but is not the only, ascending integer key of a table with rowids")
+        throw wrong("autoincrement needs the only, ascending integer key of a table with rowids")
       }
       let isKey = key.contains { columns[$0].name.isExactly(column.name) }
       if options.notNull != nil, column.type.isNullable, !isKey {
-        throw wrong("which has NotNull() but a nullable type")
+        throw wrong("NotNull() needs a type that is not optional")
       }
       for check in options.checks { try self.check(check.expression, of: "a check of column \(column.name)") }
       if let generated = options.generated {
         try check(generated.expression, of: "the generated column \(column.name)")
-        if options.defaultValue != nil { throw wrong("which is generated and can't have a default") }
-        if options.primaryKey != nil { throw wrong("which is generated and can't be the primary key") }
+        if options.defaultValue != nil { throw wrong("a generated column can't have a default") }
+        if options.primaryKey != nil { throw wrong("a generated column can't be the primary key") }
       }
       guard let value = options.defaultValue else { continue }
       do { _ = try value.value(in: column.type) } catch {
@@ -79,7 +81,7 @@ extension TableInfo {
 
   private func checkKey() throws(SqlError) {
     let declared = columns.filter { $0.definition.options.primaryKey != nil }.count
-    if declared > 1 { throw wrong("has two primary keys; PrimaryKeys(a, b) declares a key of two columns") }
+    if declared > 1 { throw wrong("has two primary keys; use PrimaryKeys(a, b) for a key of two columns") }
     if declared + constraints.primaryKeys.count > 1 { throw wrong("has two primary keys") }
     for key in constraints.primaryKeys {
       try check(key.columns, of: "a primary key")
@@ -89,20 +91,22 @@ extension TableInfo {
         }
       }
     }
-    if isWithoutRowid, key.isEmpty { throw wrong("is WITHOUT ROWID, which needs a primary key") }
+    if isWithoutRowid, key.isEmpty { throw wrong("is WITHOUT ROWID, and needs a primary key") }
   }
 
   private func checkIndexes() throws(SqlError) {
     let names = indexes.map { $0.name(inTable: name) }
     if let name = names.firstDoubled {
-      throw wrong("has two indexes with the same name, \(name); give one another: Index(…, name: …)")
+      throw wrong("has two indexes named \(name); use Index(…, name: …) for another name")
     }
     for (index, name) in zip(indexes, names) {
-      if name.isEmpty || name.utf8.contains(0) { throw wrong("has an index with an empty name or a NUL byte in it") }
-      if name.foldedName.starts(with: "sqlite_".utf8) {
-        throw wrong("has the index \(name), whose name SQLite reserves for its own")
+      if name.isEmpty || name.utf8.contains(0) {
+        throw wrong("has an index with a name that is empty or contains a NUL byte")
       }
-      if name.isSameName(as: self.name) { throw wrong("has an index with the name of the table") }
+      if name.foldedName.starts(with: "sqlite_".utf8) {
+        throw wrong("has an index with the reserved name \(name)")
+      }
+      if name.isSameName(as: self.name) { throw wrong("has an index with the table's own name") }
       try check(index.columns, of: "the index \(name)", canHaveTerms: true)
       if let condition = index.condition { try check(condition, of: "the condition of the index \(name)") }
     }
@@ -113,9 +117,9 @@ extension TableInfo {
     for constraint in constraints.checks { try check(constraint.expression, of: "a check") }
     let names = constraints.clauses(with: columns).compactMap(\.name)
     if names.contains(where: { $0.isEmpty || $0.utf8.contains(0) }) {
-      throw wrong("has a constraint with an empty name or a NUL byte in it")
+      throw wrong("has a constraint with a name that is empty or contains a NUL byte")
     }
-    if let name = names.firstDoubled { throw wrong("has two constraints with the same name, \(name)") }
+    if let name = names.firstDoubled { throw wrong("has two constraints named \(name)") }
   }
 
   /// Throws unless all columns are the table's, and each is there once.
@@ -124,7 +128,7 @@ extension TableInfo {
   ) throws(SqlError) {
     if columns.isEmpty { throw wrong("has \(declaration) without columns") }
     for term in columns.compactMap(\.term) {
-      if !canHaveTerms { throw wrong("has \(declaration) with a term that is no column") }
+      if !canHaveTerms { throw wrong("has \(declaration) with a term that is not a column") }
       try check(term, of: declaration)
     }
     try check(names: columns.filter { $0.term == nil }.map(\.name), of: declaration)
@@ -140,7 +144,7 @@ extension TableInfo {
 
   private func check(names: [String], of declaration: String) throws(SqlError) {
     if let unknown = names.first(where: { position(named: $0) == nil }) {
-      throw wrong("has \(declaration) on column \(unknown), one that is not in its layout", unknown)
+      throw wrong("has \(declaration) on column \(unknown), which is not in its layout", unknown)
     }
     if let name = names.firstDoubled { throw wrong("has \(declaration) with the column \(name) twice", name) }
   }
@@ -167,10 +171,10 @@ extension TableInfo {
     if referred.isEmpty { throw wrong("to table \(target.name), which has no primary key") }
     if referred.count != columns.count {
       throw wrong(
-        "that can't refer to \(referred.count) columns of \(target.name): \(referred.joined(separator: ", "))")
+        "that can't reference \(referred.count) columns of \(target.name): \(referred.joined(separator: ", "))")
     }
     if let unknown = referred.first(where: { name in !target.columns.contains { $0.name.isSameName(as: name) } }) {
-      throw wrong("to \(target.name).\(unknown), a column that the model \(target.modelType) does not have")
+      throw wrong("to \(target.name).\(unknown), but the model \(target.modelType) has no such column")
     }
     guard target.hasUniqueKey(of: referred) else {
       let names = referred.count == 1 ? "\(target.name).\(referred[0])" : "(\(referred.joined(separator: ", ")))"

@@ -190,7 +190,7 @@ package final class TableInfo: Sendable {
     let isNew = unnamed.withLock {
       $0.tables[types] == nil && ($0.tables.count >= maximumLayouts || $0.columns + types.count > maximumColumns)
     }
-    guard !isNew else { throw SqlError.misuse("documents have named too many layouts of queries") }
+    guard !isNew else { throw SqlError.misuse("documents use too many column layouts of named queries") }
     return columns(of: types)
   }
 
@@ -369,7 +369,7 @@ private struct Nothing: Sqlable {
 extension ColumnDefinition {
   /// The origin of the column, for an error about a table that lacks the column.
   var origin: String {
-    if let table = TableInfo.table(with: self) { return ": it is the one of table \(table.name) (\(declaration))" }
-    return ": it is declared at \(declaration); columns must be static lets of the model"
+    if let table = TableInfo.table(with: self) { return "; the column belongs to table \(table.name) (\(declaration))" }
+    return "; the column at \(declaration) must be a static let of the model"
   }
 }

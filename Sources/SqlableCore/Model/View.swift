@@ -20,6 +20,6 @@ public struct View: Sendable, Hashable {
 extension TableInfo {
   /// Throws `.misuse` for a view, which can't be changed.
   func checkIsNoView() throws {
-    guard view == nil else { throw SqlError.misuse("\(name) is a view, which can only be read").at(table: name) }
+    guard view == nil else { throw SqlError.misuse("view \(name) is read-only").at(table: name) }
   }
 }

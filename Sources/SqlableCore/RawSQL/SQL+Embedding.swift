@@ -29,7 +29,8 @@ extension SQL.StringInterpolation {
     embed { sql, parameters in
       let table = try statement.tree.table
       guard !statement.tree.takesRows else {
-        throw SqlError.invalidStatement("a statement about structs can't be embedded in SQL text").at(table: table.name)
+        throw SqlError.invalidStatement("a statement that takes structs can't be embedded in SQL text").at(
+          table: table.name)
       }
       try StatementWriter(table: table, sql: sql, parameters: parameters, isInText: isInText).write(
         statement.tree)

@@ -164,7 +164,7 @@ extension SqliteDatabase {
         try statement.checkParameters(count: sql.arguments.count)
         if !statement.isReadOnly { try checkIsNotInFunction(connection) }
         guard statement.controlKeyword == nil else {
-          throw misuse("a query can't begin or end a transaction; execute(_:) can")
+          throw misuse("a query can't begin or end a transaction; use execute(_:)")
         }
         // Before the first step, where no schema change can give the statement other columns.
         if statement.columnCount == 0 || (!statement.isReadOnly && statement.firstKeyword == "PRAGMA") {
@@ -266,7 +266,7 @@ extension SqliteDatabase {
     case "ROLLBACK" where !statement.withBytes({ SQLTokenizer($0).contains { $0.isWord("to") } }):
       try rollbackTransaction(1)
     default:
-      throw misuse("raw SQL can't use savepoints; nest transaction(_:) or beginTransaction() instead")
+      throw misuse("raw SQL can't use savepoints; use nested calls of transaction(_:) or beginTransaction()")
     }
     return true
   }

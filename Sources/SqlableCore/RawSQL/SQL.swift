@@ -98,7 +98,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// Refuses a value that SQLite can't store: running the SQL throws `.misuse`.
     ///
     /// Without it the compiler would take the whole text for a `String`, with every value pasted into it.
-    @available(*, deprecated, message: "this is no value that SQLite stores: running the SQL throws")
+    @available(*, deprecated, message: "SQLite can't store this value; running the SQL throws")
     @_disfavoredOverload
     public mutating func appendInterpolation<Value>(_ value: Value) {
       fail(.misuse("the SQL text has a value of type \(Value.self), which SQLite can't store"))

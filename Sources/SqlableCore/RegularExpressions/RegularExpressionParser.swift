@@ -52,7 +52,7 @@ struct RegularExpressionParser {
     guard scalars.count <= 4 * RegularExpression.maximumSteps else { throw RegularExpression.tooLarge }
     ignoresCase = take("(?i)")
     let tree = try choice()
-    guard next == nil else { throw failure("a ) without a (") }
+    guard next == nil else { throw failure("the ) has no (") }
     return tree
   }
 
@@ -74,7 +74,7 @@ struct RegularExpressionParser {
 
   private mutating func part() throws(SqlError) -> RegularExpressionTree {
     let start = position
-    guard let scalar = next else { throw failure("it ends too early") }
+    guard let scalar = next else { throw failure("unexpected end") }
     position += 1
     switch scalar {
     case ".": return .step(.any)
@@ -122,7 +122,7 @@ struct RegularExpressionParser {
     position += 1
     switch part {
     case .step(.start), .step(.end), .step(.edge), .step(.noEdge):
-      guard scalars[start] == "(" else { throw failure("a place can't be repeated", at: quantifierStart) }
+      guard scalars[start] == "(" else { throw failure("an anchor can't be repeated", at: quantifierStart) }
     default: break
     }
     // Whether it takes as few as possible: what it matches is the same.
@@ -137,11 +137,11 @@ struct RegularExpressionParser {
   private mutating func counts(from start: Int) throws(SqlError) -> (Int, Int?) {
     let least = try number(start)
     if take("}") { return (least, least) }
-    guard take(",") else { throw failure("a number of repetitions is {2}, {2,} or {2,5}", at: start) }
+    guard take(",") else { throw failure("a repetition count must be {2}, {2,} or {2,5}", at: start) }
     if take("}") { return (least, nil) }
     let greatest = try number(start)
     guard take("}"), greatest >= least else {
-      throw failure("a number of repetitions is {2}, {2,} or {2,5}", at: start)
+      throw failure("a repetition count must be {2}, {2,} or {2,5}", at: start)
     }
     return (least, greatest)
   }
@@ -155,14 +155,14 @@ struct RegularExpressionParser {
         throw failure("a part is repeated more than \(RegularExpression.maximumCount) times", at: start)
       }
     }
-    guard let number else { throw failure("a number of repetitions is {2}, {2,} or {2,5}", at: start) }
+    guard let number else { throw failure("a repetition count must be {2}, {2,} or {2,5}", at: start) }
     return number
   }
 
   // MARK: Characters
 
   private mutating func escape(from start: Int) throws(SqlError) -> RegularExpressionTree {
-    guard let scalar = next else { throw failure("nothing behind the backslash", at: start) }
+    guard let scalar = next else { throw failure("nothing after the backslash", at: start) }
     switch scalar {
     case "b", "B":
       position += 1
@@ -191,7 +191,7 @@ struct RegularExpressionParser {
 
   /// Reads what stands behind a backslash for a character.
   private mutating func escapedScalar(from start: Int) throws(SqlError) -> Unicode.Scalar {
-    guard let scalar = next else { throw failure("nothing behind the backslash", at: start) }
+    guard let scalar = next else { throw failure("nothing after the backslash", at: start) }
     position += 1
     switch scalar {
     case "n": return "\n"
@@ -200,7 +200,7 @@ struct RegularExpressionParser {
     case "x": return try hexadecimal(from: start)
     default:
       guard scalar.isASCII, !scalar.isWord, scalar.value > 0x20 else {
-        throw failure("this escape is not supported; a backreference can't be", at: start)
+        throw failure("unsupported escape or backreference", at: start)
       }
       return scalar
     }
@@ -216,7 +216,7 @@ struct RegularExpressionParser {
     }
     guard let value = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(value),
       isBraced ? take("}") : digits.utf8.count == 2
-    else { throw failure("a character by its number is \\xe9 or \\x{1f600}", at: start) }
+    else { throw failure("a character code must be \\xe9 or \\x{1f600}", at: start) }
     return scalar
   }
 
@@ -242,7 +242,7 @@ struct RegularExpressionParser {
       set.ranges.append(first...last)
     }
     guard take("]") else { throw failure("the [ has no ]", at: start) }
-    guard !set.ranges.isEmpty || !set.classes.isEmpty else { throw failure("a set without characters", at: start) }
+    guard !set.ranges.isEmpty || !set.classes.isEmpty else { throw failure("the set has no characters", at: start) }
     return set
   }
 

@@ -8,7 +8,9 @@ extension Renderer {
       sql.append(text: function.name)
       sql.append("(")
     case .named(let name):
-      guard !name.utf8.contains(0) else { throw SqlError.invalidStatement("a function name contains a NUL byte") }
+      guard !name.utf8.contains(0) else {
+        throw SqlError.invalidStatement("the name of a function contains a NUL byte")
+      }
       sql.append(name.quotedBytes())
       sql.append("(")
     }

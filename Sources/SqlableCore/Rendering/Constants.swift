@@ -35,7 +35,7 @@ extension Renderer {
 
   func write(literal text: String) throws {
     guard !text.utf8.contains(0) else {
-      throw SqlError.invalidStatement("a constant argument, which is written into the SQL, contains a NUL byte")
+      throw SqlError.invalidStatement("a constant argument contains a NUL byte")
     }
     sql.append(text.quotedBytes(in: UInt8(ascii: "'")))
   }

@@ -10,7 +10,7 @@ extension Renderer {
     if column == nil, terms.first?.isRealValue == true { return .unixSecondsWithFraction }
     guard case .date(let format) = column?.type.base else {
       throw SqlError.invalidStatement(
-        "\(wanted) requires a date column, not \(column.map { "column \($0.name)" } ?? "another term")"
+        "\(wanted) needs a date column, not \(column.map { "column \($0.name)" } ?? "another term")"
       )
       .at(table: column.map { scope.tableName(of: .declared($0)) } ?? scope.table.name, column: column?.name)
     }

@@ -110,7 +110,7 @@ private struct TermOfDeclaration: DeclaredTerm {
 
   func sql(for table: TableInfo, real: (Double) throws -> String) throws -> String {
     let term = term()
-    guard direction.hasDefaultNulls else { throw SqlError.misuse("NULLS FIRST and NULLS LAST can't stand in an index") }
+    guard direction.hasDefaultNulls else { throw SqlError.misuse("an index can't contain NULLS FIRST or NULLS LAST") }
     try term.checkStandsInDeclaration()
     let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: .literal))
     try Renderer(Scope(table), sql: sql, parameters: parameters).write(term)
@@ -129,13 +129,13 @@ private struct QueryOfView: DeclaredTerm {
     let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: .literal))
     guard query.clauses.columnCount == table.count else {
       throw SqlError.misuse(
-        "the query of view \(table.name) has \(query.clauses.columnCount) columns, its model \(table.count)"
+        "the query of view \(table.name) has \(query.clauses.columnCount) columns, but its model has \(table.count)"
       )
       .at(table: table.name)
     }
     try SelectWriter(sql: sql, parameters: parameters).write(query)
     guard parameters.firstPlaceholder == nil else {
-      throw SqlError.misuse("a parameter can't stand in the query of view \(table.name)").at(table: table.name)
+      throw SqlError.misuse("the query of view \(table.name) can't contain a parameter").at(table: table.name)
     }
     return try StatementWithValues(sql: sql.text, parameters: parameters).withLiterals(real: real)
   }
@@ -148,17 +148,17 @@ extension SqlExpression {
   /// Throws for what SQLite takes in no declaration, and what would be another value each time.
   fileprivate func checkStandsInDeclaration() throws {
     switch node {
-    case .parameter: throw SqlError.misuse("a parameter can't stand in a declaration")
-    case .query: throw SqlError.misuse("a subquery can't stand in a declaration")
-    case .qualified(let alias, _): throw SqlError.misuse("a column of the alias \(alias) can't stand in a declaration")
+    case .parameter: throw SqlError.misuse("a declaration can't contain a parameter")
+    case .query: throw SqlError.misuse("a declaration can't contain a subquery")
+    case .qualified(let alias, _): throw SqlError.misuse("a declaration can't contain a column of the alias \(alias)")
     case .special(let special):
-      if case .fullText = special.form { throw SqlError.misuse("a full-text term can't stand in a declaration") }
+      if case .fullText = special.form { throw SqlError.misuse("a declaration can't contain a full-text term") }
       if case .fragment(let fragment) = special.form, fragment.hasQuery {
-        throw SqlError.misuse("a subquery can't stand in a declaration")
+        throw SqlError.misuse("a declaration can't contain a subquery")
       }
     case .call(let call):
       guard let problem = call.problemInDeclaration else { break }
-      throw SqlError.misuse("\(problem) can't stand in a declaration")
+      throw SqlError.misuse("a declaration can't contain \(problem)")
     default: break
     }
     for term in node.terms { try term.checkStandsInDeclaration() }
@@ -182,7 +182,7 @@ extension SqlExpression {
 extension SqlExpression.Call {
   fileprivate var problemInDeclaration: String? {
     if case .builtIn(let function) = function, function.facts.has(.varies) {
-      return "\(function.name)(), which gives another value each time,"
+      return "\(function.name)(), whose value changes with each call"
     }
     return nameOverRows
   }

@@ -37,7 +37,7 @@ extension Renderer {
   ) throws {
     guard let source = try scope.searched(term.table), let index = source.table.fullText else {
       throw SqlError.invalidStatement(
-        "rank, snippet and highlight of table \(term.table.name) require a query that starts with search(_:)"
+        "rank, snippet and highlight of table \(term.table.name) need a query that starts with search(_:)"
       ).at(table: term.table.name)
     }
     if index.isExternal { writeName(index.name) } else if !scope.isPlain { writeName(source.name) }

@@ -19,7 +19,7 @@ extension StatementWriter {
     try refuseForFullText(StatementWriter.contentlessChange, fullText.content == .none)
   }
 
-  private static let contentlessChange = "this change of its rows unless it stores their text"
+  private static let contentlessChange = "this change without stored text"
 
   private func refuseForFullText(_ feature: String, _ isUsed: Bool) throws {
     if isUsed { throw SqlError.invalidStatement("a full-text table does not support \(feature)").at(table: table.name) }
@@ -42,7 +42,7 @@ extension StatementWriter {
   func checkReplaces(_ positions: [Int]) throws {
     let unwritten = table.columns.indices.filter { !positions.contains($0) && !table.key.contains($0) }
     guard let column = unwritten.first.map({ table.columns[$0].name }) else { return }
-    throw SqlError.invalidStatement("a save to a full-text table writes all columns; the struct leaves out \(column)")
+    throw SqlError.invalidStatement("a save to a full-text table needs all columns; the struct leaves out \(column)")
       .at(table: table.name, column: column)
   }
 }

@@ -44,7 +44,7 @@ extension StatementWriter {
   /// Writes an insert of the rows of a query. Of whole rows, those columns are left out that SQLite computes.
   func writeInsertOfQuery(_ query: InsertQuery) throws {
     let rest = query.rest.value
-    guard let source = rest.source else { throw SqlError.invalidStatement("an insert without its query") }
+    guard let source = rest.source else { throw SqlError.invalidStatement("the insert has no query") }
     let given = try rest.columns.map { try chosenColumns($0) } ?? Array(table.columns.indices)
     let positions = rest.columns == nil ? given.filter { !table.cells[$0].isGenerated } : given
     if !sql.isKey { try check(source, fits: given) }
@@ -111,7 +111,7 @@ extension StatementWriter {
     }
     let targets = try upserts.map { Set(try $0.target?.map(renderer.position(of:)) ?? table.key) }
     guard targets.dropLast().allSatisfy({ !$0.isEmpty }) else {
-      throw SqlError.invalidStatement("of several conflict clauses only the last can be without columns")
+      throw SqlError.invalidStatement("only the last of several conflict clauses can omit its columns")
         .at(table: table.name)
     }
     guard Set(targets).count == targets.count else {

@@ -30,7 +30,7 @@ extension UpdateQuery {
       throw SqlError.invalidStatement("an update from other tables can't have an order or limit").at(table: table.name)
     }
     guard extent != .all else {
-      throw SqlError.misuse("updateAll(_:) changes every row of table \(table.name): it can't have other tables")
+      throw SqlError.misuse("updateAll(_:) changes every row of table \(table.name), and can't have other tables")
         .at(table: table.name)
     }
   }

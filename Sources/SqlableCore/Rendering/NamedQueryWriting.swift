@@ -80,7 +80,7 @@ extension SelectWriter {
 
   private func twoQueries(named name: String, _ table: TableInfo) -> SqlError {
     // Without a model the table has no name.
-    SqlError.invalidStatement("two queries have the name \(name)").at(table: table.name.isEmpty ? nil : table.name)
+    SqlError.invalidStatement("two queries are named \(name)").at(table: table.name.isEmpty ? nil : table.name)
   }
 
   /// The names of all queries visible in this one.

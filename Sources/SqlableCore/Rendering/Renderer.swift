@@ -247,7 +247,7 @@ package struct Renderer {
     try write(term, within: .atom, stack: stack)
     sql.append(" COLLATE ")
     if case .named(let name) = collation, name.utf8.contains(0) {
-      throw SqlError.invalidStatement("a collation name contains a NUL byte")
+      throw SqlError.invalidStatement("the name of a collation contains a NUL byte")
     }
     sql.append(collation.sql)
   }
@@ -296,7 +296,7 @@ package struct Renderer {
   private func write(
     _ terms: Slice<TermChain>, joinedBy separator: StaticString, within strength: Precedence, stack: Int
   ) throws {
-    guard !terms.isEmpty else { throw SqlError.invalidStatement("AND or OR without terms") }
+    guard !terms.isEmpty else { throw SqlError.invalidStatement("AND or OR has no terms") }
     guard terms.count > SqlExpression.maximumChain else {
       for (index, term) in terms.enumerated() {
         if index > 0 { sql.append(separator) }

@@ -48,7 +48,7 @@ package final class Scope: Sendable {
     for (index, source) in sources.enumerated()
     where sources[..<index].contains(where: { $0.name.isSameName(as: source.name) }) {
       throw SqlError.invalidStatement(
-        "two tables of the query have the name \(source.name); one needs an alias"
+        "two tables of the query are named \(source.name); use an alias"
       ).at(table: source.table.name)
     }
   }
@@ -254,7 +254,7 @@ package final class Scope: Sendable {
     while let current = scope, current !== outer {
       guard !current.sources.contains(where: { $0.name.isSameName(as: source.name) }) else {
         throw SqlError.invalidStatement(
-          "a subquery hides table \(source.name) of the enclosing query; one needs an alias"
+          "a subquery hides table \(source.name) of the enclosing query; use an alias"
         ).at(table: source.table.name)
       }
       scope = current.outer

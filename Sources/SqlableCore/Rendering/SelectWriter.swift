@@ -149,7 +149,7 @@ struct SelectWriter {
     guard !sql.isKey, outer != nil, let column = renderer.scope.outerColumn(of: term) else { return nil }
     if let position = query.positionOfResult(term) { return position }
     throw SqlError.invalidStatement(
-      "a subquery can be ordered or grouped by a column of the enclosing query only where it selects the term"
+      "a subquery must select a term with a column of the enclosing query to order or group by the term"
     ).at(table: nil, column: column.name)
   }
 
@@ -172,10 +172,11 @@ struct SelectWriter {
     }
     for (column, otherColumn) in zip(columns, other.columns) {
       if case (.date(let format), .date(let another)) = (column.type?.base, otherColumn.type?.base), format != another {
-        throw SqlError.invalidStatement("combined queries have dates in different storage formats")
+        throw SqlError.invalidStatement("combined queries mix dates in different storage formats")
       }
       if column.type?.scale != otherColumn.type?.scale {
-        throw SqlError.invalidStatement("combined queries have decimals, and numbers of another scale or of none")
+        throw SqlError.invalidStatement(
+          "combined queries mix decimals with numbers of another scale or without a scale")
       }
     }
   }
@@ -268,7 +269,7 @@ struct SelectWriter {
       try renderer.write(term)
     }
     if let having = query.having {
-      guard !query.groups.isEmpty else { throw SqlError.invalidStatement("having requires groupBy") }
+      guard !query.groups.isEmpty else { throw SqlError.invalidStatement("having needs groupBy") }
       sql.append(" HAVING ")
       try renderer.write(having)
     }
@@ -309,13 +310,13 @@ struct SelectWriter {
     }
     if let hint = source.indexHint {
       guard case .table = source.kind else {
-        throw SqlError.invalidStatement("only a table has an index: \(source.name) is none")
+        throw SqlError.invalidStatement("only a table has an index; \(source.name) is not a table")
       }
       try sql.append(hint: hint)
     }
     if source.isSearched, table.fullText?.isExternal == true {
       guard source.join == .inner || source.join == .cross else {
-        throw SqlError.invalidStatement("a table that is searched can only be joined by inner or cross").at(
+        throw SqlError.invalidStatement("a searched table can only be joined by an inner or cross join").at(
           table: table.name)
       }
       // The join of the index has the condition of its table too: one without it would need parentheses.
@@ -331,7 +332,7 @@ struct SelectWriter {
   }
 
   private func writeResults(_ query: SelectQuery.Clauses, _ renderer: Renderer, stack: Int) throws {
-    guard sql.isKey || query.columnCount > 0 else { throw SqlError.invalidStatement("a query without columns") }
+    guard sql.isKey || query.columnCount > 0 else { throw SqlError.invalidStatement("the query has no columns") }
     var isFirst = true
     func separate() {
       if !isFirst { sql.append(", ") }
@@ -343,8 +344,9 @@ struct SelectWriter {
         separate()
         try renderer.write(term, within: .any, stack: stack)
       case .table(let table, let alias, _):
-        throw SqlError.invalidStatement("columns of \(alias ?? table.name) are selected, but it is not joined").at(
-          table: table.name)
+        throw SqlError.invalidStatement("columns of \(alias ?? table.name) are selected, but the table is not joined")
+          .at(
+            table: table.name)
       case .model(let index, let replaced):
         if sql.isKey, replaced.isEmpty {
           separate()
@@ -369,10 +371,10 @@ struct SelectWriter {
   }
 
   private func writeRows(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
-    guard query.columnCount > 0 else { throw SqlError.invalidStatement("a query without rows or columns") }
+    guard query.columnCount > 0 else { throw SqlError.invalidStatement("the query has no rows or columns") }
     guard query.filter == nil, query.groups.isEmpty, query.having == nil, !query.isDistinct else {
       throw SqlError.invalidStatement(
-        "literal rows can't have a filter, group or distinct; name them with named(_:)")
+        "literal rows can't have a filter, group or distinct; wrap the rows in named(_:)")
     }
     for (index, row) in query.rows.enumerated() {
       if index == 0 { sql.append("VALUES (") } else { sql.append(", (") }

@@ -89,7 +89,7 @@ package struct StatementWriter {
   func rowIdentity() throws -> [[UInt8]] {
     if table.isWithoutRowid || table.keyIsRowid { return table.key.map { table.columns[$0].definition.quotedName } }
     guard let name = String.rowidName(avoiding: table.columns.map(\.name)) else {
-      throw SqlError.invalidStatement("columns of table \(table.name) hide all names of its rowid")
+      throw SqlError.invalidStatement("the columns of table \(table.name) hide all names of the rowid")
     }
     return [[UInt8](name.utf8)]
   }
@@ -122,7 +122,7 @@ package struct StatementWriter {
 
   private func writeAssign(_ query: UpdateQuery) throws {
     let assignments = query.rest.value.assignments
-    guard !assignments.isEmpty else { throw SqlError.invalidStatement("the update sets nothing") }
+    guard !assignments.isEmpty else { throw SqlError.invalidStatement("the update sets no column") }
     guard query.rest.value.sources.isEmpty else { return try writeJoinedAssign(query) }
     sql.append("UPDATE ")
     writeConflict(query.conflict)
@@ -156,7 +156,7 @@ package struct StatementWriter {
     // A chosen column without a value is set to NULL.
     let positions = (chosen ?? row.indices.filter { row[$0].isSet }).filter { !table.key.contains($0) }
     guard !positions.isEmpty else {
-      throw SqlError.invalidStatement("the update sets nothing: the struct has no value besides its key")
+      throw SqlError.invalidStatement("the update sets no column: only the struct's key has a value")
         .at(table: table.name)
     }
     sql.append("UPDATE ")
@@ -178,7 +178,7 @@ package struct StatementWriter {
       switch row[position] {
       case .unset, .null:
         let column = table.columns[position].name
-        throw SqlError.misuse("the struct has no value for its key \(table.name).\(column), so it has no row yet")
+        throw SqlError.misuse("the struct has no value for its key \(table.name).\(column); insert the struct first")
           .at(table: table.name, column: column)
       case let value:
         if index == 0 { sql.append(" WHERE ") } else { sql.append(" AND ") }
@@ -195,7 +195,7 @@ package struct StatementWriter {
 
   func requireKey() throws {
     guard !table.key.isEmpty else {
-      throw SqlError.misuse("table \(table.name) has no primary key to identify a struct's row").at(table: table.name)
+      throw SqlError.misuse("table \(table.name) has no primary key to identify a row").at(table: table.name)
     }
   }
 

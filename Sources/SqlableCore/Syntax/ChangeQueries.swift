@@ -170,11 +170,11 @@ package struct RowSelection: Sendable, Hashable {
     case .row: return
     case .selected where filter == nil && !isLimited:
       throw SqlError.misuse(
-        "\(change) without a filter or limit would change every row of table \(table.name): for that there is \(all), "
-          + "in a document \"all\": true"
+        "\(change) without a filter or limit would change every row of table \(table.name); use \(all), or \"all\": "
+          + "true in a document"
       ).at(table: table.name)
     case .all where !isAll:
-      throw SqlError.misuse("\(all) changes every row of table \(table.name): it can't have a filter, order or limit")
+      throw SqlError.misuse("\(all) changes every row of table \(table.name), and can't have a filter, order or limit")
         .at(table: table.name)
     case .selected, .all: return
     }
@@ -197,7 +197,7 @@ extension SqlExpression {
   func checkUsesOneRow() throws {
     if case .call(let call) = node, let name = call.nameOverRows {
       throw SqlError.invalidStatement(
-        "RETURNING can't have \(name), which needs several rows: select it afterwards, or in a subquery")
+        "RETURNING can't contain \(name), which needs several rows; use a separate query or a subquery")
     }
     for term in node.terms { try term.checkUsesOneRow() }
   }

@@ -61,7 +61,7 @@ extension SqlExpression {
     let (decimal, other) = scales.0 != nil ? (left, right) : (right, left)
     if operation == .times {
       guard scales.0 == nil || scales.1 == nil, other.isWhole(lookup) else {
-        return mismatch("a decimal can be multiplied by whole numbers only", of: decimal)
+        return mismatch("a decimal can only be multiplied by a whole number", of: decimal)
       }
       return nil
     }
@@ -136,7 +136,7 @@ extension SqlExpression {
   }
 
   private static func mixed(_ term: SqlExpression) -> InvalidTerm {
-    mismatch("a decimal is mixed with a number of another scale or of none", of: term)
+    mismatch("a decimal is mixed with a number of another scale or without a scale", of: term)
   }
 
   private func refused(by operation: String, _ lookup: ColumnLookup) -> InvalidTerm? {
@@ -144,7 +144,7 @@ extension SqlExpression {
   }
 
   private func refused(by operation: String) -> InvalidTerm {
-    SqlExpression.mismatch("\(operation) of a decimal is not exact, or is none; use its units", of: self)
+    SqlExpression.mismatch("\(operation) of a decimal is not exact, or not a decimal; use units", of: self)
   }
 
   /// Whether the term's values are known to be integers, or NULL, and not units.

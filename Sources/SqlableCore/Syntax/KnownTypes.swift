@@ -117,7 +117,7 @@ extension SqlExpression {
   package func storable(in column: Column) -> SqlExpression {
     let type = columnDefinition?.type
     if column.type.scale != nil, type == nil, !isUnknownUntilBound {
-      let actual = "a term whose digits after the point are not known"
+      let actual = "a term of unknown scale"
       return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: actual), column: column)
     }
     guard let type, !column.type.takesValues(of: type) else { return self }

@@ -90,9 +90,9 @@ extension SelectQuery.Clauses {
       }
       guard let match = matches.first else { return result }
       if matches.count > 1 {
-        note(.invalidStatement("table \(table.name) is in the query twice; one needs an alias").at(table: table.name))
+        note(.invalidStatement("table \(table.name) is in the query twice; use an alias").at(table: table.name))
       } else if let join = joinMissing(match), !isOptional {
-        let message = "\(join) may find no row of \(alias ?? table.name), but it is not selected as an optional"
+        let message = "\(join) may find no row of \(alias ?? table.name); select \(alias ?? table.name) as an optional"
         note(.invalidStatement(message).at(table: table.name))
       }
       // Keeps the columns that were replaced by terms when the model was read.
@@ -136,7 +136,7 @@ extension SelectQuery.Clauses {
   mutating func hint(_ index: Index) {
     let matches = sources.indices.filter { sources[$0].table.indexes.contains(index) }
     guard let match = matches.first else {
-      return note(.invalidStatement("no model of the query declares the index; name it by its text"))
+      return note(.invalidStatement("no model of the query declares the index; pass the name of the index"))
     }
     guard matches.count == 1 else {
       return note(
@@ -258,8 +258,9 @@ extension SelectQuery.Clauses {
   mutating func refuse(_ modifier: String) {
     guard defect == nil else { return }
     defect = .invalidStatement(
-      "\(modifier) after a union, intersect or except would apply to the first query only: apply it to each of them, "
-        + "or name the result with named(_:) and query that")
+      "\(modifier) after a union, intersect or except would apply to the first query only; add it to each query, or "
+        + "wrap the result in named(_:)"
+    )
   }
 }
 

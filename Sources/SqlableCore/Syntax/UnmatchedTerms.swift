@@ -42,9 +42,9 @@ extension SelectQuery.Clauses {
       else { continue }
       let source = sources[index]
       let column = term.unqualifiedColumn
-      let remedy = "select \(column == nil ? "the term" : "its column") as an optional, with typed(as:)"
+      let remedy = "select the \(column == nil ? "term" : "column") as an optional with typed(as:)"
       note(
-        .invalidStatement("\(join) may find no row of \(source.name): \(remedy)")
+        .invalidStatement("\(join) may find no row of \(source.name); \(remedy)")
           .at(table: source.table.name, column: column?.name))
     }
   }

@@ -20,7 +20,8 @@ extension Decimal: SqlValue {
       guard let canonical = Decimal.canonical(text), let decimal = Decimal(string: canonical),
         decimal.description == canonical
       else {
-        throw SqlError.decoding(expected: "a decimal number", found: "TEXT that is not one, or has too many digits")
+        throw SqlError.decoding(
+          expected: "a decimal number", found: "TEXT that is not a decimal number, or has too many digits")
       }
       self = decimal
     case .integer(let integer): self = Decimal(integer)
@@ -46,8 +47,8 @@ extension Decimal: SqlValue {
   private func units(_ scale: Int, _ type: ColumnType) throws -> Int64 {
     switch try DecimalUnits(self, scale: scale) {
     case .exact(let units): return units
-    case .above: throw SqlError.encoding(expected: type.name, found: "one with more digits")
-    case .tooSmall, .tooLarge: throw SqlError.encoding(expected: type.name, found: "one beyond 64 bits")
+    case .above: throw SqlError.encoding(expected: type.name, found: "a Decimal with more digits")
+    case .tooSmall, .tooLarge: throw SqlError.encoding(expected: type.name, found: "a Decimal beyond 64 bits")
     }
   }
 
@@ -139,6 +140,6 @@ enum DecimalUnits: Equatable {
 
 extension SqlError {
   fileprivate static func wrongScale(_ scale: Int) -> SqlError {
-    .misuse("the scale of a decimal is 0 to 18, not \(scale)")
+    .misuse("the scale of a decimal must be from 0 to 18, not \(scale)")
   }
 }

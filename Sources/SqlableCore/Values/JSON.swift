@@ -255,7 +255,7 @@ extension Document {
 
   private static func check(_ depth: Int) throws {
     guard depth <= JSON.maximumDepth else {
-      throw SqlError.encoding(expected: "a value that JSON can represent", found: "one that is nested too deeply")
+      throw SqlError.encoding(expected: "a value that JSON can represent", found: "a value that is nested too deeply")
     }
   }
 }

@@ -96,7 +96,7 @@ struct JSONEntries<Key: Hashable & Decodable, Value: Decodable>: Decodable {
       ? try decoder.container(keyedBy: AnyKey.self).allKeys.count : try (decoder.unkeyedContainer().count ?? 0) / 2
     guard count == dictionary.count else {
       throw SqlError.decoding(
-        expected: "the JSON of \([Key: Value].self)", found: "TEXT with two entries for one key")
+        expected: "the JSON of \([Key: Value].self)", found: "TEXT with a duplicate key")
     }
   }
 }

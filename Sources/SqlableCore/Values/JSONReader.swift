@@ -18,13 +18,13 @@ package struct JSONReader {
       reader.skipSpace()
       let document = try reader.value()
       reader.skipSpace()
-      guard reader.position == bytes.count else { throw reader.failure("has something after its end") }
+      guard reader.position == bytes.count else { throw reader.failure("unexpected text after the end") }
       return document
     }
   }
 
   private func failure(_ reason: String) -> SqlError {
-    .invalidStatement("the document is not valid JSON: it \(reason), at byte \(position)")
+    .invalidStatement("the document is not valid JSON at byte \(position): \(reason)")
   }
 
   private var next: UInt8? { position < text.count ? text[position] : nil }
@@ -88,7 +88,7 @@ package struct JSONReader {
           break
         }
         guard next == open[open.count - 1].end else {
-          throw failure("lacks a comma or the end of \(open[open.count - 1].isObject ? "an object" : "a list")")
+          throw failure("missing comma or end of \(open[open.count - 1].isObject ? "an object" : "a list")")
         }
         position += 1
         value = open.removeLast().document
@@ -101,10 +101,10 @@ package struct JSONReader {
   private mutating func beginElement(_ container: inout Container) throws {
     guard container.isObject else { return }
     skipSpace()
-    guard next == UInt8(ascii: "\"") else { throw failure("lacks a key") }
-    guard container.begin(try string()) else { throw failure("has a key twice") }
+    guard next == UInt8(ascii: "\"") else { throw failure("missing key") }
+    guard container.begin(try string()) else { throw failure("duplicate key") }
     skipSpace()
-    guard next == UInt8(ascii: ":") else { throw failure("lacks a colon") }
+    guard next == UInt8(ascii: ":") else { throw failure("missing colon") }
     position += 1
   }
 
@@ -114,9 +114,9 @@ package struct JSONReader {
     case UInt8(ascii: "t"): return try word("true", .bool(true))
     case UInt8(ascii: "f"): return try word("false", .bool(false))
     case UInt8(ascii: "n"): return try word("null", .null)
-    case nil: throw failure("ends too early")
+    case nil: throw failure("unexpected end")
     case let byte? where byte == UInt8(ascii: "-") || byte.isDigit: return try number()
-    default: throw failure("has an unknown character")
+    default: throw failure("unexpected character")
     }
   }
 
@@ -124,7 +124,7 @@ package struct JSONReader {
     let count = word.utf8CodeUnitCount
     guard position + count <= text.count,
       text[position..<(position + count)].elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: count))
-    else { throw failure("has an unknown word") }
+    else { throw failure("unknown word") }
     position += count
     return value
   }
@@ -145,15 +145,15 @@ package struct JSONReader {
         guard bits < 0x80 else { return try validated(text[start..<position]) }
         return String(decoding: UnsafeRawBufferPointer(rebasing: text[start..<position]), as: UTF8.self)
       case UInt8(ascii: "\\"): return try escapedString(from: start)
-      case 0..<0x20: throw failure("has a control character in a string")
+      case 0..<0x20: throw failure("control character in a string")
       default: position += 1
       }
     }
-    throw failure("ends in a string")
+    throw failure("unterminated string")
   }
 
   private func validated(_ bytes: some Sequence<UInt8>) throws -> String {
-    guard let string = String(validating: bytes, as: UTF8.self) else { throw failure("is not UTF-8") }
+    guard let string = String(validating: bytes, as: UTF8.self) else { throw failure("invalid UTF-8") }
     return string
   }
 
@@ -165,15 +165,15 @@ package struct JSONReader {
       switch byte {
       case UInt8(ascii: "\""): return try validated(bytes)
       case UInt8(ascii: "\\"): bytes += try escape()
-      case 0..<0x20: throw failure("has a control character in a string")
+      case 0..<0x20: throw failure("control character in a string")
       default: bytes.append(byte)
       }
     }
-    throw failure("ends in a string")
+    throw failure("unterminated string")
   }
 
   private mutating func escape() throws -> [UInt8] {
-    guard let byte = next else { throw failure("ends in a string") }
+    guard let byte = next else { throw failure("unterminated string") }
     position += 1
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
@@ -186,23 +186,23 @@ package struct JSONReader {
       var code = try codeUnit()
       if code & 0xFC00 == 0xD800, next == UInt8(ascii: "\\") {
         position += 1
-        guard next == UInt8(ascii: "u") else { throw failure("has half of a surrogate pair") }
+        guard next == UInt8(ascii: "u") else { throw failure("unpaired surrogate") }
         position += 1
         let low = try codeUnit()
-        guard low & 0xFC00 == 0xDC00 else { throw failure("has half of a surrogate pair") }
+        guard low & 0xFC00 == 0xDC00 else { throw failure("unpaired surrogate") }
         code = 0x10000 + (code & 0x3FF) << 10 + low & 0x3FF
       }
-      guard let scalar = Unicode.Scalar(code) else { throw failure("has half of a surrogate pair") }
+      guard let scalar = Unicode.Scalar(code) else { throw failure("unpaired surrogate") }
       return Array(UTF8.encode(scalar).unsafelyUnwrapped)
-    default: throw failure("has an unknown escape")
+    default: throw failure("unknown escape")
     }
   }
 
   private mutating func codeUnit() throws -> UInt32 {
-    guard position + 4 <= text.count else { throw failure("ends in a string") }
+    guard position + 4 <= text.count else { throw failure("unterminated string") }
     var code: UInt32 = 0
     for byte in text[position..<(position + 4)] {
-      guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw failure("has an unknown escape") }
+      guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw failure("unknown escape") }
       code = code << 4 + UInt32(digit)
     }
     position += 4
@@ -217,7 +217,7 @@ package struct JSONReader {
     let digits = position
     skipDigits()
     guard position > digits, position == digits + 1 || text[digits] != UInt8(ascii: "0") else {
-      throw failure("has a number with no digits, or with a zero in front")
+      throw failure("number without digits, or with a leading zero")
     }
     var isInteger = true
     if next == UInt8(ascii: ".") {
@@ -233,7 +233,7 @@ package struct JSONReader {
     }
     let spelled = String(decoding: text[start..<position], as: UTF8.self)
     if isInteger, let integer = Int64(spelled), !spelled.isExactly("-0") { return .integer(integer) }
-    guard let number = Double(spelled), number.isFinite else { throw failure("has a number that is too large") }
+    guard let number = Double(spelled), number.isFinite else { throw failure("number too large") }
     return .number(number)
   }
 
@@ -244,6 +244,6 @@ package struct JSONReader {
   private mutating func requireDigits() throws {
     let start = position
     skipDigits()
-    guard position > start else { throw failure("has a number without digits") }
+    guard position > start else { throw failure("number without digits") }
   }
 }

@@ -94,7 +94,7 @@ public struct ReadCell {
   @usableFromInline
   func mismatch(_ expected: String) -> any Error {
     guard state.pointee.isCurrent(generation) else {
-      return SqlError.misuse("a value was read after its statement had moved on")
+      return SqlError.misuse("a value was read after its statement advanced or was reset")
     }
     return SqlError.decoding(expected: expected, found: "\(storageClass)")
   }

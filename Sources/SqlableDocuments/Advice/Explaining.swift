@@ -60,7 +60,7 @@ private struct Advising<Work: Runnable>: Runnable {
 
   func run(_ db: SqliteDatabase) throws -> [IndexAdvice] {
     guard let work = work as? any StatementTrees else {
-      throw SqlError.misuse("index advice is for statements and queries, not for SQL text")
+      throw SqlError.misuse("index advice needs a statement or query, not SQL text")
     }
     return try db.withoutTracing { try work.statements().flatMap(db.advice) }
   }
@@ -132,6 +132,6 @@ extension TreeStatement {
 
 extension SqlError {
   fileprivate static var nothingToExplain: SqlError {
-    .invalidStatement("there are no rows to insert, so there is nothing to explain")
+    .invalidStatement("an insert without rows can't be explained")
   }
 }

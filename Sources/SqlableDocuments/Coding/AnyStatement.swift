@@ -64,7 +64,8 @@ public struct AnyStatement: Sendable {
     }
     decoder.enter(decoded.operation.rawValue)
     guard decoded.isComplete else {
-      throw decoder.failure("\(decoded.operation) takes one table, a filter, an order and a limit; of first it is 1")
+      throw decoder.failure(
+        "\(decoded.operation) takes one table, a filter, an order and a limit; the limit of first must be 1")
     }
     func content<Model: Sqlable>(_ model: Model.Type) throws -> Content {
       let rows: StatementRows<Model> = decoded.tree.takesRows ? .stored(decoded.rows) : .none

@@ -93,7 +93,7 @@ struct DecodedIncluding {
     guard case .object(var members) = document, let index = members.firstIndex(where: { $0.key == key }),
       case .object(var body) = members[index].value,
       let included = body.firstIndex(where: { $0.key == DocumentKey.including.rawValue })
-    else { throw decoder.failure("it must be a read that has the key including") }
+    else { throw decoder.failure("the statement must be a read with the key including") }
     let associations = body.remove(at: included).value
     members[index] = .init(key: key, value: .object(body))
     read = try DecodedStatement(.object(members), by: decoder)
@@ -201,7 +201,7 @@ extension DocumentDecoder {
       throw failure("an aggregate of associated rows can't have a limit")
     }
     if case .referred = known.path, level.query.isLimited || !level.query.clauses.order.isEmpty {
-      throw failure("the row that another one refers to has no order and no limit")
+      throw failure("a referenced row can't have an order or limit")
     }
     guard level.query.clauses.size.depth <= SqlExpression.maximumDepth else {
       throw failure("the query is nested too deeply")
@@ -216,7 +216,7 @@ extension DocumentDecoder {
   private func source(ofAssociation document: Document) throws -> SelectQuery.Source {
     let sources = try sources(list: document, nil)
     guard sources.count == 1, case .table = sources[0].kind, sources[0].alias == nil, !sources[0].isSearched else {
-      throw failure("an association has one table, without an alias")
+      throw failure("an association must have one table without an alias")
     }
     return sources[0]
   }
@@ -240,7 +240,7 @@ extension DocumentDecoder {
 
   /// The error for another association. For an untrusted document, this is the same error as for hidden names.
   private var unknownAssociation: SqlError {
-    access == nil ? failure("the associations are not those that the program expects") : DocumentAccess.refusal
+    access == nil ? failure("the associations differ from those of the program") : DocumentAccess.refusal
   }
 }
 

@@ -10,7 +10,7 @@ extension DocumentDecoder {
     try checkFunction(name)
     if name == "countRows" { return try call(.countRows, otherMembers, scope) }
     guard let function = SqlExpression.Call.BuiltIn(rawValue: name) else {
-      throw failure("it is no function that the library knows")
+      throw failure("unknown function")
     }
     return try call(.builtIn(function), otherMembers, scope)
   }
@@ -51,9 +51,9 @@ extension DocumentDecoder {
     guard let kind = call.facts?.kind else { return }
     guard kind == .aggregate || (!call.isDistinct && call.filter == nil), call.takesWindow || call.window == nil,
       kind != .window || call.window != nil, kind != .table
-    else { throw failure("the function can't have these clauses, or is no term") }
+    else { throw failure("the function can't have these clauses, or can't be a term") }
     guard !call.isDistinct || (call.arguments.count == 1 && call.window == nil) else {
-      throw failure("only an aggregate of one argument is distinct")
+      throw failure("only an aggregate of one argument can be distinct")
     }
   }
 
@@ -93,9 +93,9 @@ extension DocumentDecoder {
     var exclusion = WindowFrame.Exclusion.noOthers
     if let index = members.firstIndex(where: { $0.key == "exclude" }) {
       enter("exclude")
-      guard let excluded = WindowFrame.Exclusion(rawValue: try text(members[index].value, "what a frame excludes")),
+      guard let excluded = WindowFrame.Exclusion(rawValue: try text(members[index].value, "the exclusion of a frame")),
         excluded != .noOthers
-      else { throw failure("a frame excludes currentRow, group or ties") }
+      else { throw failure("the exclusion of a frame must be currentRow, group or ties") }
       leave()
       exclusion = excluded
       members.remove(at: index)
@@ -104,7 +104,7 @@ extension DocumentDecoder {
       throw failure("a frame must be an object with rows, range or groups")
     }
     let bounds = try each(list(members[0].value, "a frame")) { try bound($0) }
-    guard bounds.count == 2 else { throw failure("a frame has two bounds") }
+    guard bounds.count == 2 else { throw failure("a frame must have two bounds") }
     return WindowFrame(unit: unit, start: bounds[0], end: bounds[1], exclusion: exclusion)
   }
 
@@ -117,7 +117,7 @@ extension DocumentDecoder {
       return .preceding(try integer(members[0].value, "the bound of a frame"))
     case .object(let members) where members.count == 1 && members[0].key == "following":
       return .following(try integer(members[0].value, "the bound of a frame"))
-    default: throw failure("it is no bound of a frame")
+    default: throw failure("unknown bound of a frame")
     }
   }
 }

@@ -21,7 +21,7 @@ extension DocumentDecoder {
   }
 
   private func table(_ document: Document?, _ key: DocumentKey) throws -> TableInfo {
-    guard let document else { throw failure("it lacks the key \(key.rawValue)") }
+    guard let document else { throw failure("missing key \(key.rawValue)") }
     enter(key.rawValue)
     let table = try table(document)
     leave()
@@ -70,7 +70,7 @@ extension DocumentDecoder {
   private func conflict(_ fields: Fields) throws -> ConflictPolicy? {
     try part(fields, .onConflict) { document in
       guard let policy = ConflictPolicy(rawValue: try text(document, "a conflict policy")) else {
-        throw failure("a conflict policy is abort, ignore or replace")
+        throw failure("a conflict policy must be abort, ignore or replace")
       }
       return policy
     }
@@ -79,7 +79,7 @@ extension DocumentDecoder {
   private func returned(_ fields: Fields, _ scope: Scope) throws -> Returned? {
     try part(fields, .returning) { document in
       if case .bool(true) = document { return .rows }
-      let terms = try terms(document, "what is returned", scope)
+      let terms = try terms(document, "the returned terms", scope)
       guard !terms.isEmpty else { throw failure("a change must return a term") }
       return .terms(terms)
     }
@@ -109,9 +109,11 @@ extension DocumentDecoder {
     if let source = try part(fields, .query, { try self.query($0, outer: nil) }) { query.rest.value.source = source }
     if let columns = try columns(fields, .columns, table) { query.rest.value.columns = columns }
     query.conflict = try conflict(fields)
-    guard query.conflict == nil || !isSave else { throw failure("a save has a conflict policy of its own") }
+    guard query.conflict == nil || !isSave else {
+      throw failure("a save can't have a conflict policy: it already has one")
+    }
     if let upserts = try part(fields, .upsert, { try upserts($0, table) }) {
-      guard query.conflict == nil, !isSave else { throw failure("an insert has two conflict policies") }
+      guard query.conflict == nil, !isSave else { throw failure("an insert can't have two conflict policies") }
       query.rest.value.upserts = upserts
     }
     if let returned = try returned(fields, Scope(table)) { query.rest.value.returned = returned }
@@ -121,7 +123,9 @@ extension DocumentDecoder {
   /// One upsert, or a list of several.
   private func upserts(_ document: Document, _ table: TableInfo) throws -> [Upsert] {
     guard case .list(let documents) = document else { return [try upsert(document, table)] }
-    guard documents.count > 1 else { throw failure("a list of upserts must have several; one stands alone") }
+    guard documents.count > 1 else {
+      throw failure("a list of upserts needs at least two; write a single upsert without the list")
+    }
     try checkList(documents.count)
     return try each(documents) { try upsert($0, table) }
   }
@@ -153,14 +157,14 @@ extension DocumentDecoder {
     var query: UpdateQuery
     var rows: [StoredRow] = []
     if let row = try part(fields, .row, { try row($0, table) }) {
-      guard try !flag(fields[.all], .all) else { throw failure("an update of a row can't be one of all") }
+      guard try !flag(fields[.all], .all) else { throw failure("an update of a row can't have the key all") }
       guard sources.isEmpty else { throw failure("an update of a row can't have other tables") }
       guard try indexHint(fields) == nil else { throw failure("an update of a row can't have an index") }
       rows = [row]
       query = UpdateQuery(ofRowIn: table, writing: [])
       if let columns = try columns(fields, .columns, table) { query.rest.value.columns = columns }
     } else {
-      guard fields[.columns] == nil else { throw failure("an update with set has no columns") }
+      guard fields[.columns] == nil else { throw failure("an update with set can't have columns") }
       let changes = try part(fields, .set) { try assignments($0, table, scope) } ?? []
       query = UpdateQuery(table, changes, try flag(fields[.all], .all) ? .all : .selected)
       if !sources.isEmpty { query.rest.value.sources = sources }
@@ -180,7 +184,7 @@ extension DocumentDecoder {
     let scope = Scope(table)
     let values = try part(fields, .row) { try row($0, table) }
     let isAll = try flag(fields[.all], .all)
-    guard values == nil || !isAll else { throw failure("a delete of a row can't be one of all") }
+    guard values == nil || !isAll else { throw failure("a delete of a row can't have the key all") }
     let hint = try indexHint(fields)
     guard values == nil || hint == nil else { throw failure("a delete of a row can't have an index") }
     var query = DeleteQuery(table, values != nil ? .row : isAll ? .all : .selected)
@@ -194,7 +198,7 @@ extension DocumentDecoder {
     var selection = RowSelection()
     selection.filter = try part(fields, .where) { try term($0, scope) }
     guard fields[.row] == nil || [.orderBy, .limit, .offset].allSatisfy({ fields[$0] == nil }) else {
-      throw failure("a change of one row has no order, limit or offset")
+      throw failure("a change of one row can't have an order, limit or offset")
     }
     guard fields[.orderBy] != nil || fields[.limit] != nil || fields[.offset] != nil else { return selection }
     selection.rest.value.order = try part(fields, .orderBy) { try order($0, scope) } ?? []

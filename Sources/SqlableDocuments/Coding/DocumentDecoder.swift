@@ -50,7 +50,7 @@ final class DocumentDecoder {
     nodes += 1
     depth += 1
     self.levels += levels
-    guard self.levels <= maximumLevels else { throw failure("its terms and queries are nested too deeply") }
+    guard self.levels <= maximumLevels else { throw failure("terms or queries are nested too deeply") }
     guard let access else { return }
     guard nodes <= access.maximumNodes, depth <= access.maximumDepth else {
       throw failure("the document is larger or deeper than the policy allows")
@@ -170,7 +170,7 @@ final class DocumentDecoder {
   }
 
   func isTrue(_ document: Document) throws -> Bool {
-    guard case .bool(true) = document else { throw failure("it must be true, or be left out") }
+    guard case .bool(true) = document else { throw failure("the value must be true; leave out the key otherwise") }
     return true
   }
 
@@ -196,7 +196,7 @@ final class DocumentDecoder {
     }
     // Take the first match: the models of the statement's own type come before those of the rules.
     guard let table = models.first(where: { $0.name.isExactly(name) }) else {
-      throw failure("the table is not one of a model that the decoder knows")
+      throw failure("unknown table; add the table's model to the rules of the decoder")
     }
     if let defect = table.defect { throw defect }
     return table
@@ -217,9 +217,9 @@ final class DocumentDecoder {
     switch document {
     case .text(let text): return .text(text)
     case .integer(let integer): return .integer(integer)
-    case .null: throw failure(#"NULL is written as {"null": true}"#)
-    case .bool: throw failure("a condition that is always true or false is written as 1 or 0")
-    case .number: throw failure(#"a number with a fraction is written as {"real": …}"#)
+    case .null: throw failure(#"NULL must be written as {"null": true}"#)
+    case .bool: throw failure("a constant condition must be written as 1 or 0")
+    case .number: throw failure(#"a number with a fraction must be written as {"real": …}"#)
     case .list: throw failure("a term or value must be text, an integer or an object")
     case .object(let members):
       guard let first = members.first, members.count == 1 else { return nil }
@@ -250,11 +250,11 @@ final class DocumentDecoder {
       return .blob(data)
     default: break
     }
-    throw failure("it is no value of this class")
+    throw failure("the value does not match its storage class")
   }
 
   func value(required document: Document) throws -> DatabaseValue {
-    guard let value = try value(document) else { throw failure("a value is required here, not a term") }
+    guard let value = try value(document) else { throw failure("expected a value, found a term") }
     return value
   }
 }

@@ -15,7 +15,7 @@ extension AnyStatement {
   /// form as data, such as SQL text. A statement with a term of SQL text can run, but its `json()` throws.
   public init(_ work: some Runnable) throws {
     guard let work = work as? any Erasable else {
-      throw SqlError.misuse("an AnyStatement holds a statement or a query, and \(type(of: work)) is neither")
+      throw SqlError.misuse("an AnyStatement needs a statement or a query, not a \(type(of: work))")
     }
     try self.init(work.erased(), DocumentDecoder([], StatementRules()))
   }

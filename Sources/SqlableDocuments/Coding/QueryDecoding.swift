@@ -23,13 +23,13 @@ extension DocumentDecoder {
     var query: SelectQuery
     let scope: Scope
     if let rows = fields[.values] {
-      guard fields[.from] == nil, fields[.select] == nil else { throw failure("literal rows have no tables") }
+      guard fields[.from] == nil, fields[.select] == nil else { throw failure("literal rows can't have tables") }
       scope = try Scope([], outer: outer)
       enter("values")
       let rows = try each(list(rows, "literal rows")) { try terms($0, "a row", scope) }
       leave()
       guard let count = rows.first?.count, rows.allSatisfy({ $0.count == count }) else {
-        throw failure("literal rows must have the same number of columns, and there must be one")
+        throw failure("literal rows need at least one column, and the same number of columns in each row")
       }
       query = SelectQuery(rows: rows)
     } else {
@@ -75,7 +75,7 @@ extension DocumentDecoder {
     guard case .object = document else { return .number(try count(document, what)) }
     // A parameter may have been given its value.
     let count = SelectQuery.RowCount(try term(document, Scope([], outer: nil)))
-    if case .value = count.term?.node { throw failure("\(what) must be an integer, or a term that is no value") }
+    if case .value = count.term?.node { throw failure("\(what) must be an integer, or a term that is not a value") }
     return count
   }
 
@@ -90,7 +90,7 @@ extension DocumentDecoder {
   }
 
   private func compounds(_ document: Document, _ outer: Scope?) throws -> [SelectQuery.Compound] {
-    try each(list(document, "the queries that are combined")) { document in
+    try each(list(document, "the combined queries")) { document in
       guard case .object(let members) = document, members.count == 1,
         let operation = SelectQuery.Compound.Operator(rawValue: members[0].key)
       else { throw failure("a combined query must be an object with union, unionAll, intersect or except") }
@@ -147,7 +147,7 @@ extension DocumentDecoder {
   func sources(ofUpdate document: Document, _ table: TableInfo) throws -> [SelectQuery.Source] {
     let sources = try sources(document, after: SelectQuery.Source(table: table), nil).dropFirst()
     guard sources.allSatisfy({ $0.join == .inner && $0.condition != nil }) else {
-      throw failure("each other table of an update is joined by inner, and on a condition")
+      throw failure("each other table of an update needs an inner join with a condition")
     }
     return Array(sources)
   }
@@ -187,16 +187,16 @@ extension DocumentDecoder {
         source.define(query)
         source.materialization = try part(fields, .hint) { document in
           guard let hint = SelectQuery.Source.Materialization(rawValue: try text(document, "a hint")) else {
-            throw failure("a hint is materialized or notMaterialized")
+            throw failure("a hint must be materialized or notMaterialized")
           }
           return hint
         }
         guard source.size.depth <= SqlExpression.maximumDepth else { throw failure("queries are nested too deeply") }
       } else {
         _ = try flag(fields[.recursive], .recursive)
-        guard fields[.hint] == nil else { throw failure("a hint stands where the query is defined") }
+        guard fields[.hint] == nil else { throw failure("a hint belongs to the definition of the query") }
         guard defining.contains(where: (name ?? alias ?? "").isExactly) else {
-          throw failure("a recursive query is used only in its own definition")
+          throw failure("a recursive query can only be used in its own definition")
         }
         source.kind = .named
       }
@@ -205,12 +205,14 @@ extension DocumentDecoder {
       try allow([.jsonEach, .jsonTree, .path, .as, .join, .on], fields)
       source = JSONEach.emptySource
     }
-    guard kind == .table || alias != nil else { throw failure("a query or function must have a name: \"as\"") }
+    guard kind == .table || alias != nil else { throw failure("a query or function needs a name; use \"as\"") }
     source.alias = alias
     if isFirst {
-      guard fields[.join] == nil, fields[.on] == nil else { throw failure("the first table of a query is not joined") }
+      guard fields[.join] == nil, fields[.on] == nil else {
+        throw failure("the first table of a query can't have a join")
+      }
     } else {
-      guard let join = try part(fields, .join, { try self.join($0) }) else { throw failure("it lacks the key join") }
+      guard let join = try part(fields, .join, { try self.join($0) }) else { throw failure("missing key join") }
       source.join = join
     }
     return source
@@ -220,7 +222,7 @@ extension DocumentDecoder {
   func indexHint(_ fields: Fields) throws -> IndexHint? {
     let name = try part(fields, .indexedBy) { try self.name($0, "the name of an index") }
     guard try flag(fields[.notIndexed], .notIndexed) else { return name.map { IndexHint(name: $0) } }
-    guard name == nil else { throw failure("a table has either indexedBy or notIndexed") }
+    guard name == nil else { throw failure("a table can't have both indexedBy and notIndexed") }
     return IndexHint.none
   }
 
@@ -232,7 +234,7 @@ extension DocumentDecoder {
 
   private func join(_ document: Document) throws -> SelectQuery.Source.Join {
     guard let join = SelectQuery.Source.Join(rawValue: try text(document, "the kind of a join")) else {
-      throw failure("a join is inner, left, right, full or cross")
+      throw failure("a join must be inner, left, right, full or cross")
     }
     return join
   }
@@ -240,13 +242,13 @@ extension DocumentDecoder {
   /// The columns of a named query: those of a model, or types.
   private func layout(_ fields: Fields) throws -> TableInfo {
     if let model = try part(fields, .model, { try self.model(text($0, "the name of a model")) }) {
-      guard fields[.columns] == nil else { throw failure("a named query has a model or columns, not both") }
+      guard fields[.columns] == nil else { throw failure("a named query can't have both a model and columns") }
       return model
     }
     let types = try part(fields, .columns) { document in
       try each(list(document, "the columns of a named query")) { document in
         guard let type = ColumnType(documentName: try text(document, "the type of a column")) else {
-          throw failure("it is no type of a column")
+          throw failure("unknown type of a column")
         }
         return type
       }
@@ -273,7 +275,7 @@ extension DocumentDecoder {
     _ document: Document?, _ sources: [SelectQuery.Source], _ scope: Scope
   ) throws -> [SelectQuery.Result] {
     guard let document else {
-      guard sources.count == 1 else { throw failure("a query of several tables must say what it selects") }
+      guard sources.count == 1 else { throw failure("a query of several tables needs the key select") }
       return [.model(0)]
     }
     enter("select")
@@ -281,13 +283,13 @@ extension DocumentDecoder {
       guard case .object(let members) = document, members.contains(where: { $0.key == "model" }),
         !members.contains(where: { $0.key == "column" })
       else { return .term(try term(document, scope)) }
-      let fields = try fields(document, [.model, .replacing], "a model that is selected")
+      let fields = try fields(document, [.model, .replacing], "a selected model")
       let name = try part(fields, .model) { try text($0, "the name of a table") }
       guard let index = sources.firstIndex(where: { $0.name.isExactly(name ?? "") }) else {
-        throw failure("the query has no table of this name")
+        throw failure("the query has no such table")
       }
       let replaced = try part(fields, .replacing) { document in
-        try each(list(document, "the columns that are replaced")) { document in
+        try each(list(document, "the replaced columns")) { document in
           let (column, term) = try assignment(document, sources[index].table, scope)
           return SelectQuery.Replacement(column: ColumnReference(column), term: term)
         }

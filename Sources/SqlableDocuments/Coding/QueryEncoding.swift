@@ -97,7 +97,7 @@ extension DocumentEncoder {
       guard case .call(let call) = call.node, let operand = call.arguments.first,
         call.function == .builtIn(.jsonEach) || call.function == .builtIn(.jsonTree)
       else {
-        throw SqlError.invalidStatement("a table-valued function has no form as data")
+        throw SqlError.invalidStatement("a table-valued function can't be encoded")
       }
       members.add(call.function == .builtIn(.jsonTree) ? .jsonTree : .jsonEach, try term(operand, scope))
       members.add(.path, try call.arguments.dropFirst().first.map { try path($0) })
@@ -139,7 +139,7 @@ extension DocumentEncoder {
       }
       return members.document
     case .table(let table, let alias, _):
-      throw SqlError.invalidStatement("columns of \(alias ?? table.name) are selected, but it is not joined").at(
+      throw SqlError.invalidStatement("columns of \(alias ?? table.name) are selected, but the table is not joined").at(
         table: table.name)
     }
   }
@@ -168,7 +168,7 @@ extension DocumentEncoder {
   func checkDatabase(of table: TableInfo) throws {
     guard let database = table.database else { return }
     throw SqlError.invalidStatement(
-      "a statement on a table of the attached database \(database) has no form as data"
+      "a statement on a table of the attached database \(database) can't be encoded"
     ).at(table: table.name)
   }
 

@@ -8,7 +8,7 @@ extension AnyStatement {
   ///
   /// ```swift
   /// try AnyStatement(Bicycle.delete(Bicycle.color == "red").limit(3)).checkIsRepeatable()
-  /// // throws: which rows of table bicycle a limit selects is not determined: order them by a key
+  /// // throws: the limit on table bicycle is not repeatable; order the rows by a key
   /// ```
   ///
   /// Throws `.invalidStatement`, which names the cause, for:
@@ -55,10 +55,11 @@ private struct RepeatabilityCheck {
       for assignment in query.rest.value.assignments { try check(assignment.value) }
       let keepsAll = query.conflict.map { $0 == .abort } ?? !query.table.ignoresOrReplaces
       guard query.isRowLevel || keepsAll else {
-        throw failure("which of the rows that conflict an update keeps is not determined", query.table)
+        throw failure("the update is not repeatable: any of several conflicting rows may remain", query.table)
       }
       guard query.rest.value.sources.isEmpty else {
-        throw failure("which row of other tables gives its values to an update is not determined", query.table)
+        throw failure(
+          "the update is not repeatable: any matching row of the other tables may supply the values", query.table)
       }
       try check(query.selection, of: query.table)
     case .delete(let query): try check(query.selection, of: query.table)
@@ -75,7 +76,7 @@ private struct RepeatabilityCheck {
     try check(selection.rest.value.offset?.term)
     let rows = UngroupedRows(sources: [SelectQuery.Source(table: table)], filter: selection.filter)
     guard rows.areOrdered(by: order) else {
-      throw failure("which rows of table \(table.name) a limit selects is not determined: order them by a key", table)
+      throw failure("the limit on table \(table.name) is not repeatable; order the rows by a key", table)
     }
   }
 
@@ -96,13 +97,13 @@ private struct RepeatabilityCheck {
     try checkGroups(clauses)
     let isLimited = query.form == .rows && (clauses.limit != nil || clauses.offset != nil)
     guard use != .rows || isLimited, !clauses.isOrdered else { return }
-    let advice = "order it by the keys of its tables, or by all that it selects"
+    let advice = "order the query by the keys of its tables, or by all selected terms"
     switch use {
-    case .rows: throw failure("which rows the limit of a query selects is not determined: \(advice)", query.table)
+    case .rows: throw failure("the limit of the query is not repeatable; \(advice)", query.table)
     case .inserted:
-      throw failure("the order in which the rows of a query are inserted is not determined: \(advice)", query.table)
+      throw failure("the order of the inserted rows is not repeatable; \(advice)", query.table)
     case .firstRow:
-      throw failure("which row of a query becomes the value of a term is not determined: \(advice)", query.table)
+      throw failure("the value of a query as a term is not repeatable; \(advice)", query.table)
     }
   }
 
@@ -144,7 +145,7 @@ private struct RepeatabilityCheck {
     let all = terms + [clauses.having].compactMap(\.self) + clauses.order.map(\.expression)
     guard all.allSatisfy(isDetermined) else {
       throw failure(
-        "a column of grouped rows that is neither grouped nor aggregated has the value of any of them",
+        "a column of grouped rows is not repeatable; group by the column, or use an aggregate",
         clauses.sources.first?.table)
     }
   }
@@ -160,7 +161,7 @@ private struct RepeatabilityCheck {
     case .query(let query): try check(query.query, query.kind == .scalar ? .firstRow : .rows)
     case .special(let special):
       guard case .fragment = special.form else { break }
-      throw failure("whether SQL text gives the same each time is not known")
+      throw failure("SQL text can't be checked for repeatability")
     default: break
     }
     for part in term.node.terms { try check(part, clauses) }
@@ -171,24 +172,26 @@ private struct RepeatabilityCheck {
     case .countRows: break
     case .named(let name):
       guard functions.contains(where: name.isSameName) else {
-        throw failure("function \(name) is the program's own: whether it gives the same each time is not known")
+        throw failure("function \(name) can't be checked for repeatability; add its name to functions")
       }
     case .builtIn(let function) where function.facts.has(.varies):
-      throw failure("\(function.name)() gives another value each time")
+      throw failure("\(function.name)() is not repeatable: its value changes with each call")
     case .builtIn(let function):
       guard call.dependsOnOrder else { return }
       if let window = call.window, let clauses {
         let rows = UngroupedRows(sources: clauses.sources, filter: clauses.filter)
         guard !clauses.isGrouped, rows.areOrdered(by: window.partition + window.order.map(\.expression)) else {
-          throw failure("the window of \(function.name)() has an order with ties: order it by the keys of its tables")
+          throw failure(
+            "the window of \(function.name)() is not repeatable: its order has ties; order by the keys of the tables")
         }
       } else if !call.order.isEmpty, let clauses {
         let rows = UngroupedRows(sources: clauses.sources, filter: clauses.filter)
         guard rows.areOrdered(by: clauses.groups + call.order.map(\.expression)) else {
-          throw failure("the order of \(function.name)() has ties: order it by the keys of its tables")
+          throw failure(
+            "the order of \(function.name)() is not repeatable: it has ties; order by the keys of the tables")
         }
       } else {
-        throw failure("\(function.name)() depends on the order in which SQLite finds the rows")
+        throw failure("\(function.name)() is not repeatable: it depends on the order in which SQLite finds the rows")
       }
     }
   }

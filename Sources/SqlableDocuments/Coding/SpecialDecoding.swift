@@ -18,7 +18,7 @@ extension DocumentDecoder {
       case "real": StorageClass.real
       case "text": StorageClass.text
       case "blob": StorageClass.blob
-      default: throw failure("a cast is to integer, real, text or blob")
+      default: throw failure("a cast must be to integer, real, text or blob")
       }
     }
     return try checkedTerm(.special(.init(form: .cast(type), terms: [term])))
@@ -28,7 +28,7 @@ extension DocumentDecoder {
     let term = try term(document, scope)
     let part = try required("part", otherMembers) { document in
       guard let part = DatePart(rawValue: try text(document, "the part of a date")) else {
-        throw failure("it is no part of a date")
+        throw failure("unknown part of a date")
       }
       return part
     }
@@ -49,7 +49,7 @@ extension DocumentDecoder {
       return try checkedTerm(.special(.init(form: .shiftedBy(unit), terms: [date, count])))
     }
     guard case .integer(let count) = value, let count = Int(exactly: count) else {
-      throw failure("a date is shifted by an integer or a term")
+      throw failure("a date must be shifted by an integer or a term")
     }
     return try checkedTerm(.special(.init(form: .shifted(count, unit), terms: [date])))
   }
@@ -62,7 +62,7 @@ extension DocumentDecoder {
   private func unit(_ otherMembers: [Document.Member]) throws -> DateUnit {
     try required("unit", otherMembers) { document in
       guard let unit = DateUnit(rawValue: try text(document, "a unit of dates")) else {
-        throw failure("it is no unit of dates")
+        throw failure("unknown unit of dates")
       }
       return unit
     }
@@ -86,7 +86,7 @@ extension DocumentDecoder {
       try required("marks", otherMembers) { document in
         let marks = try each(list(document, "the marks of matches")) { try text($0, "a mark") }
         guard marks.count == count, marks.allSatisfy({ !$0.utf8.contains(0) }) else {
-          throw failure("it takes \(count) marks without NUL bytes")
+          throw failure("\(form.rawValue) takes \(count) marks without NUL bytes")
         }
         return marks.map { SqlExpression(DatabaseValue.text($0)) }
       }
@@ -127,7 +127,7 @@ extension DocumentDecoder {
       guard FullTextTable.isWeight(weight) else { throw failure("a weight must be a number like 1.5") }
       return weight
     }
-    guard weights.count == index.columns.count else { throw failure("a search has a weight for each of its columns") }
+    guard weights.count == index.columns.count else { throw failure("a search needs a weight for each of its columns") }
     return SqlExpression(DatabaseValue.text(FullTextTable.ranking(weights)))
   }
 }

@@ -13,21 +13,21 @@ package struct DecodedStatement {
   init(_ document: Document, by decoder: DocumentDecoder) throws {
     guard case .object(let members) = document else { throw decoder.failure("a statement must be an object") }
     guard case .integer(let version)? = members.first(where: { $0.key == "sqlable" })?.value, version > 0 else {
-      throw decoder.failure(#"a statement must say its version: "sqlable": 1"#)
+      throw decoder.failure(#"a statement needs its version: "sqlable": 1"#)
     }
     guard version <= Document.version else {
       throw decoder.failure("the statement has version \(version), but this library reads up to \(Document.version)")
     }
     guard members.count == 2, let body = members.first(where: { $0.key != "sqlable" }),
       let operation = DocumentOperation(rawValue: body.key)
-    else { throw decoder.failure("besides its version a statement must have exactly one key, which says what it does") }
+    else { throw decoder.failure("a statement needs exactly one key besides its version, such as read") }
     self.operation = operation
     decoder.enter(operation.rawValue)
     if operation == .read, case .object(let members) = body.value,
       members.contains(where: { $0.key == DocumentKey.including.rawValue })
     {
       decoder.enter(DocumentKey.including.rawValue)
-      throw decoder.failure("a read with associated rows must be decoded as an AssociatedQuery")
+      throw decoder.failure("a read with associated rows can't be decoded as a Statement; use AssociatedQuery")
     }
     switch operation {
     case .read, .first: (tree, rows) = (.select(try decoder.query(body.value, outer: nil)), [])
@@ -83,7 +83,7 @@ extension Statement {
       throw SqlError.invalidStatement(
         returning
           ? "the statement returns no rows"
-          : "a change that returns rows must be encoded as a ReturningStatement")
+          : "a change that returns rows can't be encoded as a Statement; use ReturningStatement")
     }
     return try checkedDocument()
   }
@@ -102,10 +102,10 @@ extension Statement {
         throw decoder.failure(
           returning
             ? "the statement returns no rows"
-            : "a change that returns rows must be decoded as a ReturningStatement")
+            : "a change that returns rows can't be decoded as a Statement; use ReturningStatement")
       }
       guard decoded.tree.returned ?? .rows == .rows else {
-        throw decoder.failure("a change that returns terms must be decoded as a Returning")
+        throw decoder.failure("a change that returns terms can't be decoded as rows; use Returning")
       }
       return try Statement(decoded, decoder)
     }
@@ -118,7 +118,7 @@ extension Statement {
       throw decoder.failure("the statement is not for table \(modelTable.name)").at(table: modelTable.name)
     }
     guard decoded.gives(Output.self, of: Model.self) else {
-      throw decoder.failure("the statement is of another kind than its type").at(table: modelTable.name)
+      throw decoder.failure("the statement does not match its type").at(table: modelTable.name)
     }
     self.init(decoded.tree, rows: decoded.tree.takesRows ? .stored(decoded.rows) : .none)
     guard decoder.rules.kinds.contains(kind) else {
@@ -216,7 +216,7 @@ extension Statement: SqlJSON {
     let text = try String(databaseValue: databaseValue)
     do { try self.init(json: Array(text.utf8)) } catch let error as SqlError {
       throw SqlError.decoding(
-        expected: "a statement of \(Model.self)", found: "one that does not fit: \(error.message)")
+        expected: "a statement of \(Model.self)", found: "a statement that does not fit: \(error.message)")
     }
   }
 }

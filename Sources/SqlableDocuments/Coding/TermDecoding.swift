@@ -32,7 +32,7 @@ extension DocumentDecoder {
       guard match == nil else { throw failure("a term has two forms") }
       match = (form, member.value)
     }
-    guard let match else { throw failure("it is no term: none of its keys is a form of a term") }
+    guard let match else { throw failure("unknown form of a term") }
     var otherMembers: [Document.Member] = []
     if members.count > 1 {
       otherMembers = members.filter { $0.key != match.form.rawValue }
@@ -66,7 +66,8 @@ extension DocumentDecoder {
     case .strftime: return try strftime(value, scope)
     case .shift: return try shift(value, otherMembers, scope)
     case .startOf: return try startOf(value, otherMembers, scope)
-    case .row: throw failure("a row value stands beside another one, or on the left of IN with a query")
+    case .row:
+      throw failure("a row value can only be compared with a row value, or stand on the left of IN with a query")
     case .query, .exists, .count: return try subquery(form, value, scope)
     case .matches, .search, .weighting, .rank, .snippet, .highlight:
       return try fullText(form, value, otherMembers, scope)
@@ -75,7 +76,7 @@ extension DocumentDecoder {
 
   private func chain(_ form: TermForm, _ value: Document, _ scope: Scope) throws -> SqlExpression {
     let terms = try operands(value, scope)
-    guard !terms.isEmpty else { throw failure("AND or OR without terms") }
+    guard !terms.isEmpty else { throw failure("AND or OR has no terms") }
     return try checkedTerm(form == .and ? .all(TermChain(terms)) : .any(TermChain(terms)))
   }
 
@@ -114,8 +115,8 @@ extension DocumentDecoder {
   }
 
   func terms(_ count: Int, _ document: Document, _ scope: Scope) throws -> [SqlExpression] {
-    let terms = try terms(document, "it", scope)
-    guard terms.count == count else { throw failure("it takes \(count) terms, not \(terms.count)") }
+    let terms = try terms(document, "the terms", scope)
+    guard terms.count == count else { throw failure("expected \(count) terms, found \(terms.count)") }
     return terms
   }
 
@@ -136,7 +137,7 @@ extension DocumentDecoder {
   func required<Part>(
     _ key: String, _ otherMembers: [Document.Member], _ read: (Document) throws -> Part
   ) throws -> Part {
-    guard let part = try optional(key, otherMembers, read) else { throw failure("it lacks the key \(key)") }
+    guard let part = try optional(key, otherMembers, read) else { throw failure("missing key \(key)") }
     return part
   }
 
@@ -153,13 +154,13 @@ extension DocumentDecoder {
     let name = try text(document, "the name of a column")
     let model = try optional("model", otherMembers) { try text($0, "the name of a model") }
     if let model {
-      guard optional("of", otherMembers) == nil else { throw failure("a column is of a table or of a model, not both") }
+      guard optional("of", otherMembers) == nil else { throw failure("a column can't have both a table and a model") }
       return try column(name, of: self.model(model)).expression
     }
     guard let qualifier = try optional("of", otherMembers, { try text($0, "the name of a table") }) else {
       if scope.isFree { return leaf(.column(.named(name))) }
       guard scope.sources.count == 1 else {
-        throw failure("a query of several tables must say of which a column is: \"of\"")
+        throw failure("a column of a query of several tables needs the name of its table; use \"of\"")
       }
       return try column(name, of: scope.sources[0])
     }
@@ -171,7 +172,7 @@ extension DocumentDecoder {
       if current.isFree { return leaf(.qualified(alias: qualifier, .named(name))) }
       scope = current.outer
     }
-    throw failure("the query has no table of this name")
+    throw failure("the query has no such table")
   }
 
   private func leaf(_ node: SqlExpression.Node) -> SqlExpression { SqlExpression(node, size: SqlExpression.Size()) }
@@ -202,7 +203,7 @@ extension DocumentDecoder {
     _ operation: SqlExpression.BinaryOperator, _ document: Document, _ scope: Scope
   ) throws -> SqlExpression {
     let documents = try list(document, "the terms of an operator")
-    guard documents.count == 2 else { throw failure("an operator takes 2 terms, not \(documents.count)") }
+    guard documents.count == 2 else { throw failure("expected 2 terms, found \(documents.count)") }
     enter(0)
     let row = operation.isComparison ? try row(documents[0], scope) : nil
     let left = try row ?? term(documents[0], scope)
@@ -211,7 +212,7 @@ extension DocumentDecoder {
     let right: SqlExpression
     if let count = row?.rowTerms?.count {
       guard let optional = try self.row(documents[1], scope), optional.rowTerms?.count == count else {
-        throw failure("a row value is compared with one of as many terms")
+        throw failure("row values must have the same number of terms")
       }
       right = optional
     } else {
@@ -244,7 +245,7 @@ extension DocumentDecoder {
     }
     enter(members[0].key)
     let terms = try terms(members[0].value, "the terms of a row value", scope)
-    guard (2...100).contains(terms.count) else { throw failure("a row value has 2 to 100 terms") }
+    guard (2...100).contains(terms.count) else { throw failure("a row value must have 2 to 100 terms") }
     leave()
     return try checkedTerm(.special(.init(form: .row, terms: terms)))
   }

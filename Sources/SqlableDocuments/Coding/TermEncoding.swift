@@ -99,7 +99,7 @@ struct DocumentEncoder {
     return ["collate": document, "as": .text(collation.rawValue)]
   }
 
-  private static var withoutForm: SqlError { .invalidStatement("a term has no form as data") }
+  private static var withoutForm: SqlError { .invalidStatement("the term can't be encoded") }
 
   private func object(_ key: String, _ value: Document) -> Document {
     .object([Document.Member(key: key, value: value)])
@@ -122,7 +122,7 @@ struct DocumentEncoder {
   /// A path within JSON, as a list of keys and positions.
   func path(_ term: SqlExpression) throws -> Document {
     guard case .value(.text(let path)) = term.node, let steps = JSONStep.steps(ofPath: path) else {
-      throw SqlError.invalidStatement("a path within JSON has no form as data")
+      throw SqlError.invalidStatement("the JSON path can't be encoded")
     }
     return .list(
       steps.map { step in
@@ -194,7 +194,7 @@ struct DocumentEncoder {
       return ["shift": terms[0], "by": terms[1], "unit": .text(unit.rawValue)]
     case .fullText(let search): return try fullText(search, special.terms, scope)
     case .fragment:
-      throw SqlError.invalidStatement("a term of SQL text has no form as data: a document must not bring SQL")
+      throw SqlError.invalidStatement("a term of SQL text can't be encoded: a document can't contain SQL")
     case .cast, .inverted, .datePart, .day, .shifted, .startOf, .unixSeconds:
       guard let operand = special.terms.first else { throw DocumentEncoder.withoutForm }
       return self.special(special.form, try self.term(operand, scope))
@@ -248,7 +248,7 @@ struct DocumentEncoder {
 
   private func weights(_ term: SqlExpression) throws -> Document {
     guard case .value(.text(let text)) = term.node, let weights = FullTextTable.weights(in: text) else {
-      throw SqlError.invalidStatement("the weights of a search have no form as data")
+      throw SqlError.invalidStatement("the weights of a search can't be encoded")
     }
     return .list(weights.map { .text($0) })
   }

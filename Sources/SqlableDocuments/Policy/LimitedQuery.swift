@@ -57,7 +57,7 @@ public struct LimitedQuery<Work: Runnable>: Runnable {
   }
 
   public func run(over transport: some SqlTransport) async throws -> Work.Output {
-    throw SqlError.misuse("the limits of a policy hold for handles and pools; a remote database does not know them")
+    throw SqlError.misuse("a remote database can't enforce the limits of a policy; use a handle or pool")
   }
 }
 

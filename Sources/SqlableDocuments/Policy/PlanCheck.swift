@@ -24,7 +24,7 @@ extension SqliteDatabase {
     }
     guard try !visits.isEmpty && has(moreRowsThan: count, in: visits, tree) else { return }
     guard try !has(moreRowsThan: count, in: tree.visits(in: plan(of: written)), tree) else {
-      throw SqlError.invalidStatement("the policy does not allow a scan of so many rows")
+      throw SqlError.invalidStatement("the policy does not allow a scan of this many rows")
     }
   }
 }

@@ -52,7 +52,7 @@ private struct PolicyReader {
     try each(document, [.policy, .sqlable], "a policy") { key, value in
       if key == .sqlable {
         guard case .integer(let version) = value, (1...Document.version).contains(version) else {
-          throw decoder.failure("the policy has another version than this library reads, 1 to \(Document.version)")
+          throw decoder.failure("the policy has an unknown version; this library reads 1 to \(Document.version)")
         }
       } else {
         policy = try body(value)
@@ -60,7 +60,7 @@ private struct PolicyReader {
       }
     }
     guard isPolicy, case .object(let members) = document, members.count == 2 else {
-      throw decoder.failure(#"a policy is an object with the keys policy, and sqlable for its version"#)
+      throw decoder.failure(#"a policy must be an object with the keys policy and sqlable"#)
     }
     return policy
   }
@@ -89,7 +89,7 @@ private struct PolicyReader {
     for member in members {
       decoder.enter(member.key)
       guard let limit = NamedLimit.all.first(where: { $0.name.isExactly(member.key) }) else {
-        throw decoder.failure("there is no limit of this name")
+        throw decoder.failure("unknown limit")
       }
       if let remove = limit.remove, case .text(NamedLimit.none) = member.value {
         remove(&limits)
@@ -204,7 +204,7 @@ private struct PolicyReader {
         guard let value = known.first(where: { name.isExactly("\($0)") }) else {
           // SQLite's functions are too many for a message.
           let names = known.count > 20 ? "" : ": \(known.map { "\($0)" }.sorted().joined(separator: ", "))"
-          throw decoder.failure("there is nothing of this name among \(what)\(names)")
+          throw decoder.failure("unknown name among \(what)\(names)")
         }
         return value
       })

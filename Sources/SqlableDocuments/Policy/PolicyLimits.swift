@@ -83,7 +83,7 @@ extension Duration {
       let isInRange = self >= .milliseconds(Int.min) && self <= .milliseconds(Int.max)
       let (seconds, attoseconds) = isInRange ? components : (0, 1)
       let (wholeMilliseconds, remainder) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000)
-      guard remainder == 0 else { throw SqlError.misuse("the limit of time is no whole number of milliseconds") }
+      guard remainder == 0 else { throw SqlError.misuse("the time limit must be a whole number of milliseconds") }
       return Int(seconds) * 1000 + Int(wholeMilliseconds)
     }
   }

@@ -96,7 +96,9 @@ public struct StatementManifest: Sendable {
       case .name(let name): ByteComparedName(wrappedValue: name)
       case .hash(let hash): names[hash] ?? ByteComparedName(wrappedValue: nil)
       }
-    guard let approved = approved[key] else { throw SqlError.invalidStatement("no such statement is approved") }
+    guard let approved = approved[key] else {
+      throw SqlError.invalidStatement("no approved statement has this name or hash")
+    }
     let decoder = try DocumentDecoder(rules.modelTables(), rules)
     decoder.arguments = try approved.arguments(programValues, values)
     do { return try AnyStatement(DecodedStatement(approved.document, by: decoder), decoder) } catch {
@@ -116,14 +118,14 @@ extension StatementManifest.Approved {
     var arguments = requestValues
     for (name, value) in programValues {
       let key = ByteComparedName(wrappedValue: name)
-      guard arguments[key] == nil else { throw refusal("the request gives a value that it may not give", of: name) }
+      guard arguments[key] == nil else { throw refusal("the request can't set this parameter", of: name) }
       arguments[key] = value
     }
     for key in requestValues.keys where !parameters.contains(key) {
       throw refusal("the statement has no such parameter", of: key.wrappedValue)
     }
     for key in parameters where arguments[key] == nil {
-      throw refusal("the request lacks the value of a parameter", of: key.wrappedValue)
+      throw refusal("the parameter has no value", of: key.wrappedValue)
     }
     return arguments
   }
@@ -158,9 +160,9 @@ extension DocumentDecoder {
       leave()
     }
     guard case .integer(let version)? = version, (1...Document.version).contains(version) else {
-      throw failure(#"a request must say its version: "sqlable": \#(Document.version)"#)
+      throw failure(#"a request needs its version: "sqlable": \#(Document.version)"#)
     }
-    guard let requested else { throw failure("a request must have the key run") }
+    guard let requested else { throw failure("a request needs the key run") }
     return (requested, values)
   }
 
@@ -169,7 +171,7 @@ extension DocumentDecoder {
     case .text(let name): return .name(name)
     case .object(let members) where members.count == 1 && members[0].key == "sha256":
       return .hash(try text(members[0].value, "a hash"))
-    default: throw failure("it must be a name, or an object with sha256")
+    default: throw failure("run must be a name, or an object with sha256")
     }
   }
 

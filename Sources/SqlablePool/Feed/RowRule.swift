@@ -31,6 +31,6 @@ package struct LiveQueryNotes {
     count += 1
     guard count == page.limit else { return }
     let row = ReadRow(statement)
-    pageEnd = (try? page.terms.map { try row.databaseValue(at: $0.resultPlace) }).map { PageBoundary(page, $0) }
+    pageEnd = (try? page.terms.map { try row.databaseValue(at: $0.resultPosition) }).map { PageBoundary(page, $0) }
   }
 }

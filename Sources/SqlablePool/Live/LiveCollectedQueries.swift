@@ -30,7 +30,7 @@ extension DecodedRows where Value: Sendable {
 extension Runnable {
   /// The SQL of all its statements. Throws if it writes.
   fileprivate func followedTexts() throws -> [String] {
-    guard isReadOnly else { throw SqlError.invalidStatement("a statement that writes has no result to follow") }
+    guard isReadOnly else { throw SqlError.invalidStatement("a statement that writes has no live result") }
     guard let work = self as? any StatementTrees else { return try requests().map(\.sql) }
     return try work.statements().map { try $0.withValues().sql }
   }

@@ -125,7 +125,7 @@ extension StatementTree {
   package var followed: SelectQuery {
     get throws {
       if case .select(let query) = self { return query }
-      throw SqlError.invalidStatement("a statement that writes has no result to follow")
+      throw SqlError.invalidStatement("a statement that writes has no live result")
     }
   }
 }

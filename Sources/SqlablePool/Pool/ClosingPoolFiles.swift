@@ -84,7 +84,7 @@ extension SqlitePool {
   ) throws -> Value {
     try checkFork()
     guard withState({ $0.ownHandle }) == nil else {
-      throw misuse("the files can't be closed inside a closure of the pool")
+      throw misuse("can't close the files inside a closure of the pool")
     }
     let end = Deadline.after(duration)
     // While they have the file open, this pool's calls go on.
@@ -123,7 +123,7 @@ extension SqlitePool {
       endBlockade()
       if isCancelled { throw CancellationError() }
       throw SqlError(
-        .busy, message: "the files can't be closed: " + (running.map { "\($0)" } ?? "a handle of the pool is in use"),
+        .busy, message: "can't close the files: " + (running.map { "\($0)" } ?? "a handle of the pool is in use"),
         label: configuration.handles.label)
     }
   }

@@ -10,7 +10,7 @@ struct HandleUse {
   func length(at now: ContinuousClock.Instant) -> Duration { begin.duration(to: end ?? now) }
 
   func text(at now: ContinuousClock.Instant) -> String {
-    "the call at \(callSite) \(end == nil ? "has held" : "held") it for \(length(at: now).seconds) s"
+    "the call at \(callSite) \(end == nil ? "has held" : "held") the handle for \(length(at: now).seconds) s"
   }
 }
 

@@ -19,12 +19,12 @@ extension SqlitePool.Health.Problem: CustomStringConvertible {
     case .noAnswer(let kind): "a read failed: \(kind)"
     case .fileIsGone: "the file is no longer at its path"
     case .littleSpace(let bytes): "the file system has only \(bytes) bytes left"
-    case .largeWal(let bytes): "the write-ahead log has grown to \(bytes) bytes"
-    case .longRead(let call): "a long read keeps the write-ahead log from being reset: \(call)"
-    case .longWrite(let call): "a long write keeps the others waiting: \(call)"
+    case .largeWal(let bytes): "the WAL has grown to \(bytes) bytes"
+    case .longRead(let call): "a long read prevents a reset of the WAL: \(call)"
+    case .longWrite(let call): "a long write delays other writes: \(call)"
     case .damaged(let error): "a statement has found damaged pages: \(error)"
-    case .archiveFails(let error): "the archive can't be written: \(error)"
-    case .archiveIsBehind(let lag): "the archive has lacked commits for \(lag)"
+    case .archiveFails(let error): "can't write the archive: \(error)"
+    case .archiveIsBehind(let lag): "the archive is behind by \(lag)"
     }
   }
 }

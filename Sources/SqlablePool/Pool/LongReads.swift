@@ -45,8 +45,8 @@ extension SqlitePool {
         SqlError(
           .timeout,
           message: """
-            the read at \(read.callSite) has been running for \(read.age.seconds) s; until it ends, \
-            the write-ahead log (\(size) bytes) can't be reused
+            the read at \(read.callSite) has been running for \(read.age.seconds) s; the WAL (\(size) bytes) can't be \
+            reset until the read ends
             """, sql: read.sql, label: configuration.handles.label))
     }
   }

@@ -13,7 +13,7 @@ extension SqlitePool {
   /// - Parameter duration: How long calls may take to end by themselves.
   public func close(within duration: Duration = .seconds(10)) throws {
     try checkFork()
-    guard withState({ $0.ownHandle }) == nil else { throw misuse("can't close a pool inside one of its own closures") }
+    guard withState({ $0.ownHandle }) == nil else { throw misuse("can't close the pool inside a closure of the pool") }
     try withState { try $0.checkIsNotBlockedHere(configuration.handles.label) }
     guard !drained(by: duration) else { return try finish() }
     for call in withState({ $0.unended }) { stop(call, .closing) }

@@ -70,7 +70,7 @@ extension SqlitePool.State {
     if let handle = ownHandle {
       guard call.kind.isRead || handle.isWriter else {
         throw SqlError.misuse(
-          "can't write inside a read, which would not see the change; write first, or read inside a transaction"
+          "can't write inside a read: the read would not see the change; write first, or read inside a transaction"
         )
         .labelled(label)
       }

@@ -31,7 +31,7 @@ package final class SharedMemoryDirectory: Sendable {
       guard mkdir(path, 0o700) == 0 else {
         // A process in another PID namespace may have the same id.
         if errno == EEXIST { continue }
-        throw SharedMemoryDirectory.failure("make")
+        throw SharedMemoryDirectory.failure("create")
       }
       let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
       guard descriptor >= 0 else {

@@ -61,7 +61,7 @@ public final class SqlitePool: Sendable {
   /// Throws what opening a handle throws, and `.misuse` for an invalid configuration and for `:memory:`.
   public convenience init(filepath: String, configuration: PoolConfiguration = .init()) throws {
     guard filepath != ":memory:" else {
-      throw SqlError.misuse("a pool needs a file; use SqlitePool.inMemory() for a database in memory")
+      throw SqlError.misuse("a pool needs a file; use SqlitePool.inMemory() for an in-memory database")
     }
     try self.init(filepath, configuration, memory: nil)
   }

@@ -102,8 +102,8 @@ extension SqlitePool {
       SqlError(
         .busy,
         message: """
-          the write-ahead log (\(size) bytes) can't be begun anew: \
-          \(holder ?? "a handle, another pool or another process reads, or writes for long")
+          can't reset the WAL (\(size) bytes): \
+          \(holder ?? "another handle, pool or process is reading, or has been writing for long")
           """, sql: read?.sql, label: configuration.handles.label))
   }
 }

@@ -15,7 +15,7 @@ extension TableInfo {
   /// table or column, or perhaps to none: rows would match only by chance.
   func position(
     referredToBy foreignKey: ColumnReference, in other: TableInfo, wanted key: ColumnReference?,
-    hint: String? = "pass the column that it refers to as `of`"
+    hint: String? = "pass the referenced column as `of`"
   ) throws -> Int {
     let column = try requiredColumn(foreignKey)
     let expected = try key.map(other.requiredPosition(of:))
@@ -35,7 +35,7 @@ extension TableInfo {
       if expected == nil || expected == position { return position }
     }
     throw SqlError.misuse(
-      "column \(column.name) does not refer to \(other.name)" + (expected.map { ".\(other.columns[$0].name)" } ?? "")
+      "column \(column.name) does not reference \(other.name)" + (expected.map { ".\(other.columns[$0].name)" } ?? "")
     ).at(table: name, column: column.name)
   }
 
@@ -54,7 +54,7 @@ extension Column {
     let classes = [self, key].map { $0.type.storageClass == .real ? .integer : $0.type.storageClass }
     // A column without a declared class can hold any.
     guard classes[0] != classes[1], !classes.contains(.blob) else { return }
-    throw SqlError.misuse("can't group rows by a foreign key of \(type.name) that refers to \(key.type.name)").at(
+    throw SqlError.misuse("can't group rows by a foreign key of \(type.name) that references \(key.type.name)").at(
       table: table.name, column: name)
   }
 

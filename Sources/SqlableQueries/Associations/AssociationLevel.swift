@@ -170,7 +170,7 @@ extension AssociationLevel {
       return .invalidStatement("an aggregate of associated rows can't have a limit").at(table: query.table.name)
     }
     if form != .count, !query.clauses.order.isEmpty {
-      let text = "associated rows are not ordered for an aggregate, which has orderBy itself"
+      let text = "an aggregate can't use the order of associated rows; use orderBy of the aggregate"
       return .invalidStatement(text).at(table: query.table.name)
     }
     guard !term.hasAggregate, !term.callsRegisteredFunction else { return nil }
@@ -183,7 +183,7 @@ extension AssociationLevel {
   }
 
   private func value(under table: TableInfo) throws -> SqlExpression {
-    guard case .value(var term) = form else { throw SqlError.invalidStatement("associated rows are no term") }
+    guard case .value(var term) = form else { throw SqlError.invalidStatement("associated rows can't be a term") }
     if let defect = defect(ofValue: term) { throw defect }
     let path = try resolvedPath(under: table)
     var rows = joined(by: path)
@@ -195,7 +195,7 @@ extension AssociationLevel {
     if rows.clauses.sources.contains(where: { $0.table.hasSameModel(as: table) }) {
       // Under another name, so that a column of the table itself is one of the enclosing query.
       guard !term.hasText else {
-        let text = "SQL text can't stand in an aggregate of rows that refer to their own table"
+        let text = "an aggregate of rows that reference their own table can't contain SQL text"
         throw SqlError.invalidStatement(text).at(table: table.name)
       }
       (rows, term, column) = rows.named(term, column)
@@ -213,7 +213,7 @@ extension AssociationLevel {
 
   private func existence(under table: TableInfo) throws -> SqlExpression {
     guard !query.isLimited else {
-      throw SqlError.invalidStatement("rows that must exist can't have a limit").at(table: query.table.name)
+      throw SqlError.invalidStatement("associated rows that must exist can't have a limit").at(table: query.table.name)
     }
     let path = try resolvedPath(under: table)
     var rows = query

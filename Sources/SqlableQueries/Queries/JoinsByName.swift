@@ -19,7 +19,7 @@ extension Sqlable {
     return .using([first] + others, table) { column in
       guard !table.columns.contains(where: { $0.definition === column.definition }) else {
         return SqlExpression(
-          invalid: SqlError.invalidStatement("using(_:) takes columns of the other table, not of the joined one")
+          invalid: SqlError.invalidStatement("using(_:) takes columns of the other table, not of the joined table")
             .at(table: table.name, column: column.name))
       }
       return table.position(named: column.name).map { SqlExpression(.column(ColumnReference(table.columns[$0]))) }
@@ -53,6 +53,6 @@ extension SqlExpression {
       let term = qualifiedTerm(column) ?? SqlExpression(invalid: SqlError.missing(reference, in: [table]))
       condition.and(SqlExpression(.column(reference)).combined(.equal, with: term))
     }
-    return condition ?? SqlExpression(invalid: SqlError.invalidStatement("a join without columns"))
+    return condition ?? SqlExpression(invalid: SqlError.invalidStatement("the join has no columns"))
   }
 }

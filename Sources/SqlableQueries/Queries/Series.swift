@@ -14,7 +14,8 @@ import SqlableCore
 /// A step below 1 throws `.invalidStatement` when it runs.
 public func series(_ range: ClosedRange<Int>, by step: Int = 1, as name: String) -> NamedColumn<Int> {
   guard step > 0 else {
-    let error = SqlError.invalidStatement("the step of a range must be above 0; series(from:through:by:as:) goes down")
+    let error = SqlError.invalidStatement(
+      "the step of a range must be above 0; use series(from:through:by:as:) to count down")
     return values([TypedExpression<Int>(expression: SqlExpression(invalid: error))]).named(name)
   }
   return series(from: range.lowerBound, through: range.upperBound, by: step, as: name)

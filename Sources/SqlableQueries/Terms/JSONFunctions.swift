@@ -48,7 +48,8 @@ extension SqlExpression {
         if key.hasPrefix("$.") || key.hasPrefix("$[") {
           return SqlExpression(
             invalid: SqlError.invalidStatement(
-              "a JSON key begins with $. or $[, as a path; give each key and position as a step: \"a\", 0 for $.a[0]"
+              "a JSON key can't be a path that begins with $. or $[; pass each key and position as a step: \"a\", 0 "
+                + "for $.a[0]"
             ))
         }
         // Unquoted where possible, to match indexes written by hand.

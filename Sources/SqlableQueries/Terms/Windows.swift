@@ -223,7 +223,8 @@ extension TypedTerm {
 extension SqlExpression {
   fileprivate func nthValue(_ number: Int) -> SqlExpression {
     guard number > 0 else {
-      return SqlExpression(invalid: SqlError.invalidStatement("the rows of a window's frame are numbered from 1"))
+      return SqlExpression(
+        invalid: SqlError.invalidStatement("the number of a row in a window frame must be at least 1"))
     }
     return call(.nthValue, SqlExpression(number))
   }

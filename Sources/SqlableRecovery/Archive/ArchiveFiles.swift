@@ -34,7 +34,7 @@ struct ArchiveFiles {
     let path = directory(ofGeneration: number) + "/" + GenerationDescription.fileName
     guard let data = try? Data(contentsOf: URL(filePath: path)),
       let description = try? JSONDecoder().decode(GenerationDescription.self, from: data)
-    else { throw SqlError(.corrupt, message: "the archive at \(self.path) is not whole: \(path) can't be read") }
+    else { throw SqlError(.corrupt, message: "the archive at \(self.path) is damaged: can't read \(path)") }
     guard description.version == GenerationDescription.currentVersion else {
       throw SqlError(.notADatabase, message: "the archive at \(self.path) has a format that this version can't read")
     }
@@ -57,10 +57,11 @@ struct ArchiveFiles {
     guard !options.acceptsOtherDatabase, let generation = try generations().last,
       let other = try description(ofGeneration: generation).database, other != database
     else { return }
-    func name(_ path: String) -> String { path.isEmpty ? "a database in memory" : path }
+    func name(_ path: String) -> String { path.isEmpty ? "an in-memory database" : path }
     throw SqlError.misuse(
-      "the archive at \(path) is of another database, \(name(other)), and not of \(name(database)); use another "
-        + "directory, or the option acceptsOtherDatabase if the database was moved")
+      "the archive at \(path) belongs to \(name(other)), not to \(name(database)); use another directory, or "
+        + "acceptsOtherDatabase if the database was moved"
+    )
   }
 
   /// The size and checksum of a copy of a database, whose size is a multiple of 512.
@@ -154,7 +155,7 @@ struct ArchiveFiles {
 
   private static func names(in directory: String) throws -> [String] {
     do { return try FileManager.default.contentsOfDirectory(atPath: directory) } catch {
-      throw SqlError(.cannotOpen, message: "the directory can't be read: \(directory)")
+      throw SqlError(.cannotOpen, message: "can't read the directory: \(directory)")
     }
   }
 }

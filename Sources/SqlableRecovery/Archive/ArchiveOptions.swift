@@ -42,10 +42,10 @@ public struct ArchiveOptions: Sendable, Hashable {
 
   func validate() throws {
     guard interval >= .milliseconds(1), baseInterval > .zero, keep.map({ $0 > .zero }) ?? true else {
-      throw SqlError.misuse("the times of an archive must be longer than zero, its interval at least a millisecond")
+      throw SqlError.misuse("the times of an archive must be above 0, and its interval at least 1 millisecond")
     }
     guard fileSize > 0, maximumWalSize > 0 else {
-      throw SqlError.misuse("the sizes of an archive must be more than zero")
+      throw SqlError.misuse("the sizes of an archive must be above 0")
     }
   }
 }

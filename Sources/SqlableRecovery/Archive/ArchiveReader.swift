@@ -18,7 +18,7 @@ struct ArchiveReader {
     let starts = try files.logs(ofGeneration: generation)
     for (index, start) in starts.enumerated() {
       guard start == next else {
-        throw damaged(start > next ? "it lacks commits \(next) to \(start - 1)" : "it has commit \(start) twice")
+        throw damaged(start > next ? "commits \(next) to \(start - 1) are missing" : "commit \(start) exists twice")
       }
       let log = try ArchiveFile(files.directory(ofGeneration: generation) + "/" + ArchiveFileWriter.name(from: start))
       guard log.isHeader(of: start, after: sum) else {
@@ -67,7 +67,7 @@ struct ArchiveReader {
   private func damaged(_ what: String) -> SqlError {
     SqlError(
       .corrupt,
-      message: "the archive at \(files.path) is not whole: \(what); earlier commits can be restored by their numbers")
+      message: "the archive at \(files.path) is damaged: \(what); restore an earlier commit by its number")
   }
 }
 

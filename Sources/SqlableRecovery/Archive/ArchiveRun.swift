@@ -90,7 +90,9 @@ final class ArchiveRun: @unchecked Sendable {
     return try queue.sync {
       guard !isEnded else { throw SqlError(.closed, message: "the archive was stopped") }
       guard !isPaused else {
-        throw SqlError(.busy, message: "withClosed has closed the pool's file; the archive goes on afterwards")
+        throw SqlError(
+          .busy, message: "the file is closed until the closure of withClosed returns; the archive continues afterwards"
+        )
       }
       try archive(tidies: isOutside)
       return number
@@ -178,8 +180,10 @@ final class ArchiveRun: @unchecked Sendable {
     state.withLock { $0.gaps += 1 }
     throw SqlError(
       .cannotOpen,
-      message: "the archive at \(files.path) was removed or replaced while the pool wrote to it; its commits are lost, "
-        + "and a new copy of the database is made once the directory is there again")
+      message:
+        "the archive at \(files.path) was removed or replaced, and its commits are lost; restore the directory to "
+        + "start a new copy of the database"
+    )
   }
 
   /// Locks the directory that is in the place of one that was removed. It is not created here: the archive may be on
@@ -196,7 +200,7 @@ final class ArchiveRun: @unchecked Sendable {
   }
 
   private func note(_ error: any Error) {
-    let error = (error as? SqlError) ?? SqlError(.other, message: "the archive could not be written to")
+    let error = (error as? SqlError) ?? SqlError(.other, message: "can't write the archive")
     let isNew = state.withLock { state in
       defer { state.error = error }
       return state.error != error
@@ -359,7 +363,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Calls `body` while nothing is written to the database.
   private func withWriteLock(_ body: () throws -> Void) throws {
-    guard let pool else { throw SqlError(.closed, message: "the pool of the archive is gone") }
+    guard let pool else { throw SqlError(.closed, message: "the pool of the archive no longer exists") }
     try pool.withWriter { db in
       try db.setAutocheckpoint(ArchiveRun.autocheckpointFactor)
       try db.beginTransaction()

@@ -74,7 +74,7 @@ public struct DatabaseArchive: Sendable, Hashable {
     let generation = try generation(for: moment)
     let target = try BackupTarget(filepath)
     guard DatabaseFiles(of: target.path).paths.isEmpty else {
-      throw SqlError.misuse("there is a file at \(filepath), or one of a database there")
+      throw SqlError.misuse("can't create \(filepath): the file, or a WAL or journal beside it, already exists")
     }
     let file = try PartialFile.make(beside: target.path, mode: 0o600)
     try copyBase(ofGeneration: generation, to: file)
@@ -92,7 +92,7 @@ public struct DatabaseArchive: Sendable, Hashable {
   private func generation(for moment: RestorePoint) throws -> Int {
     if case .time(let time) = moment, time.timeIntervalSince1970.isNaN {
       throw SqlError.misuse(
-        "a database can't be restored at a time that is not a number; give another time or a commit")
+        "can't restore a time that is not a number; use another time or a commit")
     }
     let all = try files.generations()
     let match =
@@ -102,8 +102,8 @@ public struct DatabaseArchive: Sendable, Hashable {
       case .time(let time): try all.last { try files.description(ofGeneration: $0).time <= time.archived }
       }
     if let match { return match }
-    guard let first = all.first else { throw SqlError.misuse("there is no archive at \(path)") }
-    throw SqlError.misuse("the archive at \(path) begins later, with commit \(first)")
+    guard let first = all.first else { throw SqlError.misuse("no such archive: \(path)") }
+    throw SqlError.misuse("the archive at \(path) begins with commit \(first)")
   }
 
   private func copyBase(ofGeneration generation: Int, to file: PartialFile) throws {
@@ -120,8 +120,10 @@ public struct DatabaseArchive: Sendable, Hashable {
     guard sum.value == expected, size == description.baseSize else {
       throw SqlError(
         .corrupt,
-        message: "the archive at \(self.path) is not whole: \(path) is damaged; commits before \(generation) can be "
-          + "restored by their numbers")
+        message:
+          "the archive at \(self.path) is damaged: the checksum of \(path) does not match; "
+          + "restore a commit before \(generation) by its number"
+      )
     }
   }
 
@@ -163,7 +165,7 @@ public struct DatabaseArchive: Sendable, Hashable {
         try files.description(ofGeneration: next).continues != true
       else { return }
       throw SqlError.misuse(
-        "nothing was archived at that time, between commit \(last) and \(next); restore one of these by its number")
+        "no commit was archived at that time; restore commit \(last) or \(next) by its number")
     }
   }
 }

@@ -27,7 +27,7 @@ extension SqlitePool {
     try checkFork()
     try withState { try $0.checkIsOpen(configuration.handles.label) }
     guard root.cipher == nil else {
-      throw misuse("an encrypted database can't be archived: its log has pages that only its own file's salt opens")
+      throw misuse("can't archive an encrypted database: the pages of its WAL need the salt of its file")
     }
     return PoolArchive(try ArchiveRun(self, at: path, options), self)
   }

@@ -126,11 +126,11 @@ extension SqliteDatabase {
   /// memory, and inside a transaction, whose lock the check would wait for. Throws `.wrongKey` if another process has
   /// changed the key of the file.
   public func checkForCorruption() throws -> CorruptionReport {
-    guard transactionLevel == 0 else { throw misuse("the file can't be checked inside a transaction") }
+    guard transactionLevel == 0 else { throw misuse("can't check the file inside a transaction") }
     guard let check = lockedAnyway({ corruptionCheck }) else {
       throw closed
     }
-    guard !check.path.isEmpty else { throw misuse("a database in memory has no file to check") }
+    guard !check.path.isEmpty else { throw misuse("an in-memory database has no file to check") }
     return try check.run(because: corruption, exclusively: false) { $0 }
   }
 

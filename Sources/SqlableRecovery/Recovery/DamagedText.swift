@@ -49,7 +49,8 @@ extension SalvageRun {
     guard connection.totalChanges > before else { return false }
     table.rowsFromBackup += 1
     try output.setAside(
-      row, of: table.entry.name, rowid: !table.isWithoutRowid, "its text is damaged; the table has the backup's row")
+      row, of: table.entry.name, rowid: !table.isWithoutRowid,
+      "the row's text is damaged; the table has the row of the backup")
     return true
   }
 

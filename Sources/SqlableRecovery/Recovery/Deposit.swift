@@ -54,7 +54,7 @@ extension Salvage {
   }
 
   private static func notMoved(_ path: String, _ code: Int32) -> SqlError {
-    SqlError(.io, message: "can't put the damaged file \(path) aside: \(String(cString: strerror(code)))")
+    SqlError(.io, message: "can't quarantine the damaged file \(path): \(String(cString: strerror(code)))")
   }
 
   /// The result of ``merge(into:)`` for one table.
@@ -84,7 +84,7 @@ extension Salvage {
   /// Start the new file with ids that the damaged file can't have: a row with an existing id is a conflict. Throws
   /// `.misuse` inside a transaction.
   public func merge(into db: SqliteDatabase) throws -> [Merged] {
-    guard db.transactionLevel == 0 else { throw SqlError.misuse("rows can't be merged inside a transaction") }
+    guard db.transactionLevel == 0 else { throw SqlError.misuse("can't merge rows inside a transaction") }
     return try recovering(TextEncoding(of: db)) { try add($0, $1, to: db) }
   }
 

@@ -135,7 +135,7 @@ extension SalvageRun {
       !isFree
       && (knowsFreelist || schema.isDamaged || tables.contains { gap(for: page, in: $0) != nil && fits(page, $0) })
     var tally = TreeStatistics()
-    let reason = isLive ? "its table is unknown" : "it was probably deleted"
+    let reason = isLive ? "the row's table is unknown" : "the row was probably deleted"
     try crawler.crawl(number, nil, isOrphan: true, &tally) { row in
       guard row.isSound else { return }
       if isLive {
@@ -156,7 +156,7 @@ extension SalvageRun {
     else { return }
     for row in crawler.rows(of: page) where row.isSound {
       report.rowsOfUnknownTables += 1
-      try output.setAside(row, of: nil, rowid: false, "its table is unknown")
+      try output.setAside(row, of: nil, rowid: false, "the row's table is unknown")
     }
   }
 

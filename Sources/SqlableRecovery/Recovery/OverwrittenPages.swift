@@ -42,7 +42,7 @@ extension SalvageRun {
   /// Reports copies, and pages that are the same although two trees lead to them.
   func reportCopies() {
     if !copies.isEmpty {
-      report.problems.append("\(copies.count) pages are copies of others: what was on them is lost")
+      report.problems.append("\(copies.count) pages are copies of others: their original contents are lost")
     }
     var same = 0
     for number in twins.pages {
@@ -54,7 +54,7 @@ extension SalvageRun {
       same += 1
     }
     guard same > 0 else { return }
-    report.problems.append("\(same) pages are the same as others: these or those may have been overwritten")
+    report.problems.append("\(same) pages are identical to others: either page may have been overwritten")
   }
 
   /// Whether it is the root of a table that no virtual table has made, as two of these may have the same pages.

@@ -29,7 +29,7 @@ final class RecoveredFile {
       throw SqlError.misuse("the path of the recovered file can't be empty or contain a NUL byte")
     }
     guard !FileManager.default.fileExists(atPath: path) else {
-      throw SqlError.misuse("the recovered file exists already: \(path)")
+      throw SqlError.misuse("the recovered file already exists: \(path)")
     }
     self.path = path.begins(with: "/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     self.encoding = encoding

@@ -71,6 +71,6 @@ public struct Salvage: Sendable {
   }
 
   static var encrypted: SqlError {
-    .misuse("an encrypted file can't be salvaged: its pages can't be redacted apart; restore a backup")
+    .misuse("can't salvage an encrypted file: its pages are indistinguishable; restore a backup")
   }
 }

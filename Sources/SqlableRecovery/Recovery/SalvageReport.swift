@@ -97,7 +97,7 @@ extension SalvageReport: CustomStringConvertible {
     }
     if rowsPossiblyDeleted > 0 { lines.append("\(rowsPossiblyDeleted) rows were probably deleted before the damage") }
     lines += problems
-    lines.append("\(unreadablePages) of \(pages) pages are unreadable; \(percent) % of the rows came back")
+    lines.append("\(unreadablePages) of \(pages) pages are unreadable; \(percent) % of the rows were recovered")
     return lines.joined(separator: "\n")
   }
 

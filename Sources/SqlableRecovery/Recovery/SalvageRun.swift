@@ -54,7 +54,7 @@ final class SalvageRun {
       try crawlTables()
       if !knowsFreelist {
         crawler.marks.markLikelyFreelist(of: file)
-        if file.header != nil { report.problems.append("the list of free pages is damaged") }
+        if file.header != nil { report.problems.append("the freelist is damaged") }
       }
       try crawlIndexes()
       findCopies()
@@ -117,11 +117,11 @@ final class SalvageRun {
   private func create(_ table: SalvagedTable) throws {
     guard let shape = table.shape else { return }
     guard let error = try output.attempt(table.entry.sql) ?? rename(table) else { return table.fill() }
-    table.problem = "it has neither constraints nor types: \(error.message)"
+    table.problem = "created without constraints and types: \(error.message)"
     let columns = shape.columns.map { $0.name.quotedName + ($0.isRowid ? " INTEGER PRIMARY KEY" : "") }
     let sql = "CREATE TABLE \(table.entry.name.quotedName)(\(columns.joined(separator: ", ")))"
     if let error = try output.attempt(sql) {
-      table.problem = "it can't be created: \(error.message)"
+      table.problem = "the table can't be created: \(error.message)"
     } else {
       table.fill(isPlain: true)
     }

@@ -45,13 +45,13 @@ final class SalvagedTable {
     isWithoutRowid = table?.isWithoutRowid == true || root?.isTable == false
     if isWithoutRowid, table?.isWithoutRowid == false {
       table?.isWithoutRowid = true
-      problem = "its definition is damaged: it lacks WITHOUT ROWID"
+      problem = "the definition is damaged: WITHOUT ROWID is missing"
     }
     table?.name = entry.name
     shape = table.flatMap { [isWithoutRowid] table in
       table.columns.isEmpty || (isWithoutRowid && table.primaryKey == nil) ? nil : TableShape(table)
     }
-    if shape == nil { problem = "its definition can't be read" }
+    if shape == nil { problem = "the definition can't be read" }
   }
 
   /// Opens the table for inserts, once the table exists in the new file.

@@ -120,7 +120,7 @@ package struct DatabaseDump {
   private func rows(of table: DatabaseSchema.Table) throws -> Part? {
     if let content = table.fullText?.content {
       guard !content.isEmpty else {
-        throw SchemaPlanner.mismatch("table \(table.name) does not store its text, and can't be dumped", table.name)
+        throw SchemaPlanner.mismatch("table \(table.name) can't be dumped: it does not store its text", table.name)
       }
       return nil
     }

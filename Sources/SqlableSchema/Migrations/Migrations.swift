@@ -202,7 +202,7 @@ public struct Migrations: Sendable {
     try check(records)
     guard records.count > all.count else { return }
     throw Migrations.mismatch(
-      "the database is of a newer program, which has the migration \(records[all.count].name)")
+      "the database belongs to a newer program: it has run migration \(records[all.count].name)")
   }
 
   /// Throws `.schema(.mismatch)` if the database has run other migrations than the program's, or in another order.
@@ -211,11 +211,15 @@ public struct Migrations: Sendable {
     for (record, migration) in zip(records, all) {
       guard record.name.isExactly(migration.name) else {
         throw Migrations.mismatch(
-          "the database has run the migration \(record.name) where the program has \(migration.name): migrations that "
-            + "have run must stay, and new ones come last")
+          "the database has run migration \(record.name), but the program has \(migration.name) at this place; keep "
+            + "old migrations, and add new ones last"
+        )
       }
       guard record.checksum == migration.checksum else {
-        throw Migrations.mismatch("the migration \(migration.name) was changed after the database has run it")
+        throw Migrations.mismatch(
+          "migration \(migration.name) was changed after the database had run it; undo the change, and add a new "
+            + "migration"
+        )
       }
     }
   }
@@ -223,7 +227,7 @@ public struct Migrations: Sendable {
   package func checkNames() throws {
     var names: Set<[UInt8]> = []
     for migration in all where !names.insert(Array(migration.name.utf8)).inserted {
-      throw SqlError.misuse("two migrations are called \(migration.name)")
+      throw SqlError.misuse("two migrations are named \(migration.name)")
     }
   }
 
@@ -262,7 +266,7 @@ extension Migrations {
     let differences = try short.schema().differences(from: long.schema())
     guard differences.isEmpty else {
       throw Migrations.mismatch(
-        "the schema of a new file is not that of the migrations: "
+        "the schema of a new file differs from the migrated schema: "
           + differences.map(\.description).joined(separator: "; "))
     }
     for table in try long.schema().tables where table.module == nil {
@@ -270,7 +274,7 @@ extension Migrations {
       let rows = SQL(verbatim: "SELECT \(columns) FROM \(table.name.quotedName) ORDER BY \(columns)")
       let (left, right) = (try short.query(rows, as: DynamicRow.self), try long.query(rows, as: DynamicRow.self))
       guard left.map(\.values) == right.map(\.values) else {
-        throw Migrations.mismatch("a new file does not get the rows that the migrations leave in table \(table.name)")
+        throw Migrations.mismatch("table \(table.name) of a new file has other rows than after the migrations")
       }
     }
   }

@@ -70,12 +70,12 @@ extension Migrations {
     var problems = try db.schema().differences(from: today).map(\.description)
     problems += try db.query("PRAGMA foreign_key_check", as: DynamicRow.self).prefix(10).map { row in
       let (child, parent) = (try row.get(0, as: String.self), try row.get(2, as: String.self))
-      return "a row of \(child) refers to a row of \(parent) that is not there"
+      return "a row of \(child) references a missing row of \(parent)"
     }
     problems += try db.query("PRAGMA integrity_check", as: String.self).filter { $0 != "ok" }
     guard problems.isEmpty else {
       throw Migrations.mismatch(
-        "a database of version \(name) does not become that of today: "
+        "a migrated database of version \(name) differs from a new one: "
           + problems.joined(separator: "; "))
     }
   }

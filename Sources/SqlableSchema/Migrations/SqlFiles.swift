@@ -14,10 +14,10 @@ extension Migrations {
   /// a directory or file that can't be read, or that is not UTF-8.
   public init(directory: String, fresh schema: Schema? = nil) throws {
     func problem(_ path: String) -> SqlError {
-      SqlError(.cannotOpen, message: "\(path) can't be read as UTF-8 text")
+      SqlError(.cannotOpen, message: "can't read \(path) as UTF-8 text")
     }
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
-      throw SqlError(.cannotOpen, message: "the directory of the migrations can't be read: \(directory)")
+      throw SqlError(.cannotOpen, message: "can't read the directory of the migrations: \(directory)")
     }
     let files = names.filter { $0.hasSuffix(".sql") }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     self.init(

@@ -89,7 +89,7 @@ extension SqliteDatabase {
   private func create(_ table: TableInfo, on connection: Connection) throws -> SchemaChange {
     var change = SchemaChange(table: table.name)
     guard !table.name.isSameName(as: ValueListModule.name) else {
-      throw SqlError.misuse("\(ValueListModule.name) is the library's own; give the table another name")
+      throw SqlError.misuse("the name \(ValueListModule.name) is reserved; give the table another name")
         .at(table: table.name)
     }
     if let fullText = table.fullText, !fullText.isExternal {

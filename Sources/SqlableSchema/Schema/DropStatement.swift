@@ -65,7 +65,7 @@ extension DropStatement: Runnable {
 
   public func requests() throws -> [SqlRequest] {
     guard !name.isEmpty, !name.utf8.contains(0) else {
-      throw SqlError.misuse("the name of a \(kind) to drop is empty or has a NUL byte in it")
+      throw SqlError.misuse("the name of a \(kind) to drop can't be empty or contain a NUL byte")
     }
     return statements.map { SqlRequest(sql: $0, values: [], isReadOnly: false) }
   }

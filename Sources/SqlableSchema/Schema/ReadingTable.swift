@@ -57,6 +57,6 @@ private struct TableReading: Runnable {
   }
 
   func run(over transport: some SqlTransport) async throws -> Table {
-    throw SqlError.misuse("the columns of a table are read on a handle or pool")
+    throw SqlError.misuse("the columns of a table can only be read with a handle or pool")
   }
 }

@@ -55,10 +55,10 @@ public struct Schema: Sendable {
   func check() throws {
     for table in tables { if let defect = table.defect { throw defect } }
     for trigger in triggers where !tables.contains(where: { $0.name.isSameName(as: trigger.table.name) }) {
-      throw SqlError.misuse("the trigger \(trigger.name) is on table \(trigger.table.name), which is not in the schema")
+      throw SqlError.misuse("trigger \(trigger.name) is on table \(trigger.table.name), which is not in the schema")
     }
     if let name = triggers.map(\.name).firstDoubled {
-      throw SqlError.misuse("the schema has two triggers with the same name, \(name)")
+      throw SqlError.misuse("the schema has two triggers named \(name)")
     }
   }
 

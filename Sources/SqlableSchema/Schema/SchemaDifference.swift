@@ -80,6 +80,8 @@ extension SchemaDifference.Kind {
   fileprivate var words: String {
     switch self {
     case .notNull: "NOT NULL"
+    case .unique: "UNIQUE constraint"
+    case .check: "CHECK constraint"
     case .defaultValue: "default"
     case .generated: "generated expression"
     case .primaryKey: "primary key"
@@ -97,13 +99,14 @@ extension SchemaDifference: CustomStringConvertible {
   public var description: String {
     let location = column.map { "\(table).\($0)" } ?? table
     let words = ["the", kind.words] + (name.map { [$0] } ?? [])
-    let subject = isWhole ? "it" : words.joined(separator: " ")
+    let subject = words.joined(separator: " ")
     let problem =
       switch (expected, found) {
       case (_, nil) where kind.isThing: "\(subject) is missing" + (isWhole || name != nil ? "" : ": \(expected ?? "")")
-      case (nil, _) where kind.isThing: "\(subject) is extra" + (isWhole || name != nil ? "" : ": \(found ?? "")")
-      case (_, let found?) where kind == .table: "it is \(found), and should be a table"
-      default: "\(subject) is \(found ?? "not there"), and should be \(expected ?? "left out")"
+      case (nil, _) where kind.isThing:
+        "\(subject) is not expected" + (isWhole || name != nil ? "" : ": \(found ?? "")")
+      case (_, let found?) where kind == .table: "\(subject) is \(found), and should be a table"
+      default: "\(subject) is \(found ?? "missing"), and should be \(expected ?? "absent")"
       }
     return "\(location): \(problem)"
   }

@@ -168,24 +168,26 @@ extension Trigger: Runnable {
       sql.append("; ")
     }
     sql.append("END")
-    guard parameters.firstPlaceholder == nil else { throw wrong("has a parameter, which only a statement can have") }
+    guard parameters.firstPlaceholder == nil else { throw wrong("can't contain a parameter") }
     return try StatementWithValues(sql: sql.text, parameters: parameters).withLiterals(real: real)
   }
 
   private func check() throws {
     if let defect = table.defect { throw defect }
-    guard !name.isEmpty, !name.utf8.contains(0) else { throw wrong("has an empty name, or one with a NUL byte") }
-    guard table.view == nil else { throw wrong("is on a view, which can't be changed") }
-    guard table.fullText?.isExternal != false else { throw wrong("is on a full-text table, where SQLite allows none") }
+    guard !name.isEmpty, !name.utf8.contains(0) else { throw wrong("has a name that is empty or contains a NUL byte") }
+    guard table.view == nil else { throw wrong("can't be on a view") }
+    guard table.fullText?.isExternal != false else { throw wrong("can't be on a full-text table") }
     guard !trees.isEmpty else { throw wrong("has no statements") }
     for tree in trees {
-      guard tree.changesRows else { throw wrong("reads rows, which no caller gets") }
-      guard !tree.takesRows else { throw wrong("can't have a statement of structs: insert the rows of a query") }
-      guard tree.returned == nil else { throw wrong("can't have RETURNING") }
+      guard tree.changesRows else { throw wrong("can't contain a query; use an insert, update or delete") }
+      guard !tree.takesRows else {
+        throw wrong("can't contain a statement that takes structs; insert the rows of a query")
+      }
+      guard tree.returned == nil else { throw wrong("can't contain RETURNING") }
     }
   }
 
   private func wrong(_ message: String) -> SqlError {
-    SqlError.misuse("the trigger \(name) \(message)").at(table: table.name)
+    SqlError.misuse("trigger \(name) \(message)").at(table: table.name)
   }
 }

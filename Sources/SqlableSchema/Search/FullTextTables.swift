@@ -56,8 +56,9 @@ extension SqliteDatabase {
     guard case .external(let content, let key) = table.content, try openConnection().hasKeyIndex(of: content, in: nil)
     else { return }
     throw mismatch(
-      "the key \(key) of table \(content) is not its rowid, which full-text index \(table.name) needs; "
-        + "a plan can make it INTEGER PRIMARY KEY", table)
+      "full-text index \(table.name) needs a rowid key, but key \(key) of table \(content) is not the rowid; use a "
+        + "plan to change the key",
+      table)
   }
 
   private func schemaText(of name: String) throws -> String? {

@@ -82,7 +82,7 @@ import Testing
     let like = Bicycle.read().including(costs)
     #expect(try AssociatedQuery(json: read.json(), like: like) == read)
     let least = Bicycle.read().including(Bicycle.repairs.aggregate(Repair.cost.min()))
-    let message = "the associations are not those that the program expects"
+    let message = "the associations differ from those of the program"
     #expect(sqlError { _ = try AssociatedQuery(json: least.json(), like: like) }?.message == message)
     let rows = Bicycle.read().including(Bicycle.repairs)
     #expect(sqlError { _ = try AssociatedQuery(json: rows.json(), like: like) }?.message == message)
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test func unexpectedAssociationsAreRefused() throws {
-    let message = "the associations are not those that the program expects"
+    let message = "the associations differ from those of the program"
     for (including, place) in [
       ("[]", "read.including"),
       (#"[{"from":"bicycle","referringBy":"owner_id"},{"from":"bicycle","referringBy":"owner_id"}]"#, "read.including"),
@@ -184,10 +184,10 @@ import Testing
       #expect(error != nil, "\(including): \(String(describing: error))")
       #expect(error?.documentPath == place, "\(including): \(String(describing: error))")
     }
-    #expect(refusal(#"{"from":"person"}"#)?.message == "it must be a read that has the key including")
+    #expect(refusal(#"{"from":"person"}"#)?.message == "the statement must be a read with the key including")
     let limited = #"{"from":"bicycle","including":[{"from":"person","referredBy":"owner_id","limit":1}]}"#
     let error = sqlError { _ = try AssociatedQuery(json: data(limited), like: Bicycle.read().including(Bicycle.owner)) }
-    #expect(error?.message == "the row that another one refers to has no order and no limit")
+    #expect(error?.message == "a referenced row can't have an order or limit")
     let counted = #"{"from":"person","including":[{"from":"bicycle","referringBy":"owner_id","count":true,"limit":1}]}"#
     let counts = Person.read().including(Person.bikes.count())
     expectInvalidStatement { _ = try AssociatedQuery(json: data(counted), like: counts) }
@@ -201,7 +201,7 @@ import Testing
       sqlError { _ = try Select<DynamicRow>(json: json, rules: rules) },
       sqlError { _ = try AnyStatement(json: json, rules: rules) },
     ] {
-      #expect(error?.message == "a read with associated rows must be decoded as an AssociatedQuery")
+      #expect(error?.message == "a read with associated rows can't be decoded as a Statement; use AssociatedQuery")
       #expect(error?.documentPath == "read.including")
     }
     expectInvalidStatement { _ = try AssociatedQuery(json: json, like: people, rules: StatementRules(kinds: [.count])) }

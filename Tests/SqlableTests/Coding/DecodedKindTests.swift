@@ -139,7 +139,7 @@ import Testing
       expectInvalidStatement { _ = try JSONEncoder().encode(ReturningStatement(Bicycle.read())) }
       let data = try JSONEncoder().encode(ReturningStatement(change))
       let error = sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: data) }
-      #expect(error?.message == "a change that returns rows must be decoded as a ReturningStatement")
+      #expect(error?.message == "a change that returns rows can't be decoded as a Statement; use ReturningStatement")
       let same = try JSONDecoder().decode(ReturningStatement<Bicycle, [Bicycle]>.self, from: data)
       #expect(same == ReturningStatement(change))
       #expect(same.statement.sql == change.sql)

@@ -61,7 +61,7 @@ import Testing
       guard case .rows(let found) = rows else { throw CancellationError() }
       #expect(found.map { $0.values } == [[.integer(1)], [.integer(2)]])
       let error = sqlError { _ = try statement(body(#"{"column":"id","of":"p"}"#)).run(db) }
-      #expect(error?.message.contains("by a column of the enclosing query") == true)
+      #expect(error?.message.contains("with a column of the enclosing query") == true)
       #expect(error?.column == "id")
     }
   }
@@ -87,7 +87,8 @@ import Testing
       let count = try Essay.count().run(asked.db)
       #expect(rows.map { $0.values } == [[.integer(Int64(count))]])
       let left = body.replacingOccurrences(of: "inner", with: "left")
-      #expect(sqlError { _ = try statement(left) }?.message.contains("only be joined by inner or cross") == true)
+      #expect(
+        sqlError { _ = try statement(left) }?.message.contains("only be joined by an inner or cross join") == true)
     }
   }
 }

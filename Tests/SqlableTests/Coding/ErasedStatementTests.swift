@@ -37,7 +37,7 @@ import Testing
       expectMisuse { _ = try AnyStatement(text) }, expectMisuse { _ = try AnyStatement(text.rows(as: Int.self)) },
       expectMisuse { _ = try AnyStatement(Person.read().including(Bicycle.read(), by: Bicycle.ownerId)) },
     ] {
-      #expect(error?.message.hasPrefix("an AnyStatement holds a statement or a query, and ") == true)
+      #expect(error?.message.hasPrefix("an AnyStatement needs a statement or a query, not a ") == true)
       #expect(error?.message.contains("hunter2") == false)
     }
   }

@@ -23,20 +23,22 @@ import Testing
       Car.select(Car.name.max()).groupBy(random),
       Car.select(Car.id).joining(Person.self, on: Person.id == random),
     ]
-    for work in works { #expect(message(work) == "random() gives another value each time", "\(work.sql)") }
+    for work in works {
+      #expect(message(work) == "random() is not repeatable: its value changes with each call", "\(work.sql)")
+    }
   }
 
   @Test func registeredFunctionsAreRefusedUnlessListed() {
     let shout = ScalarFunction("shout") { (text: String) in text + "!" }
     let update = Person.updateAll(Person.name.set(to: shout(Person.name)))
     #expect(
-      message(update) == "function shout is the program's own: whether it gives the same each time is not known")
+      message(update) == "function shout can't be checked for repeatability; add its name to functions")
     #expect(message(update, functions: ["whisper"]) != nil)
     #expect(message(update, functions: ["whisper", "SHOUT"]) == nil)
   }
 
   @Test func aLimitedChangeNeedsAnOrderByAKey() {
-    let message = "which rows of table bicycle a limit selects is not determined: order them by a key"
+    let message = "the limit on table bicycle is not repeatable; order the rows by a key"
     for delete in [
       Bicycle.delete().limit(2), Bicycle.delete().orderBy(Bicycle.name).limit(2),
       Bicycle.delete(Bicycle.id > 3).limit(2), Bicycle.delete(Bicycle.id == Bicycle.ownerId).limit(2),
@@ -58,8 +60,8 @@ import Testing
 
   @Test func anInsertFromAQueryNeedsADeterminedOrder() {
     let message =
-      "the order in which the rows of a query are inserted is not determined: order it by the keys of its tables, or "
-      + "by all that it selects"
+      "the order of the inserted rows is not repeatable; order the query by the keys of its tables, or "
+      + "by all selected terms"
     let names = Car.select(Car.name)
     let pairs = Car.select(Car.name, Bicycle.id.typed(as: Int?.self)).joining(Bicycle.self, on: Bicycle.id == Car.id)
     for query in [
@@ -89,7 +91,8 @@ import Testing
     let names = Car.select(Car.name)
     for query in [names, names.limit(1), names.orderBy(Car.price).limit(1), names.filter(Car.id == Car.id)] {
       #expect(
-        message(update(query))?.hasSuffix("order it by the keys of its tables, or by all that it selects") == true,
+        message(update(query))?.hasSuffix("order the query by the keys of its tables, or by all selected terms")
+          == true,
         "\(query.sql)")
     }
     for query in [
@@ -105,20 +108,23 @@ import Testing
     let totals = Car.select(Car.id, Car.price.sum().over(orderBy: Car.price.asc)).orderBy(Car.id)
     let running = Car.select(
       Car.id, Car.price.sum().over(orderBy: Car.price.asc, frame: .rows(.unboundedPreceding, .currentRow)))
-    #expect(message(ranks) == "the window of row_number() has an order with ties: order it by the keys of its tables")
-    #expect(message(running) == "the window of sum() has an order with ties: order it by the keys of its tables")
+    #expect(
+      message(ranks)
+        == "the window of row_number() is not repeatable: its order has ties; order by the keys of the tables")
+    #expect(
+      message(running) == "the window of sum() is not repeatable: its order has ties; order by the keys of the tables")
     #expect(message(lines) == nil)
     #expect(message(totals) == nil)
     #expect(
       message(Car.select(Car.name.groupConcat()))
-        == "group_concat() depends on the order in which SQLite finds the rows")
-    let bare = "a column of grouped rows that is neither grouped nor aggregated has the value of any of them"
+        == "group_concat() is not repeatable: it depends on the order in which SQLite finds the rows")
+    let bare = "a column of grouped rows is not repeatable; group by the column, or use an aggregate"
     #expect(message(Car.select(Car.name, Car.price).groupBy(Car.name)) == bare)
     #expect(message(Car.select(Car.name, countAll())) == bare)
     #expect(message(Car.read().groupBy(Car.name)) == bare)
     #expect(message(Car.select(Car.name, Car.price.max()).groupBy(Car.name)) == nil)
     let ignoring = Bicycle.update(Bicycle.name.set(to: "x")).filter(Bicycle.color == "red").onConflict(.ignore)
-    #expect(message(ignoring) == "which of the rows that conflict an update keeps is not determined")
+    #expect(message(ignoring) == "the update is not repeatable: any of several conflicting rows may remain")
     #expect(message(Bicycle(id: 1, name: "x", color: "y").update().onConflict(.ignore)) == nil)
   }
 
@@ -129,8 +135,8 @@ import Testing
     #expect(message(Car.exists(Car.price > 3)) == nil)
     #expect(
       message(Car.read().limit(3))
-        == "which rows the limit of a query selects is not determined: order it by the keys of its tables, or by all "
-        + "that it selects")
+        == "the limit of the query is not repeatable; order the query by the keys of its tables, or by all "
+        + "selected terms")
     #expect(message(Car.read().orderBy(Car.id).limit(3)) == nil)
     #expect(message(Car.byId(3)) == nil)
   }

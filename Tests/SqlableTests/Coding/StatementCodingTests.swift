@@ -165,9 +165,9 @@ import Testing
       sqlError { _ = try Statement<Model, Output>(json: Data(text.utf8)) }
     }
     let unknown = refusal(Statement<Person, [Person]>.self, read)
-    #expect(unknown?.message == "the table is not one of a model that the decoder knows")
+    #expect(unknown?.message == "unknown table; add the table's model to the rules of the decoder")
     #expect(unknown?.documentPath == "read.from")
-    let kind = "the statement is of another kind than its type"
+    let kind = "the statement does not match its type"
     #expect(refusal(Statement<Bicycle, Bicycle?>.self, read)?.message == kind)
     #expect(refusal(Statement<Bicycle, Int>.self, read)?.message == kind)
     #expect(refusal(Statement<Bicycle, [Int]>.self, read)?.message == kind)

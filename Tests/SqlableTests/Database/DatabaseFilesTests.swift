@@ -59,11 +59,11 @@ import Testing
         try db.close()
       }
       try Data("mine".utf8).write(to: URL(filePath: target))
-      #expect(message(to: target) == "there is a file at \(target), or one of a database there")
+      #expect(message(to: target) == "can't create \(target): the file, or a WAL or journal beside it, already exists")
       #expect(try String(contentsOf: URL(filePath: target), encoding: .utf8) == "mine")
       try FileManager.default.moveItem(atPath: target, toPath: target + "-wal")
-      #expect(message(to: target)?.hasPrefix("there is a file at") == true)
-      #expect(message(to: path)?.hasPrefix("there is a file at") == true)
+      #expect(message(to: target)?.hasPrefix("can't create ") == true)
+      #expect(message(to: path)?.hasPrefix("can't create ") == true)
       #expect(message(to: directory)?.contains("is a directory") == true)
       expectMisuse { try files.move(to: "") }
       expectError(.io) { try files.move(to: directory + "/no/such/place") }

@@ -165,7 +165,7 @@ import Testing
         _ = try SqliteDatabase(
           filepath: directory + "/a.sqlite", configuration: Configuration(attachedKeys: ["old": key]))
       }
-      #expect(error?.message == "there is a key for old, which is no attached database")
+      #expect(error?.message == "attachedKeys has a key for old, but no attached database has this name")
       #expect(files(in: directory).isEmpty)
     }
   }
@@ -174,7 +174,7 @@ import Testing
   @Test func aKeyIsRefusedWithoutTheSQLCipherTrait() throws {
     try withDirectory { directory in
       let (path, key) = (directory + "/a.sqlite", try EncryptionKey.passphrase("horse"))
-      let message = "the key needs the package trait SQLCipher, with which the library was not built"
+      let message = "the key needs a library built with the package trait SQLCipher"
       let error = sqlError { _ = try SqliteDatabase(filepath: path, configuration: Configuration(key: key)) }
       #expect(error?.kind == .misuse(message))
       #expect(files(in: directory).isEmpty)

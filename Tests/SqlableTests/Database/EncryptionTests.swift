@@ -74,7 +74,7 @@ import Testing
         #expect(error?.kind == .wrongKey)
         #expect(error?.code == 26)
         #expect(error?.label == "bikes")
-        #expect(error?.message == "the key, or the cipher settings, are not those of the file")
+        #expect(error?.message == "the key or the cipher settings do not match the file")
         #expect(error?.description.contains("house") == false)
       }
       wrong = configuration
@@ -97,7 +97,7 @@ import Testing
       #expect(error?.kind == .wrongKey)
       #expect(
         error?.message
-          == "the file is not encrypted, and the handle has a key; export(to:key:) makes an encrypted copy")
+          == "the file is not encrypted, but the handle has a key; use export(to:key:) for an encrypted copy")
     }
   }
 
@@ -143,7 +143,9 @@ import Testing
       try db.backup(to: path + ".copy")
       #expect(try names(path + ".copy", configuration) == ["Annabella"])
       let error = sqlError { try db.backup(to: path + ".vacuumed", BackupOptions(method: .vacuumed)) }
-      #expect(error?.message == "VACUUM INTO keeps no cipher settings; copy the pages, or use export(to:key:cipher:)")
+      #expect(
+        error?.message
+          == "VACUUM INTO can't keep the cipher settings; use the method .copied, or export(to:key:cipher:)")
     }
   }
 
@@ -230,11 +232,11 @@ import Testing
   @Test func archiveAndSalvageRefuseEncryptedFiles() throws {
     try withEncrypted(.raw(EncryptionTests.bytes)) { path, configuration in
       let pool = try SqlitePool(filepath: path, configuration: .init(handles: configuration))
-      #expect(sqlError { _ = try pool.archive(to: path + ".archive") }?.message.contains("can't be archived") == true)
+      #expect(sqlError { _ = try pool.archive(to: path + ".archive") }?.message.contains("can't archive") == true)
       try pool.close()
       let db = try SqliteDatabase(filepath: path, configuration: configuration)
       let salvage = Salvage(damaged: path, functionsOf: db)
-      #expect(sqlError { try salvage.recover(into: path + ".new") }?.message.contains("can't be salvaged") == true)
+      #expect(sqlError { try salvage.recover(into: path + ".new") }?.message.contains("can't salvage") == true)
       #expect(try db.checkForCorruption().isSound)
       try db.close()
       #expect(sqlError { try Salvage(damaged: path).recover(into: path + ".new") }?.kindIsMisuse == true)

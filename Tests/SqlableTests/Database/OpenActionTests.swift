@@ -64,9 +64,10 @@ import Testing
       let missing = error { db in try db.execute("SELECT * FROM nowhere") }
       #expect(missing?.kind == .schema(.missingTable("nowhere")))
       #expect(missing?.label == "main")
-      #expect(missing?.message.hasPrefix("the action settings, which runs when a connection opens: ") == true)
-      #expect(error { db in try db.execute("BEGIN") }?.message.hasSuffix("it left a transaction open") == true)
-      #expect(error { db in try db.beginTransaction() }?.message.hasSuffix("it left a transaction open") == true)
+      #expect(missing?.message.hasPrefix("the onOpen action settings: ") == true)
+      #expect(error { db in try db.execute("BEGIN") }?.message.hasSuffix("the closure left a transaction open") == true)
+      #expect(
+        error { db in try db.beginTransaction() }?.message.hasSuffix("the closure left a transaction open") == true)
       struct Other: Error {}
       var configuration = Configuration()
       configuration.onOpen("other") { _ in throw Other() }
@@ -128,7 +129,7 @@ import Testing
       let missing = error(LoadableExtension(path: directory + "/none.so"))
       #expect(missing?.kind == .cannotOpen)
       #expect(missing?.label == "main")
-      #expect(missing?.message.hasPrefix("the extension \(directory)/none.so can't be loaded: ") == true)
+      #expect(missing?.message.hasPrefix("can't load the extension \(directory)/none.so: ") == true)
       try Data("no library".utf8).write(to: URL(filePath: directory + "/text.so"))
       #expect(error(LoadableExtension(path: directory + "/text.so"))?.kind == .cannotOpen)
       for item in [

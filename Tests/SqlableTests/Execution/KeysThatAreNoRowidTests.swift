@@ -100,7 +100,7 @@ import Testing
   @Test func aFullTextIndexRefusesADescendingKey() throws {
     try withDatabase { db in
       let error = expectMisuse { try db.createTable(FallingText.self) }
-      #expect(error?.message.contains("descending key id is not the rowid") == true)
+      #expect(error?.message.contains("its key id is descending") == true)
     }
   }
 
@@ -109,8 +109,8 @@ import Testing
       try db.execute("CREATE TABLE gauge_text (id INT PRIMARY KEY, name TEXT NOT NULL)")
       let error = sqlError { try db.createTable(GaugeText.self) }
       let message = """
-        the key id of table gauge_text is not its rowid, which full-text index gauge_text_fulltext needs; \
-        a plan can make it INTEGER PRIMARY KEY
+        full-text index gauge_text_fulltext needs a rowid key, but key id of table gauge_text is not the rowid; \
+        use a plan to change the key
         """
       #expect(error?.message == message)
     }

@@ -288,7 +288,7 @@ import Testing
       }
       _ = try db.query("SELECT 1, 2, 3") { row in kept = row }
       let late = expectMisuse { _ = try kept?.get(at: 0, as: Int.self) }
-      #expect(late?.message == "a row was read after its statement had moved on")
+      #expect(late?.message == "a row was read after its statement advanced or was reset")
       let row = try Worker.select(Worker.id.expression, Worker.name.expression).run(db)[0]
       expectMisuse { _ = try row.get(-1, as: Int.self) }
       expectMisuse { _ = try row.get(2, as: Int.self) }
@@ -312,7 +312,7 @@ import Testing
         _ = try Parent.read().including(Child.read(), by: Child.parent, of: Parent.id).run(db)
       }
       #expect(error?.column == "parent")
-      #expect(error?.message.contains("a foreign key of TEXT that refers to INTEGER") == true)
+      #expect(error?.message.contains("a foreign key of TEXT that references INTEGER") == true)
     }
   }
 

@@ -254,14 +254,16 @@ extension AnyStatement.Output {
       func message(_ work: some Runnable) -> String? {
         sqlError { _ = try audited.run(work, file: #fileID, line: 1) }?.message
       }
-      #expect(message(Person.updateAll(Person.id.set(to: randomInteger()))) == "random() gives another value each time")
+      #expect(
+        message(Person.updateAll(Person.id.set(to: randomInteger())))
+          == "random() is not repeatable: its value changes with each call")
       #expect(
         message(Person.updateAll(Person.name.set(to: shout(Person.name))))
-          == "function shout is the program's own: whether it gives the same each time is not known")
+          == "function shout can't be checked for repeatability; add its name to functions")
       #expect(
         message(Person.delete().limit(1))
-          == "which rows of table person a limit selects is not determined: order them by a key")
-      #expect(message(SQL("DELETE FROM person"))?.hasPrefix("an AnyStatement holds a statement or a query") == true)
+          == "the limit on table person is not repeatable; order the rows by a key")
+      #expect(message(SQL("DELETE FROM person"))?.hasPrefix("an AnyStatement needs a statement or a query") == true)
       #expect(try entries(db).count == 1)
       #expect(try names(db) == ["Ann", "Bob"])
 

@@ -77,8 +77,8 @@ import Testing
     try withDatabase { db in
       try db.createTable(Bicycle.self)
       let early = sqlError { try db.commitTransaction() }
-      #expect(early?.kind == .misuse("there is no transaction to commit"))
-      let message = "the struct has no value for its key bicycle.id, so it has no row yet"
+      #expect(early?.kind == .misuse("can't commit: no transaction is open"))
+      let message = "the struct has no value for its key bicycle.id; insert the struct first"
       let error = sqlError { _ = try Bicycle(name: "Norco", color: "red").update().run(db) }
       #expect(error?.kind == .misuse(message))
     }

@@ -221,8 +221,8 @@ import Testing
       #expect(error.kind == .schema(.mismatch(error.message)))
       #expect(
         error.message == """
-          unsafe use of json_extract() in the schema: Configuration(trustsSchema: true) allows SQLite's own functions \
-          and virtual tables, isAllowedInSchema: true allows a function of the program
+          unsafe use of json_extract() in the schema; use Configuration(trustsSchema: true) for SQLite's functions \
+          and virtual tables, or isAllowedInSchema: true for a registered function
           """)
     }
   }

@@ -222,8 +222,8 @@ struct JobQueue<Database: SqlDatabase> {
       let errors = try Job.read().filter(Job.runAfter == nil).orderBy(Job.id).run(db).map { $0.lastError ?? "" }
       #expect(
         errors.map { $0.prefix { $0 != "(" && $0 != ";" }.trimmingCharacters(in: .whitespaces) } == [
-          "SqlError.invalidStatement: the document is not valid JSON: it has an unknown word, at byte 0",
-          "SqlError.invalidStatement: the table is not one of a model that the decoder knows",
+          "SqlError.invalidStatement: the document is not valid JSON at byte 0: unknown word",
+          "SqlError.invalidStatement: unknown table",
           "SqlError.invalidStatement: the decoder does not allow statements of kind deleteAll",
           "SqlError.schema: table person has no column salary",
         ])

@@ -19,11 +19,12 @@ import Testing
         CREATE INDEX bicycle_color ON bicycle (color)
         """)
       let lines = try Schema(Bicycle.self).differences(db).map(\.description)
-      #expect(lines == ["bicycle.color: the type is BLOB, and should be TEXT", "bicycle.weight: it is extra"])
+      #expect(
+        lines == ["bicycle.color: the type is BLOB, and should be TEXT", "bicycle.weight: the column is not expected"])
       func report() throws {
         for difference in try Schema(Bicycle.self).differences(db) { print(difference) }
         // bicycle.color: the type is BLOB, and should be TEXT
-        // bicycle.weight: it is extra
+        // bicycle.weight: the column is not expected
       }
       #expect(throws: Never.self) { try report() }
     }
@@ -120,7 +121,7 @@ import Testing
         let files = try Migrations(directory: "Migrations")
         return files
       }
-      #expect(sqlError { _ = try read() }?.message == "the directory of the migrations can't be read: Migrations")
+      #expect(sqlError { _ = try read() }?.message == "can't read the directory of the migrations: Migrations")
       let columns = try db.schema()[table: "bicycle"]?.columns.map(\.name)
       #expect(columns == ["id", "name", "color", "owner_id"])
     }

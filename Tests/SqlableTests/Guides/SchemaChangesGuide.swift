@@ -10,12 +10,12 @@ import Testing
       let change = try db.createTable(Bicycle.self)
       // SchemaChange(table: "bicycle", createdTable: false, addedColumns: ["color", "owner_id"],
       //   addedIndexes: ["bicycle_color"], addedTriggers: [], builtFullText: false,
-      //   drift: [bicycle: the unique is missing: UNIQUE (name, color)], possibleRenames: [:])
+      //   drift: [bicycle: the UNIQUE constraint is missing: UNIQUE (name, color)], possibleRenames: [:])
       #expect(
         "\(change)".hasSuffix(
           """
           addedColumns: ["color", "owner_id"], addedIndexes: ["bicycle_color"], addedTriggers: [], \
-          builtFullText: false, drift: [bicycle: the unique is missing: UNIQUE (name, color)], \
+          builtFullText: false, drift: [bicycle: the UNIQUE constraint is missing: UNIQUE (name, color)], \
           possibleRenames: [:])
           """))
       #expect(change.addedColumns == ["color", "owner_id"])

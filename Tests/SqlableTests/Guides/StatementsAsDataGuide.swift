@@ -134,7 +134,7 @@ private struct SavedSearch: Sqlable {
       let sold = try same.statement.run(db)  // [Bicycle]
       #expect(sold.map(\.name) == ["Norco"])
       let asRead = sqlError { _ = try Statement<Bicycle, [Bicycle]>(json: sale.json()) }
-      #expect(asRead?.message == "a change that returns rows must be decoded as a ReturningStatement")
+      #expect(asRead?.message == "a change that returns rows can't be decoded as a Statement; use ReturningStatement")
     }
   }
 
@@ -225,10 +225,10 @@ private struct SavedSearch: Sqlable {
   @Test func documentsThatDoNotFitTheModelAreRefused() throws {
     let data = try JSONEncoder().encode(Bicycle.read().filter(Bicycle.color == "red"))
     let asPerson = sqlError { _ = try JSONDecoder().decode(Statement<Person, [Person]>.self, from: data) }
-    // the table is not one of a model that the decoder knows
+    // unknown table; add the table's model to the rules of the decoder
     #expect(asPerson?.documentPath == "read.from")
     let asCount = sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, Int>.self, from: data) }
-    #expect(asCount?.kind == .invalidStatement("the statement is of another kind than its type"))
+    #expect(asCount?.kind == .invalidStatement("the statement does not match its type"))
     let text = String(decoding: data, as: UTF8.self).replacingOccurrences(of: #""color""#, with: #""colour""#)
     let renamed = sqlError {
       _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(text.utf8))

@@ -88,7 +88,7 @@ struct AnyLiveResultTests {
       do {
         _ = try await updates.next()
         Issue.record("a delete was followed")
-      } catch let error as SqlError { #expect(error.message.contains("no result to follow")) }
+      } catch let error as SqlError { #expect(error.message.contains("no live result")) }
     }
   }
 }

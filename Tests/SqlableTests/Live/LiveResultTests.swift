@@ -251,7 +251,7 @@ struct LiveResultTests {
       do {
         _ = try await updates.next()
         Issue.record("a delete was followed")
-      } catch let error as SqlError { #expect(error.message.contains("no result to follow")) }
+      } catch let error as SqlError { #expect(error.message.contains("no live result")) }
     }
   }
 

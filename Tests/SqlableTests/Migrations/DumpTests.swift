@@ -124,7 +124,7 @@ import Testing
       }
       try db.execute("CREATE VIRTUAL TABLE bare USING fts5(a, content='')")
       #expect(
-        sqlError { _ = try db.dump() }?.message == "table bare does not store its text, and can't be dumped")
+        sqlError { _ = try db.dump() }?.message == "table bare can't be dumped: it does not store its text")
     }
   }
 }

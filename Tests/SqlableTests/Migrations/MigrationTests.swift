@@ -174,14 +174,16 @@ import Testing
     let current = Migrations(all)
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try current.apply(db)
-      #expect(error(of: changed, db) == "the migration color was changed after the database has run it")
+      #expect(
+        error(of: changed, db)
+          == "migration color was changed after the database had run it; undo the change, and add a new migration")
       #expect(
         error(of: missing, db)
-          == "the database has run the migration bicycles where the program has color: migrations that have run must "
-          + "stay, and new ones come last")
-      #expect(error(of: older, db) == "the database is of a newer program, which has the migration the rest")
+          == "the database has run migration bicycles, but the program has color at this place; keep old "
+          + "migrations, and add new ones last")
+      #expect(error(of: older, db) == "the database belongs to a newer program: it has run migration the rest")
       #expect(try older.status(db) == .newer(["the rest"]))
-      #expect(error(of: twice, db) == "two migrations are called bicycles")
+      #expect(error(of: twice, db) == "two migrations are named bicycles")
     }
   }
 
@@ -226,7 +228,7 @@ import Testing
       #expect(error?.table == "pet")
       #expect(error?.rowId == 2)
       #expect(
-        error?.message == "migration nameless: rows of pet refer to rows of owner that are not there, such as 2")
+        error?.message == "migration nameless: rows of pet reference missing rows of owner, such as 2")
       #expect(try db.query("SELECT count(*) FROM owner", as: Int.self) == [2])
       #expect(try records(db) == ["owners"])
       #expect(sqlError { try db.execute("INSERT INTO pet VALUES (3, 3)") }?.kind == .constraint(.foreignKey))
@@ -271,13 +273,13 @@ import Testing
     let other = Migrations(all) { db in try db.createTables(Person.self) }
     #expect(
       sqlError { try other.checkFreshSchema() }?.message.hasPrefix(
-        "the schema of a new file is not that of the migrations: bicycle: it is missing") == true)
+        "the schema of a new file differs from the migrated schema: bicycle: the table is missing") == true)
     let filled = Migrations(
       all + [Migration("row", sql: "INSERT INTO person (name) VALUES ('Ann')")],
       fresh: Schema(Person.self, Bicycle.self))
     #expect(
       sqlError { try filled.checkFreshSchema() }?.message
-        == "a new file does not get the rows that the migrations leave in table person")
+        == "table person of a new file has other rows than after the migrations")
   }
 
   @Test func statementsRunAsMigrations() throws {

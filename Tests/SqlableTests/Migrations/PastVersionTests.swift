@@ -42,7 +42,8 @@ import Testing
       }
     }
     #expect(
-      error?.message.hasPrefix("a database of version color does not become that of today: late: it is missing")
+      error?.message.hasPrefix(
+        "a migrated database of version color differs from a new one: late: the table is missing")
         == true,
       "\(String(describing: error))")
     let orphan = Migration("orphan", sql: "PRAGMA defer_foreign_keys = ON")
@@ -53,8 +54,8 @@ import Testing
       }
     }
     #expect(
-      broken?.message == "a database of version owners does not become that of today: "
-        + "a row of bicycle refers to a row of owner that is not there", "\(String(describing: broken))")
+      broken?.message == "a migrated database of version owners differs from a new one: "
+        + "a row of bicycle references a missing row of owner", "\(String(describing: broken))")
   }
 
   @Test func dumpsOfPastReleasesAreReplayed() throws {
@@ -72,7 +73,7 @@ import Testing
     let unknown = dump.replacing("'bicycles'", with: "'others'")
     #expect(
       sqlError { try Migrations(all).checkPastVersions(dumps: ["x": unknown]) }?.message.hasPrefix(
-        "the database has run the migration others where the program has bicycles") == true)
+        "the database has run migration others, but the program has bicycles") == true)
   }
 
   @Test func sqlFilesRunAsMigrations() throws {

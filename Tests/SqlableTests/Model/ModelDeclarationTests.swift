@@ -84,35 +84,36 @@ private struct Declared<Declaration: Declaring>: Unwritten {
 
   @Test func everyUseOfAContradictoryModelThrows() throws {
     try expectContradiction(NoColumns.self, "has no columns")
-    try expectContradiction(TwoOfOneName.self, "has two columns with the same name")
-    try expectContradiction(NamesOfOneCase.self, "has two columns with the same name")
-    try expectContradiction(EmptyTable.self, "has an empty name")
+    try expectContradiction(TwoOfOneName.self, "has two columns named")
+    try expectContradiction(NamesOfOneCase.self, "has two columns named")
+    try expectContradiction(EmptyTable.self, "has a name that is empty")
     try expectContradiction(NulTable.self, "NUL")
-    try expectContradiction(EmptyColumn.self, "has a column with an empty name")
+    try expectContradiction(EmptyColumn.self, "has a column with a name that is empty")
     try expectContradiction(NulColumn.self, "NUL")
     try expectContradiction(TwoKeys.self, "has two primary keys")
     try expectContradiction(KeyTwice.self, "has two primary keys")
-    try expectContradiction(KeyOfAnother.self, "that is not in its layout")
+    try expectContradiction(KeyOfAnother.self, "which is not in its layout")
     try expectContradiction(KeylessWithoutRowid.self, "needs a primary key")
-    try expectContradiction(TwoIndexesOfOneName.self, "has two indexes with the same name")
+    try expectContradiction(TwoIndexesOfOneName.self, "has two indexes named")
     try expectContradiction(TwoKeyConstraints.self, "has two primary keys")
     try expectContradiction(KeyWithAColumnTwice.self, "has a primary key with the column a twice")
     try expectContradiction(EmptyKey.self, "has a primary key without columns")
     try expectContradiction(EmptyUnique.self, "has a Unique constraint without columns")
     try expectContradiction(
-      UniqueOfAnother.self, "has a Unique constraint on column other, one that is not in its layout")
-    try expectContradiction(IndexOfAnother.self, "on column other, one that is not in its layout")
-    try expectContradiction(IndexNamedAsItsTable.self, "has an index with the name of the table")
-    try expectContradiction(IndexWithAReservedName.self, "whose name SQLite reserves")
-    try expectContradiction(TwoConstraintsOfOneName.self, "has two constraints with the same name, Rule")
-    try expectContradiction(CountedText.self, "has column id, which has autoincrement, but is not")
-    try expectContradiction(CountedDownwards.self, "has column id, which has autoincrement, but is not")
-    try expectContradiction(CountedWithoutRowid.self, "has column id, which has autoincrement, but is not")
-    try expectContradiction(TwoDefaults.self, "has column a, which has two options Default")
-    try expectContradiction(MisplacedUnique.self, "has column b, which has a Unique with columns")
-    try expectContradiction(NullableNotNull.self, "has column a, which has NotNull() but a nullable type")
-    try expectContradiction(GeneratedDefault.self, "has column b, which is generated and can't have a default")
-    try expectContradiction(GeneratedKey.self, "has column b, which is generated and can't be the primary key")
+      UniqueOfAnother.self, "has a Unique constraint on column other, which is not in its layout")
+    try expectContradiction(IndexOfAnother.self, "on column other, which is not in its layout")
+    try expectContradiction(IndexNamedAsItsTable.self, "has an index with the table's own name")
+    try expectContradiction(IndexWithAReservedName.self, "has an index with the reserved name")
+    try expectContradiction(TwoConstraintsOfOneName.self, "has two constraints named Rule")
+    try expectContradiction(CountedText.self, "has an invalid column id: autoincrement needs the only")
+    try expectContradiction(CountedDownwards.self, "has an invalid column id: autoincrement needs the only")
+    try expectContradiction(CountedWithoutRowid.self, "has an invalid column id: autoincrement needs the only")
+    try expectContradiction(TwoDefaults.self, "has an invalid column a: two options Default")
+    try expectContradiction(MisplacedUnique.self, "has an invalid column b: a Unique with columns")
+    try expectContradiction(
+      NullableNotNull.self, "has an invalid column a: NotNull() needs a type that is not optional")
+    try expectContradiction(GeneratedDefault.self, "has an invalid column b: a generated column can't have a default")
+    try expectContradiction(GeneratedKey.self, "has an invalid column b: a generated column can't be the primary key")
     try expectContradiction(GeneratedKeyColumn.self, "has a primary key on the generated column b")
     try expectContradiction(OnlyGenerated.self, "has only generated columns")
   }
@@ -120,7 +121,7 @@ private struct Declared<Declaration: Declaring>: Unwritten {
   @Test func anErrorForAContradictionNamesTheModelAndTheColumn() {
     let error = expectMisuse { _ = try Declared<TwoOfOneName>.read().run(.inMemory()) }
     #expect(
-      error?.message == "the model Declared<TwoOfOneName> of table declared has two columns with the same name, a")
+      error?.message == "the model Declared<TwoOfOneName> of table declared has two columns named a")
     #expect(error?.column == "a")
   }
 
@@ -128,10 +129,10 @@ private struct Declared<Declaration: Declaring>: Unwritten {
     try expectContradiction(ToNothingUnique.self, "has a foreign key on id to chairs.note, which is neither")
     try expectContradiction(ToHalfAKey.self, "has a foreign key on id to chairs.row, which is neither")
     try expectContradiction(
-      ToTooMany.self, "has a foreign key on id that can't refer to 2 columns of chairs: row, number")
-    try expectContradiction(ToAnotherModelsColumn.self, "to chairs.name, a column that the model Declared<Chairs>")
+      ToTooMany.self, "has a foreign key on id that can't reference 2 columns of chairs: row, number")
+    try expectContradiction(ToAnotherModelsColumn.self, "to chairs.name, but the model Declared<Chairs>")
     try expectContradiction(ToKeyless.self, "has a foreign key on id to table keyless, which has no primary key")
-    try expectContradiction(FromAnother.self, "has a foreign key on column other, one that is not in its layout")
+    try expectContradiction(FromAnother.self, "has a foreign key on column other, which is not in its layout")
     try expectContradiction(ToItselfWrongly.self, "has a foreign key on id to declared.name, which is neither")
     try expectContradiction(ToTwoThatAreNotUnique.self, "to (row, note) of table chairs, which is neither")
   }

@@ -113,16 +113,16 @@ import Testing
   @Test func invalidPoliciesAreRefusedWithTheirPath() {
     for (text, path, message) in [
       ("[]", nil, "a policy must be an object"),
-      (#"{"policy":{}}"#, nil, "a policy is an object with the keys policy, and sqlable for its version"),
-      (#"{"sqlable":1}"#, nil, "a policy is an object with the keys policy, and sqlable for its version"),
+      (#"{"policy":{}}"#, nil, "a policy must be an object with the keys policy and sqlable"),
+      (#"{"sqlable":1}"#, nil, "a policy must be an object with the keys policy and sqlable"),
       (
         #"{"policy":{},"sqlable":2}"#, "sqlable",
-        "the policy has another version than this library reads, 1 to 1"
+        "the policy has an unknown version; this library reads 1 to 1"
       ),
       (#"{"policy":{"table":{}},"sqlable":1}"#, "policy.table", "a policy has an unknown key"),
       (
         #"{"policy":{"tables":{"bike":{}}},"sqlable":1}"#, "policy.tables.bike",
-        "the table is not one of a model that the decoder knows"
+        "unknown table; add the table's model to the rules of the decoder"
       ),
       (
         #"{"policy":{"tables":{"bicycle":{"read":["colour"]}}},"sqlable":1}"#, "policy.tables.bicycle.read[0]",
@@ -135,7 +135,7 @@ import Testing
       (
         #"{"policy":{"tables":{"bicycle":{"filter":{"color":["="]}}}},"sqlable":1}"#,
         "policy.tables.bicycle.filter.color[0]",
-        "there is nothing of this name among the operators: comparison, equality, pattern"
+        "unknown name among the operators: comparison, equality, pattern"
       ),
       (
         #"{"policy":{"tables":{"bicycle":{"rows":{"=":[{"column":"color"},3]}}}},"sqlable":1}"#,
@@ -143,22 +143,22 @@ import Testing
       ),
       (
         #"{"policy":{"kinds":["read","drop"]},"sqlable":1}"#, "policy.kinds[1]",
-        "there is nothing of this name among the kinds: count, delete, deleteAll, exists, first, insert, read, save, "
+        "unknown name among the kinds: count, delete, deleteAll, exists, first, insert, read, save, "
           + "update, updateAll"
       ),
       (
         #"{"policy":{"features":["join"]},"sqlable":1}"#, "policy.features[0]",
-        "there is nothing of this name among the features: aggregates, arithmetic, compounds, dates, distinct, "
+        "unknown name among the features: aggregates, arithmetic, compounds, dates, distinct, "
           + "excerpts, fullText, joins, json, literalRows, namedQueries, parameters, regularExpressions, "
           + "subqueries, windows"
       ),
       (
         #"{"policy":{"functions":["load_extension"]},"sqlable":1}"#, "policy.functions[0]",
-        "there is nothing of this name among the functions"
+        "unknown name among the functions"
       ),
       (#"{"policy":{"limits":{"rows":-1}},"sqlable":1}"#, "policy.limits.rows", "a limit can't be negative"),
       (#"{"policy":{"limits":{"rows":"none"}},"sqlable":1}"#, "policy.limits.rows", "a limit must be an integer"),
-      (#"{"policy":{"limits":{"row":1}},"sqlable":1}"#, "policy.limits.row", "there is no limit of this name"),
+      (#"{"policy":{"limits":{"row":1}},"sqlable":1}"#, "policy.limits.row", "unknown limit"),
     ] as [(String, String?, String)] {
       let error = error(text)
       #expect(error?.message == message, "\(text): \(String(describing: error))")

@@ -50,7 +50,8 @@ import Testing
     #expect(manifest.sha256(of: "count") == hash)
     #expect(manifest.sha256(of: "none") == nil)
     #expect(try manifest.statement(json: data(#""run":{"sha256":"\#(hash)"}"#)).kind == .count)
-    #expect(error(#""run":{"sha256":"\#(hash.dropLast())0"}"#)?.message == "no such statement is approved")
+    #expect(
+      error(#""run":{"sha256":"\#(hash.dropLast())0"}"#)?.message == "no approved statement has this name or hash")
   }
 
   @Test func aDocumentHasTheSameHashUnderEveryName() throws {
@@ -63,17 +64,17 @@ import Testing
 
   @Test func unapprovedRequestsAreRefused() {
     for (body, message, path) in [
-      (#""run":"none""#, "no such statement is approved", nil),
-      (#""run":"cou\u0000nt""#, "no such statement is approved", nil),
+      (#""run":"none""#, "no approved statement has this name or hash", nil),
+      (#""run":"cou\u0000nt""#, "no approved statement has this name or hash", nil),
       (#""count":{"from":"account"}"#, "a request has an unknown key", "count"),
-      (#""run":{"count":{"from":"account"}}"#, "it must be a name, or an object with sha256", "run"),
-      (#""with":{}"#, "a request must have the key run", nil),
-      (#""run":"paint","with":{"id":1}"#, "the request lacks the value of a parameter", "with.color"),
+      (#""run":{"count":{"from":"account"}}"#, "run must be a name, or an object with sha256", "run"),
+      (#""with":{}"#, "a request needs the key run", nil),
+      (#""run":"paint","with":{"id":1}"#, "the parameter has no value", "with.color"),
       (
         #""run":"paint","with":{"id":1,"color":"red","owed":2}"#, "the statement has no such parameter", "with.owed"
       ),
       (
-        #""run":"paint","with":{"id":{"column":"id"},"color":"red"}"#, "a value is required here, not a term", "with.id"
+        #""run":"paint","with":{"id":{"column":"id"},"color":"red"}"#, "expected a value, found a term", "with.id"
       ),
     ] as [(String, String, String?)] {
       let found = error(body)
@@ -89,7 +90,7 @@ import Testing
     #expect(error(#""run":"names","with":{"from":"\#(large)"}"#, with: own)?.message.contains("65536 bytes") == true)
     #expect(
       sqlError { _ = try manifest().statement(json: Data(#"{"sqlable":2,"run":"count"}"#.utf8)) }?.message
-        == #"a request must say its version: "sqlable": 1"#)
+        == #"a request needs its version: "sqlable": 1"#)
   }
 
   @Test func aStatementIsApprovedOnceAndWithinTheRules() throws {

@@ -371,7 +371,7 @@ import Testing
   @Test func aNamedQueryIsRefusedBeforeItsColumnsAreRead() {
     let query = #""read":{"from":[{"as":"q","columns":["no type"],"query":{"from":"account"}}]}"#
     #expect(refusal(tenantPolicy(), query)?.message == "the policy does not allow this")
-    #expect(refusal(tenantPolicy(features: [.namedQueries]), query)?.message == "it is no type of a column")
+    #expect(refusal(tenantPolicy(features: [.namedQueries]), query)?.message == "unknown type of a column")
   }
 
   @Test func aPolicyWithAnotherModelsColumnThrows() throws {

@@ -90,7 +90,7 @@ import Testing
     try withMembers { (pool: SqlitePool) throws -> Void in
       try pool.withClosed { _ in
         let error = expectMisuse { _ = try Member.count().run(pool) }
-        #expect(error?.message.contains("withClosed has closed the file") == true)
+        #expect(error?.message.contains("the file is closed until") == true)
         expectMisuse { try pool.transaction { _ in } }
         expectMisuse { try pool.withClosed { _ in } }
         expectMisuse { try pool.close() }

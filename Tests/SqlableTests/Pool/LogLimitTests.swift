@@ -109,7 +109,7 @@ import Testing
       let error = errors.values.first
       #expect(error?.kind == .busy)
       #expect(error?.message.contains("LogLimitTests.swift") == true)
-      #expect(error?.message.contains("can't be begun anew") == true)
+      #expect(error?.message.contains("can't reset the WAL") == true)
       gate.signal()
       try await read.value
     }

@@ -62,7 +62,7 @@ import Testing
       #expect(health.areReadersBusy)
       #expect(health.answer == nil)
       #expect(health.problems.count == 1)
-      #expect("\(health.problems)".contains("a long read keeps the write-ahead log from being reset: the call at"))
+      #expect("\(health.problems)".contains("a long read prevents a reset of the WAL: the call at"))
       let isLongRead = health.problems.contains { if case .longRead = $0 { true } else { false } }
       #expect(isLongRead)
       #expect(health.oldestRead?.callSite.hasPrefix("SqlableTests/PoolHealthTests.swift:") == true)

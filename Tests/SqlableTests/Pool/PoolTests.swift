@@ -185,7 +185,7 @@ import Testing
         expectMisuse { try handle.close() }
         for use in uses {
           let error = expectMisuse { try use(handle) }
-          #expect(error?.message.contains("valid only inside the closure") == true)
+          #expect(error?.message.contains("valid only inside its closure") == true)
         }
       }
       // While another call uses the handle, a kept handle would join that call's transaction.
@@ -193,7 +193,7 @@ import Testing
         #expect(db === writer)
         let errors = Collected<SqlError?>()
         onThreads(1) { _ in errors.append(sqlError { try Member(id: 3, name: "mixed in").insert().run(writer) }) }
-        #expect(errors.values.first??.message.contains("valid only inside the closure") == true)
+        #expect(errors.values.first??.message.contains("valid only inside its closure") == true)
         // A kept reader is refused inside the call, too.
         expectMisuse { _ = try Member.read().run(reader) }
       }
@@ -291,7 +291,7 @@ import Testing
         }
       }
       let message = errors.values.first?.message ?? ""
-      #expect(message.contains("the call at Long.swift:1 held it for 0."), "\(message)")
+      #expect(message.contains("the call at Long.swift:1 held the handle for 0."), "\(message)")
     }
   }
 

@@ -127,7 +127,7 @@ import Testing
       ]
       for text in texts {
         let error = expectInvalidStatement("\(text.text)") { try db.execute(text) }
-        #expect(error?.message.contains("in quotes or in a comment") == true)
+        #expect(error?.message.contains("inside quotes or a comment") == true)
         expectInvalidStatement("\(text.text)") { _ = try db.query(text, as: Int.self) }
         #expect(try names(db) == ["Ann", "Bob", "Cid"])
       }

@@ -69,7 +69,7 @@ struct CorruptionTests {
       #expect(sqlError { try pool.read { _ = try $0.query("SELECT count(name) FROM bicycle", as: Int.self) } } != nil)
       let refused = sqlError { try pool.withWriter { try $0.execute("DELETE FROM bicycle") } }
       #expect(refused?.kind == .corrupt)
-      #expect(refused?.message.hasPrefix("the database is damaged, so nothing is written to it") == true)
+      #expect(refused?.message.hasPrefix("the database is damaged, and writes are stopped") == true)
       #expect(reports.next()?.isExclusive == true)
       func isDamaged() -> Bool {
         pool.health(within: .seconds(60)).problems.contains { if case .damaged = $0 { true } else { false } }

@@ -193,7 +193,7 @@ struct DepositTests {
         // Opening a pipe for reading would block forever.
         let error = sqlError { try Salvage(damaged: directory + "/" + name).recover(into: directory + "/new") }
         #expect(error?.kind == .cannotOpen)
-        #expect(error?.message.contains("of no file") == true)
+        #expect(error?.message.contains("not a regular file") == true)
       }
       #expect(files(in: directory) == ["d", "pipe"])
     }

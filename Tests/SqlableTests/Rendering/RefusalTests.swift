@@ -55,9 +55,9 @@ import Testing
       check(bike.insert().ignoreOnConflict().onConflict(Bicycle.id), "an insert can't have two conflict policies")
       check(Bicycle.count().limit(-1), "a limit can't be negative")
       check(Bicycle.delete().limit(1, offset: -1), "an offset can't be negative")
-      check(Bicycle.update(), "the update sets nothing")
-      check(Bicycle.update().filter(yes), "the update sets nothing")
-      check(bike.update(Bicycle.id), "the update sets nothing: the struct has no value besides its key")
+      check(Bicycle.update(), "the update sets no column")
+      check(Bicycle.update().filter(yes), "the update sets no column")
+      check(bike.update(Bicycle.id), "the update sets no column: only the struct's key has a value")
       check(
         bike.insert().onConflict(update: Bicycle.color), "an upsert must name the columns that may conflict")
       let read = Bicycle.read().ignoreOnConflict()
@@ -79,13 +79,13 @@ import Testing
       let note = Note(id: 1, name: "x")
       try note.insert().run(db)
       for statement in [note.update(), note.delete(), note.save()] {
-        let reason = "misuse: table note has no primary key to identify a struct's row"
+        let reason = "misuse: table note has no primary key to identify a row"
         #expect(refusal(statement) { try statement.run(db) } == reason)
       }
       #expect(sqlError { _ = try Note.byId(1).run(db) }?.message == "table note has no primary key to identify a row")
       let new = Bicycle(name: "a", color: "b")
       for statement in [new.update(), new.delete()] {
-        let reason = "misuse: the struct has no value for its key bicycle.id, so it has no row yet"
+        let reason = "misuse: the struct has no value for its key bicycle.id; insert the struct first"
         #expect(refusal(statement) { try statement.run(db) } == reason)
       }
       #expect(
@@ -118,7 +118,7 @@ import Testing
       for (column, statement) in statements {
         // The message names the source line of the column.
         let message = refusal(statement) { try statement.run(db) }
-        #expect(message?.hasPrefix("schema: column \(column) is not in the layout of table note: it is ") == true)
+        #expect(message?.hasPrefix("schema: column \(column) is not in the layout of table note; the column ") == true)
         #expect(message?.contains("SqlableTests/Bicycle.swift:") == true || message?.contains("/Car.swift:") == true)
         let error = sqlError { try statement.run(db) }
         #expect(error?.table == "note")

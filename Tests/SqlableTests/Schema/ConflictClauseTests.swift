@@ -96,7 +96,7 @@ import Testing
   @Test func updateWithConflictClauseIsNotRepeatable() throws {
     let update = Entry<Policies>.update(Policies.code.set(to: "b")).filter(Policies.size > 1)
     let error = expectInvalidStatement { try AnyStatement(update).checkIsRepeatable() }
-    #expect(error?.message == "which of the rows that conflict an update keeps is not determined")
+    #expect(error?.message == "the update is not repeatable: any of several conflicting rows may remain")
     try AnyStatement(update.onConflict(.abort)).checkIsRepeatable()
   }
 
@@ -133,9 +133,10 @@ import Testing
           "t.size: the NOT NULL is set, and should be set ON CONFLICT IGNORE",
           "t: the primary key is PRIMARY KEY (id) AUTOINCREMENT, "
             + "and should be PRIMARY KEY (id) AUTOINCREMENT ON CONFLICT REPLACE",
-          "t: the unique is missing: UNIQUE (code) ON CONFLICT IGNORE",
-          "t: the unique is missing: UNIQUE (color, size DESC) ON CONFLICT REPLACE",
-          "t: the unique is extra: UNIQUE (code)", "t: the unique is extra: UNIQUE (color, size DESC)",
+          "t: the UNIQUE constraint is missing: UNIQUE (code) ON CONFLICT IGNORE",
+          "t: the UNIQUE constraint is missing: UNIQUE (color, size DESC) ON CONFLICT REPLACE",
+          "t: the UNIQUE constraint is not expected: UNIQUE (code)",
+          "t: the UNIQUE constraint is not expected: UNIQUE (color, size DESC)",
         ])
       try schema.plan(db).apply(db)
       #expect(try db.definition(of: "t") == sql)
@@ -150,7 +151,7 @@ import Testing
     try withDatabase { (db: SqliteDatabase) throws -> Void in
       try db.execute("CREATE TABLE t (a TEXT NOT NULL); CREATE UNIQUE INDEX u ON t (a)")
       let missing = try Schema(Entry<Ignoring>.self).differences(db).filter(\.isMissing)
-      #expect(missing.map(\.description) == ["t: the unique is missing: UNIQUE (a) ON CONFLICT IGNORE"])
+      #expect(missing.map(\.description) == ["t: the UNIQUE constraint is missing: UNIQUE (a) ON CONFLICT IGNORE"])
     }
   }
 

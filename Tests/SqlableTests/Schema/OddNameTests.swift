@@ -58,7 +58,7 @@ private enum N20: OddlyNamed { static let hostile = "constraint failed: t.x" }
   @Test func libraryTableNameIsReserved() throws {
     try withDatabase { db in
       let error = expectMisuse { try db.createTable(Person.self, named: "SQLable_values") }
-      #expect(error?.message == "sqlable_values is the library's own; give the table another name")
+      #expect(error?.message == "the name sqlable_values is reserved; give the table another name")
     }
   }
 

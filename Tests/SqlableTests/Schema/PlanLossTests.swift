@@ -181,7 +181,7 @@ private let id = Column("id", .integer, PrimaryKey())
   @Test func aFillingThatRefersToNoRowIsReported() throws {
     try expectRefusal(
       "CREATE TABLE owner (id INTEGER PRIMARY KEY); CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1)",
-      Entry<Owned>.self, "rows of t refer to rows of owner that are not there, such as 1", filling: ["a": 99])
+      Entry<Owned>.self, "rows of t reference missing rows of owner, such as 1", filling: ["a": 99])
   }
 
   @Test func aFillingFiresNoTriggers() throws {
@@ -226,7 +226,7 @@ private let id = Column("id", .integer, PrimaryKey())
       #expect(try db.query("SELECT a || b FROM t", as: String.self) == ["za"])
       #expect(try schema.plan(db, renamed: chain).isEmpty)
       let error = sqlError { _ = try schema.plan(db, renamed: ["a": "b", "b": "a"]) }
-      #expect(error?.message.contains("the new names go in a circle") == true, "\(String(describing: error))")
+      #expect(error?.message.contains("the new names form a cycle") == true, "\(String(describing: error))")
     }
   }
 
@@ -281,7 +281,7 @@ private let id = Column("id", .integer, PrimaryKey())
         try db.execute(SQL(verbatim: text))
         let dropping: SchemaDropping = message.contains("4 columns") ? [] : .columns
         let error = sqlError { _ = try Schema(Entry<Doubled>.self).plan(db, dropping: dropping) }
-        #expect(error?.message == message + "; drop it before, and create it again after the plan")
+        #expect(error?.message == message + "; drop it before the plan, and create it again afterwards")
         #expect(try rows(db) == [[1, "x", 2]])
       }
     }

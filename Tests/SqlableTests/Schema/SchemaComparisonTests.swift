@@ -44,7 +44,7 @@ private enum Own: TableDeclaration {
     #expect(try differences("b INTEGER", "b TEXT") == ["t.b: the type is TEXT, and should be INTEGER"])
     #expect(try differences("b INTEGER,", "b INTEGER NOT NULL,") == ["t.b: the NOT NULL is set, and should be not set"])
     #expect(try differences("DEFAULT 1.5 ", "DEFAULT 2 ") == ["t.c: the default is 2, and should be 1.5"])
-    #expect(try differences("DEFAULT 1.5 ", "") == ["t.c: the default is not there, and should be 1.5"])
+    #expect(try differences("DEFAULT 1.5 ", "") == ["t.c: the default is missing, and should be 1.5"])
     #expect(try differences("COLLATE NOCASE", "") == ["t.a: the collation is BINARY, and should be NOCASE"])
     #expect(
       try differences("(b+1)", "(b+2)")
@@ -52,11 +52,14 @@ private enum Own: TableDeclaration {
     #expect(
       try differences(" AUTOINCREMENT", "")
         == ["t: the primary key is PRIMARY KEY (id), and should be PRIMARY KEY (id) AUTOINCREMENT"])
-    #expect(try differences(" UNIQUE (a),", "") == ["t: the unique is missing: UNIQUE (a)"])
-    #expect(try differences("UNIQUE (a),", "UNIQUE (a), UNIQUE (b),") == ["t: the unique is extra: UNIQUE (b)"])
+    #expect(try differences(" UNIQUE (a),", "") == ["t: the UNIQUE constraint is missing: UNIQUE (a)"])
+    #expect(
+      try differences("UNIQUE (a),", "UNIQUE (a), UNIQUE (b),") == [
+        "t: the UNIQUE constraint is not expected: UNIQUE (b)"
+      ])
     #expect(
       try differences("b > 0", "b > 1") == [
-        "t: the check is missing: CHECK (b > 0)", "t: the check is extra: CHECK (b > 1)",
+        "t: the CHECK constraint is missing: CHECK (b > 0)", "t: the CHECK constraint is not expected: CHECK (b > 1)",
       ])
     #expect(
       try differences(", " + SchemaComparisonTests.rest, "")
@@ -69,23 +72,26 @@ private enum Own: TableDeclaration {
   }
 
   @Test func undeclaredPartsAreHarmlessUnlessTheyBlockTheModel() throws {
-    #expect(try differences("e INTEGER,", "e INTEGER, x TEXT,") == ["harmless: t.x: it is extra"])
-    #expect(try differences("e INTEGER,", "e INTEGER, x TEXT NOT NULL DEFAULT 1,") == ["harmless: t.x: it is extra"])
-    #expect(try differences("e INTEGER,", "e INTEGER, x TEXT NOT NULL,") == ["t.x: it is extra"])
+    #expect(try differences("e INTEGER,", "e INTEGER, x TEXT,") == ["harmless: t.x: the column is not expected"])
+    #expect(
+      try differences("e INTEGER,", "e INTEGER, x TEXT NOT NULL DEFAULT 1,") == [
+        "harmless: t.x: the column is not expected"
+      ])
+    #expect(try differences("e INTEGER,", "e INTEGER, x TEXT NOT NULL,") == ["t.x: the column is not expected"])
     #expect(
       try differences("CREATE INDEX t_c", "CREATE INDEX x ON t (a); CREATE INDEX t_c") == [
-        "harmless: t: the index x is extra"
+        "harmless: t: the index x is not expected"
       ])
     #expect(
       try differences("CREATE INDEX t_c", "CREATE UNIQUE INDEX x ON t (b); CREATE INDEX t_c") == [
-        "t: the index x is extra"
+        "t: the index x is not expected"
       ])
     // A unique index satisfies the constraint.
     #expect(
       try differences(
         "UNIQUE (a), CHECK (b > 0), \(SchemaComparisonTests.rest));",
         "CHECK (b > 0), \(SchemaComparisonTests.rest)); CREATE UNIQUE INDEX x ON t (a);")
-        == ["harmless: t: the index x is extra"])
+        == ["harmless: t: the index x is not expected"])
   }
 
   @Test func everyModelOfTheTestsAgreesWithTheTableThatItCreates() throws {
@@ -108,13 +114,13 @@ private enum Own: TableDeclaration {
 
   @Test func aMissingTableAndAViewInItsPlaceAreReported() throws {
     try withDatabase { (db: SqliteDatabase) throws -> Void in
-      #expect(try Schema(Bicycle.self).differences(db).map(\.description) == ["bicycle: it is missing"])
+      #expect(try Schema(Bicycle.self).differences(db).map(\.description) == ["bicycle: the table is missing"])
       try db.execute("CREATE VIEW bicycle AS SELECT 1 AS id")
       let error = sqlError { try Schema(Bicycle.self).verify(db) }
       #expect(
         error?.message == """
           the database differs from the models: \
-          bicycle: it is CREATE VIEW bicycle AS SELECT 1 AS id, and should be a table
+          bicycle: the table is CREATE VIEW bicycle AS SELECT 1 AS id, and should be a table
           """)
     }
   }

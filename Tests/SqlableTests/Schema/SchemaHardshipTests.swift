@@ -134,7 +134,7 @@ private enum Paint: TableDeclaration {
       let edited = try SqliteDatabase(filepath: path)
       #expect(
         try Schema(Entry<Wide>.self).differences(edited).map(\.description) == [
-          "t.text: the NOT NULL is not set, and should be set", "t.gone: it is extra",
+          "t.text: the NOT NULL is not set, and should be set", "t.gone: the column is not expected",
         ])
       try Schema(Entry<Wide>.self).plan(edited, dropping: .columns).apply(edited, allowing: .dataLoss)
       #expect(try edited.query("SELECT count(*) FROM t WHERE length(text) > 20", as: Int.self) == [10])

@@ -169,17 +169,18 @@ import Testing
   }
 
   @Test func invalidDeclarationTermsAreRefusedByName() throws {
-    try expectRefusal(WithParameter.self, "a check that can't be declared: a parameter can't stand in a declaration")
-    try expectRefusal(WithSubquery.self, "a subquery can't stand")
-    try expectRefusal(WithAggregate.self, "the aggregate sum() can't stand")
-    try expectRefusal(WithRandom.self, "the generated column n that can't be declared: random(), which gives another")
-    try expectRefusal(WithWindow.self, "a window function can't stand")
+    try expectRefusal(WithParameter.self, "a check that can't be declared: a declaration can't contain a parameter")
+    try expectRefusal(WithSubquery.self, "a declaration can't contain a subquery")
+    try expectRefusal(WithAggregate.self, "a declaration can't contain the aggregate sum()")
+    try expectRefusal(
+      WithRandom.self, "the generated column n that can't be declared: a declaration can't contain random()")
+    try expectRefusal(WithWindow.self, "a declaration can't contain a window function")
     try expectRefusal(WithAnotherTable.self, "column name is not in the layout of table refused")
-    try expectRefusal(WithAlias.self, "a column of the alias other can't stand")
+    try expectRefusal(WithAlias.self, "a declaration can't contain a column of the alias other")
     try expectRefusal(WithWrongValue.self, "column id takes INTEGER, but was given TEXT")
-    try expectRefusal(WithNullsLast.self, "NULLS FIRST and NULLS LAST can't stand in an index")
-    try expectRefusal(WithTermInKey.self, "has a primary key with a term that is no column")
-    try expectRefusal(WithTermInUnique.self, "has a Unique constraint with a term that is no column")
+    try expectRefusal(WithNullsLast.self, "an index can't contain NULLS FIRST or NULLS LAST")
+    try expectRefusal(WithTermInKey.self, "has a primary key with a term that is not a column")
+    try expectRefusal(WithTermInUnique.self, "has a Unique constraint with a term that is not a column")
     try expectRefusal(WithConditionOfAnother.self, "the condition of the index")
   }
 

@@ -103,7 +103,7 @@ private enum Direction: Int, Codable, SqlValue { case north, south }
   }
 
   @Test func aDictionaryWithTwoEntriesForOneKeyIsRefused() throws {
-    let found = "TEXT with two entries for one key"
+    let found = "TEXT with a duplicate key"
     func expectRefusal<Value: SqlValue>(
       _ sql: String, _ type: Value.Type, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {

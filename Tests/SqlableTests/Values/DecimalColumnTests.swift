@@ -85,9 +85,9 @@ func decimal(_ text: String) -> Decimal { Decimal(string: text)! }
     let type = "a Decimal with 2 digits after the point"
     try withWares([Ware(1, "1")]) { db in
       for (value, found) in [
-        ("12.345", "one with more digits"), ("-0.001", "one with more digits"),
-        ("92233720368547758.08", "one beyond 64 bits"), ("-92233720368547758.09", "one beyond 64 bits"),
-        ("1" + String(repeating: "0", count: 100), "one beyond 64 bits"),
+        ("12.345", "a Decimal with more digits"), ("-0.001", "a Decimal with more digits"),
+        ("92233720368547758.08", "a Decimal beyond 64 bits"), ("-92233720368547758.09", "a Decimal beyond 64 bits"),
+        ("1" + String(repeating: "0", count: 100), "a Decimal beyond 64 bits"),
       ] {
         let message = "ware.price takes \(type), but was given \(found)"
         let error = sqlError { try Ware(2, value).insert().run(db) }
@@ -125,7 +125,9 @@ func decimal(_ text: String) -> Decimal { Decimal(string: text)! }
   @Test func aScaleOutOfRangeIsMisuse() throws {
     try withDatabase { db in
       let error = expectMisuse { try db.createTable(Overscaled.self) }
-      #expect(error?.message.contains("whose scale is 19 instead of 0 to 18") == true, "\(error?.message ?? "")")
+      #expect(
+        error?.message.contains("the scale of a decimal must be from 0 to 18, not 19") == true,
+        "\(error?.message ?? "")")
       #expect(throws: SqlError.self) { try Decimal(1).databaseValue(in: .decimal(scale: -1)) }
     }
   }

@@ -220,7 +220,7 @@ package final class ParameterBuffer {
   func dropCopies(from first: Int, of mark: Mark) throws {
     let (values, copies) = (state.parameters[mark.count..<first], state.parameters[first..<state.count])
     guard values.count == copies.count, zip(values, copies).allSatisfy({ $0.isSame(as: $1) }) else {
-      throw SqlError.misuse("a statement's text and its cache key bind different values, which is a bug of the library")
+      throw SqlError.misuse("a statement and its cache key bind different values; report this bug of the library")
     }
     state.count = first
   }

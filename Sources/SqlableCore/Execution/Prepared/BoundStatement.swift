@@ -83,7 +83,7 @@ private final class GivenValues: ParameterValues {
     var valuesByName: [String: any SqlValue] = [:]
     for (name, value) in values {
       guard valuesByName.updateValue(value, forKey: name) == nil else {
-        throw SqlError.misuse("the parameter \(name) is given twice")
+        throw SqlError.misuse("parameter \(name) has two values")
       }
     }
     self.values = valuesByName
@@ -91,7 +91,7 @@ private final class GivenValues: ParameterValues {
 
   func value(for placeholder: Placeholder, in parameters: ParameterBuffer) throws -> BoundValue? {
     guard let value = values[placeholder.name] else {
-      throw SqlError.misuse("the parameter \(placeholder.name) is not given")
+      throw SqlError.misuse("parameter \(placeholder.name) has no value")
     }
     _ = used.withLock { $0.insert(placeholder.name) }
     return try parameters.value(

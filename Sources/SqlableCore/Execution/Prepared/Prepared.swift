@@ -96,7 +96,7 @@ extension SqliteDatabase {
     }
   }
 
-  @available(*, unavailable, message: "say what the rows hold: prepare(_:as:)")
+  @available(*, unavailable, message: "the type of the rows is missing; use prepare(_:as:)")
   public func prepare(_ sql: SQL) throws -> Prepared<DynamicRow, [DynamicRow]> { throw SqlError.misuse(sql.text) }
 }
 

@@ -40,11 +40,11 @@ final class PreparedCore {
       guard case .statement(let tree, let table) = self else { return }
       guard !tree.takesRows else {
         throw SqlError.invalidStatement(
-          "a statement about structs can't be prepared: it carries its values, and the cache keeps it compiled"
+          "a statement that takes structs can't be prepared; use run, which caches the compiled statement"
         ).at(table: table.name)
       }
       guard !tree.returnsRows else {
-        throw SqlError.invalidStatement("a change that returns its rows can't be prepared").at(table: table.name)
+        throw SqlError.invalidStatement("a change with RETURNING can't be prepared").at(table: table.name)
       }
     }
 
@@ -63,7 +63,7 @@ final class PreparedCore {
       guard case .sql(let sql, let layout) = self else { return }
       try statement.checkParameters(count: sql.arguments.count)
       guard statement.isReadOnly, statement.columnCount > 0 else {
-        throw SqlError.misuse("SQL to be prepared must be a query; run other SQL with query(_:) or execute(_:)")
+        throw SqlError.misuse("only a query can be prepared from SQL text; use query(_:) or execute(_:)")
       }
       try statement.checkColumns(layout.checkExactly)
     }

@@ -39,12 +39,12 @@ struct NamedValues: PreparedValues {
       guard let number = binder.core.names.firstIndex(of: name) else {
         throw SqlError.misuse("the prepared statement has no parameter \(name)")
       }
-      guard !isGiven[number] else { throw SqlError.misuse("the parameter \(name) is given twice") }
+      guard !isGiven[number] else { throw SqlError.misuse("parameter \(name) has two values") }
       isGiven[number] = true
       try binder.bind(value, toParameter: number)
     }
     if let missing = isGiven.firstIndex(of: false) {
-      throw SqlError.misuse("the parameter \(binder.core.names[missing]) is not given")
+      throw SqlError.misuse("parameter \(binder.core.names[missing]) has no value")
     }
   }
 }
@@ -64,7 +64,7 @@ struct PreparedBinder {
       start.pointee == UInt8(ascii: "{"), let named = value as? [String: Any],
       core.names.contains(where: named.keys.contains)
     {
-      throw SqlError.misuse("pass values by name as a literal; a dictionary variable is one value, stored as JSON")
+      throw SqlError.misuse("a dictionary variable is bound as one JSON value; pass names and values as a literal")
     }
   }
 
@@ -102,7 +102,7 @@ extension ParameterBuffer {
       } else {
         try cell.set(type.comparable(value, side))
       }
-      guard !cell.isStale else { throw SqlError.misuse("a value ran a statement on its handle while it was bound") }
+      guard !cell.isStale else { throw SqlError.misuse("a value ran a statement on the handle during binding") }
       if column != nil {
         let fits = isStored ? cell.isStored : type.compares(with: cell.parameter.storageClass)
         guard fits else { throw type.mismatch(cell.parameter.storageClass) }

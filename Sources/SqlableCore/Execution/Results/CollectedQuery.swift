@@ -44,7 +44,7 @@ public struct CollectedQuery<Source: Runnable, Output>: Runnable {
   public func run(over transport: some SqlTransport) async throws -> Output {
     guard isReadOnly || !shape.refusesRows else {
       throw SqlError.misuse(
-        "the rows of a change can't be refused on a remote database: run the change, and collect its rows afterwards")
+        "a remote database can't undo a change whose rows are refused; run the change, then collect its rows")
     }
     let rows = try await source.run(over: transport)
     do { return try collect(rows) } catch var error as SqlError where error.isRefusalOfRows {

@@ -141,9 +141,9 @@ extension Select {
 extension Array {
   package func only() throws -> Element {
     guard count <= 1 else {
-      throw SqlError(.notUnique, message: "the result has several rows, of which there can be only one")
+      throw SqlError(.notUnique, message: "expected one row, found several")
     }
-    guard let row = first else { throw SqlError(.notFound, message: "the result has no row") }
+    guard let row = first else { throw SqlError(.notFound, message: "expected one row, found none") }
     return row
   }
 }
@@ -154,7 +154,7 @@ extension Dictionary {
     self.init(minimumCapacity: pairs.underestimatedCount)
     for (key, value) in pairs {
       guard updateValue(value, forKey: key) == nil else {
-        throw SqlError(.notUnique, message: "two rows of the result have the same key; grouped keeps both")
+        throw SqlError(.notUnique, message: "two rows of the result have the same key; use grouped to keep both")
       }
     }
   }
@@ -162,7 +162,7 @@ extension Dictionary {
 
 extension SqlError {
   fileprivate static func present<Key>(_ key: Key?) throws -> Key {
-    guard let key else { throw SqlError(.notFound, message: "the key of a row of the result is NULL") }
+    guard let key else { throw SqlError(.notFound, message: "a row of the result has a NULL key") }
     return key
   }
 }

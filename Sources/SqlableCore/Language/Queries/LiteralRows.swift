@@ -117,7 +117,7 @@ extension Column {
     guard type.isNullable || options.primaryKey != nil else {
       return SqlExpression(
         invalid: SqlError.invalidStatement(
-          "column \(name) must be read: it can't be NULL, and has no default"
+          "column \(name) can't be left out: it can't be NULL, and has no default"
         ).at(table: table.name, column: name))
     }
     return SqlExpression(DatabaseValue.null)

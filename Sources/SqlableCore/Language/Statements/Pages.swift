@@ -36,7 +36,7 @@ extension Statement where Output == [Model] {
     do {
       let table = try tree.table
       guard !table.key.isEmpty else {
-        throw SqlError.invalidStatement("a page needs a primary key, by which rows can be redacted apart")
+        throw SqlError.invalidStatement("a page needs a table with a primary key")
           .at(table: table.name)
       }
       let last = query.clauses.order.last?.direction.isUpwards ?? true
@@ -90,7 +90,7 @@ extension Select {
     let order = query.clauses.order
     if !query.clauses.groups.isEmpty || order.contains(where: { $0.expression.combinesRows }) {
       let error = SqlError.invalidStatement(
-        "a query with groups, or ordered by a window, has no pages: name it with named(_:) and query that")
+        "a page can't be read from a query with groups, or ordered by a window; wrap the query in named(_:)")
       query.clauses.filter.and(SqlExpression(invalid: error))
     } else if order.isEmpty || values.map({ $0.count != order.count }) == true {
       let error = SqlError.invalidStatement(
@@ -179,7 +179,7 @@ extension SqlExpression {
 extension SelectQuery {
   fileprivate mutating func takePage(_ limit: Int) {
     if clauses.offset != nil {
-      filter(SqlExpression(invalid: SqlError.invalidStatement("a page begins after a row, not at an offset")))
+      filter(SqlExpression(invalid: SqlError.invalidStatement("a page can't have an offset")))
     }
     self.limit = limit
   }

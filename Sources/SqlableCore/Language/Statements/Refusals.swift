@@ -81,14 +81,14 @@ extension AggregateFunction {
 }
 
 extension SqlFragment.StringInterpolation {
-  @available(*, unavailable, message: "a query in a term is scalar(_:), exists(_:), or an in(_:) of its own")
+  @available(*, unavailable, message: "a term can't contain a query; use scalar(_:), exists(_:) or in(_:)")
   public mutating func appendInterpolation(_ query: Select<some Any>) {}
 
   /// Makes running the statement throw `.invalidStatement`. Without it a statement would be bound as JSON, since a
   /// column can store one; `\(json: statement)` binds it.
   // Not unavailable: the compiler would take the one for values.
   public mutating func appendInterpolation<Model, Output>(_ statement: Statement<Model, Output>) {
-    refuse("a statement in a term is scalar(_:), exists(_:), or an in(_:) of its own")
+    refuse("a term can't contain a statement; use scalar(_:), exists(_:) or in(_:)")
   }
 }
 
@@ -114,15 +114,15 @@ extension SelectStatement {
   @available(*, unavailable, message: "the other query has different types or a different number of columns")
   public consuming func except(_ other: some SelectStatement) -> Select<Row> { asSelect() }
 
-  @available(*, unavailable, message: "a join needs a condition: joining(_:on:)")
+  @available(*, unavailable, message: "a join needs a condition; use joining(_:on:)")
   public consuming func joining<Other: Sqlable>(_ other: Other.Type) -> Select<Row> { asSelect() }
 
-  @available(*, unavailable, message: "a join needs a condition: leftJoining(_:on:)")
+  @available(*, unavailable, message: "a join needs a condition; use leftJoining(_:on:)")
   public consuming func leftJoining<Other: Sqlable>(_ other: Other.Type) -> Select<Row> { asSelect() }
 }
 
 extension Sqlable {
-  @available(*, unavailable, message: "without columns, the query must read rows of this model: read()")
+  @available(*, unavailable, message: "an insert without columns needs a query for rows of this model; use read()")
   public static func insert(from query: some SelectStatement) -> Statement<Self, Int> {
     insert([], query.asSelect().query)
   }

@@ -137,7 +137,7 @@ private struct FragmentText {
     let isOpen = text.readLiteral()
     if let failure = text.failure { return SqlExpression(invalid: failure) }
     guard !isOpen else {
-      return SqlExpression(invalid: SqlError.invalidStatement("the SQL text of a term ends in quotes or in a comment"))
+      return SqlExpression(invalid: SqlError.invalidStatement("the SQL text of a term ends inside quotes or a comment"))
     }
     guard text.depth == 0 else { return SqlExpression(invalid: FragmentText.unbalanced) }
     guard text.hasTokens || !terms.isEmpty else {
@@ -148,7 +148,7 @@ private struct FragmentText {
   }
 
   private static let unbalanced = SqlError.invalidStatement(
-    "the SQL text of a term has a parenthesis without its counterpart")
+    "the SQL text of a term has an unbalanced parenthesis")
 
   mutating func append(_ literal: String) {
     guard let first = literal.utf8.first else { return }

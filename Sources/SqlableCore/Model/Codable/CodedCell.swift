@@ -21,7 +21,7 @@ struct CodedCell {
       throw located(
         SqlError.decoding(
           expected: isRaw ? "a raw value of \(type)" : "\(type)",
-          found: isRaw ? "an unknown raw value" : "a value that its init(from:) refuses"))
+          found: isRaw ? "an unknown raw value" : "a value that init(from:) refuses"))
     }
   }
 

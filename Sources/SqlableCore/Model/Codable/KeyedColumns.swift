@@ -111,8 +111,8 @@ final class KeyedColumns: Sendable {
     let names = name == snake ? name : "\(name) or \(snake)"
     return SqlError.misuse(
       """
-      the model of table \(table.name) has the key \(name), but no column \(names): declare it, make the property \
-      optional, or leave the key out of CodingKeys
+      the model of table \(table.name) has the key \(name), but no column \(names); declare the column, make the \
+      property optional, or remove the key from CodingKeys
       """
     ).at(table: table.name, column: name)
   }

@@ -64,13 +64,13 @@ struct NamedRowDecoder: Decoder {
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    throw row.labelled(.misuse("\(type) decodes itself as a list, and not by keys, which name the columns"))
+    throw row.labelled(.misuse("\(type) decodes an unkeyed container; a row needs a keyed container"))
   }
 
   func singleValueContainer() throws -> any SingleValueDecodingContainer {
     guard columns.count == 1 else {
       throw row.labelled(
-        .misuse("\(type) decodes itself as a single value, but the result has \(columns.count) columns"))
+        .misuse("\(type) decodes a single-value container, but the result has \(columns.count) columns"))
     }
     return columns.cell(of: row, at: 0, key: nil).container(of: type)
   }
@@ -82,11 +82,11 @@ extension ReadRow {
     do {
       return try Value(from: NamedRowDecoder(row: self, columns: columns, type: type))
     } catch let error as DecodingError {
-      let refused = SqlError.decoding(expected: "\(type)", found: "a value that its init(from:) refuses")
+      let refused = SqlError.decoding(expected: "\(type)", found: "a value that init(from:) refuses")
       guard let key = error.path.first, let position = try? columns.position(of: key) else { throw labelled(refused) }
       throw located(refused, column: nil, position: position)
     } catch is StructuredValue {
-      throw labelled(.misuse("\(type) decodes itself as a single value, and then by keys or as a list"))
+      throw labelled(.misuse("\(type) decodes a single-value container, and then a keyed or unkeyed container"))
     }
   }
 }
@@ -136,7 +136,7 @@ private struct NamedKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   private func nested(_ key: Key) -> any Error {
     row.labelled(
-      .misuse("\(type) decodes a nested container at \(key.stringValue): decode a value of a Codable type instead"))
+      .misuse("\(type) decodes a nested container at \(key.stringValue); use a property of a Codable type"))
   }
 
   func superDecoder() throws -> any Decoder { throw superclass }
@@ -145,6 +145,6 @@ private struct NamedKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   private var superclass: any Error {
     row.labelled(
-      .misuse("\(type) asks for a decoder of its superclass, for which a row has no place: call super.init(from:)"))
+      .misuse("\(type) calls superDecoder(), which a row does not have; use super.init(from:)"))
   }
 }

@@ -14,11 +14,11 @@ struct RowDecoder: Decoder {
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    throw row.labelled(columns.refused("decodes itself as a list, and not by keys, which name the columns"))
+    throw row.labelled(columns.refused("decodes an unkeyed container; a row needs a keyed container"))
   }
 
   func singleValueContainer() throws -> any SingleValueDecodingContainer {
-    throw row.labelled(columns.refused("decodes itself as a single value, and not by keys, which name the columns"))
+    throw row.labelled(columns.refused("decodes a single-value container; a row needs a keyed container"))
   }
 }
 
@@ -146,7 +146,7 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   private func nested(_ key: Key) -> any Error {
     row.labelled(
-      map.pointee.columns.refused("decodes a nested container: decode a value of a Codable type instead", key: key))
+      map.pointee.columns.refused("decodes a nested container; use a property of a Codable type", key: key))
   }
 
   func superDecoder() throws -> any Decoder { throw superclass }
@@ -156,7 +156,7 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private var superclass: any Error {
     row.labelled(
       map.pointee.columns.refused(
-        "asks for a decoder of its superclass, for which a row has no place: call super.init(from: decoder)"))
+        "calls superDecoder(), which a row does not have; use super.init(from: decoder)"))
   }
 }
 

@@ -14,11 +14,11 @@ final class RowEncoder: Encoder {
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    refuse("encodes itself as a list, and not by keys, which name the columns")
+    refuse("encodes an unkeyed container; a row needs a keyed container")
   }
 
   func singleValueContainer() -> any SingleValueEncodingContainer {
-    refuse("encodes itself as a single value, and not by keys, which name the columns")
+    refuse("encodes a single-value container; a row needs a keyed container")
   }
 
   /// Records that the row can't be written, and returns an encoder that throws the reason.
@@ -36,7 +36,7 @@ final class RowEncoder: Encoder {
   }
 
   private func expiredError() -> SqlError {
-    SqlError.misuse("an encoder of a row was used after encode(to:) had returned").at(table: columns.table.name)
+    SqlError.misuse("a row encoder was used after encode(to:) returned").at(table: columns.table.name)
   }
 
   @inline(__always)
@@ -147,7 +147,7 @@ private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { nested(key) }
 
   private func nested(_ key: Key) -> RefusingEncoder {
-    encoder.refuse("encodes a nested container: encode a value of a Codable type instead", key: key)
+    encoder.refuse("encodes a nested container; use a property of a Codable type", key: key)
   }
 
   func superEncoder() -> any Encoder { superclass() }
@@ -156,7 +156,7 @@ private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   private func superclass() -> RefusingEncoder {
     encoder.refuse(
-      "asks for an encoder of its superclass, for which a row has no place: call super.encode(to: encoder)")
+      "calls superEncoder(), which a row does not have; use super.encode(to: encoder)")
   }
 }
 

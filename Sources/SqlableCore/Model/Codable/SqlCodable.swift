@@ -60,7 +60,7 @@ extension ReadRow {
   /// Returns an error that a model's `init(from:)` has thrown, with its place and without the value, which its
   /// description may quote.
   fileprivate func located(_ error: DecodingError, of model: Any.Type, _ columns: KeyedColumns) -> any Error {
-    let refused = SqlError.decoding(expected: "\(model)", found: "a value that its init(from:) refuses")
+    let refused = SqlError.decoding(expected: "\(model)", found: "a value that init(from:) refuses")
     guard let key = error.path.first, let column = try? columns.position(of: key.stringValue),
       let position = try? self.position(ofColumn: column, in: columns.table)
     else { return labelled(refused.at(table: columns.table.name)) }

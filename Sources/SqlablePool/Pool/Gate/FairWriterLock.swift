@@ -201,7 +201,7 @@ final class FairWriterLock: Sendable {
     guard interruption.isRequested || isLate else { return false }
     state.isWanted = false
     guard !interruption.isRequested else {
-      throw SqlError(.interrupted, message: "the call was stopped while it waited for its turn to write", label: label)
+      throw SqlError(.interrupted, message: "the call was interrupted while it waited to write", label: label)
     }
     throw waitedTooLong(interruption)
   }
@@ -211,9 +211,8 @@ final class FairWriterLock: Sendable {
     return SqlError(
       .busy,
       message: """
-        waited for the turn to write to the file for longer than the busy timeout of \
-        \(interruption.busyTimeout.seconds) s: other pools, mostly in other processes, are writing to it; \
-        the transaction was not begun\(holder)
+        the write waited longer than the busy timeout of \(interruption.busyTimeout.seconds) s: other pools or \
+        processes are writing to the file; the transaction did not begin\(holder)
         """,
       label: label)
   }

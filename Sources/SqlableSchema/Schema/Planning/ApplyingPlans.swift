@@ -91,7 +91,8 @@ extension SchemaPlan {
   package func checkMayApply(_ permission: SchemaPermission) throws {
     if let question = questions.first { throw SqlError.misuse("the plan has a question: \(question)") }
     if let step = steps.first(where: \.losesData), !permission.contains(.dataLoss) {
-      throw SqlError.misuse("the plan loses data, which must be allowed: \(step)").at(table: step.table)
+      throw SqlError.misuse("the plan would lose data, which needs the permission .dataLoss: \(step)").at(
+        table: step.table)
     }
   }
 
@@ -120,7 +121,7 @@ extension SchemaPlan {
 
   private func check(_ connection: Connection) throws {
     guard try connection.schemaFingerprint() == schema else {
-      let message = "the schema has changed since the plan was made; make a new one"
+      let message = "the schema has changed since the plan was made; make a new plan"
       throw SqlError(.schema(.mismatch(message)), message: message)
     }
   }
@@ -292,7 +293,7 @@ extension SqlError {
   /// Returns the error for rows that reference missing rows.
   package static func orphans(of child: String, ids: [Int], without parent: String) -> SqlError {
     let which = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
-    let message = "rows of \(child) refer to rows of \(parent) that are not there\(which)"
+    let message = "rows of \(child) reference missing rows of \(parent)\(which)"
     return SqlError(.constraint(.foreignKey), message: message, table: child, rowId: ids.first)
   }
 }

@@ -29,7 +29,9 @@ extension SchemaPlanner {
         let isDeclared = tables.contains { table in
           table.columns.contains { name.isSameName(as: $0.name) || name.isSameName(as: "\(table.name).\($0.name)") }
         }
-        guard isDeclared else { throw SqlError.misuse("filling names column \(name), which no model has") }
+        guard isDeclared else {
+          throw SqlError.misuse("filling has a value for column \(name), but no model has the column")
+        }
       }
       for (old, new) in renamed {
         let isDeclared = tables.contains { table in
@@ -85,8 +87,7 @@ extension SchemaPlanner {
         name = new
         guard name.isSameName(as: column) else { continue }
         throw SqlError.misuse(
-          "column \(column) can't be renamed: the new names go in a circle, so that it can't be seen whether it has "
-            + "been done; rename them in a migration, with SQL"
+          "column \(column) can't be renamed: the new names form a cycle; rename the columns in a migration, with SQL"
         ).at(table: table.name, column: column)
       }
     }

@@ -89,7 +89,7 @@ struct SchemaPlanner {
     let named = answers.renamedTables.first { $0.value.isSameName(as: table.name) }
     guard let old = named?.key, let existing = changed[table: old], !old.isSameName(as: table.name) else { return }
     guard changed[table: table.name] == nil else {
-      throw SqlError.misuse("table \(old) can't be renamed: there is a table \(table.name) already").at(table: old)
+      throw SqlError.misuse("table \(old) can't be renamed: table \(table.name) already exists").at(table: old)
     }
     let rename = SchemaPlan.Statement("ALTER TABLE \(existing.name.quotedName) RENAME TO \(table.name.quotedName)")
     try add(
@@ -231,7 +231,7 @@ struct SchemaPlanner {
           [.init("ALTER TABLE \(table.name.quotedName) RENAME COLUMN \(old.quotedName) TO \(new.quotedName)")]))
     }
     guard let (old, new) = waiting.first else { return }
-    throw SqlError.misuse("column \(old) can't be renamed: the table has a column \(new) already")
+    throw SqlError.misuse("column \(old) can't be renamed: the table already has a column \(new)")
       .at(table: table.name, column: old)
   }
 

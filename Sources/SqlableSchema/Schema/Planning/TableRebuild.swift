@@ -71,8 +71,9 @@ struct TableRebuild {
         !(table.keyIsRowid && column.name.isExactly(table.columns[table.key[0]].name))
       {
         throw SchemaPlanner.mismatch(
-          "column \(table.name).\(column.name) can't be NULL and has no default, and the table has rows; "
-            + "say what they get: filling: [\"\(table.name).\(column.name)\": …]", table.name, column.name)
+          "column \(table.name).\(column.name) needs a value for existing rows: it can't be NULL and has no default; "
+            + "use filling: [\"\(table.name).\(column.name)\": …]",
+          table.name, column.name)
       }
     }
     for column in change.keptColumns where column.generated == nil {

@@ -339,7 +339,7 @@ package struct SchemaReader {
   private mutating func expect(sign: Unicode.Scalar) throws { if !accept(sign: sign) { throw unknown() } }
 
   private func unknown() -> SqlError {
-    let message = "the schema has text that can't be read, at its word \(at + 1)"
+    let message = "can't read the schema: unknown syntax at word \(at + 1)"
     return SqlError(.schema(.mismatch(message)), message: message)
   }
 }

@@ -9,26 +9,26 @@ struct ArchiveCommand: ParsableCommand {
     commandName: "archive",
     abstract: "Lists an archive of commits, or restores the database at one of them into a new file.",
     discussion: """
-      Without a target, lists the commits that can be restored. With one, restores the database as it was after the \
-      last commit, or another one, into a new file, which has its name once it is complete and checked. An archive is \
-      made by a program: pool.archive(to:).
+      Without a target, lists the commits that can be restored. With one, restores the database after the last commit, \
+      or after another commit, into a new file. The file gets its name when it is complete and checked. A program \
+      makes an archive with pool.archive(to:).
 
-      Exit codes: 0 done, 1 it can't be done, 2 a mistake on the command line.
+      Exit codes: 0 done, 1 failed, 2 a mistake on the command line.
       """)
 
   @Argument(help: "The archive, which is only read.")
   var directory: String
 
-  @Argument(help: "The file to make; there must be none.")
+  @Argument(help: "The new file, which must not exist.")
   var target: String?
 
   @Option(
     name: .customLong("at"),
-    help: ArgumentHelp("The last commit that was archived at a time: 2026-11-24T12:00:00Z.", valueName: "time"),
+    help: ArgumentHelp("The last commit archived at this time: 2026-11-24T12:00:00Z.", valueName: "time"),
     transform: { text in
       let styles = [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)]
       guard let date = styles.lazy.compactMap({ try? Date(text, strategy: $0) }).first else {
-        throw ValidationError("it is a time such as 2026-11-24T12:00:00Z")
+        throw ValidationError("expected a time such as 2026-11-24T12:00:00Z")
       }
       return date
     })

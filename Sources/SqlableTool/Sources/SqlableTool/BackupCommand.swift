@@ -7,27 +7,27 @@ struct BackupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Backs a database up into a file, while programs read and write it.",
     discussion: """
-      Copies a snapshot of a database into a file that stands alone. The target is made under a temporary name, \
-      checked, synced and renamed: it is the earlier file or the complete new one at any moment.
+      Copies a snapshot of a database into a single file. The copy is created under a temporary name, checked, synced \
+      and renamed: the target is always the earlier file or the complete new one.
 
-      Exit codes: 0 done, 1 it can't be done, and the target is as before, 2 a mistake on the command line.
+      Exit codes: 0 done, 1 failed, and the target is unchanged, 2 a mistake on the command line.
       """)
 
   @Argument(help: "The database, which is only read.")
   var source: String
 
-  @Argument(help: "The backup; an earlier one is replaced.")
+  @Argument(help: "The backup; replaces an earlier backup.")
   var target: String
 
   @Flag(help: "Leave free pages out; takes longer.")
   var vacuum = false
 
   @Option(
-    help: ArgumentHelp("Copy at most so many megabytes a second.", valueName: "megabytes"),
+    help: ArgumentHelp("Copy at most this many megabytes per second.", valueName: "megabytes"),
     transform: number(1...1_000_000))
   var rate: Int?
 
-  @Flag(help: "Do not check the copy: saves what is left of a damaged database.")
+  @Flag(help: "Do not check the copy, to save the rest of a damaged database.")
   var noCheck = false
 
   func run() throws {

@@ -7,12 +7,12 @@ import SqlableCluster
 struct ClusterCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cluster",
-    abstract: "Lists and changes the nodes of a cluster, backs it up; needs the package trait Cluster.",
+    abstract: "Lists and changes the nodes of a cluster, or backs up a database; needs the package trait Cluster.",
     discussion: """
-      Asks the leader of a cluster, which it finds through the nodes that are named: one that answers is enough. \
-      sqlable cluster HOST:PORT is short for sqlable cluster members HOST:PORT.
+      Asks the leader of a cluster. One named node that answers is enough to find the leader. sqlable cluster \
+      HOST:PORT is short for sqlable cluster members HOST:PORT.
 
-      Exit codes: 0 done, or healthy; 1 it can't be done, or there are problems; 2 a mistake on the command line.
+      Exit codes: 0 done, or healthy; 1 failed, or not healthy; 2 a mistake on the command line.
       """,
     subcommands: [ClusterMembersCommand.self, ClusterHealthCommand.self, ClusterLeaveCommand.self, LoneRecovery.self],
     defaultSubcommand: ClusterMembersCommand.self)
@@ -47,7 +47,7 @@ extension SqliteCluster {
 struct ClusterHealthCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "health",
-    abstract: "Reads and writes, asks all voters whether they answer, and prints a line for each problem.")
+    abstract: "Reads, writes, checks that all voters answer, and prints a line for each problem.")
 
   @OptionGroup var location: ClusterPlace
 
@@ -55,7 +55,8 @@ struct ClusterHealthCommand: AsyncParsableCommand {
   var database = "main"
 
   @Option(
-    help: ArgumentHelp("How long it may take; 5 without it.", valueName: "number"), transform: number(1...1_000_000))
+    help: ArgumentHelp("The time limit in seconds; 5 by default.", valueName: "number"),
+    transform: number(1...1_000_000))
   var seconds = 5
 
   func run() async throws {
@@ -73,10 +74,10 @@ struct ClusterHealthCommand: AsyncParsableCommand {
 /// `sqlable cluster leave`: takes a node that answers out of a cluster.
 struct ClusterLeaveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "leave", abstract: "Takes a node that answers out of the cluster.",
+    commandName: "leave", abstract: "Removes a node that answers from the cluster.",
     discussion: """
-      A stand-by becomes a voter in its place, and another voter leads if it did. A process of sqlable node ends a few \
-      seconds later. Prints the nodes that are left.
+      A standby becomes a voter in place of the node, and another voter takes over if the node leads. The process of \
+      sqlable node exits a few seconds later. Prints the remaining nodes.
       """)
 
   @Argument(help: ArgumentHelp("The id of the node.", valueName: "number"), transform: number(1...UInt64.max))

@@ -6,16 +6,16 @@ import SqlableCluster
 /// `sqlable cluster members`: lists the nodes of a cluster after a change, or backs its database up and restores it.
 struct ClusterMembersCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "members", abstract: "Lists the nodes with their roles, after a change if one is asked for.",
+    commandName: "members", abstract: "Lists the nodes with their roles, after the requested change.",
     discussion: """
-      Or backs a database of the cluster up into a file, or replaces its contents with those of a file. --remove \
-      removes a node that is lost; sqlable cluster leave takes out one that answers.
+      Can also back up a database of the cluster into a file, or replace its contents with those of a file. --remove \
+      removes a lost node; sqlable cluster leave removes a node that answers.
       """)
 
   @OptionGroup var location: ClusterPlace
 
   @Option(
-    help: ArgumentHelp("Remove the node with this id, such as one whose machine is lost.", valueName: "number"),
+    help: ArgumentHelp("Remove the node with this id, for example if its machine is lost.", valueName: "number"),
     transform: number(1...UInt64.max))
   var remove: UInt64?
 
@@ -27,18 +27,18 @@ struct ClusterMembersCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Make a voter the leader.", valueName: "number"), transform: number(1...UInt64.max))
   var lead: UInt64?
 
-  @Option(help: ArgumentHelp("Back the database up into a file of SQLite.", valueName: "file"))
+  @Option(help: ArgumentHelp("Back up the database into an SQLite file.", valueName: "file"))
   var backup: String?
 
   @Option(
-    help: ArgumentHelp("Replace the database's contents with those of a file of SQLite.", valueName: "file"))
+    help: ArgumentHelp("Replace the contents of the database with those of an SQLite file.", valueName: "file"))
   var restore: String?
 
-  @Option(help: ArgumentHelp("The database to back up or restore; main without it.", valueName: "name"))
+  @Option(help: ArgumentHelp("The database to back up or restore; main by default.", valueName: "name"))
   var database: String?
 
   @Option(
-    help: ArgumentHelp("How long a backup or restore may take; 600 without it.", valueName: "number"),
+    help: ArgumentHelp("The time limit of a backup or restore in seconds; 600 by default.", valueName: "number"),
     transform: number(1...1_000_000))
   var seconds: Int?
 
@@ -81,7 +81,7 @@ struct Assignment {
     let parts = text.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, let node = UInt64(parts[0]), node > 0, ["voter", "standby", "spare"].contains(parts[1])
     else {
-      throw ValidationError("it is NUMBER=voter, NUMBER=standby or NUMBER=spare")
+      throw ValidationError("expected NUMBER=voter, NUMBER=standby or NUMBER=spare")
     }
     (self.node, role) = (node, parts[1])
   }

@@ -21,7 +21,7 @@ struct DeclaredTable {
     // To == two names can be equal that SQLite tells apart.
     let definitions = Dictionary(tables.map { ($0.0, $0.1) }) { first, _ in first }
     for (table, columns) in types {
-      guard definitions[table] != nil else { throw ValidationError("--column: there is no table \(table)") }
+      guard definitions[table] != nil else { throw ValidationError("--column: no such table: \(table)") }
       let names = try ColumnRow.all(of: table, in: db).map(\.name)
       for column in columns.keys where !names.contains(column) {
         throw ValidationError("--column: table \(table) has no column \(column)")

@@ -6,14 +6,13 @@ import Sqlable
 struct DoctorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Shows who has a database open, what its tables take, its settings, and what is wrong with it.",
+    abstract: "Shows the processes, table sizes, settings and problems of a database.",
     discussion: """
       Prints the processes that have a database open and the locks that they hold, the pages of each table and index, \
-      the settings that are not the usual ones, and what is wrong: damage, rows that refer to none, tables without \
-      statistics, foreign keys and indexes that cost time, and a log that does not shrink. The database is only read, \
-      also while programs write to it.
+      unusual settings, and problems: damage, orphaned rows, tables without statistics, foreign keys and indexes that \
+      cost time, and a WAL that does not shrink. The database is only read, also while programs write to it.
 
-      Exit codes: 0 nothing is wrong, 1 something is, or the file can't be read, 2 a mistake on the command line.
+      Exit codes: 0 no problems, 1 problems, or an unreadable file, 2 a mistake on the command line.
       """)
 
   @Argument(help: "The database.")
@@ -22,7 +21,7 @@ struct DoctorCommand: ParsableCommand {
   @Option(
     name: .customLong("statement"),
     help: ArgumentHelp(
-      "A statement's document that the program runs; with some, indexes that none of them uses are named.",
+      "The document of a statement that the program runs; with some, unused indexes are listed.",
       valueName: "file"))
   var statements: [String] = []
 

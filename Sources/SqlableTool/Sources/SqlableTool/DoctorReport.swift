@@ -81,7 +81,7 @@ struct DoctorReport: Encodable {
     pages = try number("PRAGMA page_count")
     freePages = try number("PRAGMA freelist_count")
     if pages > 1_000, freePages * 4 > pages {
-      remarks.append("\(freePages) of \(pages) pages are free: VACUUM would give them back to the file system")
+      remarks.append("\(freePages) of \(pages) pages are free; VACUUM returns them to the file system")
     }
   }
 
@@ -90,13 +90,13 @@ struct DoctorReport: Encodable {
       settings.append(
         Setting(
           name: "journal_mode", value: "a rollback journal", usual: "wal",
-          meaning: "readers and the writer keep one another waiting"))
+          meaning: "readers block the writer, and the writer blocks readers"))
     }
     let vacuum = ["0": "none", "1": "full", "2": "incremental"]
     let usual: [(String, SQL, String, String)] = [
-      ("page_size", "PRAGMA page_size", "4096", "chosen when the file was made, or by VACUUM"),
-      ("auto_vacuum", "PRAGMA auto_vacuum", "none", "each commit moves pages, which makes tables less orderly"),
-      ("encoding", "PRAGMA encoding", "UTF-8", "texts are converted whenever they are read or written"),
+      ("page_size", "PRAGMA page_size", "4096", "set when the file was created, or by VACUUM"),
+      ("auto_vacuum", "PRAGMA auto_vacuum", "none", "each commit moves pages, and fragments tables"),
+      ("encoding", "PRAGMA encoding", "UTF-8", "text is converted at each read and write"),
     ]
     for (name, pragma, value, meaning) in usual {
       let row = try db.query(pragma, as: DynamicRow.self).first
@@ -118,13 +118,15 @@ struct DoctorReport: Encodable {
     let known = Set(try hasStatistics ? db.query("SELECT DISTINCT tbl FROM sqlite_stat1", as: String.self) : [])
     for table in schema.tables where table.module == nil {
       if !table.indexes.isEmpty, !known.contains(table.name), try !isEmpty(table.name, db) {
-        remarks.append("\(table.name) has indexes and no statistics: PRAGMA optimize lets SQLite choose between them")
+        remarks.append("\(table.name) has indexes but no statistics; run PRAGMA optimize")
       }
       let keys = [table.primaryKey?.columns ?? []] + table.uniques.map(\.columns) + table.indexes.map(\.terms)
       for key in table.foreignKeys where !keys.contains(where: { $0.map(\.expression).starts(with: key.columns) }) {
         let columns = key.columns.map(\.description).joined(separator: ", ")
         remarks.append(
-          "no index of \(table.name) begins with \(columns): a change of a key in \(key.table) reads all its rows")
+          "no index of \(table.name) begins with \(columns): a change of a key in \(key.table) reads all rows of "
+            + "\(table.name)"
+        )
       }
     }
   }
@@ -143,7 +145,7 @@ struct DoctorReport: Encodable {
       for row in try db.query("PRAGMA foreign_key_check", as: DynamicRow.self) {
         guard case .text(let table)? = row.values.first, row.values.count > 2, case .text(let parent) = row.values[2]
         else { continue }
-        let text = "rows of \(table) refer to rows of \(parent) that are not there"
+        let text = "rows of \(table) reference missing rows of \(parent)"
         let index = rows.firstIndex { $0.text == text } ?? rows.count
         if index == rows.count { rows.append((text, [], 0)) }
         rows[index].count += 1
@@ -167,23 +169,23 @@ struct DoctorReport: Encodable {
   /// Adds a remark on why the WAL is large.
   mutating func explainLog() {
     guard walSize > 16 << 20 else { return }
-    let readers = users.filter { $0.holds.contains("reads a snapshot in the log") }.map { "\($0.process)" }
+    let readers = users.filter { $0.holds.contains("reads a snapshot in the WAL") }.map { "\($0.process)" }
     let reason =
       if !readers.isEmpty {
-        "read transactions of process \(readers.joined(separator: ", ")) need it"
+        "read transactions of process \(readers.joined(separator: ", ")) need the WAL"
       } else if users.isEmpty {
-        "a process has ended without closing the database: the next that opens and closes it copies the log"
+        "a process ended without closing the database; the next close checkpoints the WAL"
       } else {
-        "it keeps its largest size until the last connection closes, or PRAGMA wal_checkpoint(TRUNCATE)"
+        "the WAL keeps its largest size until the last connection closes, or PRAGMA wal_checkpoint(TRUNCATE) runs"
       }
-    remarks.append("the write-ahead log has \(walSize) bytes: \(reason)")
+    remarks.append("the WAL has \(walSize) bytes: \(reason)")
   }
 
   // MARK: As text
 
   var text: String {
     var lines = ["\(path): \(size) bytes, \(pages) pages of \(pageSize), \(freePages) free"]
-    if walSize > 0 { lines.append("write-ahead log: \(walSize) bytes") }
+    if walSize > 0 { lines.append("WAL: \(walSize) bytes") }
     if let freeBytes { lines.append("free space of the file system: \(freeBytes) bytes") }
     func add(_ title: String, _ items: [String]) {
       guard !items.isEmpty else { return }

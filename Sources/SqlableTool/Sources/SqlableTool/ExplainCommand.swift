@@ -8,15 +8,16 @@ struct ExplainCommand: ParsableCommand {
     commandName: "explain",
     abstract: "Shows the SQL, values, plan and index advice of a statement's document, and a policy's verdict.",
     discussion: """
-      Reads a statement as JSON, checks it against the tables of a database, and prints its SQL, its values, the plan \
-      by which SQLite would find its rows, and indexes that would help. Nothing is run, and the database is only read.
+      Reads a statement as JSON, checks it against the tables of a database, and prints its SQL, its values, its query \
+      plan, and indexes that would help. Nothing is run, and the database is only read.
 
-      With a policy it says whether the policy allows the statement, and shows it with all that the policy adds.
+      With a policy, prints whether the policy allows the statement, and shows the statement with the additions of the \
+      policy.
 
-      The values are printed as they are: they are those of the document, the policy and the command line.
+      The values of the document, the policy and the command line are printed unchanged.
 
-      Exit codes: 0 the statement is valid and allowed, 1 it is not, or a file can't be read, 2 a mistake on the \
-      command line. What is wrong with a document is reported with the place in it.
+      Exit codes: 0 the statement is valid and allowed, 1 it is not, or a file is unreadable, 2 a mistake on the \
+      command line. An error in a document is reported with its place.
       """)
 
   @Argument(help: "The file with the document, or - for the standard input.")
@@ -40,7 +41,7 @@ struct ExplainCommand: ParsableCommand {
     name: .customLong("column"),
     help: ArgumentHelp(
       """
-      How the model declares a column, where the database does not say it: integer, real, text, blob, boolean, \
+      The type of a column in the model, if the database does not show the type: integer, real, text, blob, boolean, \
       date.unixSecondsWithFraction, date.unixSeconds, date.unixMilliseconds, date.iso8601, or decimal.2 with its \
       digits. Terms of dates need it.
       """, valueName: "table.column=type"),
@@ -95,7 +96,7 @@ struct ParameterArgument {
   init(_ text: String) throws {
     let (name, value) = try text.assignment(of: "NAME=VALUE")
     guard let form = try? JSONDecoder().decode(ValueForm.self, from: Data(value.utf8)) else {
-      throw ValidationError("\(value) is no value of a document")
+      throw ValidationError("\(value) is not a value of a document")
     }
     (self.name, self.value) = (name, form.value)
   }
@@ -110,8 +111,8 @@ struct ColumnArgument {
   init(_ text: String) throws {
     let (column, type) = try text.assignment(of: "TABLE.COLUMN=TYPE")
     let names = column.split(separator: ".", maxSplits: 1).map(String.init)
-    guard names.count == 2 else { throw ValidationError("it is TABLE.COLUMN=TYPE") }
-    guard let type = ColumnArgument.types[type] else { throw ValidationError("there is no type \(type)") }
+    guard names.count == 2 else { throw ValidationError("expected TABLE.COLUMN=TYPE") }
+    guard let type = ColumnArgument.types[type] else { throw ValidationError("unknown type \(type)") }
     (table, name, self.type) = (names[0], names[1], type)
   }
 
@@ -128,7 +129,7 @@ extension String {
   /// The two sides of a value such as `tenant=7`.
   fileprivate func assignment(of form: String) throws -> (String, String) {
     let parts = split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 2, !parts[0].isEmpty else { throw ValidationError("it is \(form)") }
+    guard parts.count == 2, !parts[0].isEmpty else { throw ValidationError("expected \(form)") }
     return (parts[0], parts[1])
   }
 }

@@ -39,8 +39,8 @@ struct FileUsers {
     case "-gate": return ["a pool's turn to write"]
     case "":
       let pending = 0x4000_0000
-      if range.contains(pending + 1), isWriting { return ["reserved: it writes"] }
-      return range.contains(pending) && isWriting ? ["pending: it waits to write"] : ["open"]
+      if range.contains(pending + 1), isWriting { return ["reserved: writing"] }
+      return range.contains(pending) && isWriting ? ["pending: waiting to write"] : ["open"]
     default:
       return range.clamped(to: 120...128).compactMap { byte in
         switch byte {
@@ -48,7 +48,7 @@ struct FileUsers {
         case 121: "checkpoint"
         case 122: "recovery"
         case 123: isWriting ? nil : "reads the database file"
-        case 124...127: isWriting ? nil : "reads a snapshot in the log"
+        case 124...127: isWriting ? nil : "reads a snapshot in the WAL"
         default: "open in WAL mode"
         }
       }

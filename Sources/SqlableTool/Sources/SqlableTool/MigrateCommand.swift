@@ -6,33 +6,32 @@ import Sqlable
 struct MigrateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "migrate",
-    abstract: "Applies a stored plan, or a directory of SQL migrations, to a database; or tries to.",
+    abstract: "Applies a stored plan, or a directory of SQL migrations, to a database.",
     discussion: """
       Changes a database. Programs may have it open; writers wait.
 
-      Exit codes: 0 done, or could be done; 1 it can't be done, and all or the last migration is undone; 2 a mistake \
-      on the command line.
+      Exit codes: 0 done, or the dry run succeeded; 1 failed, and the plan or the last migration is rolled back; 2 a \
+      mistake on the command line.
       """)
 
-  @Argument(help: "The database; a file that is not there is created for migrations.")
+  @Argument(help: "The database; created if missing, for migrations.")
   var database: String
 
   @Argument(
     help: """
-      A directory with migrations, one a file whose name ends with .sql, in the order of their names: each runs once, \
-      in a transaction with its record. Or the file of a plan that a program has stored, with a name that ends with \
-      .json.
+      A directory with migrations, one per file with the extension .sql, in the order of their names. Each runs once, \
+      in a transaction with its record. Or a stored plan, in a file with the extension .json.
       """)
   var changes: String
 
   @Flag(
     help: """
-      Do everything in one transaction, and undo it. Says what would fail, also because of rows; takes as long, and as \
-      much space, as doing it.
+      Run everything in one transaction, and roll it back. Reports a failure, also one caused by rows. Needs as much \
+      time and space as a real run.
       """)
   var dryRun = false
 
-  @Flag(help: "Let a plan drop columns with their values.")
+  @Flag(help: "Allow a plan to drop columns with their values.")
   var allowDataLoss = false
 
   func run() throws {
@@ -49,7 +48,7 @@ struct MigrateCommand: ParsableCommand {
     } else {
       let migrations = try Migrations(directory: changes)
       guard !migrations.all.isEmpty else {
-        throw FileProblem(description: "\(changes): has no file whose name ends with .sql")
+        throw FileProblem(description: "\(changes): no file name ends with .sql")
       }
       try change { db in
         _ = try migrations.apply(db) { progress in if progress.batch == 0 { report(progress.name) } }

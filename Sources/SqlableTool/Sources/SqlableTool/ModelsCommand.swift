@@ -9,13 +9,13 @@ struct ModelsCommand: ParsableCommand {
     abstract: "Prints Swift structs with Sqlable conformances for the tables of a database.",
     discussion: """
       Reads the tables and views of a database, and prints models of them: structs with their columns, keys, \
-      constraints, indexes and full-text search. What no model can declare is printed as a comment. The database is \
-      only read.
+      constraints, indexes and full-text search. Parts that no model can declare are printed as comments. The database \
+      is only read.
 
-      The types are chosen so that every row can be read: from the declared types, and from the values of all rows. \
-      Values are not printed, except defaults.
+      The types follow from the declared types and the values of all rows, so that every row can be read. Values are \
+      not printed, except defaults.
 
-      Exit codes: 0 done, 1 the file can't be read, 2 a mistake on the command line.
+      Exit codes: 0 done, 1 the file is unreadable, 2 a mistake on the command line.
       """)
 
   @Argument(help: "The database.")
@@ -23,7 +23,7 @@ struct ModelsCommand: ParsableCommand {
 
   @Option(
     name: .customLong("table"),
-    help: ArgumentHelp("Only this table or view; may be given several times.", valueName: "name"))
+    help: ArgumentHelp("Only this table or view; repeatable.", valueName: "name"))
   var names: [String] = []
 
   @Flag(name: .customLong("public"), help: "Make the models public.")
@@ -86,7 +86,7 @@ struct ModelsCommand: ParsableCommand {
   ) throws -> (tables: [ReadTable], searches: [(name: String, arguments: FullTextArguments)]) {
     let schema = try db.schema()
     for name in names where schema[table: name] == nil && !schema.views.contains(where: { $0.has(name) }) {
-      throw ValidationError("--table: there is no table or view \(name)")
+      throw ValidationError("--table: no such table or view: \(name)")
     }
     func isNamed(_ name: String) -> Bool { names.contains { SchemaText($0.quotedName).isName(name) } }
     let chosen = schema.tables.filter { names.isEmpty ? $0.name != Migrations.tableName : isNamed($0.name) }

@@ -8,25 +8,25 @@ struct NodeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "node", abstract: "Runs a node of a cluster; needs the package trait ClusterNode.",
     discussion: """
-      Runs a node of a cluster, in a directory, until SIGTERM or SIGINT: then it hands over leadership if it leads, \
-      and ends, after 30 seconds at the latest. Node 1 begins the cluster; every other one joins it, and later goes on \
-      in it.
+      Runs a node of a cluster in a directory until SIGTERM or SIGINT. Then the node transfers leadership and exits \
+      within 30 seconds. Node 1 starts the cluster; every other node joins it, and resumes when it starts again.
 
-      Its standard error is a log, a line for each change of its role, of the leader and of its problems, for each \
-      statement that it refuses or ends, and for why it ends. It ends, too, when it was removed from its cluster.
+      The standard error has a line for each change of the role, the leader and the problems, for each refused or \
+      ended statement, and for the reason of the exit. The node also exits when it is removed from its cluster.
 
-      Exit codes: 0 it was asked to end or was removed, 1 it can't start or go on, 2 a mistake on the command line.
+      Exit codes: 0 stopped or removed, 1 failed, 2 a mistake on the command line.
       """)
 
   @Option(
-    help: ArgumentHelp("From 1; an id that no other node of the cluster has, or had.", valueName: "number"),
+    help: ArgumentHelp(
+      "The id of the node, from 1; an id that no other node of the cluster has or had.", valueName: "number"),
     transform: number(1...UInt64.max))
   var id: UInt64
 
-  @Option(help: ArgumentHelp("Under which clients and other nodes reach it.", valueName: "host:port"))
+  @Option(help: ArgumentHelp("The address for clients and other nodes.", valueName: "host:port"))
   var address: String
 
-  @Option(help: ArgumentHelp("Its files; created if it is not there.", valueName: "path"))
+  @Option(help: ArgumentHelp("The directory of the node; created if missing.", valueName: "path"))
   var directory: String
 
   @Option(
@@ -34,15 +34,16 @@ struct NodeCommand: AsyncParsableCommand {
     help: ArgumentHelp("A node of the cluster to join; one that answers is enough.", valueName: "host:port"))
   var joined: [String] = []
 
-  @Option(help: ArgumentHelp("Where to listen, if that is not the address.", valueName: "host:port"))
+  @Option(
+    help: ArgumentHelp("The address to listen on, if different from the address of the node.", valueName: "host:port"))
   var bind: String?
 
   @Option(
-    help: ArgumentHelp("The time of a message from node to node; 50 without it.", valueName: "milliseconds"),
+    help: ArgumentHelp("The latency of a message between nodes; 50 by default.", valueName: "milliseconds"),
     transform: number(1...3_600_000))
   var latency = 50
 
-  @Flag(help: "Use an address other than loopback, although dqlite encrypts nothing.")
+  @Flag(help: "Allow an address other than loopback, although dqlite does not encrypt.")
   var allowUnencryptedNetwork = false
 
   #if ClusterNode
@@ -70,7 +71,7 @@ struct NodeCommand: AsyncParsableCommand {
           running.cancel()
         }
       } catch let error as CancellationError {
-        log.write("ends before it has started")
+        log.write("stopped before the start")
         throw error
       } catch {
         log.write("ends: \(error)")
@@ -82,11 +83,11 @@ struct NodeCommand: AsyncParsableCommand {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
-        log.write("received \(number == SIGTERM ? "SIGTERM" : "SIGINT"), hands over and stops")
+        log.write("received \(number == SIGTERM ? "SIGTERM" : "SIGINT"), transfers leadership and stops")
         task.cancel()
         // A statement that runs, or a disk that does not answer, may keep the node from stopping.
         DispatchQueue.global().asyncAfter(deadline: .now() + NodeCommand.patience) {
-          log.write("ends, since it did not stop within 30 seconds: a statement runs, or a disk does not answer")
+          log.write("exits without stopping after 30 seconds: a statement runs, or a disk does not answer")
           _exit(1)
         }
       }

@@ -37,7 +37,7 @@ struct NodeLog: Sendable {
         situation = new
       }
       for problem in health.problems where !problems.contains(problem) { write("has a problem: \(problem)") }
-      if health.problems.isEmpty, !problems.isEmpty { write("has no problems any more") }
+      if health.problems.isEmpty, !problems.isEmpty { write("has no problems") }
       problems = health.problems
       removed = problems.contains(.notAMember) ? removed ?? .now : nil
       if let removed, removed + patience < .now {

@@ -42,7 +42,7 @@ struct FileProblem: Error, CustomStringConvertible {
 func decoded<Value: Decodable>(_ type: Value.Type, from path: String, _ description: String) throws -> Value {
   let data = try contents(of: path)
   do { return try JSONDecoder().decode(type, from: data) } catch {
-    throw FileProblem(description: "\(path): is no \(description)")
+    throw FileProblem(description: "\(path): not a \(description)")
   }
 }
 
@@ -52,6 +52,6 @@ func contents(of path: String) throws -> Data {
     if path == "-" { return try FileHandle.standardInput.readToEnd() ?? Data() }
     return try Data(contentsOf: URL(fileURLWithPath: path))
   } catch {
-    throw FileProblem(description: "\(path): can't be read")
+    throw FileProblem(description: "\(path): can't read the file")
   }
 }

@@ -7,10 +7,10 @@ struct PlanCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "plan", abstract: "Shows a stored plan of schema changes, and whether it fits a database.",
     discussion: """
-      Prints the steps of a plan with their SQL, and says whether the database has the schema for which it was made. A \
-      program stores a plan with JSONEncoder().encode(try schema.plan(db)). Nothing is changed; see sqlable migrate.
+      Prints the steps of a plan with their SQL, and whether the plan fits the schema of the database. A program \
+      stores a plan with JSONEncoder().encode(try schema.plan(db)). Nothing is changed; see sqlable migrate.
 
-      Exit codes: 0 the plan can be applied, 1 it can't be, or a file can't be read, 2 a mistake on the command line.
+      Exit codes: 0 the plan can be applied, 1 it can't, or a file is unreadable, 2 a mistake on the command line.
       """)
 
   @Argument(help: "The file with the plan, or - for the standard input.")

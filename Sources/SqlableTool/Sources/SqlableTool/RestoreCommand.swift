@@ -8,16 +8,16 @@ struct RestoreCommand: ParsableCommand {
     commandName: "restore",
     abstract: "Replaces the contents of a database with those of a backup, while programs have it open.",
     discussion: """
-      Checks a backup, and makes its contents those of a database, in one transaction. Programs may have the database \
-      open: they read the old contents or the new ones, and writers wait.
+      Checks a backup, and replaces the contents of a database with those of the backup, in one transaction. Programs \
+      may have the database open: they read the old contents or the new ones, and writers wait.
 
-      Exit codes: 0 done, 1 it can't be done, and the database is as before, 2 a mistake on the command line.
+      Exit codes: 0 done, 1 failed, and the database is unchanged, 2 a mistake on the command line.
       """)
 
   @Argument(help: "The backup, which is only read.")
   var source: String
 
-  @Argument(help: "The database; a file that is not there is created.")
+  @Argument(help: "The database; created if missing.")
   var target: String
 
   @Flag(help: "Do not check the backup.")

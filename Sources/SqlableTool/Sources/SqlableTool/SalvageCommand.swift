@@ -8,10 +8,10 @@ struct SalvageCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "salvage", abstract: "Recovers the rows of a damaged database into a new file.",
     discussion: """
-      Reads the pages of a damaged database and of its log, writes the rows that are there into a new file, and prints \
-      for each table what came back and what did not. The damaged file and the backup are only read.
+      Reads the pages of a damaged database and of its WAL, writes the rows into a new file, and prints the recovered \
+      and the lost rows of each table. The damaged file and the backup are only read.
 
-      Exit codes: 0 everything came back, 1 something is lost, or a file can't be read or written, 2 a mistake on the \
+      Exit codes: 0 all rows recovered, 1 rows lost, or a file is unreadable or not writable, 2 a mistake on the \
       command line.
       """)
 

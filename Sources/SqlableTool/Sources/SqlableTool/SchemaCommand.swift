@@ -8,11 +8,10 @@ struct SchemaCommand: ParsableCommand {
     commandName: "schema",
     abstract: "Prints the tables, views, indexes and triggers of a database, as SQL or JSON.",
     discussion: """
-      Prints the statements that made the tables, views, indexes and triggers of a database, in an order in which they \
-      can run. SQLite's own tables, and those in which virtual tables keep their rows, are left out. The database is \
-      only read.
+      Prints the CREATE statements of the tables, views, indexes and triggers of a database, in an order in which they \
+      can run. SQLite's own tables and shadow tables are left out. The database is only read.
 
-      Exit codes: 0 done, 1 the file can't be read, 2 a mistake on the command line.
+      Exit codes: 0 done, 1 the file is unreadable, 2 a mistake on the command line.
       """)
 
   @Argument(help: "The database.")

@@ -50,7 +50,7 @@ func number<Number: FixedWidthInteger & Sendable>(
 ) -> @Sendable (String) throws -> Number {
   { text in
     guard let number = Number(text), range.contains(number) else {
-      throw ValidationError("it is a number from \(range.lowerBound) to \(range.upperBound)")
+      throw ValidationError("expected a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }

@@ -44,7 +44,7 @@ struct ValueForm: Codable {
         value = .blob(blob)
       } else {
         guard tagged.null == true else {
-          throw DecodingError.dataCorruptedError(in: container, debugDescription: "no value of a document")
+          throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a value of a document")
         }
         value = .null
       }

@@ -6,14 +6,14 @@ import Sqlable
 struct VerifyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Compares the schema of a database with that of another, or with one that was stored.",
+    abstract: "Compares the schema of a database with another database, or with a stored schema.",
     discussion: """
-      Prints how the schema of a database differs from the one that it should have. Both are only read.
+      Prints the differences of a database's schema from the expected schema. Both are only read.
 
-      What the database has beside the expected schema is printed, and is no failure where programs that know only \
-      that do not notice it: tables, columns that may be NULL or have a default, indexes that are not unique, triggers.
+      Harmless additions are printed, and are not a failure: tables, columns that may be NULL or have a default, \
+      indexes that are not unique, triggers.
 
-      Exit codes: 0 it has the schema, 1 it has another, or a file can't be read, 2 a mistake on the command line.
+      Exit codes: 0 the schemas match, 1 they differ, or a file is unreadable, 2 a mistake on the command line.
       """)
 
   @Argument(help: "The database.")
@@ -21,8 +21,8 @@ struct VerifyCommand: ParsableCommand {
 
   @Argument(
     help: """
-      What sqlable schema --json printed, in a file whose name ends with .json, or - for the standard input; or \
-      another database.
+      The output of sqlable schema --json, in a file with the extension .json, or - for the standard input; or another \
+      database.
       """)
   var expected: String
 
@@ -32,7 +32,7 @@ struct VerifyCommand: ParsableCommand {
   func run() throws {
     let expected =
       self.expected == "-" || self.expected.hasSuffix(".json")
-      ? try decoded(DatabaseSchema.self, from: self.expected, "schema as sqlable schema --json prints it")
+      ? try decoded(DatabaseSchema.self, from: self.expected, "schema printed by sqlable schema --json")
       : try withReadOnlyDatabase(self.expected) { try $0.schema() }
     let actual = try withReadOnlyDatabase(database) { try $0.schema() }
     let differences = actual.differences(from: expected)

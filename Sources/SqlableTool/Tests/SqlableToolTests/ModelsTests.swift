@@ -228,9 +228,11 @@ struct ModelsTests {
       try SqliteDatabase(filepath: directory + "/a").close()
       for (arguments, error) in [
         (["models"], "Missing expected argument '<database>'"), (["schema", "a", "b"], "Unexpected argument 'b'"),
-        (["models", "a", "--sample=0"], "The value '0' is invalid for '--sample <count>': it is a number from 1 to "),
+        (
+          ["models", "a", "--sample=0"], "The value '0' is invalid for '--sample <count>': expected a number from 1 to "
+        ),
         (["models", "a", "--sample", "few"], "The value 'few' is invalid for '--sample <count>': it is a number "),
-        (["models", "a", "--table=x"], "--table: there is no table or view x\n"),
+        (["models", "a", "--table=x"], "--table: no such table or view: x\n"),
         (["schema", "a", "--table=x"], "Unknown option '--table'"),
       ] {
         let run = try Program.tool.run(arguments, in: directory)

@@ -27,7 +27,7 @@ import Testing
       #expect(try literals(directory + "/c.sqlite", ["id"], from: "bicycle").count == 3_000)
       let again = try Program.tool.run(["salvage", "a.sqlite", "b.sqlite"], in: directory)
       #expect(again.exitCode == 1)
-      #expect(again.errors.contains("exists already"))
+      #expect(again.errors.contains("already exists"))
       #expect(try Program.tool.run(["salvage", "a.sqlite"], in: directory).exitCode == 2)
     }
   }

@@ -26,13 +26,13 @@ import Testing
 
   @Test func aTypeThatCannotBeFoundHasToBeStated() {
     expect(
-      "var a = load()", "the type of a has to be stated: a macro sees only what is written", at: "a = load()",
+      "var a = load()", "a needs a type annotation: a macro can't infer types", at: "a = load()",
       ("state the type", "var a: <#type#> = load()"))
     expect(
-      "var a = Rig.sloop", "the type of a has to be stated: a macro sees only what is written", at: "a = Rig.sloop",
+      "var a = Rig.sloop", "a needs a type annotation: a macro can't infer types", at: "a = Rig.sloop",
       ("state the type Rig", "var a: Rig = Rig.sloop"))
     expect(
-      "var a = URL(filePath: x)", "the type of a has to be stated: a macro sees only what is written",
+      "var a = URL(filePath: x)", "a needs a type annotation: a macro can't infer types",
       at: "a = URL(filePath: x)", ("state the type URL", "var a: URL = URL(filePath: x)"))
   }
 
@@ -74,16 +74,16 @@ import Testing
 
   @Test func aPropertyCannotHaveTheNameOfAMember() {
     expect(
-      "var tableName: String", "a model has a member tableName already: the column needs a property of another name",
+      "var tableName: String", "a model already has a member tableName; rename the property",
       at: "tableName",
       ("rename the property, not the column", "@Column(\"table_name\") var tableNameValue: String"))
     expect(
       "@Column(\"x\") var column: Int",
-      "a model has a member column already: the column needs a property of another name",
+      "a model already has a member column; rename the property",
       at: "column")
     expect(
       "var fields: String",
-      "a model has a member fields already: the column needs a property of another name", at: "fields",
+      "a model already has a member fields; rename the property", at: "fields",
       ("rename the property, not the column", "@Column(\"fields\") var fieldsValue: String"), macro: "SqlEmbedded")
   }
 
@@ -96,33 +96,33 @@ import Testing
       "var b = 0\n  @Embedded var a: Address", "an embedded struct can't embed another", at: "@Embedded",
       ("remove @Embedded", "var b = 0\n  var a: Address"), macro: "SqlEmbedded")
     expect(
-      "@PrimaryKey var a: Int", "@PrimaryKey belongs to a table, which an embedded struct does not have",
+      "@PrimaryKey var a: Int", "@PrimaryKey needs a table; an embedded struct has no table",
       at: "@PrimaryKey", ("remove @PrimaryKey", "var a: Int"), macro: "SqlEmbedded")
     expect(
-      "@Index var a: Int", "@Index belongs to a table, which an embedded struct does not have", at: "@Index",
+      "@Index var a: Int", "@Index needs a table; an embedded struct has no table", at: "@Index",
       ("remove @Index", "var a: Int"), macro: "SqlEmbedded")
   }
 
   @Test func noColumnStoresATupleOrFunction() {
-    expect("var a: (Int, Int)", "no column stores a tuple or function", at: "(Int, Int)")
+    expect("var a: (Int, Int)", "a column can't store a tuple or function", at: "(Int, Int)")
     expect(
-      "var a: (() -> Void)?", "no column stores a tuple or function", at: "(() -> Void)?",
+      "var a: (() -> Void)?", "a column can't store a tuple or function", at: "(() -> Void)?",
       ("leave it out of the table", "@Transient var a: (() -> Void)?"))
-    expect("var a = 0\n  var (b, c) = (1, 2)", "each property of a model is declared by itself", at: "(b, c)")
+    expect("var a = 0\n  var (b, c) = (1, 2)", "each property of a model needs a separate declaration", at: "(b, c)")
   }
 
   @Test func manuallyDeclaredColumnsHaveNoAttributes() {
     expect(
       "@Unique var a: Int\n  static let a = column(\"a\", Int.self)",
-      "Model declares the column a itself: @Unique has no effect", at: "@Unique",
+      "Model already declares the column a: @Unique has no effect", at: "@Unique",
       ("remove @Unique", "var a: Int\n  static let a = column(\"a\", Int.self)"))
     expect(
       "@Index var a: Int\n  static let tableIndexes = [Index(a)]",
-      "Model declares tableIndexes itself: declare a there", at: "@Index",
+      "Model already declares tableIndexes; declare a there", at: "@Index",
       ("remove @Index", "var a: Int\n  static let tableIndexes = [Index(a)]"))
     expect(
       "@FullText var a: String\n  static let tableFullText = FullTextIndex(a)",
-      "Model declares tableFullText itself: declare a there", at: "@FullText",
+      "Model already declares tableFullText; declare a there", at: "@FullText",
       ("remove @FullText", "var a: String\n  static let tableFullText = FullTextIndex(a)"))
   }
 
@@ -138,16 +138,18 @@ import Testing
 
   @Test func aGeneratedColumnHasNoDefaultAndIsNoKey() {
     expect(
-      "@Generated(\"1\") @Default(5) var a: Int", "SQLite computes a: @Default can't be with @Generated",
+      "@Generated(\"1\") @Default(5) var a: Int",
+      "a can't have both @Generated and @Default: SQLite computes the value",
       at: "@Default(5)", ("remove @Default", "@Generated(\"1\") var a: Int"))
     expect(
-      "@PrimaryKey @Generated(\"1\") var a: Int", "SQLite computes a: @PrimaryKey can't be with @Generated",
+      "@PrimaryKey @Generated(\"1\") var a: Int",
+      "a can't have both @Generated and @PrimaryKey: SQLite computes the value",
       at: "@PrimaryKey", ("remove @PrimaryKey", "@Generated(\"1\") var a: Int"))
   }
 
   @Test func aDefaultNeedsAValue() {
     expect(
-      "@Default var a: Int", "@Default needs a value, or a an initial one", at: "@Default",
+      "@Default var a: Int", "@Default needs a value, or a needs an initial value", at: "@Default",
       ("give it a value", "@Default(<#value#>) var a: Int"))
   }
 
@@ -159,7 +161,7 @@ import Testing
     ] {
       expect(
         "@Default var \(declaration)",
-        "@Default needs a constant: the table would have one value of \(value) for all rows; if that is meant, write "
+        "@Default needs a constant: all rows would share one value of \(value); to share the value, write "
           + "@Default(\(value))", at: "@Default",
         ("remove @Default", "var \(declaration)"))
     }
@@ -168,7 +170,7 @@ import Testing
   @Test func aDefaultHasTheTypeOfItsProperty() {
     for (value, type) in [(#""x""#, "Int"), ("1.5", "Int"), ("5", "Data"), ("-5", "UUID"), ("true", "Double")] {
       expect(
-        "@Default(\(value)) var a: \(type)", "a is of type \(type): its default can't be \(value)",
+        "@Default(\(value)) var a: \(type)", "a of type \(type) can't have the default \(value)",
         at: "@Default(\(value))", ("remove @Default", "var a: \(type)"))
     }
   }
@@ -180,30 +182,30 @@ import Testing
       (".nullable(.date(.unixSeconds))", "Int"),
     ] {
       expect(
-        "@Column(as: \(columnType)) var a: \(type)", "a is of type \(type): no column of type \(columnType) stores it",
+        "@Column(as: \(columnType)) var a: \(type)", "a column of type \(columnType) can't store a of type \(type)",
         at: columnType)
     }
   }
 
   @Test func aFullTextIndexHasText() {
     expect(
-      "@FullText var a: Int?", "a full-text index has the words of text, not of Int", at: "@FullText",
+      "@FullText var a: Int?", "a full-text index needs text, not Int", at: "@FullText",
       ("remove @FullText", "var a: Int?"))
   }
 
   @Test func aNameIsNotEmpty() {
     expect(
-      "@Column(\"\") var a: Int", "the name of a column can't be empty or have a NUL byte in it", at: "\"\"")
+      "@Column(\"\") var a: Int", "the name of a column can't be empty or contain a NUL byte", at: "\"\"")
     expect(
-      "@Embedded(\"\") var a: Place", "the name of a prefix can't be empty or have a NUL byte in it", at: "\"\"")
+      "@Embedded(\"\") var a: Place", "the name of a prefix can't be empty or contain a NUL byte", at: "\"\"")
     expect(
-      "@Column(\"a\\0\") var a: Int", "the name of a column can't be empty or have a NUL byte in it", at: "\"a\\0\"")
+      "@Column(\"a\\0\") var a: Int", "the name of a column can't be empty or contain a NUL byte", at: "\"a\\0\"")
   }
 
   @Test func aConditionalPropertyIsNoColumn() {
     expect(
       "var b = 0\n  #if DEBUG\n  var a = 5\n  #endif",
-      "a stored property inside #if can't be a column: declare it outside", at: "a = 5",
+      "a stored property inside #if can't be a column; declare the property outside", at: "a = 5",
       ("leave it out of the table", "var b = 0\n  #if DEBUG\n  @Transient var a = 5\n  #endif"))
   }
 }

@@ -245,7 +245,7 @@ import Testing
       """,
       [
         DiagnosticSpec(
-          message: "@Sqlable needs a final class: init(row:) has to make one of the same type", line: 1, column: 10,
+          message: "@Sqlable needs a final class: init(row:) must create the same type", line: 1, column: 10,
           fixIts: [FixItSpec(message: "add final")])
       ])
   }
@@ -267,7 +267,7 @@ import Testing
       [
         DiagnosticSpec(
           message: "@Unique has no effect here: the type has neither @Sqlable nor @SqlEmbedded", line: 2, column: 3),
-        DiagnosticSpec(message: "@Column belongs to a property", line: 3, column: 3),
+        DiagnosticSpec(message: "@Column needs a property", line: 3, column: 3),
       ])
   }
 

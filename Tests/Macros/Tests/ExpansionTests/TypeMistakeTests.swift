@@ -5,15 +5,15 @@ import Testing
   @Test func onlyAStructOrFinalClassIsAModel() {
     expectMistake(
       "@Sqlable class Boat { let id: Int? }",
-      "@Sqlable needs a final class: init(row:) has to make one of the same type", at: "class",
+      "@Sqlable needs a final class: init(row:) must create the same type", at: "class",
       ["add final": "@Sqlable final class Boat { let id: Int? }"])
     expectMistake(
       "@Sqlable enum Rig: String, Codable { case sloop }",
-      "@Sqlable needs a struct or a final class, not an enum: one with raw values is the value of a column", at: "enum",
+      "@Sqlable needs a struct or a final class, not an enum; conform an enum with raw values to SqlValue", at: "enum",
       ["conform to SqlValue": "enum Rig: String, Codable, SqlValue { case sloop }"])
     expectMistake(
       "@Sqlable enum Rig { case sloop }",
-      "@Sqlable needs a struct or a final class, not an enum: one with raw values is the value of a column", at: "enum")
+      "@Sqlable needs a struct or a final class, not an enum; conform an enum with raw values to SqlValue", at: "enum")
     expectMistake(
       "@Sqlable actor Boat { let id: Int }", "@Sqlable needs a struct or a final class, not an actor", at: "actor")
     expectMistake(
@@ -27,7 +27,7 @@ import Testing
     expectMistake(
       "@Sqlable struct Box<Value> { var value: Value }",
       """
-      @Sqlable can't write the columns of a generic type, which has no stored static properties: \
+      @Sqlable can't write the columns of a generic type; \
       write the conformance by hand, with static computed properties
       """, at: "<Value>")
   }
@@ -35,11 +35,11 @@ import Testing
   @Test func anExtensionSeesTheType() {
     expectMistake(
       "enum Shop {\n  @Sqlable private struct Boat { var id: Int }\n}",
-      "an extension of Boat can't see it: a nested type has to be at least fileprivate", at: "private",
+      "an extension can't see Boat: a nested type must be at least fileprivate", at: "private",
       ["make it fileprivate": "enum Shop {\n  @Sqlable fileprivate struct Boat { var id: Int }\n}"])
     expectMistake(
       "enum Harbour { private enum Shop { @Sqlable struct Boat { var id: Int } } }",
-      "an extension of Boat can't see Shop around it: make that fileprivate", at: "Boat")
+      "an extension can't see Boat inside Shop; make Shop fileprivate", at: "Boat")
   }
 
   @Test func aTableHasOneKey() {
@@ -50,7 +50,7 @@ import Testing
         @PrimaryKey(descending: true) var number: Int
         var guest: String?
       }
-      """, "a table has one primary key; one of several columns is declared in tableConstraints",
+      """, "a table can't have two primary keys; declare a key of several columns in tableConstraints",
       at: "@PrimaryKey(descending: true)",
       [
         "declare a key of both": """
@@ -70,43 +70,43 @@ import Testing
         static let tableConstraints: [TableConstraint] = []
       }
       """,
-      "a table has one primary key: add PrimaryKeys(deck, number) to tableConstraints, without the attributes",
+      "a table can't have two primary keys; replace the attributes by PrimaryKeys(deck, number) in tableConstraints",
       at: "@PrimaryKey")
   }
 
   @Test func twoColumnsHaveTwoNames() {
     expectMistake(
       "@Sqlable struct Boat {\n  var ownerID: Int\n  var ownerId: Int\n}",
-      "ownerId has the column owner_id, which ownerID has already", at: "ownerId: Int",
+      "ownerId and ownerID have the same column owner_id", at: "ownerId: Int",
       [
         "give the column a name":
           "@Sqlable struct Boat {\n  var ownerID: Int\n  @Column(\"<#name#>\") var ownerId: Int\n}"
       ])
     expectMistake(
       "@Sqlable struct Boat {\n  var id: Int\n  @Column(\"ID\") var number: Int\n}",
-      "number has the column ID, which id has already", at: "number: Int")
+      "number and id have the same column ID", at: "number: Int")
   }
 
   @Test func macroArgumentsMustBeLiterals() {
     expectMistake(
       "@Sqlable(naming: style) struct Boat { var id: Int }",
-      "naming has to be .snakeCase or .verbatim, written here", at: "style")
+      "naming must be the literal .snakeCase or .verbatim", at: "style")
     expectMistake(
       "@Sqlable(\"\") struct Boat { var id: Int }",
-      "the name of a table can't be empty or have a NUL byte in it", at: "\"\"")
+      "the name of a table can't be empty or contain a NUL byte", at: "\"\"")
     expectMistake(
       "@Sqlable(\"x\") struct Boat { var id: Int; static let tableName = \"y\" }",
-      "Boat declares tableName itself: leave out one of both", at: "\"x\"")
+      "Boat already declares tableName; remove one of the two", at: "\"x\"")
     expectMistake(
       "@Sqlable(options: [.strict]) struct Boat { var id: Int; static let tableOptions: [TableOption] = [] }",
-      "Boat declares tableOptions itself: leave out one of both", at: "options: [.strict]")
-    expectMistake("@Sqlable @Sqlable struct Boat { var id: Int }", "@Sqlable is given twice", at: "@Sqlable")
+      "Boat already declares tableOptions; remove one of the two", at: "options: [.strict]")
+    expectMistake("@Sqlable @Sqlable struct Boat { var id: Int }", "the type has @Sqlable twice", at: "@Sqlable")
   }
 
   @Test func manualDeclarationsAreAsVisibleAsTheType() {
     expectMistake(
       "@Sqlable public struct Boat {\n  var id: Int\n  /// By hand.\n  static let tableIndexes = [Index(id)]\n}",
-      "tableIndexes has to be public like Boat", at: "tableIndexes = [Index(id)]",
+      "tableIndexes must be public like Boat", at: "tableIndexes = [Index(id)]",
       [
         "make it public": """
         @Sqlable public struct Boat {
@@ -126,7 +126,7 @@ import Testing
       let value = declared.drop { $0 != "=" }
       expectMistake(
         "@Sqlable struct Pair {\n  var a: Int\n  var b: Int\n  static let \(declared)\n}",
-        "tableConstraints has to be of type [TableConstraint]: Swift ignores one of another type", at: declared,
+        "tableConstraints must be of type [TableConstraint]: Swift ignores any other type", at: declared,
         [
           "state the type [TableConstraint]":
             "@Sqlable struct Pair {\n  var a: Int\n  var b: Int\n  "
@@ -142,7 +142,7 @@ import Testing
         @FullText(tokenizer: .porter) var title: String
         @FullText(prefixes: [2]) var text: String
       }
-      """, "a table has one full-text index: title has its arguments already", at: "@FullText(prefixes: [2])",
+      """, "a table can't have two full-text indexes; title already has the arguments", at: "@FullText(prefixes: [2])",
       [
         "remove the arguments": """
         @Sqlable struct Note {
@@ -155,6 +155,6 @@ import Testing
 
   @Test func aModelHasColumns() {
     expectMistake(
-      "@Sqlable struct Boat { @Transient var id = 5 }", "Boat has no stored properties: no columns", at: "Boat")
+      "@Sqlable struct Boat { @Transient var id = 5 }", "Boat has no stored properties, and so no columns", at: "Boat")
   }
 }

@@ -126,7 +126,7 @@ enum Outer {
     // The macro can't see the columns of an embedded struct.
     try withDatabase { db in
       let error = sqlError { try db.createTable(Clash.self) }
-      #expect(error?.message == "the model Clash of table clash has two columns with the same name, home_street")
+      #expect(error?.message == "the model Clash of table clash has two columns named home_street")
     }
   }
 }

@@ -177,7 +177,7 @@ final class DocumentTrial {
         return .stopped
       // A full-text search has a separate query language.
       case .syntax where error.message.hasPrefix("fts5: "): return .error(error.message)
-      case .misuse where error.message.hasPrefix("the statement has a parameter"): return .error(error.message)
+      case .misuse where error.message.hasPrefix("parameter "): return .error(error.message)
       case .invalidStatement, .readOnly, .syntax, .misuse, .corrupt, .io, .full, .busy, .handleLost, .notADatabase:
         return .problem("running it threw \(error): \(statement.sql)")
       default: return .error(error.message)

@@ -171,7 +171,7 @@ import Testing
       let advice = try Bicycle.read().filter(Bicycle.ownerId == 1).advice(pool)
       #expect(advice.map(\.columns) == [["owner_id"]])
       let error = sqlError { _ = try text.advice(pool) }
-      #expect(error?.message == "index advice is for statements and queries, not for SQL text")
+      #expect(error?.message == "index advice needs a statement or query, not SQL text")
     }
   }
 }

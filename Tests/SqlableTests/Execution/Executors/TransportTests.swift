@@ -35,7 +35,7 @@ struct TransportTests {
         _ = try await named.run(there)
         Issue.record("it was sent")
       } catch let error as SqlError {
-        #expect(error.message.hasPrefix("the statement has a parameter, color: give it a value with binding(_:)"))
+        #expect(error.message.hasPrefix("parameter color has no value; use binding(_:)"))
       }
     }
   }

@@ -73,9 +73,9 @@ import Testing
       let delete = Bicycle.delete(Bicycle.color == Parameter("color"))
       let before = try Bicycle.count().run(here)
       let wrong: [(KeyValuePairs<String, any SqlValue>, String)] = [
-        ([:], "the parameter color is not given"),
+        ([:], "parameter color has no value"),
         (["color": "red", "id": 1], "the statement has no parameter id"),
-        (["color": "red", "color": "blue"], "the parameter color is given twice"),
+        (["color": "red", "color": "blue"], "parameter color has two values"),
         (["color": Data([1])], "column color takes TEXT, but was given BLOB"),
       ]
       for (values, message) in wrong {

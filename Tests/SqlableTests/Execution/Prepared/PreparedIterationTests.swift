@@ -115,10 +115,10 @@ import Testing
       let wrong: [(String, () throws -> Void)] = [
         ("has 2 parameters, but was given 1 values", { _ = try team.first(1) }),
         ("has 2 parameters, but was given 3 values", { _ = try team.first(1, 2.0, 3) }),
-        ("the parameter least is not given", { _ = try team.first(["boss": 1]) }),
-        ("the parameter boss is not given", { try team.forEach([:]) { _ in .continue } }),
+        ("parameter least has no value", { _ = try team.first(["boss": 1]) }),
+        ("parameter boss has no value", { try team.forEach([:]) { _ in .continue } }),
         ("has no parameter bos", { try team.forEach(["bos": 1, "least": 1]) { _ in .continue } }),
-        ("the parameter boss is given twice", { _ = try team.first(["boss": 1, "boss": 2, "least": 1.0]) }),
+        ("parameter boss has two values", { _ = try team.first(["boss": 1, "boss": 2, "least": 1.0]) }),
       ]
       for (message, run) in wrong {
         let error = expectMisuse { try run() }

@@ -158,9 +158,9 @@ private struct Busy: SqlValue {
         ("has 2 parameters, but was given 1 values", { try delete.run("red") }),
         ("has 2 parameters, but was given 3 values", { try delete.run("red", 1, 1) }),
         ("has 2 parameters, but was given 0 values", { try delete.run() }),
-        ("the parameter id is not given", { try delete.run(["color": "red"]) }),
+        ("parameter id has no value", { try delete.run(["color": "red"]) }),
         ("has no parameter colour", { try delete.run(["colour": "red", "id": 1]) }),
-        ("the parameter id is given twice", { try delete.run(["color": "red", "id": 1, "id": 2]) }),
+        ("parameter id has two values", { try delete.run(["color": "red", "id": 1, "id": 2]) }),
       ]
       for (message, run) in wrong {
         let error = expectMisuse { try run() }
@@ -178,9 +178,9 @@ private struct Busy: SqlValue {
       let error = expectMisuse { try unprepared.run(db) }
       #expect(
         error?.message
-          == "the statement has a parameter, color: give it a value with binding(_:), or prepare the statement")
+          == "parameter color has no value; use binding(_:), or prepare the statement")
       let aboutStruct = sqlError { _ = try db.prepare(Bicycle(name: "x", color: "y").insert()) }
-      #expect(aboutStruct?.message.hasPrefix("a statement about structs can't be prepared") == true)
+      #expect(aboutStruct?.message.hasPrefix("a statement that takes structs can't be prepared") == true)
       #expect(try Bicycle.count().run(db) == 4)
       let foreign = sqlError { _ = try db.prepare(Bicycle.read().filter(Person.name == Parameter("x"))) }
       #expect(foreign?.kind == .schema(.missingColumn("name")))
@@ -273,7 +273,7 @@ private struct Busy: SqlValue {
       let byColor = try db.prepare(Bicycle.read().filter(Bicycle.color == Parameter("color")))
       let (names, other) = (["color": "red"], ["of": "none of them"])
       let error = expectMisuse { _ = try byColor.run(names) }
-      #expect(error?.message == "pass values by name as a literal; a dictionary variable is one value, stored as JSON")
+      #expect(error?.message == "a dictionary variable is bound as one JSON value; pass names and values as a literal")
       #expect(try byColor.run(other) == [])
       try Bicycle(name: "json", color: #"{"color":"red"}"#).insert().run(db)
       #expect(try byColor.run(["color": names]).map(\.name) == ["json"])

@@ -21,11 +21,11 @@ import Testing
   @Test func asDictionaryRefusesDuplicateAndNullKeys() throws {
     try withCompany { db in
       let error = expectError(.notUnique) { _ = try Bicycle.read().asDictionary(by: \.color).run(db) }
-      #expect(error?.message == "two rows of the result have the same key; grouped keeps both")
+      #expect(error?.message == "two rows of the result have the same key; use grouped to keep both")
       #expect(error?.sql == Bicycle.read().sql)
       #expect(error?.transaction == SqlError.TransactionFate.none)
       let missing = expectError(.notFound) { _ = try Bicycle.read().asDictionary(by: \.ownerId).run(db) }
-      #expect(missing?.message == "the key of a row of the result is NULL")
+      #expect(missing?.message == "a row of the result has a NULL key")
       let pairs = Bicycle.select(Bicycle.ownerId.typed(as: Int?.self), Bicycle.name.typed(as: String.self))
       expectError(.notFound) { _ = try pairs.asDictionary().run(db) }
       expectError(.notUnique) { _ = try pairs.filter(Bicycle.ownerId == 1).asDictionary().run(db) }
@@ -72,7 +72,7 @@ import Testing
       #expect(try Bicycle.select(Bicycle.id.typed(as: Int.self)).filter(Bicycle.name == "Trek").only().run(db) == 2)
       #expect(try Bicycle.read().orderBy(Bicycle.id).limit(1).only().run(db).id == 1)
       let none = expectError(.notFound) { _ = try Bicycle.read().filter(Bicycle.id > 9).only().run(db) }
-      #expect(none?.message == "the result has no row")
+      #expect(none?.message == "expected one row, found none")
       #expect(none?.sql?.hasSuffix("LIMIT ?") == true)
       expectError(.notUnique) { _ = try Bicycle.read().only().run(db) }
       expectError(.notUnique) { _ = try Bicycle.select(Bicycle.id.typed(as: Int.self)).only().run(db) }

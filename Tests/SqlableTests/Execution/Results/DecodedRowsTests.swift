@@ -98,7 +98,7 @@ private struct Frame: Sqlable {
       }
       #expect(missing?.message == "the result has no column count")
       let few = expectMisuse { _ = try Self.stock.decoded(as: Stock.self, columns: "color").run(db) }
-      #expect(few?.message == "columns of the query: 3; names for them: 1")
+      #expect(few?.message == "the query has 3 columns, but names for 1")
       let twice = expectMisuse { _ = try db.query("SELECT color, color, 1 AS count FROM bicycle", as: Stock.self) }
       #expect(twice?.message == "several columns of the result are named color; give them different names")
       let joined = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).decoded(as: Stock.self)
@@ -114,7 +114,7 @@ private struct Frame: Sqlable {
       #expect(raw?.column == "color")
       #expect(raw?.description.contains("secret") == false)
       let single = expectMisuse { _ = try db.query("SELECT 'red', 1", as: Paint.self) }
-      #expect(single?.message.contains("decodes itself as a single value, but the result has 2 columns") == true)
+      #expect(single?.message.contains("decodes a single-value container, but the result has 2 columns") == true)
     }
   }
 

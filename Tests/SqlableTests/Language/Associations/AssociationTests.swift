@@ -211,16 +211,17 @@ import Testing
       func message<Output>(_ association: Association<Person, some Sqlable, Output>) -> String? {
         expectMisuse { _ = try Person.read().including(association).run(db) }?.message
       }
-      #expect(message(Person.toMany(Repair.self, by: Repair.bicycleId)) == "column bicycle_id does not refer to person")
+      #expect(
+        message(Person.toMany(Repair.self, by: Repair.bicycleId)) == "column bicycle_id does not reference person")
       #expect(
         message(Person.toMany(Course.self, through: Enrolment.self, from: Enrolment.courseId, to: Enrolment.personId))
-          == "column course_id does not refer to person")
+          == "column course_id does not reference person")
       #expect(
         message(Person.toMany(Course.self, through: Repair.self, from: Repair.cost, to: Repair.bicycleId))
           == "column cost is not declared as a ForeignKey")
       #expect(
         message(Person.toOne(Worker.self, by: Person.id, of: Worker.name))
-          == "can't group rows by a foreign key of INTEGER that refers to TEXT")
+          == "can't group rows by a foreign key of INTEGER that references TEXT")
       expectError(.schema(.missingColumn("cost"))) {
         _ = try Person.read().including(Person.toMany(Bicycle.self, by: Repair.cost)).run(db)
       }

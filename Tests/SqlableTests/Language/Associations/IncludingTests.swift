@@ -110,17 +110,17 @@ import Testing
       // Foreign keys that refer to another table, to another column, or to nothing.
       #expect(
         message(try Worker.read().including(Bicycle.read(), by: Bicycle.ownerId).run(db))
-          == "column owner_id does not refer to worker")
+          == "column owner_id does not reference worker")
       #expect(
         message(try Worker.read().including(Bicycle.read(), by: Bicycle.ownerId, of: Worker.id).run(db))
-          == "column owner_id does not refer to worker.id")
+          == "column owner_id does not reference worker.id")
       #expect(
         message(try Worker.read().including(Errand.read(), by: Errand.workerId, of: Worker.bossId).run(db))
-          == "column worker_id does not refer to worker.boss_id")
+          == "column worker_id does not reference worker.boss_id")
       for error in [
         expectMisuse { _ = try Person.read().including(Bicycle.read(), by: Bicycle.id).run(db) },
         expectMisuse { _ = try Worker.read().including(Worker.bossId).run(db) },
-      ] { #expect(error?.message.hasSuffix("pass the column that it refers to as `of`") == true) }
+      ] { #expect(error?.message.hasSuffix("pass the referenced column as `of`") == true) }
       #expect(try Worker.read().including(Errand.workerId).run(db).count == 4)
       // A foreign key may refer to a column that is not the primary key.
       try Errand.insert([

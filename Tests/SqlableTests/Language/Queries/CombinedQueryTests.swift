@@ -145,7 +145,7 @@ import Testing
       ]
       for query in queries {
         let error = expectInvalidStatement { _ = try query.run(db) }
-        #expect(error?.message.contains(" have the name ") == true, "\(String(describing: error))")
+        #expect(error?.message.contains(" are named ") == true, "\(String(describing: error))")
         #expect(error?.table != "", "\(String(describing: error))")
       }
       // The cache must not return a statement that differs only in its bound values.

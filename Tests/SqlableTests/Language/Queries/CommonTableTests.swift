@@ -72,7 +72,7 @@ private struct Level: Sqlable, Equatable {
         Alias(Level.self, "SAME") { _ in Worker.select(Worker.id, TypedExpression(1)) }
       )
       let double = sqlError { _ = try one.read().join(two, on: one[Level.id] == two[Level.id]).run(db) }
-      #expect(double?.message == "two queries have the name SAME", "\(String(describing: double))")
+      #expect(double?.message == "two queries are named SAME", "\(String(describing: double))")
     }
   }
 }

@@ -107,7 +107,7 @@ import Testing
         sqlError { _ = try twice.run(db) }?.message
           == "several tables of the query have the index; use indexed(by:) of an alias")
       let unknown = sqlError { _ = try Person.select(Person.name).indexed(by: byColor).run(db) }
-      #expect(unknown?.message == "no model of the query declares the index; name it by its text")
+      #expect(unknown?.message == "no model of the query declares the index; pass the name of the index")
     }
   }
 
@@ -123,12 +123,12 @@ import Testing
       }
       try db.execute("CREATE INDEX part ON bicycle (name) WHERE color = 'red'")
       let error = expectInvalidStatement { _ = try Bicycle.read().indexed(by: "part").run(db) }
-      #expect(error?.message == "the index that INDEXED BY names can't be used for the statement")
+      #expect(error?.message == "the statement can't use the index of INDEXED BY")
       expectInvalidStatement { _ = try Bicycle.read().indexed(by: "a\0b").run(db) }
       let insert = sqlError { _ = try Bicycle(name: "a", color: "b").insert().notIndexed().run(db) }
       #expect(insert?.message == "an insert can't have an index to use")
       let query = Alias(Worker.self, "some") { _ in Worker.read() }.notIndexed().read()
-      #expect(sqlError { _ = try query.run(db) }?.message == "only a table has an index: some is none")
+      #expect(sqlError { _ = try query.run(db) }?.message == "only a table has an index; some is not a table")
       expectInvalidStatement { _ = try values([1]).notIndexed().run(db) }
       let combined = Worker.select(Worker.id).union(Worker.select(Worker.id)).notIndexed()
       expectInvalidStatement { _ = try combined.run(db) }

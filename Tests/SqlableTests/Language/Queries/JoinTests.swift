@@ -149,11 +149,11 @@ import Testing
       let (boss, size) = teams.columns
       let all = Worker.read().leftJoining(teams, on: Worker.id == boss).orderBy(Worker.id)
       let error = expectInvalidStatement { _ = try all.select(size * 2).run(db) }
-      #expect(error?.message == "a left join may find no row of team: select the term as an optional, with typed(as:)")
+      #expect(error?.message == "a left join may find no row of team; select the term as an optional with typed(as:)")
       // The library does not parse the terms in SQL text.
       let doubled = all.select(SqlExpression(sql: "\(size) * 2").typed(as: Int.self))
       let joined = expectDecoding("INTEGER", "NULL") { _ = try doubled.run(db) }
-      let hint = "; a left join may have found no row: read it as an optional, in a query with typed(as:)"
+      let hint = "; if a left join found no row, read the column as an optional with typed(as:)"
       #expect(joined?.message.hasSuffix(hint) == true)
       let other = expectDecoding("INTEGER", "NULL") { _ = try db.query("SELECT NULL", as: Int.self) }
       #expect(other?.message.contains("left join") == false)

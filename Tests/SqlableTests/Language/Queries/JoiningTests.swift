@@ -23,7 +23,7 @@ import Testing
       let found2 = try bosses.run(db).map(\.1)
       #expect(found2 == [nil, "Ada", "Ada", "Ben"])
       let refused = Worker.read().leftJoining(boss, on: Worker.bossId == boss[Worker.id]).select(boss[Worker.name])
-      let message = "a left join may find no row of boss: select its column as an optional, with typed(as:)"
+      let message = "a left join may find no row of boss; select the column as an optional with typed(as:)"
       #expect(sqlError { _ = try refused.run(db) }?.message == message)
     }
   }
@@ -157,7 +157,7 @@ import Testing
       let others = Worker.select(Worker.id).filter(Worker.id > 2).named("ids")
       let joined = ids.read().joining(others.alias("other"), on: .all([]))
       let error = expectInvalidStatement { _ = try joined.run(db) }
-      #expect(error?.message == "two queries have the name ids")
+      #expect(error?.message == "two queries are named ids")
       let twice = ids.read().joining(ids, on: .all([]))
       expectInvalidStatement { _ = try twice.run(db) }
     }

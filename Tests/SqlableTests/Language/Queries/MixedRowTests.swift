@@ -121,7 +121,7 @@ private struct Named: Sqlable {
   }
 
   @Test func aLeftJoinedModelMustBeSelectedAsAnOptional() throws {
-    let message = "a left join may find no row of boss, but it is not selected as an optional"
+    let message = "a left join may find no row of boss; select boss as an optional"
     try withCompany { db in
       let joined = Worker.leftJoin(boss, on: boss[Worker.id] == Worker.bossId)
       let error = sqlError { _ = try joined.select(Worker.name, boss).run(db) }
@@ -138,7 +138,7 @@ private struct Named: Sqlable {
     try withCompany { db in
       let joined = Worker.leftJoin(boss, on: boss[Worker.id] == Worker.bossId).orderBy(Worker.id)
       let error = sqlError { _ = try joined.select(Worker.name, boss[Worker.name]).run(db) }
-      let message = "a left join may find no row of boss: select its column as an optional, with typed(as:)"
+      let message = "a left join may find no row of boss; select the column as an optional with typed(as:)"
       #expect(error?.kind == .invalidStatement(message))
       #expect(error?.table == "worker")
       #expect(error?.column == "name")
@@ -160,7 +160,7 @@ private struct Named: Sqlable {
       try db.execute("CREATE TABLE old AS SELECT * FROM worker")
       let query = Worker.read().in("old").crossJoin(Worker.self).select(Worker.self, boss[Worker.id])
       let error = sqlError { _ = try query.run(db) }
-      #expect(error?.kind == .invalidStatement("table worker is in the query twice; one needs an alias"))
+      #expect(error?.kind == .invalidStatement("table worker is in the query twice; use an alias"))
     }
   }
 
@@ -203,9 +203,9 @@ private struct Named: Sqlable {
   @Test func selectingATableThatIsNotJoinedThrows() throws {
     try withCompany { db in
       let error = sqlError { _ = try Worker.select(Worker.name, boss).run(db) }
-      #expect(error?.kind == .invalidStatement("columns of boss are selected, but it is not joined"))
+      #expect(error?.kind == .invalidStatement("columns of boss are selected, but the table is not joined"))
       let other = sqlError { _ = try boss.read().select(Worker.self).run(db) }
-      #expect(other?.kind == .invalidStatement("columns of worker are selected, but it is not joined"))
+      #expect(other?.kind == .invalidStatement("columns of worker are selected, but the table is not joined"))
       #expect(other?.table == "worker")
     }
   }

@@ -66,12 +66,12 @@ import Testing
     try withCompany { db in
       let joined = Worker.rightJoin(Person.self, on: Person.id == Worker.id)
       let model = sqlError { _ = try joined.select(Worker.self, Person.name.typed(as: String.self)).run(db) }
-      #expect(model?.message == "a right join may find no row of worker, but it is not selected as an optional")
+      #expect(model?.message == "a right join may find no row of worker; select worker as an optional")
       let column = sqlError { _ = try joined.select(Worker.name).run(db) }
       #expect(
-        column?.message == "a right join may find no row of worker: select its column as an optional, with typed(as:)")
+        column?.message == "a right join may find no row of worker; select the column as an optional with typed(as:)")
       let full = sqlError { _ = try Worker.fullJoin(boss, on: boss[Worker.id] == Worker.bossId).select(boss).run(db) }
-      #expect(full?.message == "a full join may find no row of boss, but it is not selected as an optional")
+      #expect(full?.message == "a full join may find no row of boss; select boss as an optional")
       let names = try joined.select(Worker?.self, Person.name.typed(as: String.self)).orderBy(Person.id).run(db)
       #expect(names.map(\.0?.name) == ["Ada", "Ben", "Cleo"])
       #expect(names.map(\.1) == ["Anna", "Bo", "Cid"])

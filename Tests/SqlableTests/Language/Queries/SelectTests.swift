@@ -108,7 +108,7 @@ import Testing
       #expect(filtered.map(\.1) == [1, 1, 0])
       #expect(filtered.map(\.2) == [10, 5, 5])
       let error = sqlError { _ = try Worker.select(countAll()).having(countAll() > 1).run(db) }
-      #expect(error?.message == "having requires groupBy")
+      #expect(error?.message == "having needs groupBy")
     }
   }
 
@@ -158,7 +158,7 @@ import Testing
       try #require(three.count == 1)
       #expect(three[0] == ("Dan", "Ben", "Ada"))
       let error = sqlError { _ = try Worker.join(Worker.self, on: Worker.bossId == Worker.id).run(db) }
-      #expect(error?.message == "two tables of the query have the name worker; one needs an alias")
+      #expect(error?.message == "two tables of the query are named worker; use an alias")
       let ambiguous = sqlError {
         _ = try boss.read().join(top, on: boss[Worker.id] == top[Worker.id]).filter(Worker.id == 1).run(db)
       }
@@ -229,7 +229,7 @@ import Testing
         _ = try boss.read().filter(exists(inner)).run(db)
       }
       #expect(
-        hidden?.message == "a subquery hides table e of the enclosing query; one needs an alias",
+        hidden?.message == "a subquery hides table e of the enclosing query; use an alias",
         "\(String(describing: hidden))")
     }
   }

@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test func termsThatAreNullWithoutAMatchAreRefused() throws {
-    let message = "a left join may find no row of boss: select the term as an optional, with typed(as:)"
+    let message = "a left join may find no row of boss; select the term as an optional with typed(as:)"
     let name = boss[Worker.name]
     try withCompany { db in
       let matched = joined.filter(Worker.bossId.isNotNull)

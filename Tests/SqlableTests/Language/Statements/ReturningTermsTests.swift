@@ -76,7 +76,7 @@ import Testing
     let same = try Returning<Worker, Int>(json: data).first()
     #expect(same.sql == change.sql)
     let error = expectInvalidStatement { _ = try AnyStatement(Worker.deleteAll().returning(rowNumber()).first()) }
-    #expect(error?.message.hasPrefix("RETURNING can't have") == true)
+    #expect(error?.message.hasPrefix("RETURNING can't contain") == true)
     try withCompany { db in
       try db.transaction { db in
         let id = try db.run(change)
@@ -95,13 +95,13 @@ import Testing
         return error?.message
       }
       let all = Worker.updateAll(Worker.salary.set(to: 1))
-      let end = ", which needs several rows: select it afterwards, or in a subquery"
-      #expect(message(all.returning(Worker.salary.sum())) == "RETURNING can't have the aggregate sum()" + end)
+      let end = ", which needs several rows; use a separate query or a subquery"
+      #expect(message(all.returning(Worker.salary.sum())) == "RETURNING can't contain the aggregate sum()" + end)
       let count = message(all.returning(Worker.id, countAll() + 1))
-      #expect(count == "RETURNING can't have the aggregate count()" + end)
-      #expect(message(all.returning(rowNumber())) == "RETURNING can't have a window function" + end)
+      #expect(count == "RETURNING can't contain the aggregate count()" + end)
+      #expect(message(all.returning(rowNumber())) == "RETURNING can't contain a window function" + end)
       let window = Worker.salary.sum().over(orderBy: Worker.id.asc)
-      #expect(message(all.returning(window)) == "RETURNING can't have a window function" + end)
+      #expect(message(all.returning(window)) == "RETURNING can't contain a window function" + end)
       let kept = try Worker.read().run(db)
       #expect(kept == Worker.all)
       // A subquery may aggregate other rows.

@@ -95,9 +95,9 @@ import Testing
       let count = sqlError { _ = try Bicycle.count().returning().run(db) }
       #expect(count?.message == "a count can't have RETURNING: it already returns rows or a number")
       let loop = sqlError { try Bicycle.deleteAll().returning().forEach(db) { _ in } }
-      #expect(loop?.message == "can't loop over a change that returns its rows; run it")
+      #expect(loop?.message == "a loop can't read a change with RETURNING; use run")
       let prepared = sqlError { _ = try db.prepare(Bicycle.deleteAll().returning()) }
-      #expect(prepared?.message == "a change that returns its rows can't be prepared")
+      #expect(prepared?.message == "a change with RETURNING can't be prepared")
       let left = try Bicycle.count().run(db)
       #expect(left == 3)
     }
@@ -111,7 +111,7 @@ import Testing
       #expect(decoded == statement)
       #expect(Bicycle.delete(Bicycle.color == "red") != Bicycle.deleteAll())
       let other = sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, Int>.self, from: data) }
-      #expect(other?.message == "a change that returns rows must be decoded as a ReturningStatement")
+      #expect(other?.message == "a change that returns rows can't be decoded as a Statement; use ReturningStatement")
       #expect(try decoded.run(db).count == 2)
     }
   }

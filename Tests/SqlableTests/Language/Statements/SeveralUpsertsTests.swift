@@ -69,12 +69,12 @@ import Testing
       }
       #expect(twice?.message == "an insert has two conflict clauses for the same columns")
       let early = expectInvalidStatement { _ = try insert.onConflict().onConflict(Hostile.id).run(db) }
-      #expect(early?.message == "of several conflict clauses only the last can be without columns")
+      #expect(early?.message == "only the last of several conflict clauses can omit its columns")
       let policy = expectInvalidStatement { _ = try insert.onConflict(Hostile.id).ignoreOnConflict().run(db) }
       #expect(policy?.message == "an insert can't have two conflict policies")
       let one = #"{"insert":{"into":"bicycle","row":{"name":"x"},"upsert":[{"target":["id"]}]},"sqlable":1}"#
       let alone = expectSqlError { _ = try Statement<Bicycle, Int>(json: Array(one.utf8)) }
-      #expect(alone?.message.contains("a list of upserts must have several") == true)
+      #expect(alone?.message.contains("a list of upserts needs at least two") == true)
       let none = #"{"insert":{"into":"bicycle","row":{"name":"x"},"upsert":[{"target":["id"]},3]},"sqlable":1}"#
       expectSqlError { _ = try Statement<Bicycle, Int>(json: Array(none.utf8)) }
     }

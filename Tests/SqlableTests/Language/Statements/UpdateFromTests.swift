@@ -108,14 +108,14 @@ import Testing
       #expect(message(raise.orderBy(Worker.id)) == "an update from other tables can't have an order or limit")
       #expect(
         message(Worker.updateAll(Worker.salary.set(to: 1)).from(boss, on: Worker.id == boss[Worker.id]))
-          == "updateAll(_:) changes every row of table worker: it can't have other tables")
+          == "updateAll(_:) changes every row of table worker, and can't have other tables")
       #expect(
         message(Worker.all[0].update().from(boss, on: Worker.id == boss[Worker.id]))
           == "an update of a struct can't have other tables")
       #expect(message(Worker.delete().from(boss, on: Worker.id == 1)) == "a delete can't have other tables")
       #expect(
         message(Worker.update(Worker.salary.set(to: 1)).from(Worker.self, on: Worker.id == 1))
-          == "two tables of the query have the name worker; one needs an alias")
+          == "two tables of the query are named worker; use an alias")
       expectError(.schema(.missingColumn("color"))) {
         try Worker.update(Worker.name.set(to: Bicycle.color.typed(as: String.self))).filter(Worker.id == 1).run(db)
       }

@@ -283,7 +283,7 @@ import Testing
         Stay.id.column.adding(Stay.flags.column, .day),
       ] {
         let error = expectInvalidStatement { _ = try Stay.read().select(term).run(db) }
-        #expect(error?.message.contains("requires a date column") == true)
+        #expect(error?.message.contains("needs a date column") == true)
       }
       expectInvalidStatement { _ = try Stay.select(Stay.iso.adding(.max, .week)).run(db) }
       // Dates of different formats can't be compared.

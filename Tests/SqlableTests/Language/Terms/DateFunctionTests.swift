@@ -132,7 +132,7 @@ import Testing
         Bicycle.name.lowercase().hour(),
       ] {
         let error = expectInvalidStatement { _ = try Bicycle.select(term).run(db) }
-        #expect(error?.message.contains("requires a date column") == true)
+        #expect(error?.message.contains("needs a date column") == true)
         expectInvalidStatement { _ = try Bicycle.count().filter(term == 1).run(db) }
       }
       #expect(sqlError { _ = try Bicycle.select(Bicycle.id.year()).run(db) }?.column == "id")

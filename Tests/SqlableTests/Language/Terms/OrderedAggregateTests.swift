@@ -144,6 +144,6 @@ import Testing
     #expect(message(Worker.select(concatenated)) == nil)
     #expect(
       message(Worker.select(Worker.name.groupConcat(orderBy: Worker.salary.asc)))
-        == "the order of group_concat() has ties: order it by the keys of its tables")
+        == "the order of group_concat() is not repeatable: it has ties; order by the keys of the tables")
   }
 }

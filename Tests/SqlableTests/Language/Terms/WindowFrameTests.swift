@@ -122,7 +122,7 @@ import Testing
       let twice = expectInvalidStatement { _ = try Worker.select(rank().over().over()).run(db) }
       #expect(twice?.message == "only an aggregate or window function can have a window")
       let without = sqlError { _ = try Worker.select(rowNumber()).run(db) }
-      let advice = "; it needs over(…), and to filter by it, name the query with named(_:) and query that"
+      let advice = "; use over(…), and wrap the query in named(_:) to filter by the result"
       #expect(
         without?.message == "misuse of window function row_number()" + advice, "\(String(describing: without))")
       let filter = sqlError { _ = try Worker.count().filter(rank().over(orderBy: Worker.id.asc) == 1).run(db) }
@@ -130,7 +130,7 @@ import Testing
       let sum = expectInvalidStatement { _ = try Worker.read().filter(Worker.salary.sum() > 3).run(db) }
       #expect(sum?.message.hasPrefix("misuse of aggregate") == true, "\(String(describing: sum))")
       #expect(
-        sum?.message.hasSuffix("sum(); filter groups with having(_:), or name the query with named(_:) and query that")
+        sum?.message.hasSuffix("sum(); use having(_:) to filter groups, or wrap the query in named(_:)")
           == true)
       // lag() and lead() beyond the rows are NULL.
       for count in [4, 100, .max] {

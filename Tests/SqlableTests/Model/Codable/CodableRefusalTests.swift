@@ -16,8 +16,8 @@ import Testing
     try withDatabase { db in
       try db.createTable(Misnamed.self)
       let message = """
-        the model of table misnamed has the key colorName, but no column colorName or color_name: declare it, make the \
-        property optional, or leave the key out of CodingKeys
+        the model of table misnamed has the key colorName, but no column colorName or color_name; declare the column, \
+        make the property optional, or remove the key from CodingKeys
         """
       for _ in 1...2 {
         let written = expectMisuse { try Misnamed(colorName: "red").insert().run(db) }
@@ -115,8 +115,9 @@ import Testing
   }
 
   @Test(arguments: [
-    (Shape.list, "as a list"), (.single, "as a single value"), (.nested, "a nested container"),
-    (.nestedList, "a nested container"), (.superclass, "of its superclass"), (.superclassKey, "of its superclass"),
+    (Shape.list, "an unkeyed container"), (.single, "a single-value container"), (.nested, "a nested container"),
+    (.nestedList, "a nested container"), (.superclass, ", which a row does not have"),
+    (.superclassKey, ", which a row does not have"),
   ]) func modelsThatAreNotCodedByKeysAreRefused(_ shape: Shape, _ says: String) throws {
     try withDatabase { db in
       try db.createTable(Shaped.self)
@@ -246,7 +247,7 @@ import Testing
     try withDatabase { db in
       try db.createTable(Picky.self)
       try Picky(id: -5, word: "secret").insert().run(db)
-      let read = expectDecoding("Picky", "a value that its init(from:) refuses") { _ = try Picky.read().run(db) }
+      let read = expectDecoding("Picky", "a value that init(from:) refuses") { _ = try Picky.read().run(db) }
       #expect(read?.table == "picky")
       #expect(read?.column == "word")
       #expect(read?.rowId == -5)

@@ -107,7 +107,7 @@ struct FileGateTests {
         let error = expectError(.busy) { try second.take(Interruption(busyTimeout: timeout)) }
         #expect(error?.label == "shop")
         #expect(error?.transaction == SqlError.TransactionFate.none)
-        #expect(error?.message.contains("the turn to write") == true)
+        #expect(error?.message.contains("waited longer than the busy timeout") == true)
         #expect(error?.isRetryable == true)
       }
       let requested = Interruption(busyTimeout: 60)

@@ -60,7 +60,7 @@ struct StatusPage: ResponseGenerator {
       tile("waiting", (statistics.waitingReads + statistics.waitingWrites).grouped, "calls, for a handle"),
       tile("writes a commit", group, "in \(commits.grouped) commits"),
       tile("statement cache", decimal(cache.hitRate * 100) + " %", "hits, in \(bytes(cache.bytes))"),
-      tile("write-ahead log", bytes(statistics.walSize), "of \(health.freeBytes.map(bytes) ?? "?") free"),
+      tile("WAL", bytes(statistics.walSize), "of \(health.freeBytes.map(bytes) ?? "?") free"),
     ].joined(separator: "\n")
   }
 

@@ -213,7 +213,7 @@ import Testing
               try await cluster.transaction { _ in }
             }
           }
-          let expected = "other clients had the write lock until the deadline"
+          let expected = "other clients held the write lock until the deadline"
           #expect(error?.kind == .timeout, "\(isClosure): \(String(describing: error))")
           #expect(error?.message == expected, "\(isClosure): \(String(describing: error))")
         }

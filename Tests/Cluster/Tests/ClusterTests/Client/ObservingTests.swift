@@ -125,7 +125,7 @@ import Testing
       try await cluster.createTables(Person.self)
       var writes = Person.deleteAll().updates(in: cluster).makeAsyncIterator()
       let error = await failure { _ = try await writes.next() }
-      #expect(error?.kind == .invalidStatement("a statement that writes has no result to follow"))
+      #expect(error?.kind == .invalidStatement("a statement that writes has no live result"))
       let none = await failure { _ = try await cluster.changes(on: Bicycle.self) }
       #expect(none?.kind == .schema(.missingTable("bicycle")))
     }

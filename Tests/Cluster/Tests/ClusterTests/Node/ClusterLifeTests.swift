@@ -99,14 +99,14 @@ import Testing
       try await withDirectory { path in
         let sameId = try SqliteClusterNode(id: 2, address: freeAddress(), directory: path + "/a")
         let first = await failure { try await sameId.start(joining: cluster.addresses) }
-        #expect(first?.message == "the cluster has a node 2 already, at \(cluster.addresses[1])")
+        #expect(first?.message == "the cluster already has a node 2 at \(cluster.addresses[1])")
         await cluster.node(2).kill()
         let sameAddress = try SqliteClusterNode(id: 3, address: cluster.addresses[1], directory: path + "/b")
         try await cluster.restart(2)
         let second = await failure { try await sameAddress.start(joining: cluster.addresses) }
         #expect(
           second?.message
-            == "the address \(cluster.addresses[1]) is of node 2 of the cluster; remove that first")
+            == "address \(cluster.addresses[1]) belongs to node 2 of the cluster; remove node 2 first")
         #expect(!sameId.isRunning)
         #expect(!sameAddress.isRunning)
       }
@@ -118,7 +118,7 @@ import Testing
       try await withDirectory { path in
         let client = try SqliteCluster(nodes: cluster.addresses)
         let node = try SqliteClusterNode(id: 4, address: freeAddress(), directory: path + "/node")
-        #expect(await failure { try await node.leave() }?.message == "node 4 does not run, and can't leave")
+        #expect(await failure { try await node.leave() }?.message == "node 4 can't leave: it is not running")
         try await node.start(joining: cluster.addresses)
         #expect(try await client.members().last?.role == .standby)
         let health = await node.health()
@@ -139,7 +139,7 @@ import Testing
         #expect(!node.isRunning)
         #expect(
           await failure { try await node.start(joining: cluster.addresses) }?.message
-            == "node 4 has left its cluster: let a new node join, with another id and an empty directory")
+            == "node 4 has left its cluster; join a new node with another id and an empty directory")
       }
     }
   }
@@ -148,7 +148,7 @@ import Testing
     try await withDirectory { path in
       let node = try SqliteClusterNode(id: 1, address: freeAddress(), directory: path + "/node")
       try await node.start()
-      #expect(await failure { try await node.leave() }?.message == "node 1 is the only one of its cluster")
+      #expect(await failure { try await node.leave() }?.message == "node 1 is the only node of its cluster")
       #expect(node.isRunning)
       let health = await node.health()
       #expect(health.problems == [.fewVoters(1)])
@@ -284,7 +284,7 @@ import Testing
         let node = try SqliteClusterNode(id: 2, address: left.address, directory: left.directory)
         #expect(
           await failure { try await node.recoverAlone() }?.message
-            == "a majority of the voters answers, and elects a leader: nothing is to be recovered")
+            == "the cluster needs no recovery: a majority of the voters answers")
         for id in [1, 3] {
           await cluster.node(id).kill()
           try FileManager.default.removeItem(atPath: cluster.node(id).directory)
@@ -298,7 +298,7 @@ import Testing
         #expect(try await other.query("SELECT count(*) FROM t", as: Int.self) == [20])
         #expect(try await other.members().map(\.id) == [2, 4])
         #expect(
-          await failure { try await node.recoverAlone() }?.message == "node 2 runs, and can't be recovered")
+          await failure { try await node.recoverAlone() }?.message == "node 2 can't be recovered: it is running")
         try await new.leave()
         try await node.stop()
       }

@@ -72,7 +72,7 @@ import Testing
         let error = await failure { try await node.start() }
         #expect(
           error?.message == """
-            \(address) is not a loopback address, and dqlite encrypts nothing: use a tunnel, or state \
+            \(address) is not a loopback address, and dqlite does not encrypt; use a tunnel, or set \
             allowsUnencryptedNetwork
             """)
       }
@@ -127,9 +127,9 @@ import Testing
       try "mine".write(toFile: foreign + "/letter.txt", atomically: false, encoding: .utf8)
       let wrong: [(String, String)] = [
         (path + "/no/node", "can't create \(path)/no/node: No such file or directory"),
-        (file, "the directory of the node is not a directory: \(file)"),
+        (file, "the path of the node is not a directory: \(file)"),
         (file + "/node", "can't create \(file)/node: Not a directory"),
-        (foreign, "the directory of a new node must be empty, and \(foreign) has other files"),
+        (foreign, "the directory of a new node must be empty, but \(foreign) has other files"),
         ("", "a node needs a directory"),
         ("/proc", "can't create /proc/sqlable-node.lock: No such file or directory"),
       ]
@@ -213,12 +213,13 @@ import Testing
       try await node.stop()
       let wrongId = try SqliteClusterNode(id: 2, address: address, directory: path + "/node")
       #expect(
-        await failure { try await wrongId.start() }?.message == "the directory \(path)/node is of node 1, not of node 2"
+        await failure { try await wrongId.start() }?.message
+          == "the directory \(path)/node belongs to node 1, not to node 2"
       )
       let wrongAddress = try SqliteClusterNode(id: 1, address: other, directory: path + "/node")
       #expect(
         await failure { try await wrongAddress.start() }?.message == """
-          node 1 has the address \(address), which can't be changed to \(other): let a new node join, and remove this \
+          can't change the address of node 1 from \(address) to \(other); join a new node, and remove this \
           one
           """)
       try await node.start()
@@ -240,7 +241,7 @@ import Testing
       #expect(error?.kind == .corrupt)
       #expect(
         error?.message
-          == "the files of node 1 are gone from \(path)/node: let a new node join, and remove this one")
+          == "the files of node 1 are gone from \(path)/node; join a new node, and remove this one")
     }
   }
 
@@ -258,7 +259,7 @@ import Testing
       for _ in 0..<2 {
         let error = await failure { try await node.start() }
         #expect(error?.kind == .corrupt)
-        #expect(error?.message.hasPrefix("the log of the node is damaged, and commits may be missing") == true)
+        #expect(error?.message.hasPrefix("the Raft log of the node is damaged, and commits may be missing") == true)
         #expect(!node.isRunning)
       }
     }
@@ -281,7 +282,7 @@ import Testing
     try await withDirectory { path in
       let node = try SqliteClusterNode(id: 2, address: freeAddress(), directory: path + "/node")
       let error = await failure { try await node.start() }
-      #expect(error?.message == "node 2 is not in a cluster yet: name nodes of the one to join")
+      #expect(error?.message == "node 2 is not in a cluster; pass nodes of the cluster to join")
     }
   }
 
