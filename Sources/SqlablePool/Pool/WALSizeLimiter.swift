@@ -83,7 +83,7 @@ extension SqlitePool {
   private func copyLog() -> Bool {
     let callSite = CallSite(file: #fileID, line: #line)
     let checkpoint = try? withDeadline(WALSizeLimiter.patience) {
-      try perform(.alone, at: callSite) { db in try db.checkpoint() }
+      try perform(.outsideTransaction, at: callSite) { db in try db.checkpoint() }
     }
     return checkpoint?.isComplete ?? false
   }
