@@ -176,9 +176,9 @@ extension ClusterWriter {
 
   /// Returns the maximum number of writes that may be sent at once.
   private func sendLimit(after count: Int, before end: ContinuousClock.Instant) -> Int {
-    let pace = state.withLock { $0.pace }
-    let fitting = max(0, (end - .now) / pace)
-    return min(Int(min(fitting, 1_000)), ClusterSession.maximumSent, configuration.maximumGroup - count)
+    let timePerRequest = state.withLock { $0.timePerRequest }
+    let fittingCount = max(0, (end - .now) / timePerRequest)
+    return min(Int(min(fittingCount, 1_000)), ClusterSession.maximumSent, configuration.maximumGroup - count)
   }
 
   /// Runs writes that are sent at once. Returns false if one of them has ended the transaction. Throws an error of the
@@ -195,12 +195,12 @@ extension ClusterWriter {
       putBack(done.map(\.write) + writes)
       throw error
     }
-    state.withLock { $0.pace = ($0.pace + begin.duration(to: .now) / writes.count) / 2 }
-    if let broken = all.broken, case .failure(let error) = all.results[broken] {
+    state.withLock { $0.timePerRequest = ($0.timePerRequest + begin.duration(to: .now) / writes.count) / 2 }
+    if let brokenIndex = all.brokenIndex, case .failure(let error) = all.results[brokenIndex] {
       // The node runs the writes in order, so the first write without an answer is the cause.
-      if (error as? NodeFailure)?.wasSent == true { writes[broken].connectionBroke(error) }
+      if (error as? NodeFailure)?.wasSent == true { writes[brokenIndex].connectionBroke(error) }
       let sqlError = (error as? SqlError).flatMap { $0.isNodeFailure ? nil : $0 }
-      if let sqlError { writes[broken].stop(sqlError.afterRollback) }
+      if let sqlError { writes[brokenIndex].stop(sqlError.afterRollback) }
       putBack((done.map(\.write) + writes).filter { !$0.outcome.isEnded })
       guard sqlError == nil else {
         throw NodeFailure(address: session.address, reason: "an answer could not be read", wasSent: false)
