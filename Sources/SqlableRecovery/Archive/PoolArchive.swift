@@ -65,7 +65,8 @@ public final class PoolArchive: Sendable {
     return status
   }
 
-  /// Archives all commits up to now. Returns the number of the last commit, for ``DatabaseArchive/RestorePoint/commit(_:)``.
+  /// Archives all commits up to now. Returns the number of the last commit, for
+  /// ``DatabaseArchive/RestorePoint/commit(_:)``.
   ///
   /// Throws the error that prevents archiving, and `.closed` after `stop`.
   @discardableResult

@@ -7,9 +7,9 @@ import SqlableCore
 /// try Drop.view("names").ifExists().run(db)            // DROP VIEW IF EXISTS main."names"
 /// ```
 ///
-/// A `DropStatement` is a value like other statements, but has no form as data for clients. The statement runs on a handle, a
-/// pool or a remote database. Names are quoted. Only objects in the database's own file are dropped, not objects in
-/// attached files.
+/// A `DropStatement` is a value like other statements, but has no form as data for clients. The statement runs on a
+/// handle, a pool or a remote database. Names are quoted. Only objects in the database's own file are dropped, not
+/// objects in attached files.
 ///
 /// Dropping a missing object throws an error, unless ``ifExists()`` is used. If foreign keys are enforced, dropping a
 /// table with rows that other tables reference throws `.constraint(.foreignKey)`. Observers are not notified of the

@@ -11,6 +11,7 @@ struct MessageLiteral: Hashable {
 }
 
 /// A row of `Tests/Checks/messages.txt`: a message with `<word>` for each interpolation, its kind, cause and remedy.
+/// The kind is empty if the error keeps that of its cause.
 struct MessageEntry {
   let line: Int
   let message: String
@@ -59,10 +60,12 @@ public enum Messages {
 
   static func table(_ areas: [(area: String, entries: [MessageEntry])]) -> String {
     func cell(_ text: String) -> String { text.replacing("|", with: "\\|") }
+    func row(_ entry: MessageEntry) -> String {
+      let kind = entry.kind.isEmpty ? "that of the cause" : "`.\(entry.kind)`"
+      return "| `\(cell(entry.message))` | \(kind) | \(cell(entry.cause)) | \(cell(entry.remedy)) |\n"
+    }
     return areas.map { area, entries in
-      "### \(area)\n\n| message | kind | cause | what to do |\n|---|---|---|---|\n"
-        + entries.map { "| `\(cell($0.message))` | `.\($0.kind)` | \(cell($0.cause)) | \(cell($0.remedy)) |\n" }
-        .joined()
+      "### \(area)\n\n| message | kind | cause | what to do |\n|---|---|---|---|\n" + entries.map(row).joined()
     }.joined(separator: "\n")
   }
 }
@@ -73,6 +76,8 @@ func messageLiterals(_ file: SourceFile) -> [MessageLiteral] {
   var literals: [MessageLiteral] = []
   var position = 0
   var line = 1
+  // The end of the last literal.
+  var lastEnd = 0
 
   func run(of byte: UInt8, at start: Int) -> Int { bytes.dropFirst(start).prefix { $0 == byte }.count }
 
@@ -96,6 +101,8 @@ func messageLiterals(_ file: SourceFile) -> [MessageLiteral] {
 
   func readLiteral() {
     let (start, startLine) = (position, line)
+    let isJoined = String(decoding: bytes[lastEnd..<start], as: UTF8.self).wholeMatch(of: /\s*\+\s*/) != nil
+    let joinedIndex = isJoined ? literals.indices.last : nil
     let hashes = run(of: "#", at: position)
     let isBlock = run(of: "\"", at: position + hashes) >= 3
     let quotes = isBlock ? 3 : 1
@@ -137,8 +144,15 @@ func messageLiterals(_ file: SourceFile) -> [MessageLiteral] {
       let last = parts.count - 1
       if parts[last].hasSuffix("\n") { parts[last].removeLast() }
     }
-    literals.append(
-      MessageLiteral(path: file.path, line: startLine, parts: parts, kind: kind(before: start)))
+    // A text in several literals, joined by `+`, is one message.
+    if let joinedIndex, let first = parts.first {
+      let joined = literals[joinedIndex]
+      parts = joined.parts.dropLast() + [(joined.parts.last ?? "") + first] + parts.dropFirst()
+      literals[joinedIndex] = MessageLiteral(path: file.path, line: joined.line, parts: parts, kind: joined.kind)
+    } else {
+      literals.append(MessageLiteral(path: file.path, line: startLine, parts: parts, kind: kind(before: start)))
+    }
+    lastEnd = position
   }
 
   /// The kind in the call that the literal is an argument of: `.misuse("…")` or `SqlError(.busy, message: "…")`.
@@ -154,8 +168,8 @@ func messageLiterals(_ file: SourceFile) -> [MessageLiteral] {
 }
 
 extension Repository {
-  /// Writes the table of messages into the guide, or compares it with what would be written. Each message must be in the
-  /// library's sources, with its kind.
+  /// Writes the table of messages into the guide, or compares it with the guide. Each message must be in the library's
+  /// sources, with its kind.
   public func messages(_ files: [SourceFile], isCheck: Bool) throws -> Report {
     var report = Report()
     let areas = try Messages.entries(text(Messages.list))
@@ -167,7 +181,7 @@ extension Repository {
       let matches = literals.filter(entry.matches)
       if matches.isEmpty {
         report.add(Messages.list, entry.line, "no message of Sources reads: \(entry.message)")
-      } else if !matches.contains(where: { $0.kind == nil || $0.kind == entry.kind }) {
+      } else if !matches.contains(where: { $0.kind == nil || $0.kind == entry.kind || entry.kind.isEmpty }) {
         let kinds = Set(matches.compactMap(\.kind)).sorted().joined(separator: ", ")
         report.add(Messages.list, entry.line, "the message has kind \(kinds), not \(entry.kind): \(entry.message)")
       }

@@ -16,7 +16,8 @@ struct MessagesTests {
           the file of \(path) \
           is open
           """)
-      let other = SqlError(.constraint(.unique), message: "twice")
+      let other = SqlError(.constraint(.unique), message: "twice "
+        + "in \(table)" + "; use one")
       """#)
     let literals = messageLiterals(file)
     #expect(
@@ -24,7 +25,7 @@ struct MessagesTests {
         ["x"],
         ["table ", " has no column ", "; 1 # 2"],
         ["the file of ", " is open"],
-        ["twice"],
+        ["twice in ", "; use one"],
       ])
     #expect(literals.map(\.kind) == [nil, "misuse", "busy", "constraint(.unique)"])
     #expect(literals.map(\.line) == [2, 2, 5, 9])
