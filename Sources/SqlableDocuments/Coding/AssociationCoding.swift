@@ -28,7 +28,7 @@ extension AssociatedQuery {
   /// Reads a read with associated rows from JSON and checks it; see ``Statement/init(json:rules:)``.
   ///
   /// ```swift
-  /// let people = try Including(json: data, like: Person.read().including(Person.bikes))
+  /// let people = try AssociatedQuery(json: data, like: Person.read().including(Person.bikes))
   /// for (person, bikes) in try people.run(db) { … }     // (Person, [Bicycle])
   /// ```
   ///
@@ -45,7 +45,8 @@ extension AssociatedQuery {
   /// `userInfo[.statementRules]`.
   ///
   /// ```swift
-  /// people = try Including(from: container.superDecoder(forKey: .people), like: Person.read().including(Person.bikes))
+  /// people = try AssociatedQuery(
+  ///   from: container.superDecoder(forKey: .people), like: Person.read().including(Person.bikes))
   /// ```
   public init(from decoder: any Decoder, like known: AssociatedQuery) throws {
     try self.init(Document(from: decoder), like: known, StatementRules.of(decoder))

@@ -45,10 +45,10 @@ extension StatementPolicy {
   ///
   /// ```swift
   /// let people = try policy.statement(like: Person.read().including(Person.bikes), json: body)
-  /// // Including<Person, [Bicycle]>
+  /// // AssociatedQuery<Person, [Bicycle]>
   /// ```
   ///
-  /// The document must have the associations of `known`; see ``Including/init(json:like:rules:)``. The policy's
+  /// The document must have the associations of `known`; see ``AssociatedQuery/init(json:like:rules:)``. The policy's
   /// conditions apply to the rows of each association. The policy's limit applies to each parent row.
   public func statement<Root, each Part>(
     like known: AssociatedQuery<Root, repeat each Part>, json: some ContiguousBytes

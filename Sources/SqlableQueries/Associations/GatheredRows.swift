@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SqlableCore
 
-/// The rows of one level of an ``Including``, read by one query once the level above has its rows.
+/// The rows of one level of an ``AssociatedQuery``, read by one query once the level above has its rows.
 protocol GatheredLevel: AnyObject {
   /// The position, in a row above, of the value by which rows of this level belong to it.
   var parentPosition: Int { get }

@@ -15,7 +15,7 @@ import SqlableCore
 ///
 /// A trigger runs with every change of its table, including the changes of other programs. The trigger belongs to the
 /// change's transaction: an error in the trigger undoes the change. The condition and the statements use ``Column/old``
-/// and ``Column/new``; values in them become literals. ``Drop/trigger(_:)`` drops the trigger.
+/// and ``Column/new``; values in them become literals. ``DropStatement/trigger(_:)`` drops the trigger.
 ///
 /// Running the statement throws `.misuse` for a parameter, a statement of structs, a statement that returns rows, and a
 /// view. A missing column throws `.schema`, and an existing trigger of the same name throws `.sql`.

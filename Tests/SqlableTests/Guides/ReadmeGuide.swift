@@ -1,98 +1,72 @@
 import Sqlable
 import Testing
 
-private struct Visit {
+private struct Author: SqlCodable {
   var id: Int?
-  var page: String
-  var seconds: Double?
+  var name: String
+  static let id = column("id", Int.self, PrimaryKey())
+  static let name = column("name", String.self)
+  static let tableLayout = [id.column, name.column]
 }
 
-extension Visit: Sqlable {
-  static let id = Column("id", .integer, PrimaryKey(autoincrement: true))
-  static let page = Column("page", .text)
-  static let seconds = Column("seconds", .nullable(.real))
-  static let tableLayout = [id, page, seconds]
-
-  func write(to row: inout RowWriter) throws {
-    row.set(Visit.id, id)
-    row.set(Visit.page, page)
-    row.set(Visit.seconds, seconds)
-  }
-
-  init(row: ReadRow) throws {
-    id = try row.get(Visit.id)
-    page = try row.get(Visit.page)
-    seconds = try row.get(Visit.seconds)
-  }
+private struct Book: SqlCodable {
+  var id: Int?
+  var title: String
+  var authorId: Int
+  static let id = column("id", Int.self, PrimaryKey())
+  static let title = column("title", String.self)
+  static let authorId = column("author_id", Int.self, ForeignKey<Author>())
+  static let tableLayout = [id.column, title.column, authorId.column]
 }
 
-@Suite struct ReadmeGuide {  // not shown
-  @Test func firstProgramStoresAndReadsVisits() throws {  // not shown
-    try SqliteDatabase.deleteDatabase(at: "visits.sqlite")  // not shown
-    defer { try? SqliteDatabase.deleteDatabase(at: "visits.sqlite") }  // not shown
-    let db = try SqliteDatabase(filepath: "visits.sqlite")
-    try db.createTable(Visit.self)
-    try Visit(page: "/home", seconds: 2.5).insert().run(db)
-    try Visit(page: "/home").insert().run(db)
+extension Author {
+  static let books = toMany(Book.self, by: Book.authorId)
+}
 
-    let long = Visit.read().filter(Visit.page == "/home" && Visit.seconds > 2).orderBy(Visit.seconds, .desc)
-    print(long.sql)
-    for visit in try long.run(db) { print(visit) }
-    // SELECT "id", "page", "seconds" FROM "visit" WHERE "page" = ? AND "seconds" > ? ORDER BY "seconds" DESC
-    // Visit(id: Optional(1), page: "/home", seconds: Optional(2.5))
-    #expect(
-      long.sql == """
-        SELECT "id", "page", "seconds" FROM "visit" WHERE "page" = ? AND "seconds" > ? ORDER BY "seconds" DESC
-        """)
-    let found = try long.run(db)
-    #expect(found.count == 1)
-    #expect(String(describing: found[0]).hasSuffix(#"Visit(id: Optional(1), page: "/home", seconds: Optional(2.5))"#))
-    #expect(try Visit.count().run(db) == 2)
-  }
+/// The examples of README.md.
+@Suite struct ReadmeGuide {
+  @Test func shortTourStoresAndFindsBooks() async throws {
+    try await withDirectoryAsync { directory in
+      let path = directory + "/library.sqlite"
+      let schema = Schema(Author.self, Book.self)
+      let migrations = Migrations([
+        Migration("tables") { db in try schema.plan(db).apply(db) },
+        Migration("titles", sql: "UPDATE book SET title = trim(title)"),
+      ])
+      let pool = try SqlitePool(filepath: path)
+      try await migrations.apply(pool)  // runs each migration once in this file
+      try await schema.verify(pool)  // throws every difference between the models and the file
+      let status = try await pool.read { db in try migrations.status(db) }
+      #expect(status == .current)
 
-  @Test func serviceStepsWork() async throws {
-    try SqliteDatabase.deleteDatabase(at: "service.sqlite")
-    defer { try? SqliteDatabase.deleteDatabase(at: "service.sqlite") }
-    let pool = try SqlitePool(filepath: "service.sqlite")
-    try await pool.transaction { db in try db.createTable(Visit.self) }
-    #expect(pool.isOpen)
-    let live = Task {
-      for try await visits in Visit.read().filter(Visit.page == "/home").updates(in: pool) { print(visits.count) }
-    }
-    let changes = Task {
-      for await change in pool.changes(on: Visit.self, .insert) {
-        switch change {
-        case .row(let row): print("new visit", row.id)
-        case .missed: print("rows may have been missed: read them again")
-        }
+      let author = try await Author(name: "Ursula K. Le Guin").insert().run(pool)
+      try await Book(title: "The Dispossessed", authorId: author).insert().run(pool)
+      let found = Book.read().filter(Book.authorId == author && Book.title.like("The%")).orderBy(Book.title)
+      print(found.sql)
+      for book in try await found.run(pool) { print(book.title) }  // The Dispossessed
+      #expect(try await found.run(pool).map(\.title) == ["The Dispossessed"])
+      #expect(
+        found.sql
+          == #"SELECT "id", "title", "author_id" FROM "book" WHERE "author_id" = ? AND "title" LIKE ? ORDER BY "title""#
+      )
+
+      let shelves = Author.read().including(Author.books.orderBy(Book.title))
+      for (author, books) in try await shelves.run(pool) { print(author.name, books.map(\.title)) }
+      let (writer, books) = try #require(try await shelves.first().run(pool))
+      #expect(writer.name == "Ursula K. Le Guin")
+      #expect(books.map(\.title) == ["The Dispossessed"])
+
+      var counts: [Int] = []
+      let second = Task { try await Book(title: "The Word for World", authorId: author).insert().run(pool) }
+      for try await books in Book.read().filter(Book.authorId == author).updates(in: pool) {
+        print(books.count)  // at once, and again after each commit that may change the result
+        counts.append(books.count)  // not shown
+        if books.count == 2 { break }  // not shown
       }
+      try await pool.close(within: .seconds(5))
+      #expect(try await second.value == 2)
+      #expect(counts.last == 2)
+      #expect(!pool.isOpen)
     }
-    #expect(pool.isOpen)
-    let id = try await Visit(page: "/home", seconds: 2.5).insert().run(pool)
-    try await pool.transaction { db in
-      try Visit(id: id, page: "/home", seconds: 4).update().run(db)
-      try Visit(page: "/about").insert().run(db)
-    }
-    #expect(id == 1)
-    let home = try await Visit.read().filter(Visit.page == "/home").run(pool)
-    let (count, latest) = try await pool.read { db in
-      (try Visit.count().run(db), try Visit.read().orderBy(Visit.id, .desc).first().run(db))
-    }
-    #expect(home.count == 1)
-    #expect(home.first?.seconds == 4)
-    #expect(count == 2)
-    #expect(latest?.page == "/about")
-    try await pool.close(within: .seconds(5))
-    try await live.value
-    await changes.value
-    #expect(!pool.isOpen)
-  }
-
-  @Test func visitsAreCounted() async throws {
-    let pool = try SqlitePool.inMemory()
-    try await pool.transaction { db in try db.createTable(Visit.self) }
-    try await Visit(page: "/home").insert().run(pool)
-    let count = try await Visit.count().run(pool)
-    #expect(count == 1)
   }
 }
