@@ -28,10 +28,11 @@ struct CoreAloneTests {
       try Visit.update(Visit.page.set(to: "/faq")).filter(Visit.page == "/help").run(db)
       print(try Visit.read().filter(Visit.page == "/faq").run(db).map(\\.page), try Visit.count().run(db))
       print(try db.query("SELECT count(*) FROM visit", as: Int.self))
+      for (id, page) in try Visit.select(Visit.id, Visit.page).orderBy(Visit.id).run(db) { print(id ?? 0, page) }
       """
     try withDirectory { directory in
       let output = try SwiftCompiler.run([("main", main)], [], in: directory)
-      #expect(output == "inserted 1\ninserted 2\n[\"/faq\"] 2\n[2]\n")
+      #expect(output == "inserted 1\ninserted 2\n[\"/faq\"] 2\n[2]\n1 /home\n2 /faq\n")
     }
   }
 }

@@ -32,7 +32,7 @@ public enum Tuples {
     """
 
   private static var starts: String {
-    header(reason.replacing("%@", with: "model")) + """
+    header(reason.replacing("%@", with: "model"), imports: nil) + """
 
       extension Sqlable {
       \(mixes.map { select($0, isStart: true) }.joined(separator: "\n\n"))
