@@ -51,7 +51,7 @@ extension AnyStatement {
 }
 
 extension SelectQuery {
-  /// Whether it reads rows of one model as they are stored, or their number or existence.
+  /// True if it reads rows of one model as they are stored, or their number or existence.
   fileprivate var readsWholeRows: Bool {
     let clauses = clauses
     return clauses.sources.count == 1 && clauses.sources[0].alias == nil && clauses.results == [.model(0)]

@@ -26,7 +26,7 @@ public struct BackupOptions: Sendable {
   /// Default: nil.
   public var schema: Schema?
 
-  /// Whether a backup may replace a file that has another key than the database, or no key. An example is a backup from
+  /// True if a backup may replace a file that has another key than the database, or no key. An example is a backup from
   /// before a `rekey`. Default: false, the backup throws `.wrongKey`.
   public var replacesOtherKeys: Bool
 

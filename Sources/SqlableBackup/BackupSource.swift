@@ -125,7 +125,7 @@ package final class BackupSource: @unchecked Sendable {
     return try db.locked { try db.openConnection().path(ofDatabase: name) }
   }
 
-  /// Whether a copy of the database's pages demands WAL mode.
+  /// True if a copy of the database's pages demands WAL mode.
   func requiresWAL() throws -> Bool {
     try db.locked {
       let connection = try db.openConnection()

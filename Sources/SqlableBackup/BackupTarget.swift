@@ -61,7 +61,7 @@ package struct BackupTarget {
     }
   }
 
-  /// Whether the file is plain and the database encrypted, or the other way round, or has another key.
+  /// True if the file is plain and the database encrypted, or the other way round, or has another key.
   private func mayHaveOtherKey(_ db: SqliteDatabase) -> Bool {
     guard let file = try? RawFile(path: path) else { return false }
     return db.cipher == nil ? file.looksEncrypted : file.isPlain || file.looksEncrypted

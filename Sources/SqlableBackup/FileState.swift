@@ -6,7 +6,7 @@ struct FileState: Equatable {
   private let identity: FileIdentity?
   private let size: off_t
   private let changed: [Int]
-  /// Whether a log or journal is beside it.
+  /// True if a log or journal is beside it.
   let hasWAL: Bool
 
   init(_ path: String) {

@@ -176,7 +176,7 @@ extension WireFile {
 }
 
 extension DatabaseValue {
-  /// Whether the value is a text with U+0000.
+  /// True if the value is a text with U+0000.
   fileprivate var hasNul: Bool { if case .text(let text) = self { text.utf8.contains(0) } else { false } }
 }
 #endif

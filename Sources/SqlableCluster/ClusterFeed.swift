@@ -22,7 +22,7 @@ final class ClusterFeed: Sendable {
     var isClosed = false
     /// The waiter that ends the pause between two reads; nil outside of a pause.
     var sleeper: Waiter?
-    /// Whether a commit of this client came while the log was being read.
+    /// True if a commit of this client came while the log was being read.
     var isPoked = false
   }
 

@@ -299,7 +299,7 @@ extension ClusterWriter {
 }
 
 extension SqlError {
-  /// Whether the call may have succeeded with more time.
+  /// True if the call may have succeeded with more time.
   fileprivate var isTransient: Bool { [.busy, .timeout, .unavailable].contains(kind) }
 }
 #endif

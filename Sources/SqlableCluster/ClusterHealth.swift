@@ -2,7 +2,7 @@
 import Sqlable
 
 extension SqliteCluster {
-  /// Whether a client can serve, for the readiness probe of a service.
+  /// True if a client can serve, for the readiness probe of a service.
   public struct Health: Sendable, Hashable {
     /// Something that an operator must look at.
     public enum Problem: Sendable, Hashable {
@@ -31,7 +31,7 @@ extension SqliteCluster {
     public let members: [ClusterMember]
 
     public var isHealthy: Bool { problems.isEmpty }
-    /// Whether reads and writes are answered, though the cluster may not survive another loss.
+    /// True if reads and writes are answered, though the cluster may not survive another loss.
     public var isServing: Bool {
       answer != nil && !problems.contains { if case .noWrite = $0 { true } else { false } }
     }

@@ -203,7 +203,7 @@ struct ClusterMembership: Sendable {
 }
 
 extension NodeConnection {
-  /// Whether a node answers at all; within a second, unless there is a deadline.
+  /// True if a node answers at all; within a second, unless there is a deadline.
   static func answers(_ address: String, before deadline: ContinuousClock.Instant? = nil) async -> Bool {
     let deadline = deadline ?? .now + .seconds(1)
     guard let address = try? NodeAddress(address),

@@ -143,7 +143,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     var failure: (any Error)?
     /// The number of savepoints so far, from which the next savepoint gets its name.
     var savepoints = 0
-    /// Whether a loop reads rows, so that the connection takes no other statement.
+    /// True if a loop reads rows, so that the connection takes no other statement.
     var isInLoop = false
   }
 
@@ -167,10 +167,10 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     self.call = call
   }
 
-  /// Whether `body` has returned: a task that it has started may still run.
+  /// True if `body` has returned: a task that it has started may still run.
   var isEnded: Bool { state.withLock { $0.isEnded } }
 
-  /// Whether the node has ended the transaction.
+  /// True if the node has ended the transaction.
   private var isLost: Bool { state.withLock { $0.failure != nil } }
 
   /// The error by which the node was lost during the transaction; nil if the node was not lost.
@@ -357,6 +357,6 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   }
 }
 
-/// Whether a closure asks for its changes to be undone.
+/// True if a closure asks for its changes to be undone.
 private func isRollback(_ value: some Any) -> Bool { (value as? TransactionResult) == .rollback }
 #endif

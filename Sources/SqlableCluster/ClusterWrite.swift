@@ -12,15 +12,15 @@ final class ClusterWrite: Sendable {
   private let record: TransactionRecord?
   /// Throws if the answers can't be used; then nothing of it is stored.
   private let check: (@Sendable ([SqlAnswer]) throws -> Void)?
-  /// Whether it is one request, after which nothing has to be undone.
+  /// True if it is one request, after which nothing has to be undone.
   private let keepsTransaction: Bool
   private let state = LockedValue(State())
 
   private struct State {
-    /// Whether its COMMIT may have been sent.
+    /// True if its COMMIT may have been sent.
     var isCommitting = false
     var isAlone = false
-    /// Whether the task was cancelled while the commit was under way.
+    /// True if the task was cancelled while the commit was under way.
     var isCancelled = false
     var confirmed: NodeAddress?
     var losses = 0
@@ -68,7 +68,7 @@ final class ClusterWrite: Sendable {
     }
   }
 
-  /// Whether a commit with this outcome stores something, so that the node needs a majority for it.
+  /// True if a commit with this outcome stores something, so that the node needs a majority for it.
   func stores(_ outcome: Result<[SqlAnswer], any Error>) -> Bool {
     guard case .success(let answers) = outcome else { return false }
     return isRepeatable
@@ -112,7 +112,7 @@ final class ClusterWrite: Sendable {
     outcome.end(.success(state.withLock { $0.unknown?.answers }))
   }
 
-  /// Whether it shares no commit with others.
+  /// True if it shares no commit with others.
   var isAlone: Bool { state.withLock { $0.isAlone } }
 
   func runAlone() { state.withLock { $0.isAlone = true } }
@@ -134,7 +134,7 @@ final class ClusterWrite: Sendable {
 
   func ended(_ error: any Error) { outcome.end(.failure(error)) }
 
-  /// Whether its commit may be sent: it was not stopped.
+  /// True if its commit may be sent: it was not stopped.
   func commits() -> Bool {
     state.withLock { state in
       state.isCommitting = !outcome.isEnded

@@ -6,7 +6,7 @@ import NIOCore
 final class ClusterWriter: Sendable {
   struct State {
     var waiting = CircularBuffer<ClusterWrite>()
-    /// Whether a task runs groups.
+    /// True if a task runs groups.
     var isRunning = false
     var isClosed = false
     var session: ClusterSession?
@@ -86,7 +86,7 @@ final class ClusterWriter: Sendable {
     state.withLock { if $0.session === session { $0.session = nil } }
   }
 
-  /// Whether another client was seen to have the write lock lately.
+  /// True if another client was seen to have the write lock lately.
   private var isContended: Bool { state.withLock { state in state.contended.map { $0 + .seconds(1) > .now } ?? false } }
 
   /// Returns the error of a write that waited too long.
@@ -104,7 +104,7 @@ final class ClusterWriter: Sendable {
   /// free, but another client gets the lock only by asking at that moment.
   private static let turnTime = Duration.milliseconds(40)
 
-  /// Whether others may have waited for a whole turn of this client.
+  /// True if others may have waited for a whole turn of this client.
   private func isTurnOver() -> Bool {
     guard isContended else { return false }
     return state.withLock { state in

@@ -9,9 +9,9 @@ struct RowBatchStream {
   private var answer = SqlAnswer()
   /// The number of rows with which `forEach` has called its closure.
   private(set) var rows = 0
-  /// Whether the node has sent all rows, so that the connection takes the next statement.
+  /// True if the node has sent all rows, so that the connection takes the next statement.
   private(set) var isAtEnd = false
-  /// Whether the node or the connection has failed, and not the caller.
+  /// True if the node or the connection has failed, and not the caller.
   private(set) var isFailed = false
 
   private init(_ session: ClusterSession, _ request: SqlRequest, before deadline: ContinuousClock.Instant) {

@@ -304,7 +304,7 @@ private struct RepeatableTransport: CheckingTransport {
 }
 
 extension SqlRequest {
-  /// Whether the request reads, by its flag and by its SQL text. A text that writes, sent as a read outside of a
+  /// True if the request reads, by its flag and by its SQL text. A text that writes, sent as a read outside of a
   /// transaction, would end the node's process.
   var isQuery: Bool { isReadOnly && ClusterStatement.cache.value(of: sql).isQuery }
 }

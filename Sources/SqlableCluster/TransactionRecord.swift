@@ -45,16 +45,16 @@ struct TransactionRecord: Sendable {
       values: [.integer(Int64(age.wholeMicroseconds / 1_000_000))], isReadOnly: false)
   }
 
-  /// Whether a write should also remove old records: true at random for one write in 64.
+  /// True if a write should also remove old records: true at random for one write in 64.
   static var trims: Bool { Int.random(in: 0..<64) == 0 }
 
-  /// Whether an error shows that the transaction is already stored.
+  /// True if an error shows that the transaction is already stored.
   static func isStored(_ error: any Error) -> Bool {
     guard let error = error as? SqlError, error.kind == .constraint(.unique) else { return false }
     return error.message.hasSuffix("sqlable_transaction.id")
   }
 
-  /// Whether an error shows that the table of records is missing.
+  /// True if an error shows that the table of records is missing.
   static func isMissing(_ error: any Error) -> Bool {
     (error as? SqlError)?.kind == .schema(.missingTable("sqlable_transaction"))
   }

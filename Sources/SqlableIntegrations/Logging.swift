@@ -62,7 +62,7 @@ private final class EventLog: Sendable {
   }
 
   private let logger: Logger
-  /// Whether all statements are reported, and not the slow ones.
+  /// True if all statements are reported, and not the slow ones.
   private let isComplete: Bool
   private let queue: EventQueue<Entry>
 

@@ -6,7 +6,7 @@ import Sqlable
 struct MetricDimension: Sendable, Hashable {
   let name: String
   let value: String
-  /// Whether the program's statements say how many values there are.
+  /// True if the program's statements say how many values there are.
   let isUnbounded: Bool
 
   init(_ name: String, _ value: String, isUnbounded: Bool = false) {

@@ -17,7 +17,7 @@ struct ModelDeclaration {
   let name: TokenSyntax
   let access: Access
   let isClass: Bool
-  /// Whether the declaration is nested in another type, whose types an extension does not see.
+  /// True if the declaration is nested in another type, whose types an extension does not see.
   let isNested: Bool
   let syntax: DeclSyntax
   let memberBlock: MemberBlockSyntax
@@ -28,7 +28,7 @@ struct ModelDeclaration {
   private(set) var declared: [String: VariableDeclSyntax] = [:]
   private(set) var readsItself = false
   private(set) var writesItself = false
-  /// Whether the type has initializers besides `init(row:)`.
+  /// True if the type has initializers besides `init(row:)`.
   private(set) var hasInitializers = false
   var mistakes = Mistakes()
 
@@ -111,10 +111,10 @@ struct ModelDeclaration {
     isVerbatim ? property.plainName : snakeCase(property.plainName)
   }
 
-  /// Whether columns have the names of their properties.
+  /// True if columns have the names of their properties.
   private var isVerbatim: Bool { argument("naming")?.expression.memberName == "verbatim" }
 
-  /// Whether the columns of the property are declared by hand.
+  /// True if the columns of the property are declared by hand.
   func isDeclared(_ property: ModelProperty) -> Bool { declared[property.name] != nil }
 }
 

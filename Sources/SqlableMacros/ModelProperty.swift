@@ -99,7 +99,7 @@ extension VariableDeclSyntax {
 }
 
 extension PatternBindingSyntax {
-  /// Whether the property is stored. A property with a getter is computed; observers make no difference.
+  /// True if the property is stored. A property with a getter is computed; observers make no difference.
   var isStored: Bool {
     switch accessorBlock?.accessors {
     case nil: true
@@ -124,7 +124,7 @@ extension TypeSyntax {
     return trimmedDescription
   }
 
-  /// Whether the type is a tuple or function, which no column stores.
+  /// True if the type is a tuple or function, which no column stores.
   var isStructural: Bool {
     if let type = self.as(OptionalTypeSyntax.self) { return type.wrappedType.isStructural }
     if let type = self.as(AttributedTypeSyntax.self) { return type.baseType.isStructural }
@@ -133,7 +133,7 @@ extension TypeSyntax {
     return elements.count == 1 ? elements[0].type.isStructural : true
   }
 
-  /// Whether the type is a function, so that a parameter of the type escapes only with `@escaping`.
+  /// True if the type is a function, so that a parameter of the type escapes only with `@escaping`.
   var isFunction: Bool {
     self.is(FunctionTypeSyntax.self) || self.as(AttributedTypeSyntax.self)?.baseType.isFunction == true
   }

@@ -175,7 +175,7 @@ extension PropertyAttribute {
 }
 
 extension ModelProperty {
-  /// Whether the initializer takes its value. A constant that has one can't be set; what others do not see, and has a
+  /// True if the initializer takes its value. A constant that has one can't be set; what others do not see, and has a
   /// value, they can't give one either.
   fileprivate func isParameter(in model: ModelDeclaration) -> Bool {
     let hasValue = initialValue != nil || (isOptional && !isLet)

@@ -288,7 +288,7 @@ extension ExprSyntax {
   /// The type of a literal of a number, a text or a truth value.
   fileprivate var plainLiteralType: String? { self.is(FunctionCallExprSyntax.self) ? nil : literalType }
 
-  /// Whether the value can differ each time: it has a call, a closure, an interpolation, or is `.now`.
+  /// True if the value can differ each time: it has a call, a closure, an interpolation, or is `.now`.
   ///
   /// - Parameter type: The type of the property, of which `.now` is a member.
   fileprivate func isComputed(_ type: String?) -> Bool {

@@ -7,7 +7,7 @@ import SwiftSyntaxMacros
 // The mistakes in the declaration of the type, and in its properties together.
 
 extension ModelDeclaration {
-  /// Whether the type can be a model at all.
+  /// True if the type can be a model at all.
   mutating func checkType(_ node: AttributeSyntax, _ context: some MacroExpansionContext) -> Bool {
     let macro = "@\(role.name)"
     if let declaration = syntax.as(EnumDeclSyntax.self) {

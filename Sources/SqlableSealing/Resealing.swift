@@ -8,7 +8,7 @@ public struct ResealProgress: Sendable, Hashable {
   public internal(set) var rows = 0
   /// The number of values resealed so far.
   public internal(set) var resealed = 0
-  /// Whether the last row was reached.
+  /// True if the last row was reached.
   public internal(set) var isDone = false
 }
 

@@ -61,7 +61,7 @@ public protocol SealedValue: SealedCell, Hashable, Codable, CustomStringConverti
 
 /// The value of a column with sealed values: a sealed value or an optional sealed value.
 public protocol SealedCell: SqlValue {
-  /// Whether equal values have equal bytes.
+  /// True if equal values have equal bytes.
   static var isDeterministic: Bool { get }
 }
 

@@ -47,7 +47,7 @@ extension TypedColumn {
   public func sealings<Wrapped: SealedValue>(of content: Wrapped.Content, with keys: KeyRing) throws -> [Wrapped]
   where Value == Wrapped? { try keys.all.map { try sealed(content, by: $0) } }
 
-  /// Whether a row holds a value, sealed by any key of the ring; NULL is equal to none.
+  /// True if a row holds a value, sealed by any key of the ring; NULL is equal to none.
   ///
   /// ```swift
   /// Patient.read().filter(try Patient.insurance.equals("A 123", with: keys))
@@ -56,7 +56,7 @@ extension TypedColumn {
   public func equals<Content>(_ content: Content, with keys: KeyRing) throws -> SqlExpression
   where Value == Sealed<Content>.Deterministic { `in`(try sealings(of: content, with: keys)) }
 
-  /// Whether a row holds a value, sealed by any key of the ring; NULL is equal to none.
+  /// True if a row holds a value, sealed by any key of the ring; NULL is equal to none.
   public func equals<Content>(_ content: Content, with keys: KeyRing) throws -> SqlExpression
   where Value == Sealed<Content>.Deterministic? { `in`(try sealings(of: content, with: keys)) }
 

@@ -10,7 +10,7 @@ public struct ClusterConfiguration: Sendable, Hashable {
   public var timeout: Duration = .seconds(30)
   /// The number of reads that run at the same time, each on a separate connection. Writes have one more connection.
   public var connections = 4
-  /// Whether a read sees every commit that was acknowledged before the read began, even while a leader is cut off. Each
+  /// True if a read sees every commit that was acknowledged before the read began, even while a leader is cut off. Each
   /// read then begins with a question to the voters, which costs a round trip. If false, a leader that was cut off
   /// answers with older data until the leader notices. In return, a client that reaches only the leader can read.
   public var confirmsReads = true

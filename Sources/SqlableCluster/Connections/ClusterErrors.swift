@@ -24,16 +24,16 @@ extension SqlError {
     }
   }
 
-  /// Whether the node is not the leader: nothing was done.
+  /// True if the node is not the leader: nothing was done.
   var isNotLeader: Bool {
     // While a leader hands over dqlite 1.11 answers a commit with Raft's own code, 7, as if it were SQLite's.
     [10_250, 8_202].contains(extendedCode) || (extendedCode == 7 && message == "no more rows available")
   }
 
-  /// Whether the node did not get a majority for a commit. A later leader may have it nevertheless.
+  /// True if the node did not get a majority for a commit. A later leader may have it nevertheless.
   var isLeadershipLost: Bool { [10_506, 8_458].contains(extendedCode) }
 
-  /// Whether the node is no longer of use, while another may be.
+  /// True if the node is no longer of use, while another may be.
   var isNodeFailure: Bool {
     // ABORT: the node shuts down; it closes the databases of its connections first. A barrier fails when leadership is
     // lost.

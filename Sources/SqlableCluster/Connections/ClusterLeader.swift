@@ -14,9 +14,9 @@ final class ClusterLeader: Sendable {
     /// The leader that was found last.
     var named: NodeAddress?
     var changes = 0
-    /// Whether the nodes had the time to answer since a leader was known, and named no leader.
+    /// True if the nodes had the time to answer since a leader was known, and named no leader.
     var isMissing = false
-    /// Whether the leader is in doubt, and the other nodes are being asked.
+    /// True if the leader is in doubt, and the other nodes are being asked.
     var isDoubted = false
     var isClosed = false
   }
@@ -108,7 +108,7 @@ final class ClusterLeader: Sendable {
     }
   }
 
-  /// Whether the other nodes name another leader than this node, which is silent.
+  /// True if the other nodes name another leader than this node, which is silent.
   func isElsewhere(than address: NodeAddress) async -> Bool {
     let otherNodes = nodes.filter { $0 != address }
     guard case .success(let leader) = await ask(otherNodes, before: .now + ClusterLeader.patience) else { return false }

@@ -15,7 +15,7 @@ actor ClusterSession {
   private var uses = 0
   /// The version of the schema, and whether a trigger or conflict clause in it can end a transaction; nil if unknown.
   var schema: (version: Int64, mayRollBack: Bool)?
-  /// Whether requests of the open transaction may be sent before earlier requests are answered. Nil after a request
+  /// True if requests of the open transaction may be sent before earlier requests are answered. Nil after a request
   /// that may have changed the schema.
   var mayPipeline: Bool? = false
 

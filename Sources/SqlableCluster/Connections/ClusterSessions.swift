@@ -94,14 +94,14 @@ final class ClusterSessions: Sendable {
 }
 
 extension ClusterSession {
-  /// Whether the connection is as it was before a request that threw this error.
+  /// True if the connection is as it was before a request that threw this error.
   nonisolated func isUsable(after error: any Error) -> Bool {
     isOpen && !error.isNodeFailure && !(error is CancellationError)
   }
 }
 
 extension Error {
-  /// Whether the node is unusable while another node may be usable.
+  /// True if the node is unusable while another node may be usable.
   var isNodeFailure: Bool { self is NodeFailure || (self as? SqlError)?.isNodeFailure == true }
 }
 

@@ -2,14 +2,14 @@ import Sqlable
 
 /// The effects of SQL text on a node, derived from its words.
 package struct ClusterStatement: Sendable {
-  /// Whether the statement inserts, updates or deletes rows.
+  /// True if the statement inserts, updates or deletes rows.
   let isChange: Bool
-  /// Whether each changed row changes a page: SQLite writes no page for a row that an update leaves as it was.
+  /// True if each changed row changes a page: SQLite writes no page for a row that an update leaves as it was.
   let changesPages: Bool
   let returnsRows: Bool
-  /// Whether the statement is a query, which changes nothing.
+  /// True if the statement is a query, which changes nothing.
   package let isQuery: Bool
-  /// Whether the statement is a query or a change, and has no clause by which an error ends the transaction.
+  /// True if the statement is a query or a change, and has no clause by which an error ends the transaction.
   let keepsTransaction: Bool
   /// The reason why the statement is not sent; nil if it may be sent.
   package let refusal: String?
@@ -50,7 +50,7 @@ package struct ClusterStatement: Sendable {
 
   private static let queries: Set = ["SELECT", "VALUES", "EXPLAIN"]
 
-  /// Whether the name of the created object has the schema temp.
+  /// True if the name of the created object has the schema temp.
   private static func createsInTemp(_ tokens: SQLTokenList, _ start: Int) -> Bool {
     for index in start..<tokens.count {
       if tokens.isWord(index, "as") || tokens.isWord(index, "on") || tokens.isSign(index, UInt8(ascii: "(")) { break }
@@ -83,7 +83,7 @@ package struct ClusterStatement: Sendable {
 
 /// A PRAGMA in SQL text.
 private struct ClusterPragma {
-  /// Whether the PRAGMA sets something, and so has no result.
+  /// True if the PRAGMA sets something, and so has no result.
   let isSetting: Bool
   /// The reason why the PRAGMA is not sent; nil if it may be sent.
   let refusal: String?

@@ -175,7 +175,7 @@ private final class NodeLink: Sendable {
   private struct State {
     var connection: NodeConnection?
     var waiting: [LeadershipRound] = []
-    /// Whether a question is on its way.
+    /// True if a question is on its way.
     var isAsking = false
     /// The time until which a node that failed is left alone.
     var retryTime = ContinuousClock.now

@@ -46,7 +46,7 @@ extension ClusterSession {
     mayPipeline = schema?.mayRollBack == false
   }
 
-  /// Whether a trigger or a conflict clause of the schema can end a transaction.
+  /// True if a trigger or a conflict clause of the schema can end a transaction.
   private func mayRollBack(before deadline: ContinuousClock.Instant) async throws -> Bool {
     let request = SqlRequest(
       sql: "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%rollback%'", values: [], isReadOnly: true)
@@ -92,12 +92,12 @@ extension ClusterSession {
 }
 
 extension SqlError {
-  /// Whether the node refuses all requests because it is writing a checkpoint.
+  /// True if the node refuses all requests because it is writing a checkpoint.
   var isCheckpoint: Bool { message == "checkpoint in progress" }
 }
 
 extension ClusterSession {
-  /// Whether the transaction is still open after a statement that failed. Some errors end the whole transaction, and
+  /// True if the transaction is still open after a statement that failed. Some errors end the whole transaction, and
   /// the savepoint with it. Throws if the node does not answer.
   func isInTransaction(before deadline: ContinuousClock.Instant) async throws -> Bool {
     do {
@@ -202,7 +202,7 @@ extension ClusterSession {
 extension Result {
   var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 
-  /// Whether the node refused the request because it was writing a checkpoint.
+  /// True if the node refused the request because it was writing a checkpoint.
   var isCheckpoint: Bool { (failure as? SqlError)?.isCheckpoint == true }
 }
 #endif

@@ -39,7 +39,7 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
   public var failureDomain: Int
   /// The address to listen on, such as `0.0.0.0:9001` for all interfaces; nil for the address of the node.
   public var bindAddress: String?
-  /// Whether the node may use addresses other than loopback. Default: false, and such an address is refused.
+  /// True if the node may use addresses other than loopback. Default: false, and such an address is refused.
   ///
   /// dqlite encrypts nothing and asks for no password: a machine that reaches the port can read and write all
   /// databases. Set this only for a network of trusted machines, or use a tunnel, as the guide of clusters describes.

@@ -11,7 +11,7 @@ final class NodeDirectory: Sendable {
   struct Record: Codable, Equatable {
     var id: UInt64
     var address: String
-    /// Whether the node is or was a member of a cluster.
+    /// True if the node is or was a member of a cluster.
     var hasJoined = false
     var hasLeft = false
   }
@@ -102,7 +102,7 @@ final class NodeDirectory: Sendable {
       })
   }
 
-  /// Whether dqlite has begun to write in the directory.
+  /// True if dqlite has begun to write in the directory.
   func hasLog() throws -> Bool { try names().contains { $0.hasPrefix("metadata") } }
 
   /// Returns the names of the damaged log files that dqlite has quarantined, sorted.

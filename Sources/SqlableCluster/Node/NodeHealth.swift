@@ -87,7 +87,7 @@ extension SqliteClusterNode {
       restarts: restarts, id: id)
   }
 
-  /// Whether this node was removed from the cluster. A node that is not a voter is not notified of its removal, so the
+  /// True if this node was removed from the cluster. A node that is not a voter is not notified of its removal, so the
   /// leader is asked.
   private func isRemoved(
     _ members: [ClusterMember], _ leader: ClusterMember?, before deadline: ContinuousClock.Instant

@@ -121,7 +121,7 @@ extension SqliteClusterNode {
     }
   }
 
-  /// Whether the node knows the leader, and its own role as a voter or stand-by.
+  /// True if the node knows the leader, and its own role as a voter or stand-by.
   private func hasFinalRole(before deadline: ContinuousClock.Instant) async -> Bool {
     guard let state = await state(before: deadline), state.leader != nil else { return false }
     return state.members.contains { $0.id == id && $0.role != .spare }

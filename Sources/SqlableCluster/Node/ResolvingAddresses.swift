@@ -27,7 +27,7 @@ extension NodeAddress {
     return "\(host >> 24).\(host >> 16 & 255).\(host >> 8 & 255).\(host & 255):\(port)"
   }
 
-  /// Whether the host is this machine by itself: 127.0.0.0/8.
+  /// True if the host is this machine by itself: 127.0.0.0/8.
   func isLoopback() throws -> Bool { UInt32(bigEndian: try resolved().s_addr) >> 24 == 127 }
 
   /// Calls `body` with the address as the socket functions take it.

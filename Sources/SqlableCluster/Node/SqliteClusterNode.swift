@@ -81,7 +81,7 @@ public final class SqliteClusterNode: Sendable {
   /// The address that the node listens on, as numbers; nil if the node does not run.
   public var bindAddress: String? { running.withLock { $0?.bindAddress } }
 
-  /// Whether the node runs.
+  /// True if the node runs.
   public var isRunning: Bool { restarting.withLock { $0.isUnderWay } || running.withLock { $0 != nil } }
 
   /// The number of times that the node has restarted itself, because the node had no leader while others had one, or

@@ -70,7 +70,7 @@ final class StatementWatch {
     for body in observers.withLock({ Array($0.all.values) }) { body(error) }
   }
 
-  /// Whether dqlite opens the connection, by its own file system.
+  /// True if dqlite opens the connection, by its own file system.
   private static func isNodeConnection(_ connection: OpaquePointer) -> Bool {
     var fileSystem: UnsafeMutablePointer<sqlite3_vfs>?
     guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_VFS_POINTER, &fileSystem) == SQLITE_OK,

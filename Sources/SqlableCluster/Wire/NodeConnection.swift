@@ -8,7 +8,7 @@ import NIOPosix
 final class NodeConnection: Sendable {
   let address: NodeAddress
   private let channel: any Channel
-  /// Whether the connection was closed: the channel itself is active until its event loop has closed it.
+  /// True if the connection was closed: the channel itself is active until its event loop has closed it.
   private let isClosed = LockedValue(false)
 
   private init(address: NodeAddress, channel: any Channel) { (self.address, self.channel) = (address, channel) }
@@ -178,11 +178,11 @@ struct WireMessage: Sendable {
 struct NodeFailure: Error, CustomStringConvertible {
   let address: NodeAddress
   let reason: String
-  /// Whether a request may have reached the node.
+  /// True if a request may have reached the node.
   var wasSent = true
-  /// Whether the call's own deadline has passed, which says nothing about the node.
+  /// True if the call's own deadline has passed, which says nothing about the node.
   var isLate = false
-  /// Whether the node went silent while it ran the request. A request that takes very long would silence the next node,
+  /// True if the node went silent while it ran the request. A request that takes very long would silence the next node,
   /// too.
   var isSilent = false
 
@@ -261,9 +261,9 @@ private final class WireHandler: ChannelDuplexHandler {
   private let isGivenUp: NodeConnection.SilenceCheck
   private var waiting = CircularBuffer<Waiting>()
   private var received = ByteBuffer()
-  /// Whether a part was handed over, and the next part is not requested yet.
+  /// True if a part was handed over, and the next part is not requested yet.
   private var isPaused = false
-  /// Whether the channel wanted to read during the pause.
+  /// True if the channel wanted to read during the pause.
   private var isReadDue = false
   /// The error for which this side closed the connection; nil if there is none.
   private var failure: (any Error)?

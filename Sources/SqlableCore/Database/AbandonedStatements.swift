@@ -16,7 +16,7 @@ final class AbandonedStatements: @unchecked Sendable {
   private let list = LockedValue<[Abandoned]>([])
   private let flag = Atomic(false)
 
-  /// Whether there are any.
+  /// True if there are any.
   @inline(__always)
   var hasAny: Bool { flag.load(ordering: .sequentiallyConsistent) }
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whether the file of a family of handles was found damaged, and who is notified.
+/// True if the file of a family of handles was found damaged, and who is notified.
 ///
 /// SQLite's error marks it, so intact files cost nothing.
 package final class CorruptionMark: Sendable {
@@ -17,7 +17,7 @@ package final class CorruptionMark: Sendable {
   private let state = LockedValue(State())
   private let marked = Atomic(false)
 
-  /// Whether an error has shown damage. Never waits.
+  /// True if an error has shown damage. Never waits.
   var isMarked: Bool { marked.load(ordering: .relaxed) }
 
   /// The first error that showed damage.

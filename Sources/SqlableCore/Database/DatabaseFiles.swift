@@ -24,7 +24,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     (self.filepath, self.key, self.cipher) = (filepath, key, cipher)
   }
 
-  /// Whether the paths are equal.
+  /// True if the paths are equal.
   public static func == (left: DatabaseFiles, right: DatabaseFiles) -> Bool { left.filepath == right.filepath }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(filepath) }
@@ -231,7 +231,7 @@ extension SqliteDatabase {
     try self.init(filepath: url.databasePath, configuration: configuration)
   }
 
-  /// Whether a database can be opened at a path with this configuration, without creating or changing anything.
+  /// True if a database can be opened at a path with this configuration, without creating or changing anything.
   ///
   /// ```swift
   /// if SqliteDatabase.canOpen(at: path) { … }
@@ -256,7 +256,7 @@ extension SqliteDatabase {
     return (try? db.query("SELECT count(*) FROM sqlite_schema", as: Int.self)) != nil
   }
 
-  /// Whether a file could be created at a path that has no file yet.
+  /// True if a file could be created at a path that has no file yet.
   private static func canCreate(_ filepath: String, _ configuration: Configuration) -> Bool {
     guard !configuration.isReadOnly else { return false }
     var directory = filepath

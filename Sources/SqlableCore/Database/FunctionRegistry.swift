@@ -10,7 +10,7 @@ package final class FunctionRegistry: Sendable {
     case function(UserFunction)
     case collation(UserCollation)
     case tokenizer(UserTokenizer)
-    /// Whether statements are measured.
+    /// True if statements are measured.
     case tracing(Bool)
 
     /// SQLite ignores the case of the letters A to Z in names.
@@ -79,7 +79,7 @@ package final class FunctionRegistry: Sendable {
   /// Incremented by every registration.
   var version: Int { latest.load(ordering: .acquiring) }
 
-  /// Whether an entry of this kind and name is registered.
+  /// True if an entry of this kind and name is registered.
   func holds(_ entry: Entry) -> Bool { entries.withLock { $0[entry.key] != nil } }
 
   /// Adds an entry for all connections; returns its version.

@@ -32,7 +32,7 @@ package final class HandleFamily: Sendable {
     weak var family: HandleFamily?
   }
 
-  /// Whether the file is damaged.
+  /// True if the file is damaged.
   package let corruption = CorruptionMark()
   private let location: Location
   private let state: LockedValue<State>
@@ -100,7 +100,7 @@ package final class HandleFamily: Sendable {
 
   private var members: [SqliteDatabase] { state.withLock { $0.members.compactMap(\.handle) } }
 
-  /// Whether another family of this process has the file open.
+  /// True if another family of this process has the file open.
   var isOpenElsewhere: Bool {
     guard let file = FileIdentity(path) else { return false }
     return HandleFamily.all.withLock { $0.compactMap(\.family) }.contains { family in
@@ -115,7 +115,7 @@ package final class HandleFamily: Sendable {
 
   // MARK: Closing the file
 
-  /// Whether this thread has closed the file, and is still inside the closure that has the file for itself.
+  /// True if this thread has closed the file, and is still inside the closure that has the file for itself.
   var isClosedHere: Bool { state.withLock { $0.closing?.thread == pthread_self() } }
 
   /// Reserves the closing of the file for one call at a time; waits for another call until `end`. Throws `.busy` at

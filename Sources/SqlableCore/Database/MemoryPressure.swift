@@ -126,7 +126,7 @@ private final class PressureWatcher: @unchecked Sendable {
     }
   }
 
-  /// Whether tasks have waited for memory for at least `stall` since the last call.
+  /// True if tasks have waited for memory for at least `stall` since the last call.
   private func isPressed() -> Bool {
     guard let now = PressureWatcher.total(pressure.path) else { return false }
     defer { total = now }

@@ -10,7 +10,7 @@ extension SqliteDatabase {
     fileprivate var watched: Int?
     /// The level of the transaction that the write began; 0 if the write needs none.
     fileprivate var level = 0
-    /// Whether the write is a single statement.
+    /// True if the write is a single statement.
     fileprivate var isAtomic = true
   }
 
@@ -89,7 +89,7 @@ extension SqliteDatabase {
     return errorOfSeparateTransaction(error, levels: write.level - 1)
   }
 
-  /// Whether a failed write keeps the changes that it made before the failure.
+  /// True if a failed write keeps the changes that it made before the failure.
   private func keepsChanges(_ write: Write) -> Bool {
     guard let mark = write.mark, let observation else { return false }
     return observation.keeps(write.watched, after: mark)

@@ -39,14 +39,14 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// The thread to which a pool has lent the handle; 0 for none, and `notLent` for a handle that no pool owns.
   private let borrower = Atomic<pthread_t>(SqliteDatabase.notLent)
   private static let notLent = pthread_t.max
-  /// Whether the handle is open, for callers that do not wait for the lock.
+  /// True if the handle is open, for callers that do not wait for the lock.
   private let isConnected = Atomic(true)
   /// The statements of cursors that were released while another thread had the lock.
   let abandoned = AbandonedStatements()
 
   /// The handles that were created from one another.
   package let family: HandleFamily
-  /// Whether the handle is a child, which must not create the file.
+  /// True if the handle is a child, which must not create the file.
   private let isChild: Bool
   /// The number of the handle in this process.
   let number = SqliteDatabase.newNumber()
@@ -168,7 +168,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       location.open)
   }
 
-  /// Whether the database is in memory.
+  /// True if the database is in memory.
   package var isInMemory: Bool { if case .memory = location { true } else { false } }
 
   private init(
@@ -249,13 +249,13 @@ public final class SqliteDatabase: @unchecked Sendable {
     try closeByOwner()
   }
 
-  /// Whether a pool owns the handle.
+  /// True if a pool owns the handle.
   package var belongsToPool: Bool { borrower.load(ordering: .relaxed) != SqliteDatabase.notLent }
 
   /// Marks the handle as owned by a pool and lends it to this thread.
   package func belongToPool() { lend(to: pthread_self()) }
 
-  /// Whether a pool owns the handle and has not lent it to this thread. Takes no lock: the thread that has the handle
+  /// True if a pool owns the handle and has not lent it to this thread. Takes no lock: the thread that has the handle
   /// may hold the lock while it waits for this thread.
   @inline(__always)
   var isLentElsewhere: Bool {
@@ -294,7 +294,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     isConnected.store(false, ordering: .releasing)
   }
 
-  /// Whether the handle is open. Never waits, whatever another thread does with the handle.
+  /// True if the handle is open. Never waits, whatever another thread does with the handle.
   ///
   /// True also for a handle that opens its file when it is used next; see ``Configuration/opensLazily``.
   public var isOpen: Bool { isConnected.load(ordering: .acquiring) }
@@ -379,7 +379,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     if let runs = observation.takeTraced() { deliver(runs, of: observation.number, to: observation.traces) }
   }
 
-  /// Whether the process has forked since the handle was opened. This process must not touch the connection then.
+  /// True if the process has forked since the handle was opened. This process must not touch the connection then.
   package var isForked: Bool { ForkGuard.generation != forkGeneration }
 
   @usableFromInline

@@ -17,7 +17,7 @@ public enum TransactionResult: Sendable, Hashable {
 /// The open transactions of a handle, outermost first.
 final class TransactionStack {
   struct Level {
-    /// Whether a closure opened the level; only that closure may end such a level.
+    /// True if a closure opened the level; only that closure may end such a level.
     let isScoped: Bool
     /// The number of recorded changes when the level began.
     let mark: Int
@@ -47,7 +47,7 @@ final class TransactionStack {
 
   /// The open transaction that has the write lock, for other threads to see.
   let writeMark = LockedValue<WriteMark?>(nil)
-  /// Whether `writeMark` is set.
+  /// True if `writeMark` is set.
   @exclusivity(unchecked) private(set) var isMarked = false
 
   func mark(_ mark: WriteMark?) {
@@ -110,7 +110,7 @@ extension SqliteDatabase {
     try locked { _ = try begin(.immediate, isScoped: true, at: site) }
   }
 
-  /// Whether the shared transaction is open, with nothing open inside it.
+  /// True if the shared transaction is open, with nothing open inside it.
   package var isSharedTransactionWhole: Bool {
     guard let connection else { return false }
     return transactions.levels.count == 1 && !connection.isAutocommit && !connection.hasLostTransaction

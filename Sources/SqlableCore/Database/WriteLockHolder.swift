@@ -106,7 +106,7 @@ extension WriteLockHolder {
       ?? WriteLockHolder(process: process, label: nil, handle: nil, callSite: nil, age: nil, sql: nil)
   }
 
-  /// Whether this thread is inside the closure of the transaction that holds the lock.
+  /// True if this thread is inside the closure of the transaction that holds the lock.
   package static func isThisThread(ofFileAt path: String) -> Bool {
     guard let lock = mark(ofFileAt: path)?.handle.lock, lock.tryLock() else { return false }
     defer { lock.unlock() }

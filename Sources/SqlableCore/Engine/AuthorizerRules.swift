@@ -11,7 +11,7 @@ package struct AuthorizerRules: Sendable, Hashable {
   package var queries: Set<[UInt8]> = []
   /// Further functions that may be called.
   package var functions: Set<[UInt8]> = []
-  /// Whether rows may be changed. If so, any table may be read and changed, since triggers and foreign keys do both.
+  /// True if rows may be changed. If so, any table may be read and changed, since triggers and foreign keys do both.
   package var allowsChanges = false
 
   package init(
@@ -20,7 +20,7 @@ package struct AuthorizerRules: Sendable, Hashable {
     (self.rights, self.queries, self.functions, self.allowsChanges) = (rights, queries, functions, allowsChanges)
   }
 
-  /// Whether SQLite may compile an action. The meaning of the names depends on the action.
+  /// True if SQLite may compile an action. The meaning of the names depends on the action.
   fileprivate func allows(_ action: Int32, _ first: String?, _ second: String?, within outer: String?) -> Bool {
     switch action {
     case SQLITE_SELECT, SQLITE_RECURSIVE, SQLITE_TRANSACTION, SQLITE_SAVEPOINT: return true
@@ -93,7 +93,7 @@ package final class AuthorizedCaches {
   /// The rules of nested limited runs; each of them must allow an action.
   @exclusivity(unchecked) fileprivate var current: [AuthorizerRules] = []
   fileprivate var isInstalled = false
-  /// Whether the table of long lists is connected.
+  /// True if the table of long lists is connected.
   fileprivate var knowsLists = false
   /// The statements that were compiled under each list of rules. A statement that was compiled without a rule was never
   /// checked by it.

@@ -27,7 +27,7 @@ public struct Checkpoint: Sendable, Hashable {
   public let pages: Int
   /// The number of them that are in the database file.
   public let copiedPages: Int
-  /// Whether all pages are in the database file, and the mode has done what it does. If not, another connection reads
+  /// True if all pages are in the database file, and the mode has done what it does. If not, another connection reads
   /// or writes.
   public let isComplete: Bool
 }

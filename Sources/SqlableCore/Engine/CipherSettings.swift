@@ -33,7 +33,7 @@ public struct CipherSettings: Sendable, Hashable {
   /// header. A multiple of 16, up to 96. Default: 0. A plaintext header takes the place of the salt, so the key must
   /// have a salt: `.raw(_:salt:)`.
   public var plaintextHeaderSize: Int
-  /// Whether all memory of SQLite is overwritten and locked, for every handle of the process from then on. Default:
+  /// True if all memory of SQLite is overwritten and locked, for every handle of the process from then on. Default:
   /// false. Memory security makes every statement slower.
   public var memorySecurity: Bool
 
@@ -64,7 +64,7 @@ public struct CipherSettings: Sendable, Hashable {
     }
   }
 
-  /// Whether a file has the default settings of SQLCipher 4; `memorySecurity` makes no difference.
+  /// True if a file has the default settings of SQLCipher 4; `memorySecurity` makes no difference.
   package var areUsual: Bool {
     var settings = self
     settings.memorySecurity = false

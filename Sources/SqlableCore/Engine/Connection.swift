@@ -7,7 +7,7 @@ import Glibc
 package final class Connection {
   let handle: OpaquePointer
   package let label: String?
-  /// Whether the connection may create files: the database, and files that it attaches.
+  /// True if the connection may create files: the database, and files that it attaches.
   let canCreateFiles: Bool
   /// The cache of compiled statements; in a run limited by rules, the cache of these rules.
   @exclusivity(unchecked) package var cache: StatementCache
@@ -27,7 +27,7 @@ package final class Connection {
   var lostTransaction: SqlError? {
     didSet { hasLostTransaction = lostTransaction != nil }
   }
-  /// Whether `lostTransaction` is set; every statement checks this, without a copy of the error.
+  /// True if `lostTransaction` is set; every statement checks this, without a copy of the error.
   private(set) var hasLostTransaction = false
   /// The error that every call throws once the connection is lost; nil before. The transaction is then over for its
   /// owner, but SQLite could not end it.
@@ -49,15 +49,15 @@ package final class Connection {
   var didFindDamage: ((SqlError) -> Void)?
   /// The tracer that measures the connection's statements; nil unless they are traced.
   @exclusivity(unchecked) var tracer: StatementTracer?
-  /// Whether delete triggers fire for rows that REPLACE deletes.
+  /// True if delete triggers fire for rows that REPLACE deletes.
   var firesDeleteTriggersOnReplace = false
   /// The key and settings of an encrypted file; nil if the file is not encrypted.
   var cipher: Cipher?
-  /// Whether something was read with the key, and whether the connection is probing the meaning of an error.
+  /// True if something was read with the key, and whether the connection is probing the meaning of an error.
   var (isKeyProven, isProbing) = (false, false)
   /// The number of cursors that have not reached their end.
   package var openCursors = 0
-  /// Whether triggers of an untrusted schema can write to FTS5's tables.
+  /// True if triggers of an untrusted schema can write to FTS5's tables.
   var allowsFullTextInTriggers = false
   /// The user-defined collations, by their folded names.
   var collations: [[UInt8]: UserCollation] = [:]
@@ -314,20 +314,20 @@ package final class Connection {
 
   // MARK: State
 
-  /// Whether SQLite is outside every transaction.
+  /// True if SQLite is outside every transaction.
   package var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
 
-  /// Whether the open transaction may have written something.
+  /// True if the open transaction may have written something.
   var isWriting: Bool { transactionState("main") == SQLITE_TXN_WRITE }
 
-  /// Whether the open transaction has neither read nor written yet, in any attached database.
+  /// True if the open transaction has neither read nor written yet, in any attached database.
   var isIdle: Bool { !isAutocommit && transactionState(nil) == SQLITE_TXN_NONE }
 
   private func transactionState(_ database: String?) -> Int32 {
     Library.transactionState?(handle, database) ?? SQLITE_TXN_WRITE
   }
 
-  /// Whether SQLite opened the file read-only, requested or not.
+  /// True if SQLite opened the file read-only, requested or not.
   package var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
   var lastInsertedId: Int64 {
@@ -344,7 +344,7 @@ package final class Connection {
   /// The path of the file, as SQLite resolved it when opening.
   package var absolutePath: String { sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? "" }
 
-  /// Whether the file of this connection is no longer the one at its path.
+  /// True if the file of this connection is no longer the one at its path.
   package var fileHasMoved: Bool {
     var moved: Int32 = 0
     return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0

@@ -29,7 +29,7 @@ extension Connection {
     return error
   }
 
-  /// Whether a statement that met damage reads or writes the main database, and not only attached ones, as far as its
+  /// True if a statement that met damage reads or writes the main database, and not only attached ones, as far as its
   /// bytecode shows.
   private func concernsMain(_ sql: String?) -> Bool {
     guard let sql, didFindDamage != nil else { return true }
@@ -54,7 +54,7 @@ extension Connection {
     return !readsOther
   }
 
-  /// Whether there is a database beside main and temp.
+  /// True if there is a database beside main and temp.
   private var hasAttached: Bool {
     var statement: OpaquePointer?
     defer { sqlite3_finalize(statement) }

@@ -102,7 +102,7 @@ extension Connection {
     return translated
   }
 
-  /// Whether the connection can read a page. After a page that can't be decrypted, SQLCipher reads none until the
+  /// True if the connection can read a page. After a page that can't be decrypted, SQLCipher reads none until the
   /// statement has ended.
   private var readsPages: Bool {
     isProbing = true
@@ -112,7 +112,7 @@ extension Connection {
 
   private static let wrongKeyMessage = "the key or the cipher settings do not match the file"
 
-  /// Whether a new connection can read the file with the key.
+  /// True if a new connection can read the file with the key.
   private func stillFits(_ cipher: Cipher) -> Bool {
     do {
       let probe = try Connection(
@@ -126,7 +126,7 @@ extension Connection {
     }
   }
 
-  /// Whether the file begins like a file that is not encrypted.
+  /// True if the file begins like a file that is not encrypted.
   private var hasPlainHeader: Bool {
     let magic = Array("SQLite format 3\0".utf8)
     var file: UnsafeMutablePointer<sqlite3_file>?

@@ -10,7 +10,7 @@
 public struct EncryptionKey: Sendable, Hashable {
   /// As SQLCipher takes it; nil for no key.
   package let secret: SecretBytes?
-  /// Whether it has the salt that otherwise the file has.
+  /// True if it has the salt that otherwise the file has.
   package let hasSalt: Bool
 
   private init(_ secret: SecretBytes?, hasSalt: Bool = false) { (self.secret, self.hasSalt) = (secret, hasSalt) }

@@ -7,7 +7,7 @@ import CSqlableSQLite
 /// Trusting the whole schema would allow everything else too. So FTS5's tables are marked here. While FTS5 connects a
 /// table it creates the tokenizer, and SQLite then accepts the mark for the table being connected.
 enum FullTextModule {
-  /// Whether this SQLite has FTS5 and FTS5 does not mark its tables innocuous; nil until there was enough memory for
+  /// True if this SQLite has FTS5 and FTS5 does not mark its tables innocuous; nil until there was enough memory for
   /// the probe.
   private static let isToBeAllowed = Library.Probe<Bool> {
     Library.ask { handle in

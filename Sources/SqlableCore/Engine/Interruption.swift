@@ -63,16 +63,16 @@ package final class Interruption: @unchecked Sendable {
     }
   }
 
-  /// Whether `withBudget` has stopped a statement, and will return true.
+  /// True if `withBudget` has stopped a statement, and will return true.
   var isBudgetSpent: Bool { budget.map { $0 < 0 } ?? false }
 
   /// The steps and time that the statements of a limited run may still take; nil outside a limited run.
   @exclusivity(unchecked) var allowance: RunAllowance?
 
-  /// Whether running statements ignore a request; waiting for a lock still stops.
+  /// True if running statements ignore a request; waiting for a lock still stops.
   @exclusivity(unchecked) var isOff = false
 
-  /// Whether a statement that has taken another thousand steps must stop.
+  /// True if a statement that has taken another thousand steps must stop.
   fileprivate var stops: Bool {
     if isOff { return false }
     steps += 1

@@ -51,7 +51,7 @@ enum LackingFeature {
     "->", "->>",
   ]
 
-  /// Whether UPDATE and DELETE take a LIMIT. Probed: the compile option changes the grammar, and can be listed without
+  /// True if UPDATE and DELETE take a LIMIT. Probed: the compile option changes the grammar, and can be listed without
   /// effect.
   private static let limitsChanges = Library.Probe<Bool> {
     Library.ask { handle in
@@ -118,7 +118,7 @@ enum LackingFeature {
 }
 
 extension String {
-  /// Whether an ORDER BY of this SQL in upper case stands behind the arguments of a function.
+  /// True if an ORDER BY of this SQL in upper case stands behind the arguments of a function.
   fileprivate var ordersAnAggregate: Bool {
     let text = Array(utf8)
     var open: [Int] = []

@@ -25,13 +25,13 @@ package enum Library {
     sqlite3_column_text(row, 0).map { String(cString: $0) }
   }
 
-  /// Whether statements can return the rows they change.
+  /// True if statements can return the rows they change.
   static let hasReturning = versionNumber >= 3_035_000
-  /// Whether several connections can share an in-memory database without sharing their locks too.
+  /// True if several connections can share an in-memory database without sharing their locks too.
   static let sharesMemory = versionNumber >= 3_036_000
-  /// Whether ADD COLUMN checks existing rows against the constraints of the new column.
+  /// True if ADD COLUMN checks existing rows against the constraints of the new column.
   package static let checksAddedColumns = versionNumber >= 3_037_000
-  /// Whether a DELETE of all rows counts the rows of a WITHOUT ROWID table; 3.34 does not, 3.40 does.
+  /// True if a DELETE of all rows counts the rows of a WITHOUT ROWID table; 3.34 does not, 3.40 does.
   static let countsClearedRows = versionNumber >= 3_040_000
 
   /// The functions of the pre-update hook; nil if this SQLite was built without the hook.

@@ -74,7 +74,7 @@ extension Connection {
     try pragma("PRAGMA \("journal_mode".quotedName(inDatabase: name))") ?? ""
   }
 
-  /// Whether the header of a file demands WAL mode. SQLite reads it: closing a descriptor of the file would drop the
+  /// True if the header of a file demands WAL mode. SQLite reads it: closing a descriptor of the file would drop the
   /// locks that other connections of this process have on it.
   ///
   /// That of an encrypted file can't be read so: it counts as one that does.

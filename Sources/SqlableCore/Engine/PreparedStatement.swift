@@ -8,12 +8,12 @@ package final class PreparedStatement {
   @usableFromInline let handle: OpaquePointer
   @usableFromInline let row: UnsafeMutablePointer<RowState>
   unowned let connection: Connection
-  /// Whether it can't change the database.
+  /// True if it can't change the database.
   let isReadOnly: Bool
   /// The layout of its rows; nil if they are rows of one model.
   private(set) var layout: ResultLayout?
 
-  /// Whether a run uses it. Then no other run may reset it, and the cache does not evict it.
+  /// True if a run uses it. Then no other run may reset it, and the cache does not evict it.
   @exclusivity(unchecked) var isInUse = true
 
   /// The mark of its bound values in the parameter buffer.
@@ -45,7 +45,7 @@ package final class PreparedStatement {
   /// The names of the columns, and how often the statement had been recompiled when they were read.
   private var names: (list: [String], recompiled: Int32)?
 
-  /// Whether its text contains FAIL, and so perhaps OR FAIL.
+  /// True if its text contains FAIL, and so perhaps OR FAIL.
   private(set) lazy var mayKeepFailedRows = withBytes { $0.containsFail }
 
   /// Calls `body` with the statement's text in SQLite's memory.
@@ -117,7 +117,7 @@ package final class PreparedStatement {
   // MARK: Without a model
 
   var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
-  /// Whether a parameter has a name or a number, instead of being a plain `?`.
+  /// True if a parameter has a name or a number, instead of being a plain `?`.
   var namesParameters: Bool {
     (0..<sqlite3_bind_parameter_count(handle)).contains { sqlite3_bind_parameter_name(handle, $0 + 1) != nil }
   }

@@ -43,10 +43,10 @@ package final class RawFile {
     FileManager.default.fileExists(atPath: path) ? try RawFile(path: path) : nil
   }
 
-  /// Whether it begins as a database, and is not encrypted behind a plaintext header.
+  /// True if it begins as a database, and is not encrypted behind a plaintext header.
   package var isPlain: Bool { bytes(at: 0, count: 16) == Array("SQLite format 3\0".utf8) && !looksEncrypted }
 
-  /// Whether its bytes are as even as those of a cipher or a compressed file, in all of some places.
+  /// True if its bytes are as even as those of a cipher or a compressed file, in all of some places.
   package var looksEncrypted: Bool {
     // Behind a plaintext header. Of 1,024 random bytes chi-squared exceeds 450 once in a trillion files.
     let step = max((size - 128) / 16, 4_096)

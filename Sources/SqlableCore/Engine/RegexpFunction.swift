@@ -6,7 +6,7 @@ import Glibc
 /// A connection gets it when the first statement fails for lack of it: opening one costs nothing more, and a function
 /// of this name that the program registers is the one that is called.
 enum RegexpFunction {
-  /// Whether SQLite's message is about the function that is missing.
+  /// True if SQLite's message is about the function that is missing.
   static func isMissing(_ message: UnsafePointer<CChar>?) -> Bool {
     guard let message else { return false }
     return sqlite3_stricmp(message, "no such function: regexp") == 0

@@ -17,7 +17,7 @@ package final class ResultLayout: @unchecked Sendable {
   @usableFromInline package let types: UnsafePointer<ColumnType?>
   let count: Int
 
-  /// Whether a result may have more columns than the layout.
+  /// True if a result may have more columns than the layout.
   let takesRest: Bool
 
   package init(_ columns: [ResultColumn], takesRest: Bool = false) {

@@ -123,7 +123,7 @@ final class RollbackDetector {
 }
 
 extension Connection {
-  /// Whether a failed statement may keep what it did before: true if any SQL of the schema contains the word FAIL,
+  /// True if a failed statement may keep what it did before: true if any SQL of the schema contains the word FAIL,
   /// without which that can't be declared, or if a database is attached, whose schema others can change unnoticed.
   ///
   /// A column `failed_at` counts too; then statements are watched, and the detector decides.
@@ -135,7 +135,7 @@ extension Connection {
 }
 
 extension Collection<UInt8> {
-  /// Whether it contains the letters FAIL, in upper or lower case.
+  /// True if it contains the letters FAIL, in upper or lower case.
   var containsFail: Bool {
     var rest = self[...]
     while let start = rest.firstIndex(where: { $0 | 0x20 == UInt8(ascii: "f") }) {

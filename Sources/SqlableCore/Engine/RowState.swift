@@ -26,7 +26,7 @@ struct RowState: ~Copyable {
   /// SQLite's value at position 0 if the row's values are known to lie in one array.
   @usableFromInline var firstValue: UnsafeRawPointer?
   @usableFromInline let valueStride = Library.valueStride
-  /// Whether a value could not be read, while the statement is traced.
+  /// True if a value could not be read, while the statement is traced.
   @usableFromInline var hasFailed = false
   /// The statement, needed only for errors and searches.
   var statement: Unmanaged<PreparedStatement>?
@@ -118,7 +118,7 @@ extension RowState {
   @inlinable
   var current: UInt64 { generation.load(ordering: .relaxed) }
 
-  /// Whether the row of this generation is the current row.
+  /// True if the row of this generation is the current row.
   @inlinable
   func isCurrent(_ row: UInt64) -> Bool { generation.load(ordering: .relaxed) == row }
 

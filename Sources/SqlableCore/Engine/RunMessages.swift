@@ -39,7 +39,7 @@ package enum RunMessage {
     sqlite3_errstr(code).map { String(cString: $0) } == message
   }
 
-  /// Whether SQLite built the message at compile time, from schema names and the text of a check.
+  /// True if SQLite built the message at compile time, from schema names and the text of a check.
   private static func isBuiltFromSchema(_ message: String, _ extendedCode: Int32) -> Bool {
     let beginning: String? =
       switch SqlError.Constraint(extendedCode: extendedCode) {

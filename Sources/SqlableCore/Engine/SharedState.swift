@@ -1,9 +1,9 @@
 /// The state of a connection that a pool lends to one caller after another, none of whom may leave it changed.
 struct SharedState {
-  /// Whether compiled SQL may have left other settings or files. Compiling is enough: SQLite sets the flag of a pragma
+  /// True if compiled SQL may have left other settings or files. Compiling is enough: SQLite sets the flag of a pragma
   /// while compiling it.
   private(set) var hasOtherSettings = false
-  /// Whether compiled SQL may have created or dropped temporary objects.
+  /// True if compiled SQL may have created or dropped temporary objects.
   fileprivate var mayHaveOtherObjects = false
   /// The temporary objects that the connection had when it was opened.
   fileprivate let objects: [[String]]
@@ -27,7 +27,7 @@ extension Connection {
     shared = SharedState(objects: try temporaryObjects())
   }
 
-  /// Whether a caller may have left a shared connection with other settings, files or temporary objects, which would
+  /// True if a caller may have left a shared connection with other settings, files or temporary objects, which would
   /// hide the tables of the same names.
   package var hasOtherState: Bool {
     guard let shared else { return false }

@@ -29,13 +29,13 @@ package final class SqlBuffer {
   /// The text written so far.
   package var text: String { String(decoding: buffer, as: UTF8.self) }
 
-  /// Whether a key is being written, not a text.
+  /// True if a key is being written, not a text.
   var isKey: Bool { state.isKey }
 
-  /// Whether the statement can be found by its key: every part of the statement has a form in the key.
+  /// True if the statement can be found by its key: every part of the statement has a form in the key.
   var hasKey: Bool { state.hasKey }
 
-  /// Whether a column is always written with its table. If another machine's SQLite takes `"nosuch"` for a text, that
+  /// True if a column is always written with its table. If another machine's SQLite takes `"nosuch"` for a text, that
   /// SQLite takes `"bicycle"."nosuch"` for a missing column.
   var qualifiesColumns: Bool {
     get { state.qualifiesColumns }

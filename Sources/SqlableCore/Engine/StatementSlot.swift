@@ -5,7 +5,7 @@ import Synchronization
 final class StatementSlot {
   /// Accessed only with the handle's lock held.
   @exclusivity(unchecked) var statement: PreparedStatement?
-  /// Whether its creator has been deallocated, on any thread. A statement can't be finalized while another thread uses
+  /// True if its creator has been deallocated, on any thread. A statement can't be finalized while another thread uses
   /// the connection, so the connection finalizes it later.
   private let abandoned = Atomic(false)
 

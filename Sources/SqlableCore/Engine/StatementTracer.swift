@@ -20,7 +20,7 @@ package struct MeasuredRun: Sendable {
 
   package var sql: String
   var isReadOnly: Bool
-  /// Whether the run reused a compiled statement.
+  /// True if the run reused a compiled statement.
   var isCached = true
   /// The wait for other connections' locks.
   var waiting = Duration.zero
@@ -65,7 +65,7 @@ package final class TraceCaller: Sendable {
   let site: CallSite
   let context: String?
   let task: TaskLocalSnapshot?
-  /// Whether a closure that receives events made the call: the call's statements are not reported.
+  /// True if a closure that receives events made the call: the call's statements are not reported.
   let isReceiver: Bool
 
   package init(site: CallSite, context: String?, task: TaskLocalSnapshot?, isReceiver: Bool) {
@@ -94,11 +94,11 @@ final class StatementTracer {
   private let measured = LockedValue(Measured())
   /// Called when the first run waits to be taken.
   private let didMeasure: () -> Void
-  /// Whether values are asked for.
+  /// True if values are asked for.
   private let wantsValues: () -> Bool
   /// The longest text with values that is kept, in bytes.
   private static let maximumExpanded = 16_384
-  /// Whether the library is running its own queries about other statements, which are not measured.
+  /// True if the library is running its own queries about other statements, which are not measured.
   fileprivate var isPaused = false
   /// The call that runs the statements to come.
   private(set) var caller: TraceCaller?
@@ -354,7 +354,7 @@ extension Connection {
     return try body(self)
   }
 
-  /// Whether a statement only asks SQLite whether something has changed, on behalf of the library.
+  /// True if a statement only asks SQLite whether something has changed, on behalf of the library.
   fileprivate func isVersionCheck(_ statement: OpaquePointer) -> Bool {
     statement == schemaVersionStatement?.handle || statement == dataVersionStatement?.handle
   }

@@ -7,7 +7,7 @@ package final class UserCode {
   private var count = 0
   @exclusivity(unchecked) private var calls = 0
 
-  /// Whether user code is running, and SQLite is in the middle of a statement.
+  /// True if user code is running, and SQLite is in the middle of a statement.
   package var isRunning: Bool { calls > 0 }
 
   func enter() { calls += 1 }
@@ -39,7 +39,7 @@ package final class UserCode {
     return error
   }
 
-  /// Whether `keep` made the message.
+  /// True if `keep` made the message.
   static func isMarker(_ message: String) -> Bool {
     let number = message.utf8.dropFirst(marker.utf8.count)
     return message.begins(with: marker) && !number.isEmpty && number.allSatisfy { (48...57).contains($0) }

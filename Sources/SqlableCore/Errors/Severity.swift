@@ -50,6 +50,6 @@ extension Error {
     return error
   }
 
-  /// Whether an event of a trace has it, or it is none of the library's.
+  /// True if an event of a trace has it, or it is none of the library's.
   var needsNoEvent: Bool { (self as? SqlError)?.isTraced.isSet ?? true }
 }

@@ -38,7 +38,7 @@ public struct SqlError: Error, Sendable, Hashable {
   public var transaction: TransactionFate
   /// The label of the handle, from its `Configuration`.
   public var label: String?
-  /// Whether a trace event reports the error.
+  /// True if a trace event reports the error.
   var isTraced = TracedMark()
 
   public init(
@@ -71,7 +71,7 @@ public struct SqlError: Error, Sendable, Hashable {
     self.label = label
   }
 
-  /// Whether the same call can succeed when retried: another connection held a lock, or a cluster had no leader.
+  /// True if the same call can succeed when retried: another connection held a lock, or a cluster had no leader.
   ///
   /// In a transaction whose fate is `.untouched` retry the statement alone; after `.rolledBack` retry the whole
   /// transaction. Also retry the whole transaction if it is deferred and could not write because another connection has

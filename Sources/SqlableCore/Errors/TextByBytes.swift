@@ -2,10 +2,10 @@
 // combining accent after it are one character, and both forms of é are equal.
 
 extension String {
-  /// Whether it begins with the bytes of `text`.
+  /// True if it begins with the bytes of `text`.
   package func begins(with text: String) -> Bool { utf8.starts(with: text.utf8) }
 
-  /// Whether it ends with the bytes of `text`.
+  /// True if it ends with the bytes of `text`.
   package func ends(with text: String) -> Bool { utf8.suffix(text.utf8.count).elementsEqual(text.utf8) }
 
   /// The text before the first occurrence of `marker`; nil if there is none.

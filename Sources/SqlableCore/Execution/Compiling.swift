@@ -188,7 +188,7 @@ extension Connection {
     ).at(table: table, column: column)
   }
 
-  /// Whether a table has an index of its primary key: such a key is not the rowid.
+  /// True if a table has an index of its primary key: such a key is not the rowid.
   package func hasKeyIndex(of table: String, in database: String?) throws -> Bool {
     let pragma = "index_list".quotedName(inDatabase: database)
     return try rows("PRAGMA \(pragma)(\(table.quotedName))").contains { $0[3] == "pk" }
@@ -271,7 +271,7 @@ extension PreparedStatement {
 }
 
 extension RowValues {
-  /// Whether the struct has a key to find its row by. If not, the writer throws.
+  /// True if the struct has a key to find its row by. If not, the writer throws.
   fileprivate func holdsKey(of table: TableInfo) -> Bool {
     !table.key.isEmpty
       && table.key.allSatisfy { position in

@@ -3,7 +3,7 @@ struct InsertBatch {
   private let query: InsertQuery
   private let table: TableInfo
   private let connection: Connection
-  /// Whether the caller chose the columns: then a statement binds other values than the row's, in another order.
+  /// True if the caller chose the columns: then a statement binds other values than the row's, in another order.
   private let hasChosenColumns: Bool
   /// The compiled statements by the columns that they bind, latest first: rows with and without an optional value
   /// alternate.

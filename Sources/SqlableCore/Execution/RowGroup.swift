@@ -126,7 +126,7 @@ struct RowGroup {
 }
 
 extension SqlError {
-  /// Whether one of the rows that a statement inserts is to blame.
+  /// True if one of the rows that a statement inserts is to blame.
   fileprivate var blamesRow: Bool {
     switch kind {
     case .constraint, .tooBig: true

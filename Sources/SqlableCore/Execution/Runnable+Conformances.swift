@@ -1,7 +1,7 @@
 // Statements, queries and changes as runnable things, on handles, pools and remote databases.
 
 extension Statement {
-  /// Whether it changes nothing.
+  /// True if it changes nothing.
   public var isReadOnly: Bool { !tree.changesRows }
 
   public func requests() throws -> [SqlRequest] {

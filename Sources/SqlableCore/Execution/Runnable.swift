@@ -21,7 +21,7 @@ public protocol Runnable<Output>: Sendable, CustomStringConvertible {
   /// The SQL, with `?` for every value; if there are several statements, that of the first.
   var sql: String { get }
 
-  /// Whether it changes nothing. If so, a pool runs it on a reader.
+  /// True if it changes nothing. If so, a pool runs it on a reader.
   var isReadOnly: Bool { get }
 
   /// Returns the SQL with its values, as sent to a remote database: one request for each row of a batch; if there are

@@ -14,7 +14,7 @@ public struct SqlRows<Row>: Runnable {
 
   public var sql: String { text.text }
 
-  /// Whether the text is a query that changes nothing, judging by its words.
+  /// True if the text is a query that changes nothing, judging by its words.
   public var isReadOnly: Bool { text.isRead }
 
   public func requests() throws -> [SqlRequest] { [try text.request()] }
@@ -89,7 +89,7 @@ extension SQL {
     return SqlRequest(sql: text, values: bindings, isReadOnly: isRead)
   }
 
-  /// Whether it is a query that changes nothing, judging by its words. If uncertain, it goes to the writer.
+  /// True if it is a query that changes nothing, judging by its words. If uncertain, it goes to the writer.
   package var isRead: Bool {
     var text = text
     return switch text.withUTF8(\.verb) {

@@ -56,11 +56,11 @@ public struct SqlRequest: Sendable, Hashable, Codable {
   public var sql: String
   /// The values, in the order of the `?`.
   public var values: [DatabaseValue]
-  /// Whether it changes nothing.
+  /// True if it changes nothing.
   public var isReadOnly: Bool
   /// A ``Parameter`` of the statement, for which there is no value.
   package private(set) var parameter: String?
-  /// Whether the rows that it inserts have row ids.
+  /// True if the rows that it inserts have row ids.
   package var hasRowId = true
   /// The part of the key that it leaves to the table, which must not store NULL in it.
   var omittedKey: OmittedKey?

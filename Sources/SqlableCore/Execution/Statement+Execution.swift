@@ -56,7 +56,7 @@ extension Statement {
   }
 }
 
-/// Whether a loop over rows continues.
+/// True if a loop over rows continues.
 public enum Iteration: Sendable {
   case `continue`, stop
 }

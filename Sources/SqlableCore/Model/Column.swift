@@ -44,7 +44,7 @@ package final class ColumnDefinition: Sendable {
   let quotedName: [UInt8]
   /// A hash of the name, compared before the names themselves.
   @usableFromInline let nameHash: UInt32
-  /// Whether a `TableInfo`, which is never freed, holds the definition, so that its address is never reused.
+  /// True if a `TableInfo`, which is never freed, holds the definition, so that its address is never reused.
   private let keeping = Atomic<Bool>(false)
   private let file: StaticString
   private let line: UInt
@@ -80,7 +80,7 @@ package final class ColumnDefinition: Sendable {
   var isKept: Bool { keeping.load(ordering: .relaxed) }
   func keep() { keeping.store(true, ordering: .relaxed) }
 
-  /// Whether both are the same declaration, whether evaluated once (`static let`) or repeatedly (`static var`, or in a
+  /// True if both are the same declaration, whether evaluated once (`static let`) or repeatedly (`static var`, or in a
   /// generic type).
   func isSame(as other: ColumnDefinition) -> Bool {
     self === other
@@ -94,7 +94,7 @@ extension Column {
 }
 
 extension Column: Hashable {
-  /// Whether both come from the same declaration.
+  /// True if both come from the same declaration.
   ///
   /// If the context also accepts an expression, `==` makes an expression: `filter(Bicycle.name == Bicycle.color)`.
   @_disfavoredOverload

@@ -4,7 +4,7 @@
 #if DEBUG
 import Synchronization
 
-/// Whether reading or writing a model has passed the check.
+/// True if reading or writing a model has passed the check.
 final class ColumnCheck: Sendable {
   private let flag = Atomic(false)
 

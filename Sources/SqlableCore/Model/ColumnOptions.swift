@@ -21,10 +21,10 @@ public struct ColumnOptions: Sendable {
 
   package var isUnique: Bool { unique != nil }
 
-  /// Whether a column of a view may have these options.
+  /// True if a column of a view may have these options.
   var standInView: Bool { standInFullText && !isUnindexed && declaredType == nil }
 
-  /// Whether a column of a full-text table may have these options.
+  /// True if a column of a full-text table may have these options.
   var standInFullText: Bool {
     let isConstrained = notNull != nil || unique != nil || !checks.isEmpty || !foreignKeys.isEmpty
     return !isConstrained && defaultValue == nil && collation == nil && generated == nil

@@ -18,7 +18,7 @@ public struct DeclaredType: ColumnOption, Hashable {
 
   public func apply(to options: inout ColumnOptions) { options.set(\.declaredType, to: self, "DeclaredType") }
 
-  /// Whether a text is a type, and nothing else of a column's declaration.
+  /// True if a text is a type, and nothing else of a column's declaration.
   package static func isType(_ text: String) -> Bool {
     if text.isEmpty { return true }
     let parts = text.split(separator: "(", maxSplits: 1, omittingEmptySubsequences: false)

@@ -52,7 +52,7 @@ extension SqlError {
     return error
   }
 
-  /// Whether this is the code by which FTS5 reports an insert with an existing rowid. Without stored text, see
+  /// True if this is the code by which FTS5 reports an insert with an existing rowid. Without stored text, see
   /// `FullTextWriting.swift`.
   private func isTakenRowid(in info: TableInfo) -> Bool {
     switch info.fullText?.content {
@@ -66,7 +66,7 @@ extension SqlError {
 }
 
 extension Check {
-  /// Whether SQLite reports a violation in these words: the constraint's name, or else its condition. Of a condition
+  /// True if SQLite reports a violation in these words: the constraint's name, or else its condition. Of a condition
   /// that begins with a quoted name, it reports that name only.
   fileprivate func isReported(as words: some StringProtocol, in info: TableInfo) -> Bool {
     let words = Substring(words).utf8.trimmed

@@ -1,6 +1,6 @@
 // A model's declarations for full-text search.
 
-/// Whether a full-text table stores its text besides the index.
+/// True if a full-text table stores its text besides the index.
 public enum FullTextContent: Sendable, Hashable {
   /// The text is stored: rows read back as they were written.
   case stored
@@ -100,7 +100,7 @@ package struct FullTextTable: Sendable {
 
   static let rowid = "rowid"
 
-  /// Whether it is an index beside the model's table.
+  /// True if it is an index beside the model's table.
   package var isExternal: Bool {
     if case .external = content { true } else { false }
   }

@@ -201,7 +201,7 @@ public struct RowWriter {
 
   // MARK: Errors
 
-  /// Whether the column stores this value, if its storage class alone does not tell; records an error if not.
+  /// True if the column stores this value, if its storage class alone does not tell; records an error if not.
   @usableFromInline
   mutating func stores(_ cell: WriteCell, at position: Int) -> Bool {
     if cell.isStored { return true }

@@ -183,7 +183,7 @@ extension TableInfo {
     }
   }
 
-  /// Whether no two rows can have the same values in these columns, as SQLite demands it of those to which a foreign
+  /// True if no two rows can have the same values in these columns, as SQLite demands it of those to which a foreign
   /// key refers.
   private func hasUniqueKey(of names: [String]) -> Bool {
     func isSame(_ other: [String]) -> Bool {

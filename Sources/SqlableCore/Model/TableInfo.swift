@@ -20,13 +20,13 @@ package final class TableInfo: Sendable {
   @usableFromInline package nonisolated(unsafe) let cells: UnsafePointer<Cell>
   /// The positions of the primary key's columns, in the key's order; empty without one.
   package let key: [Int]
-  /// Whether the key is a single integer column, which then is the rowid.
+  /// True if the key is a single integer column, which then is the rowid.
   package let keyIsRowid: Bool
   package let isWithoutRowid: Bool
-  /// Whether the key is a single integer column, rowid or not.
+  /// True if the key is a single integer column, rowid or not.
   var hasIntegerKey: Bool { key.count == 1 && columns[key[0]].type.storageClass == .integer }
   package let constraints: TableConstraints
-  /// Whether a constraint ignores or replaces rows that conflict.
+  /// True if a constraint ignores or replaces rows that conflict.
   package let ignoresOrReplaces: Bool
   /// The known structure of a table without a model; nil for a table that has a model.
   let untyped: UntypedTable?
@@ -40,13 +40,13 @@ package final class TableInfo: Sendable {
   package let quotedName: [UInt8]
   /// `SELECT "a", "b", "c" FROM "table"`
   let selectAll: [UInt8]
-  /// Whether the model's declarations were checked, and are without a contradiction.
+  /// True if the model's declarations were checked, and are without a contradiction.
   private let isSound = Atomic<Bool>(false)
   /// The columns of the keys of a model that `Codable` writes and reads; nil until they are first needed. Sound: the
   /// object behind the pointer is never freed.
   nonisolated(unsafe) let keyedColumns = Atomic<UnsafeRawPointer?>(nil)
   #if DEBUG
-  /// Whether a row was read, and one was written, with every column.
+  /// True if a row was read, and one was written, with every column.
   let (isReadChecked, isWriteChecked) = (ColumnCheck(), ColumnCheck())
   #endif
 
@@ -59,7 +59,7 @@ package final class TableInfo: Sendable {
     /// The classes of values that need no further check; see ``ColumnType/accepted``.
     @usableFromInline let accepted: UInt8
     package let isGenerated: Bool
-    /// Whether the column belongs to the primary key.
+    /// True if the column belongs to the primary key.
     @usableFromInline let isKey: Bool
 
     fileprivate init(_ definition: ColumnDefinition, isKey: Bool) {
@@ -257,10 +257,10 @@ package final class TableInfo: Sendable {
     return info
   }
 
-  /// Whether this is the table that its model names.
+  /// True if this is the table that its model names.
   package var isNamedByModel: Bool { database == nil && name.isExactly(modelName) }
 
-  /// Whether both are tables of the same model.
+  /// True if both are tables of the same model.
   package func hasSameModel(as other: TableInfo) -> Bool { model == other.model }
 
   /// Returns the information on a table with the same layout, in the same database.

@@ -123,7 +123,7 @@ public struct Tokenizer: Sendable {
   public struct Token: Sendable, Hashable {
     public var text: String
     public var range: Range<String.Index>
-    /// Whether it is a synonym of the preceding word, at the same position.
+    /// True if it is a synonym of the preceding word, at the same position.
     public var isSynonym: Bool
 
     /// - Parameters:

@@ -77,7 +77,7 @@ package struct UntypedColumn: Sendable {
   let name: String
   /// The column's place in the primary key, from 1; 0 for none.
   package var keyPosition = 0
-  /// Whether the column is the only column of the key, and the rowid.
+  /// True if the column is the only column of the key, and the rowid.
   package var isRowid = false
   var isGenerated = false
 

@@ -9,9 +9,9 @@ final class ChangeBuffer: ChangeSink {
     let key: KeyShape
     /// The name in the database.
     let nameInDatabase: String
-    /// Whether changed rows are recorded.
+    /// True if changed rows are recorded.
     let keepsRows: Bool
-    /// Whether they are recorded with their values.
+    /// True if they are recorded with their values.
     let keepsValues: Bool
     /// The columns that live results read, and whether these want the changed rows; nil if none reads the table.
     fileprivate let read: (columns: [RowShape.Column], wantsImages: Bool)?
@@ -234,7 +234,7 @@ final class ChangeBuffer: ChangeSink {
     if self.count > count { state.changes.removeLast(self.count - count) }
   }
 
-  /// Whether nothing was recorded.
+  /// True if nothing was recorded.
   var isEmpty: Bool {
     state.changes.isEmpty && state.earlier.isEmpty && !state.summaries.contains { $0 != nil }
   }

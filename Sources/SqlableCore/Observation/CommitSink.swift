@@ -20,7 +20,7 @@ package struct CommittedChanges: Sendable {
   package var rows: [RowChange] = []
   /// The changes to tables that live results read, by folded name.
   package var tables: [[UInt8]: TableChanges] = [:]
-  /// Whether there may be more changes: another connection committed, or the schema changed.
+  /// True if there may be more changes: another connection committed, or the schema changed.
   package var isUnknown = false
   /// The count of observer changes when the transaction read the interests. For later subscribers there may be more
   /// changes, too.
@@ -32,7 +32,7 @@ package struct CommittedChanges: Sendable {
     (self.rows, self.tables, self.isUnknown, self.recordedSince) = (rows, tables, isUnknown, recordedSince)
   }
 
-  /// Whether there may be more changes for a subscriber that joined at a count.
+  /// True if there may be more changes for a subscriber that joined at a count.
   package func isUnknown(toOneSince joined: Int) -> Bool { isUnknown || joined > recordedSince }
 }
 
@@ -43,7 +43,7 @@ package struct TableChanges: Sendable {
   /// The maximum size of their texts and blobs, from before and after the changes.
   static let maximumBytes = 1 << 20
 
-  /// Whether rows were inserted, deleted, or got another key.
+  /// True if rows were inserted, deleted, or got another key.
   package var isMembershipChanged = false
   /// The columns that updates changed, by folded name.
   package var columns: Set<[UInt8]> = []
@@ -90,7 +90,7 @@ package struct ObservedTables: Sendable, Equatable {
   package struct TableInterest: Sendable, Equatable {
     /// The columns that they read, by folded name.
     var columns: Set<[UInt8]>
-    /// Whether they want the changed rows.
+    /// True if they want the changed rows.
     var wantsImages: Bool
 
     package init(columns: Set<[UInt8]>, wantsImages: Bool) {
@@ -105,7 +105,7 @@ package struct ObservedTables: Sendable, Equatable {
   package var valued: Set<[UInt8]> = []
   /// The tables that live results read, by folded name.
   var read: [[UInt8]: TableInterest] = [:]
-  /// Whether commits that change none of these tables are wanted, too.
+  /// True if commits that change none of these tables are wanted, too.
   var commits = false
 
   package init(

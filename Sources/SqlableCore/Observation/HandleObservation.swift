@@ -16,9 +16,9 @@ package final class HandleObservation {
   private var interest = ObservedTables()
   /// The schema version in which the keys were looked up; nil if they must be looked up again.
   private var schemaVersion: Int64?
-  /// Whether the schema may have changed since the keys were looked up.
+  /// True if the schema may have changed since the keys were looked up.
   private var mayBeOutdated = false
-  /// Whether the keys were looked up inside the open transaction, in a schema that may be rolled back.
+  /// True if the keys were looked up inside the open transaction, in a schema that may be rolled back.
   private var isLookupUncommitted = false
   /// The count of observer changes when the open transaction began: for later observers, its earlier writes are not
   /// recorded.
@@ -36,18 +36,18 @@ package final class HandleObservation {
   private let isDelivering = Atomic(false)
   /// The tracer of the handle's statements; nil while they are not traced.
   private let tracer = LockedValue<StatementTracer?>(nil)
-  /// Whether the tracer has measured something that was not taken.
+  /// True if the tracer has measured something that was not taken.
   private let hasTraced = Atomic(false)
   /// The receivers of the handle's trace events.
   let traces: TraceHub
   /// The number of the handle.
   let number: Int
-  /// Whether the schema may make a failed statement keep its changes.
+  /// True if the schema may make a failed statement keep its changes.
   private var mayKeepFailedRows = false
-  /// Whether `mayKeepFailedRows` is known for the current schema.
+  /// True if `mayKeepFailedRows` is known for the current schema.
   private var isFailureKnown = false
   private let witness: RollbackDetector
-  /// Whether the detector has joined the open transaction.
+  /// True if the detector has joined the open transaction.
   private var isWatching = false
 
   final class CommitOrder: Sendable {
@@ -68,7 +68,7 @@ package final class HandleObservation {
     hook = ChangeHook(handle: connection.handle, sink: buffer, usesPreupdate: usesPreupdate)
   }
 
-  /// Whether changes are recorded, so that each write must be a transaction.
+  /// True if changes are recorded, so that each write must be a transaction.
   var isActive: Bool { hook.isInstalled }
 
   /// Updates the interest if observers have changed; to be called before every write.
@@ -138,7 +138,7 @@ package final class HandleObservation {
     if isNew { for ancestor in ancestors { ancestor.sink?.didCommitElsewhere() } }
   }
 
-  /// Whether the schema must be checked before the next write of the open transaction.
+  /// True if the schema must be checked before the next write of the open transaction.
   var isSchemaUncertain: Bool { isActive && (mayBeOutdated || schemaVersion == nil) }
 
   /// To be called when the schema may have changed: after a statement of this handle, and at the begin of a deferred
@@ -186,7 +186,7 @@ package final class HandleObservation {
     return witness.rollbacks
   }
 
-  /// Whether a failed statement has kept its changes; `watched` is the result of `watch`.
+  /// True if a failed statement has kept its changes; `watched` is the result of `watch`.
   func keeps(_ watched: Int?, after mark: Int) -> Bool {
     guard let watched, buffer.count > mark, !connection.isAutocommit else { return false }
     return witness.rollbacks == watched
@@ -264,7 +264,7 @@ package final class HandleObservation {
 
   // MARK: Delivery
 
-  /// Whether commits wait for `deliverPending()`; reliable for commits of the calling thread only.
+  /// True if commits wait for `deliverPending()`; reliable for commits of the calling thread only.
   var hasPending: Bool { pendingCount.load(ordering: .acquiring) > 0 || hasTraced.load(ordering: .relaxed) }
 
   /// Calls the handle's own observers, commit by commit; to be called without the handle's lock.

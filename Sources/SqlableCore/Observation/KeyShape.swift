@@ -39,7 +39,7 @@ package struct RowShape {
     /// The positions of the column's value; nil for a column that is not stored.
     var positions: Positions?
     let affinity: KeyShape.Affinity
-    /// Whether an old NULL may stand for the default, which this SQLite does not report for rows from before the column
+    /// True if an old NULL may stand for the default, which this SQLite does not report for rows from before the column
     /// was added.
     let mayHideDefault: Bool
   }
@@ -49,7 +49,7 @@ package struct RowShape {
 
   /// The columns' names.
   package var names: [String] { columns.map(\.name) }
-  /// Whether SQLite reports the values of all columns.
+  /// True if SQLite reports the values of all columns.
   var isWhole: Bool { columns.allSatisfy { $0.positions != nil } }
 }
 

@@ -181,7 +181,7 @@ package final class ObserverRegistry: Sendable {
       }
     }
 
-    /// Whether an observer is still registered: it may be removed or replaced meanwhile, even by the one before it.
+    /// True if an observer is still registered: it may be removed or replaced meanwhile, even by the one before it.
     private func isStillRegistered(_ token: ObserverToken) -> Bool {
       registry.version == version || registry.isRegistered(token)
     }

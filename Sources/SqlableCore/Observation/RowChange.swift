@@ -18,11 +18,11 @@ public struct RowChange: Sendable, Hashable {
   public var key: [DatabaseValue] { keys?.key ?? [] }
   /// The row's primary key before an update; differs from `key` when the update changed the key.
   public var previousKey: [DatabaseValue] { keys?.previous ?? [] }
-  /// Whether `id` is real, and not a 0 in place of a missing one.
+  /// True if `id` is real, and not a 0 in place of a missing one.
   package let hasId: Bool
   /// The keys, if any: behind one reference, since most rows have none, and rows are copied.
   private let keys: Keys?
-  /// Whether the key is the id.
+  /// True if the key is the id.
   private let isKeyedById: Bool
   /// All values of the row, if an observer wants them.
   package var images: RowImages?
@@ -65,12 +65,12 @@ public struct RowChange: Sendable, Hashable {
     (hasId, isKeyedById, keys, images) = (change.hasId, change.isKeyedById, change.keys, change.images)
   }
 
-  /// Whether its key has a custom collation.
+  /// True if its key has a custom collation.
   package var hasCustomCollation: Bool {
     if case .custom = keys?.comparison?.collation { true } else { false }
   }
 
-  /// Whether it is or was the row with an id or key, compared as SQLite compares a value with the key's column.
+  /// True if it is or was the row with an id or key, compared as SQLite compares a value with the key's column.
   func concernsRow(_ given: DatabaseValue) -> Bool {
     if case .integer(let id) = given, hasId, id == Int64(self.id) || id == Int64(previousId) { return true }
     guard let keys else {
@@ -107,9 +107,9 @@ package final class RowImages: Sendable, Hashable {
   package let old: [DatabaseValue]?
   /// The values after the change; nil for a delete.
   package let new: [DatabaseValue]?
-  /// Whether SQLite has reported all values.
+  /// True if SQLite has reported all values.
   package let isWhole: Bool
-  /// Whether SQLite has reported all values after the change.
+  /// True if SQLite has reported all values after the change.
   package let isNewWhole: Bool
 
   /// The decisions of filters on it, by the filter's id.

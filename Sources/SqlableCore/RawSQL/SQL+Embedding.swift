@@ -11,7 +11,7 @@ extension SQL.StringInterpolation {
     embed { try SelectWriter(sql: $0, parameters: $1, isInText: isInText).write(query.query) }
   }
 
-  /// Whether the text so far is empty, so that what follows is not inside another query.
+  /// True if the text so far is empty, so that what follows is not inside another query.
   private var isAtStart: Bool {
     var text = text
     return text.withUTF8 { !$0.holdsStatement }

@@ -232,7 +232,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Whether the statement may keep its changes when it fails, and there are observers to notify of them.
+  /// True if the statement may keep its changes when it fails, and there are observers to notify of them.
   private func mayKeep(_ statement: PreparedStatement) -> Bool {
     observation?.isActive == true && statement.mayKeepFailedRows
   }
@@ -279,13 +279,13 @@ extension PreparedStatement {
     guard parameterCount == count, !namesParameters else { throw SqlError.parameterInText }
   }
 
-  /// Whether the statement may change the schema of any database, or attach or detach a database.
+  /// True if the statement may change the schema of any database, or attach or detach a database.
   fileprivate var definesSchema: Bool {
     guard let keyword = firstKeyword else { return false }
     return ["CREATE", "DROP", "ALTER", "ATTACH", "DETACH"].contains(keyword)
   }
 
-  /// Whether the statement runs without opening a transaction: it changes nothing, refuses to run inside a transaction,
+  /// True if the statement runs without opening a transaction: it changes nothing, refuses to run inside a transaction,
   /// or changes nothing that is observed.
   fileprivate var standsAlone: Bool {
     isReadOnly || ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(firstKeyword)

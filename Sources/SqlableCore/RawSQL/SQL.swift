@@ -69,7 +69,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     var failure: SqlError?
     /// The place at which the text since the last value or name begins.
     private var literalStart = 0
-    /// Whether the last thing written was a value or name.
+    /// True if the last thing written was a value or name.
     private var isAfterInterpolation = false
 
     public init(literalCapacity: Int, interpolationCount: Int) {

@@ -4,7 +4,7 @@ struct RegexCache {
 
   private static let maximum = 16
 
-  /// Whether a part of the text matches a regular expression. Throws `.invalidStatement` if that is none.
+  /// True if a part of the text matches a regular expression. Throws `.invalidStatement` if that is none.
   mutating func matches(_ pattern: String, _ text: String) throws(SqlError) -> Bool {
     if let last = known.last, last.text.isExactly(pattern) { return last.expression.matches(in: text) }
     let expression: RegularExpression

@@ -29,7 +29,7 @@ package struct RegularExpression: Sendable {
 
   let steps: [Step]
   let ignoresCase: Bool
-  /// Whether the expression can match only at the beginning of the text.
+  /// True if the expression can match only at the beginning of the text.
   let isAnchored: Bool
 
   /// The maximum number of steps of a pattern.

@@ -1,5 +1,5 @@
 extension RegularExpression {
-  /// Whether a part of the text matches.
+  /// True if a part of the text matches.
   func matches(in text: String) -> Bool {
     var run = RegularExpressionRun(self)
     return run.finds(in: text.unicodeScalars)

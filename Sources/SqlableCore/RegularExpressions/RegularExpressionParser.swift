@@ -6,7 +6,7 @@ indirect enum RegularExpressionTree {
   /// Repeated between a least and a greatest number of times; nil for any.
   case repeated(RegularExpressionTree, Int, Int?)
 
-  /// Whether it begins with the beginning of the text, in each alternative.
+  /// True if it begins with the beginning of the text, in each alternative.
   var isAnchored: Bool {
     switch self {
     case .step(.start): true
@@ -125,7 +125,7 @@ struct RegularExpressionParser {
       guard scalars[start] == "(" else { throw failure("an anchor can't be repeated", at: quantifierStart) }
     default: break
     }
-    // Whether it takes as few as possible: what it matches is the same.
+    // True if it takes as few as possible: what it matches is the same.
     _ = take("?")
     if let again = next, again == "*" || again == "+" || again == "?" || again == "{" {
       throw failure("nothing to repeat before \(again)")

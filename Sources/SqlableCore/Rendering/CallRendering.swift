@@ -93,7 +93,7 @@ extension Renderer {
 }
 
 extension SqlExpression.Call {
-  /// Whether SQLite would ignore the filter: 3.40 does for min and max over a frame that does not start with the
+  /// True if SQLite would ignore the filter: 3.40 does for min and max over a frame that does not start with the
   /// partition, unless the frame has an EXCLUDE clause. `EXCLUDE NO OTHERS` is the default.
   fileprivate func losesFilter(in frame: WindowFrame) -> Bool {
     guard filter != nil, frame.start != .unboundedPreceding else { return false }

@@ -19,7 +19,7 @@ enum Constant {
 }
 
 extension SqlExpression.BinaryOperator {
-  /// Whether its right side is a constant argument.
+  /// True if its right side is a constant argument.
   package var takesConstant: Bool { self == .json || self == .jsonValue }
 }
 

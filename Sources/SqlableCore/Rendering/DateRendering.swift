@@ -4,7 +4,7 @@ extension Renderer {
   /// The storage format of a term's dates.
   private func dateFormat(of terms: [SqlExpression], _ wanted: String) throws -> ColumnType.DateFormat {
     let column = try terms.first.flatMap(column(of:))
-    // Whether a value is a date depends on its storage class, and a key does not contain values.
+    // True if a value is a date depends on its storage class, and a key does not contain values.
     if case .value = terms.first?.node { sql.refuseKey() }
     // A date without a column is bound in the default format.
     if column == nil, terms.first?.isRealValue == true { return .unixSecondsWithFraction }
@@ -160,7 +160,7 @@ extension DateUnit {
   /// The name in a modifier of SQLite's date functions, and how many of those it has.
   fileprivate var modifier: (count: Int, name: String) { self == .week ? (7, "days") : (1, rawValue + "s") }
 
-  /// Whether a period begins within a day.
+  /// True if a period begins within a day.
   fileprivate var startsWithinDay: Bool { self == .second || self == .minute || self == .hour }
 
   /// The first moment of a period for `strftime`, from one of its dates; of a week, from its Monday.

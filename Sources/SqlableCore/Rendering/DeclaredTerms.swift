@@ -100,7 +100,7 @@ extension IndexColumn {
 }
 
 extension OrderTerm.Direction {
-  /// Whether NULL is where it is without saying so.
+  /// True if NULL is where it is without saying so.
   fileprivate var hasDefaultNulls: Bool { self == .asc || self == .desc }
 }
 

@@ -17,7 +17,7 @@ extension SelectWriter {
       // Identifies the columns of the alias in the key.
       if sql.isKey { sql.append(address: source.table) }
       if visible.contains(where: source.isDefinedLike) {
-        // Whether they are equal depends on values, which a key does not have.
+        // True if they are equal depends on values, which a key does not have.
         if sql.isKey { sql.refuseKey() }
         continue
       }

@@ -6,9 +6,9 @@ package struct OmittedKey: Sendable, Hashable, Codable {
   let columns: [String]
   /// The column that is the rowid by the model's declaration.
   let rowid: String?
-  /// Whether the key has one column.
+  /// True if the key has one column.
   let isSingle: Bool
-  /// Whether it is an integer of a table with rowids.
+  /// True if it is an integer of a table with rowids.
   let isInteger: Bool
 
   /// Nil if the insert leaves nothing out.

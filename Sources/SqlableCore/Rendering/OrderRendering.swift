@@ -67,7 +67,7 @@ extension Renderer {
 }
 
 extension SqlExpression {
-  /// Whether it uses a column, but for those of its subqueries.
+  /// True if it uses a column, but for those of its subqueries.
   fileprivate var hasColumn: Bool {
     switch node {
     case .column, .qualified: true

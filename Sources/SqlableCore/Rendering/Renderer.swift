@@ -15,7 +15,7 @@ package struct Renderer {
   let parameters: ParameterBuffer
   /// The number of symbols on the parser's stack before each expression.
   var baseStack = 0
-  /// Whether terms of ORDER BY or GROUP BY are written. SQLite's parser turns `x IN ()` into 0, and treats that as a
+  /// True if terms of ORDER BY or GROUP BY are written. SQLite's parser turns `x IN ()` into 0, and treats that as a
   /// column's position.
   var isOrdering = false
 

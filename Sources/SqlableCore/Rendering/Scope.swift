@@ -2,11 +2,11 @@
 package final class Scope: Sendable {
   package let sources: [SelectQuery.Source]
   package let outer: Scope?
-  /// Whether it is a single table without an alias, whose columns need no qualifier.
+  /// True if it is a single table without an alias, whose columns need no qualifier.
   let isPlain: Bool
-  /// Whether it stands for SQL text, whose tables are not known: it may contain any column.
+  /// True if it stands for SQL text, whose tables are not known: it may contain any column.
   package let isFree: Bool
-  /// Whether it is inside SQL text, whose tables are not known.
+  /// True if it is inside SQL text, whose tables are not known.
   let isInText: Bool
   /// The names of queries, here and in the enclosing queries.
   let named: [String]

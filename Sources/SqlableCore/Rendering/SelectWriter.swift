@@ -9,11 +9,11 @@ struct SelectWriter {
   var defined: [String] = []
   /// The number of symbols on the parser's stack before the query.
   var baseStack = 0
-  /// Whether it is part of a term. A statement's own clauses count as part of the statement.
+  /// True if it is part of a term. A statement's own clauses count as part of the statement.
   var isNested = false
   /// The names of the query that this one defines, and of those defined beside it.
   var named: [String] = []
-  /// Whether it is part of SQL text.
+  /// True if it is part of SQL text.
   var isInText = false
   /// The named queries that are defined around this definition, and beside it.
   var visible: [SelectQuery.Source] = []

@@ -1,7 +1,7 @@
 /// Writes whole statements and their row, as SQL or as a cache key.
 package struct StatementWriter {
   let renderer: Renderer
-  /// Whether it is part of SQL text.
+  /// True if it is part of SQL text.
   private let isInText: Bool
   var table: TableInfo { renderer.table }
   var sql: SqlBuffer { renderer.sql }

@@ -6,7 +6,7 @@
 /// ```
 public struct ColumnType: Sendable, Hashable {
   @usableFromInline package let base: Base
-  /// Whether the column may hold NULL.
+  /// True if the column may hold NULL.
   public let isNullable: Bool
 
   @usableFromInline
@@ -126,7 +126,7 @@ public struct ColumnType: Sendable, Hashable {
   var accepted: UInt8 {
     switch base {
     case .integer, .date(.unixSeconds), .date(.unixMilliseconds): 1 | 2
-    // Whether an integer is the number of units is known only to the value.
+    // True if an integer is the number of units is known only to the value.
     case .boolean, .decimal: 1
     case .real, .date(.unixSecondsWithFraction): 1 | 4
     case .text, .date(.iso8601): 1 | 8
@@ -135,7 +135,7 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// Whether the column stores this value unchanged.
+  /// True if the column stores this value unchanged.
   package func stores(_ value: DatabaseValue) -> Bool {
     if case .integer(let integer) = value { return stores(integer) }
     return value == .null || base == .any || value.storageClass == storageClass
@@ -151,10 +151,10 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// Whether a value has a different form when it is compared than when it is stored.
+  /// True if a value has a different form when it is compared than when it is stored.
   var comparesInAnotherForm: Bool { base == .date(.unixSeconds) || scale != nil }
 
-  /// Whether the column stores values of a column of another type unchanged.
+  /// True if the column stores values of a column of another type unchanged.
   func takesValues(of other: ColumnType) -> Bool {
     switch (base, other.base) {
     // Of which scale it would be is not known.
@@ -176,7 +176,7 @@ public struct ColumnType: Sendable, Hashable {
     return .encoding(expected: name, found: actual)
   }
 
-  /// Whether a value of this storage class may be compared with the column; INTEGER and REAL compare with each other.
+  /// True if a value of this storage class may be compared with the column; INTEGER and REAL compare with each other.
   package func compares(with storageClass: StorageClass) -> Bool {
     if base == .any { return true }
     return switch (self.storageClass, storageClass) {

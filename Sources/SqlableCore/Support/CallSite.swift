@@ -15,7 +15,7 @@ package struct CallSite: Sendable, CustomStringConvertible {
     "SqlablePool", "SqlableQueries", "SqlableRecovery", "SqlableSchema", "SqlableSealing",
   ]
 
-  /// Whether it is the library's own, which tells a program nothing.
+  /// True if it is the library's own, which tells a program nothing.
   package var isInLibrary: Bool {
     file.withUTF8Buffer { path in
       path.starts(with: "Sqlable".utf8)

@@ -14,7 +14,7 @@ package struct CopyOnWriteBox<Value: DefaultConstructible>: Sendable, Hashable {
   @usableFromInline
   init() {}
 
-  /// Whether nothing was ever changed.
+  /// True if nothing was ever changed.
   package var isDefault: Bool { box == nil }
 
   package var value: Value {

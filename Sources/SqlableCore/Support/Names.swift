@@ -30,10 +30,10 @@ extension String {
   /// The name as SQLite compares it: A to Z as a to z, all other bytes as they are.
   package var foldedName: [UInt8] { utf8.map(\.foldedLetter) }
 
-  /// Whether both have the same bytes: == treats the two Unicode forms of an é as equal, SQLite as two names.
+  /// True if both have the same bytes: == treats the two Unicode forms of an é as equal, SQLite as two names.
   package func isExactly(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 
-  /// Whether SQLite treats both as the same name.
+  /// True if SQLite treats both as the same name.
   package func isSameName(as other: String) -> Bool {
     // Not with ==, which treats the two Unicode forms of an é as equal.
     let isSame = utf8.withContiguousStorageIfAvailable { bytes in
@@ -48,7 +48,7 @@ extension String {
     return isSame.flatMap { $0 } ?? (foldedName == other.foldedName)
   }
 
-  /// Whether it consists of ASCII letters, digits and `_`, and does not begin with a digit.
+  /// True if it consists of ASCII letters, digits and `_`, and does not begin with a digit.
   package var isPlainName: Bool {
     guard let first = utf8.first, !(48...57).contains(first) else { return false }
     return utf8.allSatisfy { (97...122).contains($0.foldedLetter) || (48...57).contains($0) || $0 == UInt8(ascii: "_") }
@@ -80,7 +80,7 @@ package struct ByteComparedName: Sendable, Hashable {
 }
 
 extension String? {
-  /// Whether both have the same bytes, or both are nil.
+  /// True if both have the same bytes, or both are nil.
   package func isExactly(_ other: String?) -> Bool {
     guard let self, let other else { return self == nil && other == nil }
     return self.isExactly(other)
@@ -91,7 +91,7 @@ extension UInt8 {
   /// A to Z as a to z, any other byte unchanged.
   package var foldedLetter: UInt8 { (65...90).contains(self) ? self + 32 : self }
 
-  /// Whether it is a space, or a byte from tab to carriage return: what SQLite's `isspace` accepts.
+  /// True if it is a space, or a byte from tab to carriage return: what SQLite's `isspace` accepts.
   var isBlank: Bool { self == UInt8(ascii: " ") || (9...13).contains(self) }
 }
 

@@ -62,7 +62,7 @@ extension String {
     return text.withUTF8 { Array(SQLStatements($0)) }
   }
 
-  /// Whether text appended to this SQL would be inside quotes or a comment.
+  /// True if text appended to this SQL would be inside quotes or a comment.
   package var endsInQuotes: Bool {
     var text = self
     return text.withUTF8(SQLTokenizer.endsOpen)
@@ -90,7 +90,7 @@ extension UnsafeBufferPointer<UInt8> {
     return words
   }
 
-  /// Whether this SQL has anything but blanks, comments and semicolons.
+  /// True if this SQL has anything but blanks, comments and semicolons.
   var holdsStatement: Bool { SQLTokenizer(self).contains { !$0.isSymbol(";") } }
 
   /// The word in upper case that says what the first statement does: its first one, or the one after the queries of

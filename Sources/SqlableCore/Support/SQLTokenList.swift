@@ -27,13 +27,13 @@ package struct SQLTokenList {
     tokens.indices.contains(position) ? tokens[position].kind : nil
   }
 
-  /// Whether it is a name in double quotes, backticks or brackets.
+  /// True if it is a name in double quotes, backticks or brackets.
   package func isQuotedName(_ position: Int) -> Bool { kind(position) == .name }
 
-  /// Whether it is a keyword or a name without quotes.
+  /// True if it is a keyword or a name without quotes.
   package func isWord(_ position: Int) -> Bool { kind(position) == .word }
 
-  /// Whether it is this word, which must be in lower case.
+  /// True if it is this word, which must be in lower case.
   package func isWord(_ position: Int, _ word: StaticString) -> Bool {
     guard isWord(position) else { return false }
     let range = tokens[position].range
@@ -56,7 +56,7 @@ package struct SQLTokenList {
     return bytes.withUnsafeBufferPointer { $0[tokens[position].range].uppercasedWord }
   }
 
-  /// Whether SQLite refuses it.
+  /// True if SQLite refuses it.
   package func isIllegal(_ position: Int) -> Bool { kind(position) == .illegal }
 
   /// The bytes of the text that the token is.

@@ -15,7 +15,7 @@ package struct SQLToken {
     /// Bytes that SQLite refuses: a quote without its counterpart, a number with letters after it, a stray byte.
     case illegal
 
-    /// Whether it may hold a value, which no log may show.
+    /// True if it may hold a value, which no log may show.
     var isValue: Bool {
       switch self {
       case .text, .number, .blob, .illegal: true
@@ -37,7 +37,7 @@ package struct SQLToken {
     kind == .symbol && bytes.count == 1 && bytes.first == UInt8(ascii: byte)
   }
 
-  /// Whether it is this bare word, which must be in lower case.
+  /// True if it is this bare word, which must be in lower case.
   func isWord(_ word: StaticString) -> Bool {
     guard kind == .word, bytes.count == word.utf8CodeUnitCount else { return false }
     for (offset, byte) in bytes.enumerated() where byte.foldedLetter != word.utf8Start[offset] { return false }
@@ -62,7 +62,7 @@ package struct SQLToken {
 package struct SQLTokenizer: Sequence, IteratorProtocol {
   private let bytes: UnsafeBufferPointer<UInt8>
   private var position: Int
-  /// Whether the text ends inside quotes or a comment, so far: text appended to it would be a part of them.
+  /// True if the text ends inside quotes or a comment, so far: text appended to it would be a part of them.
   private(set) var isOpen = false
 
   package init(_ bytes: UnsafeBufferPointer<UInt8>, from position: Int = 0) {
@@ -78,7 +78,7 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
     return SQLToken(kind: kind, bytes: bytes[start..<position])
   }
 
-  /// Whether text ends inside quotes or a comment.
+  /// True if text ends inside quotes or a comment.
   static func endsOpen(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
     // Most texts have no such byte.
     guard text.contains(where: { $0 < 0x80 && opening & (1 << UInt128($0)) != 0 }) else { return false }
@@ -277,14 +277,14 @@ extension UInt8 {
 
   fileprivate var isHexDigit: Bool { isDigit || (97...102).contains(foldedLetter) }
 
-  /// Whether it may stand in a name without quotes or in a keyword: a letter, a digit, `_`, `$`, or a part of a
+  /// True if it may stand in a name without quotes or in a keyword: a letter, a digit, `_`, `$`, or a part of a
   /// character that is not ASCII.
   package var isWordByte: Bool {
     self >= 0x80 || (97...122).contains(foldedLetter) || isDigit || self == UInt8(ascii: "_")
       || self == UInt8(ascii: "$")
   }
 
-  /// Whether a byte right after an interpolation would join it: `?` and `1` are the parameter `?1`, `"a"` and `"b"` are
+  /// True if a byte right after an interpolation would join it: `?` and `1` are the parameter `?1`, `"a"` and `"b"` are
   /// one name.
   var joinsInterpolation: Bool { isWordByte || self == UInt8(ascii: "\"") }
 }

@@ -41,7 +41,7 @@ extension SqlExpression {
       }
     }
 
-    /// Whether the argument at this index configures the function, and so is written into the SQL as a literal.
+    /// True if the argument at this index configures the function, and so is written into the SQL as a literal.
     func isConstant(_ index: Int) -> Bool {
       switch facts?.constants {
       case .format: index == 0
@@ -54,7 +54,7 @@ extension SqlExpression {
     /// The facts about a function that is built into SQLite; nil for any other function.
     package var facts: BuiltIn.Facts? { if case .builtIn(let function) = function { function.facts } else { nil } }
 
-    /// Whether the call makes one value of many rows. A registered function counts as an aggregate only if the call has
+    /// True if the call makes one value of many rows. A registered function counts as an aggregate only if the call has
     /// DISTINCT, a filter or an order.
     package var isAggregate: Bool {
       guard window == nil else { return false }
@@ -65,7 +65,7 @@ extension SqlExpression {
       }
     }
 
-    /// Whether the call can have an order. For a registered function SQLite checks that it is an aggregate.
+    /// True if the call can have an order. For a registered function SQLite checks that it is an aggregate.
     package var takesOrder: Bool {
       switch function {
       case .countRows: false
@@ -85,7 +85,7 @@ extension SqlExpression {
       }
     }
 
-    /// Whether the call can have a window. For a registered function SQLite checks that itself.
+    /// True if the call can have a window. For a registered function SQLite checks that itself.
     package var takesWindow: Bool {
       switch facts?.kind {
       case .aggregate, .window, nil: true
@@ -93,13 +93,13 @@ extension SqlExpression {
       }
     }
 
-    /// Whether the function is elementary and the call has no other clauses.
+    /// True if the function is elementary and the call has no other clauses.
     package var isElementary: Bool {
       guard facts?.has(.isElementary) == true, arguments.count == 1 else { return false }
       return !isDistinct && order.isEmpty && filter == nil && window == nil
     }
 
-    /// Whether the argument at this index is a path within JSON.
+    /// True if the argument at this index is a path within JSON.
     package func takesPath(_ index: Int) -> Bool {
       switch facts?.constants {
       case .paths: index > 0
@@ -108,7 +108,7 @@ extension SqlExpression {
       }
     }
 
-    /// Whether a path stands without its value.
+    /// True if a path stands without its value.
     package var lacksValue: Bool { facts?.constants == .pathsOfValues && arguments.count.isMultiple(of: 2) }
 
     /// All terms of the call.

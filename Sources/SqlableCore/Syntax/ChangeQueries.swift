@@ -90,7 +90,7 @@ package struct UpdateQuery: Sendable, Hashable {
     rest.value.assignments = assignments
   }
 
-  /// Whether the update changes the row with a struct's key.
+  /// True if the update changes the row with a struct's key.
   @usableFromInline package var isRowLevel: Bool { extent == .row }
 
   /// The updated table, and the others that give values.
@@ -122,7 +122,7 @@ package struct DeleteQuery: Sendable, Hashable {
     self.extent = extent
   }
 
-  /// Whether the delete removes the row with a struct's key.
+  /// True if the delete removes the row with a struct's key.
   @usableFromInline package var isRowLevel: Bool { extent == .row }
 }
 
@@ -157,7 +157,7 @@ package struct RowSelection: Sendable, Hashable {
     (self.filter, self.rest) = (filter, rest)
   }
 
-  /// Whether all rows are selected. Not with ==, which would copy the filter.
+  /// True if all rows are selected. Not with ==, which would copy the filter.
   var isAll: Bool {
     if case .some = filter { return false }
     return rest.isDefault
@@ -180,7 +180,7 @@ package struct RowSelection: Sendable, Hashable {
     }
   }
 
-  /// Whether the number of rows is limited, so that their order matters.
+  /// True if the number of rows is limited, so that their order matters.
   package var isLimited: Bool { !rest.isDefault && (rest.value.limit != nil || rest.value.offset != nil) }
 }
 

@@ -70,7 +70,7 @@ extension SqlExpression {
     return other.fits(decimal, comparing: operation.isComparison, lookup) ? nil : mixed(decimal)
   }
 
-  /// Whether the term can stand beside a decimal: a term of the same scale, or units.
+  /// True if the term can stand beside a decimal: a term of the same scale, or units.
   private func fits(_ decimal: SqlExpression, comparing: Bool = false, _ lookup: ColumnLookup) -> Bool {
     switch node {
     case .value(.integer), .value(.null): true
@@ -147,7 +147,7 @@ extension SqlExpression {
     SqlExpression.mismatch("\(operation) of a decimal is not exact, or not a decimal; use units", of: self)
   }
 
-  /// Whether the term's values are known to be integers, or NULL, and not units.
+  /// True if the term's values are known to be integers, or NULL, and not units.
   private func isWhole(_ lookup: ColumnLookup) -> Bool {
     switch node {
     case .value(let value): return value.storageClass == .integer || value == .null
@@ -178,7 +178,7 @@ extension SqlExpression {
 }
 
 extension SqlExpression.BinaryOperator {
-  /// Whether the operator is arithmetic that gives decimals of the same scale.
+  /// True if the operator is arithmetic that gives decimals of the same scale.
   var takesDecimals: Bool {
     switch self {
     case .plus, .minus, .times, .remainder: true
@@ -217,7 +217,7 @@ extension SqlExpression.SyntaxTerm {
 }
 
 extension SqlExpression.Call {
-  /// Whether the call's results are integers, or NULL; `isWhole` says so for each argument.
+  /// True if the call's results are integers, or NULL; `isWhole` says so for each argument.
   fileprivate func isWhole(_ isWhole: (SqlExpression) -> Bool) -> Bool {
     switch facts?.result {
     case .integer: true

@@ -3,7 +3,7 @@ extension SqlExpression {
   package struct Fragment: Sendable, Hashable {
     /// The texts before, between and after the terms: one more than there are terms. By bytes, as SQLite reads them.
     package var texts: [[UInt8]]
-    /// Whether it has a subquery, whose tables may have columns with the names of those outside.
+    /// True if it has a subquery, whose tables may have columns with the names of those outside.
     var hasQuery: Bool
 
     package init(texts: [[UInt8]], hasQuery: Bool) {

@@ -34,7 +34,7 @@ extension SqlExpression {
     }
   }
 
-  /// Whether it is a REAL, as dates without a column are, or NULL.
+  /// True if it is a REAL, as dates without a column are, or NULL.
   var isRealValue: Bool {
     switch node {
     case .value(.real), .value(.null): true
@@ -124,7 +124,7 @@ extension SqlExpression {
     return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: type.name), column: column)
   }
 
-  /// Whether it is NULL or a parameter, whose value takes the form of the column.
+  /// True if it is NULL or a parameter, whose value takes the form of the column.
   private var isUnknownUntilBound: Bool {
     switch node {
     case .value(.null), .parameter: true
@@ -153,7 +153,7 @@ extension SqlExpression.Call.BuiltIn {
 }
 
 extension SqlExpression.BinaryOperator {
-  /// Whether it is arithmetic, for which SQLite would treat TEXT and BLOB as 0.
+  /// True if it is arithmetic, for which SQLite would treat TEXT and BLOB as 0.
   fileprivate var takesNumbers: Bool {
     switch self {
     case .plus, .minus, .times, .divided, .remainder, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight: true

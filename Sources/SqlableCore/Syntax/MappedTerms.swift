@@ -152,7 +152,7 @@ extension SelectQuery {
 }
 
 extension SqlExpression {
-  /// Whether it is an aggregate of SQLite's, or has one in it, outside of queries and windows.
+  /// True if it is an aggregate of SQLite's, or has one in it, outside of queries and windows.
   package var hasAggregate: Bool {
     if case .call(let call) = node, call.isAggregate { return true }
     return node.terms.contains(where: \.hasAggregate)

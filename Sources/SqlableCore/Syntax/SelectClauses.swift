@@ -55,16 +55,16 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// Whether it defines named queries.
+  /// True if it defines named queries.
   var definesQueries: Bool {
     sources.contains(where: \.isDefined)
       || compounds.contains { !$0.query.clauses.isNested && $0.query.clauses.sources.contains(where: \.isDefined) }
   }
 
-  /// Whether it has clauses for which it becomes a subquery as a part of a combined query.
+  /// True if it has clauses for which it becomes a subquery as a part of a combined query.
   var isNested: Bool { !compounds.isEmpty || !order.isEmpty || limit != nil || offset != nil }
 
-  /// Whether its parts can stand beside those of a query that is combined with it in the same way.
+  /// True if its parts can stand beside those of a query that is combined with it in the same way.
   func continues(_ operation: SelectQuery.Compound.Operator) -> Bool {
     guard operation == .union || operation == .unionAll, !compounds.isEmpty, order.isEmpty else { return false }
     return limit == nil && offset == nil && defect == nil && compounds.allSatisfy { $0.operation == operation }
@@ -106,7 +106,7 @@ extension SelectQuery.Clauses {
     return sources[(index + 1)...].first(where: \.join.keepsJoined).map { "a \($0.join.rawValue) join" }
   }
 
-  /// Whether a join may find no row of one of its tables.
+  /// True if a join may find no row of one of its tables.
   var missesRows: Bool { sources.contains { $0.join.keepsEarlier || $0.join.keepsJoined } }
 
   /// Resolves the result's models whose tables are now joined.
@@ -148,7 +148,7 @@ extension SelectQuery.Clauses {
 
   mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
 
-  /// Whether each row of its tables that meets the conditions is a row of the result, and it has no others.
+  /// True if each row of its tables that meets the conditions is a row of the result, and it has no others.
   var hasRowsOfTables: Bool {
     guard !sources.isEmpty, compounds.isEmpty, !isDistinct, groups.isEmpty, having == nil else { return false }
     return limit == nil && offset == nil
@@ -275,7 +275,7 @@ extension SqlExpression {
 }
 
 extension SelectQuery.Clauses {
-  /// Whether its rows are aggregates of those of its tables.
+  /// True if its rows are aggregates of those of its tables.
   package var hasAggregates: Bool {
     results.contains { result in
       switch result {

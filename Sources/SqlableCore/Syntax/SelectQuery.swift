@@ -6,7 +6,7 @@ public struct SelectQuery: Sendable, Hashable {
     case rows
     /// The number of rows.
     case count
-    /// Whether there are any rows.
+    /// True if there are any rows.
     case exists
   }
 
@@ -46,7 +46,7 @@ public struct SelectQuery: Sendable, Hashable {
     box = Box(clauses)
   }
 
-  /// Whether the query reads one table with at most a filter and a limit.
+  /// True if the query reads one table with at most a filter and a limit.
   package var isPlain: Bool { box == nil }
 
   /// All clauses; modified in place if the box is not shared.
@@ -120,7 +120,7 @@ extension SelectQuery {
     set { if box == nil { inlineLimit = newValue } else { clauses.limit = newValue.map { .number($0) } } }
   }
 
-  /// Whether the query has a limit or an offset.
+  /// True if the query has a limit or an offset.
   package var isLimited: Bool { limit != nil || box?.clauses.limit != nil || box?.clauses.offset != nil }
 
   var defect: SqlError? { box?.clauses.defect }
@@ -213,10 +213,10 @@ extension SelectQuery {
         }
       }
 
-      /// Whether the join keeps rows of the earlier tables that have no match, with NULL for its own table.
+      /// True if the join keeps rows of the earlier tables that have no match, with NULL for its own table.
       var keepsEarlier: Bool { self == .left || self == .full }
 
-      /// Whether the join keeps rows of its own table that have no match, with NULL for the earlier tables.
+      /// True if the join keeps rows of its own table that have no match, with NULL for the earlier tables.
       package var keepsJoined: Bool { self == .right || self == .full }
     }
 
@@ -253,11 +253,11 @@ extension SelectQuery {
     package var condition: SqlExpression?
     /// The name of a query that goes by another one here: `"team" AS "other"`.
     @ByteComparedName package var queryName: String? = nil
-    /// Whether SQLite must compute the rows of a named query once; nil leaves that to SQLite.
+    /// True if SQLite must compute the rows of a named query once; nil leaves that to SQLite.
     package var materialization: Materialization?
     /// The index that SQLite must use for the source.
     package var indexHint: IndexHint?
-    /// Whether a full-text search selects its rows.
+    /// True if a full-text search selects its rows.
     package var isSearched = false
 
     /// The depth of the defining query. Stored, because in a chain of named queries each may be used many times.
@@ -281,16 +281,16 @@ extension SelectQuery {
       return source
     }
 
-    /// Whether the source is a named query.
+    /// True if the source is a named query.
     package var isDefined: Bool { if case .defined = kind { true } else { false } }
 
-    /// Whether both are named queries of the same name.
+    /// True if both are named queries of the same name.
     func isNamedLike(_ other: Source) -> Bool {
       guard let name = definedName, let otherName = other.definedName else { return false }
       return name.isSameName(as: otherName)
     }
 
-    /// Whether both are the same named query.
+    /// True if both are the same named query.
     func isDefinedLike(_ other: Source) -> Bool {
       isNamedLike(other) && kind == other.kind && materialization == other.materialization && table == other.table
     }

@@ -250,7 +250,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// Whether one of its direct subterms is of a kind. Unlike `terms` it makes no array.
+  /// True if one of its direct subterms is of a kind. Unlike `terms` it makes no array.
   package func hasTerm(where predicate: (SqlExpression) -> Bool) -> Bool {
     switch self {
     case .column, .value, .parameter, .qualified, .invalid: false
@@ -265,7 +265,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// Whether its SQL has a `?`: SQLite, which does not know the values, does not treat two such terms as equal.
+  /// True if its SQL has a `?`: SQLite, which does not know the values, does not treat two such terms as equal.
   var bindsValues: Bool {
     switch self {
     case .value, .parameter, .isIn, .like, .query: true

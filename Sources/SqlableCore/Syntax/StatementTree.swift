@@ -32,7 +32,7 @@ extension StatementTree {
   @usableFromInline
   package var changesRows: Bool { if case .select = self { false } else { true } }
 
-  /// Whether the statement takes structs.
+  /// True if the statement takes structs.
   @usableFromInline
   package var takesRows: Bool {
     switch self {
@@ -43,7 +43,7 @@ extension StatementTree {
     }
   }
 
-  /// Whether the statement is an insert that updates conflicting rows.
+  /// True if the statement is an insert that updates conflicting rows.
   var isUpsert: Bool { if case .insert(let query) = self { query.isUpsert } else { false } }
 
   var isSave: Bool { if case .insert(let query) = self { query.form == .save } else { false } }

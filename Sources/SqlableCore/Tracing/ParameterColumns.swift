@@ -179,7 +179,7 @@ private struct ParameterReader {
     return ParameterReader.starts.contains(word.keyword) || word.isSymbol("(") || word.isSymbol(",")
   }
 
-  /// Whether an AND may belong to a BETWEEN: `a BETWEEN 1 AND b = ?` compares the whole with the parameter.
+  /// True if an AND may belong to a BETWEEN: `a BETWEEN 1 AND b = ?` compares the whole with the parameter.
   private func mayBelongToBetween(_ index: Int) -> Bool {
     for word in words[..<index].reversed() {
       if word.isKeyword("BETWEEN") { return true }

@@ -39,7 +39,7 @@ private struct ShapeWriter {
   /// The rows of VALUES that is being read: the depth at which they stand, and whether the first is complete.
   private var rows: (depth: Int, isFirstComplete: Bool, hasMore: Bool)?
   private var (isTableNext, isSchemaNamed) = (false, false)
-  /// Whether the verb is still WITH, and whether the last token closed a parenthesis, as at the end of each WITH query.
+  /// True if the verb is still WITH, and whether the last token closed a parenthesis, as at the end of each WITH query.
   private var (isAfterWith, isAfterParentheses) = (false, false)
   private var last = Last.none
 
@@ -81,7 +81,7 @@ private struct ShapeWriter {
 
   // MARK: Rows of VALUES
 
-  /// Whether the token belongs to a row after the first.
+  /// True if the token belongs to a row after the first.
   private mutating func skipsRow(_ token: SQLToken) -> Bool {
     guard let rows, rows.isFirstComplete else { return false }
     if token.isSymbol("(") { depth += 1 }

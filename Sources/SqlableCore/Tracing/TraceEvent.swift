@@ -64,7 +64,7 @@ public struct TraceEvent: Sendable, Hashable {
   public let sorts: Int
   /// The number of rows that SQLite inserted into automatic indexes.
   public let automaticIndexRows: Int
-  /// Whether the statement had been compiled before; false on a cluster.
+  /// True if the statement had been compiled before; false on a cluster.
   public let isCached: Bool
   /// The number of a transaction's statements; 1 for a statement.
   public let statements: Int
@@ -163,7 +163,7 @@ public enum Tracing {
   /// ```
   @TaskLocal public static var context: String?
 
-  /// Whether this task or thread is in a closure that receives events. The closure's own statements are not traced.
+  /// True if this task or thread is in a closure that receives events. The closure's own statements are not traced.
   @TaskLocal package static var isReceiving = false
 }
 

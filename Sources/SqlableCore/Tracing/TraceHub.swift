@@ -39,14 +39,14 @@ package final class TraceHub: Sendable {
 
   package init() {}
 
-  /// Whether anything in the process is traced.
+  /// True if anything in the process is traced.
   package static var isAnyActive: Bool { allReceivers.load(ordering: .relaxed) > 0 }
 
   deinit { TraceHub.allReceivers.subtract(receiverCount.load(ordering: .relaxed), ordering: .relaxed) }
 
   package var isActive: Bool { receiverCount.load(ordering: .acquiring) > 0 }
 
-  /// Whether a receiver requests values.
+  /// True if a receiver requests values.
   var wantsValues: Bool { valueReceivers.load(ordering: .relaxed) > 0 }
 
   package func add(_ options: TraceOptions, _ body: @escaping @Sendable (TraceEvent) -> Void) -> TraceToken {

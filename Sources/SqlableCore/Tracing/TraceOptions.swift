@@ -6,7 +6,7 @@ public struct TraceOptions: Sendable, Hashable {
   /// The shortest time between two reports of one shape. Default: nil, which sets no such limit.
   public var interval: Duration?
 
-  /// Whether reads have their query plans, at the cost of one `EXPLAIN QUERY PLAN` for each reported read. Default:
+  /// True if reads have their query plans, at the cost of one `EXPLAIN QUERY PLAN` for each reported read. Default:
   /// false.
   public var explains: Bool
 

@@ -3,7 +3,7 @@ import FoundationEssentials
 // The forms of values in a column.
 
 extension ColumnType {
-  /// Whether the column stores this value unchanged.
+  /// True if the column stores this value unchanged.
   ///
   /// NULL is left to the NOT NULL constraint, whose error names table and column. SQLite converts an integer in a REAL
   /// column even if that loses digits, so an integer that no `Double` represents exactly is rejected.

@@ -91,7 +91,7 @@ extension ReadCell {
 }
 
 extension ColumnType {
-  /// Whether dates are stored as REAL seconds: in the default format, and in plain `.real` columns.
+  /// True if dates are stored as REAL seconds: in the default format, and in plain `.real` columns.
   @usableFromInline
   var isRealDate: Bool {
     switch base {

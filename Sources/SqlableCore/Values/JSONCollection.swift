@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// A collection that may contain what has no order. Then it is encoded here: equal values must have equal text.
 protocol JSONCollection {
-  /// Whether an encoder that sorts keys writes equal values as equal text.
+  /// True if an encoder that sorts keys writes equal values as equal text.
   static var hasOrder: Bool { get }
 
   /// The JSON of a value of a type without order.
@@ -18,7 +18,7 @@ extension JSONEncoder {
     return try encode(value)
   }
 
-  /// Whether it writes equal values of a type as equal text, as far as that is known.
+  /// True if it writes equal values of a type as equal text, as far as that is known.
   fileprivate static func hasOrder(_ type: Any.Type) -> Bool { (type as? any JSONCollection.Type)?.hasOrder ?? true }
 }
 
@@ -37,7 +37,7 @@ extension Set: JSONCollection where Element: Encodable {
 extension Dictionary: JSONCollection where Key: Encodable, Value: Encodable {
   static var hasOrder: Bool { isObject && JSONEncoder.hasOrder(Value.self) }
 
-  /// Whether its JSON is an object.
+  /// True if its JSON is an object.
   fileprivate static var isObject: Bool { Key.self is any CodingKeyRepresentable.Type }
 
   func json(_ encoder: JSONEncoder) throws -> Data {
@@ -65,7 +65,7 @@ extension Optional: Wrapping {
   static var wrapped: Any.Type { Wrapped.self }
 }
 
-/// Whether the values of a type, or of the one that it wraps, are stored as JSON.
+/// True if the values of a type, or of the one that it wraps, are stored as JSON.
 package func isStoredAsJSON(_ type: Any.Type) -> Bool {
   if let optional = type as? any Wrapping.Type { return isStoredAsJSON(optional.wrapped) }
   return type is any SqlJSON.Type || type is any JSONCollection.Type

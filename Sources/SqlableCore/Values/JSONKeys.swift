@@ -17,7 +17,7 @@ struct JSONKeys {
   /// More keys than most types have.
   private static let maximumRanges = 16
 
-  /// Whether a valid JSON text has an object with a duplicate key.
+  /// True if a valid JSON text has an object with a duplicate key.
   static func hasDuplicates(in text: UnsafeBufferPointer<UInt8>) -> Bool {
     guard text.contains(UInt8(ascii: "{")) else { return false }
     var keys = JSONKeys(text: text)

@@ -27,7 +27,7 @@ public struct ReadCell {
   @inlinable
   var typeCode: Int32 { state.pointee.isCurrent(generation) ? sqlite3_value_type(value) : 0 }
 
-  /// Whether the value is NULL; false if the row is no longer current.
+  /// True if the value is NULL; false if the row is no longer current.
   @inlinable
   public var isNull: Bool { typeCode == SQLITE_NULL }
 

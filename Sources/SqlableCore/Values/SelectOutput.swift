@@ -6,7 +6,7 @@ public protocol SelectOutput: SendableMetatype {
   /// Reads a value from the result's columns at the current position of `row`, and advances past them.
   static func next(of row: inout ResultRow) throws -> Self
 
-  /// Whether all of its columns at the current position are NULL: a NULL value, or a model for which a left join found
+  /// True if all of its columns at the current position are NULL: a NULL value, or a model for which a left join found
   /// no row. If so, advances past them.
   static func isAbsent(in row: inout ResultRow) throws -> Bool
 
@@ -27,7 +27,7 @@ public struct ResultDescription {
   package private(set) var columns: [ResultColumn] = []
   /// The models that are read.
   package var models: [ObjectIdentifier] = []
-  /// Whether the last output takes all columns that are left.
+  /// True if the last output takes all columns that are left.
   package private(set) var takesRest = false
 
   package init() {}

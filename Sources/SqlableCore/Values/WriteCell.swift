@@ -8,11 +8,11 @@ public struct WriteCell {
   @usableFromInline let bytes: UnsafeMutablePointer<ParameterBytes>
   @usableFromInline let scope: UInt64
   @usableFromInline var parameter = BoundValue.unset
-  /// Whether a value was set while another statement's scope was current.
+  /// True if a value was set while another statement's scope was current.
   @usableFromInline var isStale = false
-  /// Whether the value was converted to the form of the column, so that an integer is a decimal's number of units.
+  /// True if the value was converted to the form of the column, so that an integer is a decimal's number of units.
   @usableFromInline var isConverted = false
-  /// Whether it is a value that a row of the column holds, which may be of any storage class.
+  /// True if it is a value that a row of the column holds, which may be of any storage class.
   @usableFromInline var isHeld = false
   /// The type of the column that receives the value.
   public let type: ColumnType
@@ -36,7 +36,7 @@ public struct WriteCell {
     isConverted = true
   }
 
-  /// Whether the column stores the value.
+  /// True if the column stores the value.
   @usableFromInline
   var isStored: Bool {
     isHeld || type.stores(parameter) && (isConverted || !parameter.isInteger || type.scale == nil)
@@ -100,7 +100,7 @@ public struct WriteCell {
       copied ?? Array(bytes).withUnsafeBufferPointer { BoundValue.text(self.bytes.pointee.copy($0), $0.count) }
   }
 
-  /// Whether the buffer still keeps bytes for this cell until the row is written; notes it if not.
+  /// True if the buffer still keeps bytes for this cell until the row is written; notes it if not.
   @inlinable
   mutating func isCurrent() -> Bool {
     guard bytes.pointee.isCurrent(scope) else {

@@ -13,7 +13,7 @@ struct IndexCandidates {
     /// The column lists of possible indexes, most promising first.
     var lists: [[IndexColumn]] { uses.lists.filter { !isKey($0) } }
 
-    /// Whether the columns are the table's key, which needs no index.
+    /// True if the columns are the table's key, which needs no index.
     private func isKey(_ columns: [IndexColumn]) -> Bool {
       table.key.prefix(1).map { table.columns[$0].name } == columns.prefix(1).map(\.name) && columns.count == 1
     }

@@ -25,7 +25,7 @@ public struct AnyStatement: Sendable {
     case number(Int)
     /// The ids of inserted rows.
     case ids([Int])
-    /// Whether there are rows.
+    /// True if there are rows.
     case exists(Bool)
   }
 

@@ -222,7 +222,7 @@ extension DocumentDecoder {
     return sources[0]
   }
 
-  /// Whether the fields describe the path of a known association. The fields may omit a key that foreign keys declare.
+  /// True if the fields describe the path of a known association. The fields may omit a key that foreign keys declare.
   private func isPath(_ fields: Fields, of known: AssociationLevel, under table: TableInfo) throws -> Bool {
     guard case .object(let members) = try DocumentEncoder().path(known.path).document else { return false }
     let knownFields = Fields(members: members)
@@ -232,7 +232,7 @@ extension DocumentDecoder {
     return try known.key(under: table).map { Document.text($0.name).json == key.json } ?? false
   }
 
-  /// Whether the form of the result (rows, a count or an aggregate) matches that of a known association.
+  /// True if the form of the result (rows, a count or an aggregate) matches that of a known association.
   private func isForm(_ fields: Fields, of known: AssociationLevel) throws -> Bool {
     guard try flag(fields[.count], .count) == (known.form == .count) else { return false }
     guard case .value(let aggregate) = known.form, known.form != .count else { return fields[.aggregate] == nil }

@@ -41,7 +41,7 @@ extension SqlExpression {
 }
 
 extension FullTextTable {
-  /// Whether a text is a weight of a column as FTS5 reads it: `1.5`.
+  /// True if a text is a weight of a column as FTS5 reads it: `1.5`.
   static func isWeight(_ text: String) -> Bool {
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     return text.utf8.count <= 20 && parts.count == 2

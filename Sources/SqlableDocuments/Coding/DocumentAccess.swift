@@ -14,9 +14,9 @@ struct DocumentAccess: Sendable {
   var tables: [ByteComparedName: Table] = [:]
   /// SQLite's functions, by their names in the format.
   var functions: Set<String> = []
-  /// Whether a document may call the aggregates, the window functions and the functions of JSON.
+  /// True if a document may call the aggregates, the window functions and the functions of JSON.
   var (allowsAggregates, allowsWindows, allowsJSON) = (false, false, false)
-  /// Whether a document may have named queries.
+  /// True if a document may have named queries.
   var allowsNamedQueries = false
   /// Functions and collations that the program registered.
   var registered: Set<String> = []
@@ -24,7 +24,7 @@ struct DocumentAccess: Sendable {
   var maximumDepth = 0
   var maximumList = 0
 
-  /// Whether a document may call a function of SQLite. Either `functions` has the function's name, or the function has
+  /// True if a document may call a function of SQLite. Either `functions` has the function's name, or the function has
   /// categories (aggregate, window, JSON) and all of them are allowed.
   func allows(function name: String) -> Bool {
     if functions.contains(name) { return true }

@@ -204,7 +204,7 @@ private struct UngroupedRows {
   let sources: [SelectQuery.Source]
   let filter: SqlExpression?
 
-  /// Whether these terms determine the order of the rows. Each table must have a key. Each key column must be one of
+  /// True if these terms determine the order of the rows. Each table must have a key. Each key column must be one of
   /// the terms, or be fixed to one value by the filter.
   func areOrdered(by terms: [SqlExpression]) -> Bool {
     sources.indices.allSatisfy { index in
@@ -223,7 +223,7 @@ private struct UngroupedRows {
     return [filter]
   }
 
-  /// Whether a condition fixes a column to one value.
+  /// True if a condition fixes a column to one value.
   private func fixes(_ sourceColumn: SourceColumn, _ condition: SqlExpression) -> Bool {
     guard case .binary(let operation, let left, let right) = condition.node, operation == .equal || operation == .isSame
     else { return false }
@@ -262,7 +262,7 @@ extension [SelectQuery.Source] {
 }
 
 extension SelectQuery.Clauses {
-  /// Whether a row of the result stands for several rows.
+  /// True if a row of the result stands for several rows.
   fileprivate var isGrouped: Bool {
     !groups.isEmpty
       || results.contains { result in
@@ -274,7 +274,7 @@ extension SelectQuery.Clauses {
       }
   }
 
-  /// Whether the order of the result is determined, except among equal rows.
+  /// True if the order of the result is determined, except among equal rows.
   fileprivate var isOrdered: Bool {
     let terms = order.map(\.expression)
     if compounds.isEmpty {
@@ -304,7 +304,7 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// Whether two terms are equal, or the same column of the same table.
+  /// True if two terms are equal, or the same column of the same table.
   private func isSame(_ left: SqlExpression, _ right: SqlExpression) -> Bool {
     guard let sourceColumn = sources.sourceColumn(of: left) else { return left == right }
     return sourceColumn == sources.sourceColumn(of: right)
@@ -312,7 +312,7 @@ extension SelectQuery.Clauses {
 }
 
 extension SqlExpression {
-  /// Whether values that differ may compare as equal.
+  /// True if values that differ may compare as equal.
   fileprivate var isCollated: Bool {
     if case .collate(_, let collation) = node { return collation != .binary }
     return columnDefinition?.options.collation.map { $0 != .binary } ?? false
@@ -320,7 +320,7 @@ extension SqlExpression {
 }
 
 extension SqlExpression.Call {
-  /// Whether the result depends on the order of rows that compare as equal in the call's order, or of rows without an
+  /// True if the result depends on the order of rows that compare as equal in the call's order, or of rows without an
   /// order.
   fileprivate var dependsOnOrder: Bool {
     guard let facts else { return false }

@@ -152,13 +152,13 @@ extension Statement {
 }
 
 extension DecodedStatement {
-  /// Whether a statement of one model is one: rows are read by any query, the others are not.
+  /// True if a statement of one model is one: rows are read by any query, the others are not.
   var isComplete: Bool {
     guard case .select(let query) = tree, operation != .read else { return true }
     return query.readsOneModel && (operation != .first || query.limit.map { $0 <= 1 } == true)
   }
 
-  /// Whether running the statement gives a value of this type.
+  /// True if running the statement gives a value of this type.
   fileprivate func gives<Output, Model>(_ output: Output.Type, of model: Model.Type) -> Bool {
     // A closed table of all kinds: no decoded statement has any other output type.
     if tree.returnsRows { return output == [Model].self || output == Model?.self }
@@ -178,7 +178,7 @@ extension DecodedStatement {
 }
 
 extension SelectQuery {
-  /// Whether it reads whole rows of one table, with at most a filter, an order and a limit.
+  /// True if it reads whole rows of one table, with at most a filter, an order and a limit.
   fileprivate var readsOneModel: Bool {
     guard !isPlain else { return true }
     let clauses = clauses

@@ -339,7 +339,7 @@ extension Document {
 }
 
 extension String {
-  /// Whether it is the key of a column, an operator or a collation.
+  /// True if it is the key of a column, an operator or a collation.
   fileprivate var isSmall: Bool {
     switch TermForm.byKey[self] {
     case .column, .not, .negative, .isNull, .isNotNull, .collate: true

@@ -91,7 +91,7 @@ extension QueryPlan {
 }
 
 extension SelectQuery {
-  /// Whether the query ends after the rows of its limit, if nothing sorts the rows.
+  /// True if the query ends after the rows of its limit, if nothing sorts the rows.
   fileprivate var stopsEarly: Bool {
     guard form == .rows, limit != nil else { return false }
     let clauses = clauses
@@ -102,7 +102,7 @@ extension SelectQuery {
 }
 
 extension SelectQuery.Result {
-  /// Whether the result consists of columns: an aggregate or a window would need all rows.
+  /// True if the result consists of columns: an aggregate or a window would need all rows.
   fileprivate var hasOnlyColumns: Bool {
     switch self {
     case .term(let term):
@@ -117,7 +117,7 @@ extension SelectQuery.Result {
 }
 
 extension SqliteDatabase {
-  /// Whether one of the tables, by their names in a statement, has more than `count` rows.
+  /// True if one of the tables, by their names in a statement, has more than `count` rows.
   fileprivate func has(moreRowsThan count: Int, in names: [String], _ tree: StatementTree) throws -> Bool {
     // Separate queries in one statement may use the same name for different tables.
     try tree.tables.contains { name, table in
@@ -125,7 +125,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Whether a table has more than `count` rows.
+  /// True if a table has more than `count` rows.
   fileprivate func has(moreRowsThan count: Int, _ table: TableInfo) throws -> Bool {
     let name = String(decoding: table.quotedName, as: UTF8.self)
     let connection = try openConnection()

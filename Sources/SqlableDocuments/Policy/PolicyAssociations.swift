@@ -51,7 +51,7 @@ extension AssociationLevel {
     query.orderFully()
   }
 
-  /// Whether a parent row refers to the key of the rows, so that at most one row matches.
+  /// True if a parent row refers to the key of the rows, so that at most one row matches.
   private var hasOneRow: Bool {
     guard case .referred(_, let key?) = path, query.table.key.count == 1 else { return false }
     return query.table.position(of: key) == query.table.key[0]

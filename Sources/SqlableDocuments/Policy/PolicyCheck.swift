@@ -269,7 +269,7 @@ struct PolicyCheck {
 }
 
 extension FullTextTerm {
-  /// Whether the term returns parts of the indexed text.
+  /// True if the term returns parts of the indexed text.
   fileprivate var returnsText: Bool {
     switch form {
     case .snippet, .highlight: true
@@ -277,7 +277,7 @@ extension FullTextTerm {
     }
   }
 
-  /// Whether the term's operand is a full-text query.
+  /// True if the term's operand is a full-text query.
   fileprivate var takesSearch: Bool {
     switch form {
     case .matches, .search: true
@@ -287,7 +287,7 @@ extension FullTextTerm {
 }
 
 extension String {
-  /// Whether a format of `printf` has a width or a precision of more than four digits, or one that an argument gives.
+  /// True if a format of `printf` has a width or a precision of more than four digits, or one that an argument gives.
   /// `%.1000000000c` takes seconds, however short its result may be.
   fileprivate var hasLongConversion: Bool {
     var (isConversion, digits) = (false, 0)

@@ -93,7 +93,7 @@ extension StatementPolicy {
     }
   }
 
-  /// Whether a checked query can contain other queries; in SQL, `matches` is a query too.
+  /// True if a checked query can contain other queries; in SQL, `matches` is a query too.
   var allowsQueriesInQueries: Bool {
     !features.isDisjoint(with: [.subqueries, .namedQueries, .compounds, .fullText])
   }
@@ -161,7 +161,7 @@ struct RightsSource: Equatable {
 }
 
 extension TablePolicy {
-  /// Whether a document may name a column.
+  /// True if a document may name a column.
   func knows(_ position: Int) -> Bool {
     readable.contains(position) || sortable.contains(position) || settable.contains(position)
       || filterable[position] != nil

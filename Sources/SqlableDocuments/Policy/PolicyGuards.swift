@@ -58,7 +58,7 @@ extension SqlExpression {
     }
   }
 
-  /// Whether it may have the same value for all rows.
+  /// True if it may have the same value for all rows.
   private var mayBeConstant: Bool {
     switch node {
     case .column, .qualified, .query: return false
@@ -81,7 +81,7 @@ extension SqlExpression {
     }
   }
 
-  /// Whether it is a parameter, which takes the form of a column, or a column of decimals.
+  /// True if it is a parameter, which takes the form of a column, or a column of decimals.
   private var hasForm: Bool {
     if case .parameter = node { return true }
     return columnDefinition?.type.scale != nil
@@ -93,14 +93,14 @@ extension SqlExpression {
     return SqlExpression(.query(QueryTerm(kind: .scalar, term: nil, query: SelectQuery(rows: [[self]]))))
   }
 
-  /// Whether evaluating it can throw for some values: malformed JSON, an overflow, a text that becomes too large, an
+  /// True if evaluating it can throw for some values: malformed JSON, an overflow, a text that becomes too large, an
   /// argument that is too long, a function of the program's own.
   var mayThrow: Bool {
     if case .query = node { return true }
     return throwsItself || node.hasTerm(where: \.mayThrow)
   }
 
-  /// Whether evaluating it can throw for some values of its terms.
+  /// True if evaluating it can throw for some values of its terms.
   var throwsItself: Bool {
     switch node {
     case .call(let call):

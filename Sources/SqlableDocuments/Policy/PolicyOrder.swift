@@ -50,7 +50,7 @@ extension SelectQuery.Source {
 }
 
 extension SelectQuery.Clauses {
-  /// Whether the query is recursive or reads a recursive query. An ORDER BY would change the order of the recursion.
+  /// True if the query is recursive or reads a recursive query. An ORDER BY would change the order of the recursion.
   fileprivate var isRecursive: Bool {
     compounds.contains { $0.query.clauses.sources.contains { $0.kind == .named } }
       || sources.contains { source in

@@ -179,12 +179,12 @@ extension SelectQuery.Clauses {
     if movesThrowingConditions { having = having?.guarded(by: nil, checking: visible) }
   }
 
-  /// Whether a condition, which SQLite may evaluate before those of the policy, can throw.
+  /// True if a condition, which SQLite may evaluate before those of the policy, can throw.
   private var hasThrowingConditions: Bool {
     filter?.mayThrow == true || movesThrowingConditions || sources.contains { $0.condition?.mayThrow == true }
   }
 
-  /// Whether SQLite may move a condition that can throw from HAVING to WHERE. SQLite moves only conditions without an
+  /// True if SQLite may move a condition that can throw from HAVING to WHERE. SQLite moves only conditions without an
   /// aggregate.
   private var movesThrowingConditions: Bool {
     !groups.isEmpty && having?.conditions.contains { $0.mayThrow && !$0.hasAggregate } == true
@@ -215,7 +215,7 @@ extension TablePolicy {
     return condition?.replacing(table) { SqlExpression(.qualified(alias: alias, ColumnReference(table.columns[$0]))) }
   }
 
-  /// Whether a statement may read a column: a document knows the column, or the condition reads it.
+  /// True if a statement may read a column: a document knows the column, or the condition reads it.
   fileprivate func isUsed(_ position: Int) -> Bool {
     var isUsed = knows(position)
     condition?.visit(

@@ -4,7 +4,7 @@ import SqlableCore
 package struct ObservedRows: Sendable {
   package let observer: ObserverRegistry.Observer
   let withValues: Bool
-  /// Whether the model's key has a custom collation.
+  /// True if the model's key has a custom collation.
   let hasCustomCollation: Bool
 
   package init<Model: Sqlable>(

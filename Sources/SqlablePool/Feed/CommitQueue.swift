@@ -18,7 +18,7 @@ struct CommitQueue {
   private var weight = 0
   /// The position of the last entry.
   private(set) var position = 0
-  /// Whether matching is scheduled.
+  /// True if matching is scheduled.
   var isScheduled = false
   private var isEnded = false
 

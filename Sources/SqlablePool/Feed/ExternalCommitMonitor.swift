@@ -21,7 +21,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   private var detector: CommitDetector
   /// The suspended watch; `watch` may have been replaced since.
   private var suspended: FileWatch?
-  /// Whether the last check failed: later commits are unknown.
+  /// True if the last check failed: later commits are unknown.
   private var isBlind = false
   private var isEnded = false
 

@@ -34,7 +34,7 @@ final class FileWatch: @unchecked Sendable {
     source.resume()
   }
 
-  /// Whether the watched file was replaced.
+  /// True if the watched file was replaced.
   var isOutdated: Bool { FileIdentity(path) != file }
 
   /// Holds back reports until `resume` is called as often.

@@ -36,7 +36,7 @@ struct RequiredValue: Sendable {
   let position: Int
   let key: MatchKey
   private let value: DatabaseValue
-  /// Whether texts are compared byte by byte.
+  /// True if texts are compared byte by byte.
   private let isBinary: Bool
 
   /// Nil if SQLite would convert one of the two before it compares them, or compare texts by a custom collation.
@@ -56,7 +56,7 @@ struct RequiredValue: Sendable {
     key = MatchKey(value)
   }
 
-  /// Whether a row with these values certainly meets it.
+  /// True if a row with these values certainly meets it.
   func isMet(by values: [DatabaseValue]) -> Bool {
     guard values.indices.contains(position) else { return false }
     guard case .text(let expected) = value else { return MatchKey(values[position]) == key }
@@ -64,7 +64,7 @@ struct RequiredValue: Sendable {
     return expected.isExactly(actual)
   }
 
-  /// Whether a row with these values can't meet it.
+  /// True if a row with these values can't meet it.
   func excludes(_ values: [DatabaseValue]) -> Bool {
     guard values.indices.contains(position) else { return false }
     if isBinary, case .text(let expected) = value, case .text(let actual) = values[position] {

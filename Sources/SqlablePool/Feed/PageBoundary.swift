@@ -73,13 +73,13 @@ struct PageBoundary: Sendable {
     self.values = values
   }
 
-  /// Whether the row, where it exists, is behind the page before its change and after.
+  /// True if the row, where it exists, is behind the page before its change and after.
   func precedes(_ row: RowImages) -> Bool {
     guard row.columns == order.columns else { return false }
     return [row.old, row.new].allSatisfy { image in image.map(precedes) ?? true }
   }
 
-  /// Whether a row with these values is certainly behind it: among rows of equal order SQLite may choose any.
+  /// True if a row with these values is certainly behind it: among rows of equal order SQLite may choose any.
   private func precedes(_ row: [DatabaseValue]) -> Bool {
     for (term, value) in zip(order.terms, values) {
       guard row.indices.contains(term.position), let result = term.compare(value, row[term.position]) else {

@@ -285,7 +285,7 @@ package final class PoolFeed: CommitSink {
     }
   }
 
-  /// Whether all commits up to a position are matched.
+  /// True if all commits up to a position are matched.
   func isMatched(upTo position: Int) -> Bool { matchedPosition.load(ordering: .acquiring) >= position }
 
   /// Ensures that all commits acknowledged until now are matched before it returns.

@@ -37,11 +37,11 @@ package final class RowFilter: Sendable {
   private let tables: FilterTables
   /// The values that the filter demands of columns, usually of the id.
   let demands: [RequiredValue]
-  /// Whether the demands are the whole filter.
+  /// True if the demands are the whole filter.
   private let isDemandsOnly: Bool
   /// The names of the table's columns, in order.
   let columns: [String]
-  /// Whether it uses LIKE, which depends on the connection's `PRAGMA case_sensitive_like`.
+  /// True if it uses LIKE, which depends on the connection's `PRAGMA case_sensitive_like`.
   private let usesLike: Bool
 
   init(_ key: Key, _ tables: FilterTables) {
@@ -57,13 +57,13 @@ package final class RowFilter: Sendable {
     isDemandsOnly = key.question.filter?.termCount == demands.count
   }
 
-  /// Whether the demands alone show that the row met the filter neither before its change nor after.
+  /// True if the demands alone show that the row met the filter neither before its change nor after.
   func excludes(_ row: RowImages) -> Bool {
     guard row.columns == columns else { return false }
     return demands.contains { demand in [row.old, row.new].allSatisfy { image in image.map(demand.excludes) ?? true } }
   }
 
-  /// Whether the demands alone show that the row met the filter before its change or after.
+  /// True if the demands alone show that the row met the filter before its change or after.
   func takes(_ row: RowImages) -> Bool {
     guard isDemandsOnly, row.columns == columns else { return false }
     return [row.old, row.new].contains { image in
@@ -71,7 +71,7 @@ package final class RowFilter: Sendable {
     }
   }
 
-  /// Whether one of the rows met the filter before its change or after. The verdicts are cached with the rows, for
+  /// True if one of the rows met the filter before its change or after. The verdicts are cached with the rows, for
   /// other loops over the same statement.
   func concerns(_ rows: [RowImages]) throws -> Bool {
     var open: [RowImages] = []
@@ -184,7 +184,7 @@ extension SqlExpression {
     return node.terms.contains(where: \.usesLike)
   }
 
-  /// Whether it depends on nothing but the values of one row.
+  /// True if it depends on nothing but the values of one row.
   fileprivate var dependsOnOneRow: Bool {
     switch node {
     case .column, .value: true

@@ -7,7 +7,7 @@ struct RowRule: Sendable {
   /// The order of a page, which rows behind its end don't concern.
   var page: PageOrder?
 
-  /// Whether changed rows are wanted with their values.
+  /// True if changed rows are wanted with their values.
   var decidesByRow: Bool { filter != nil || page != nil }
 }
 

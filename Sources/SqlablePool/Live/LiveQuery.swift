@@ -75,7 +75,7 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
   let key: LiveQueryRegistry.Key
 
   let callSite: CallSite
-  /// Whether a result that equals the previous one is skipped.
+  /// True if a result that equals the previous one is skipped.
   let onlyChanges: Bool
   /// The SQL of all its statements.
   let texts: @Sendable () throws -> [String]

@@ -82,10 +82,10 @@ struct LiveQueryState<Value: Sendable> {
   /// The waiters that wait for a commit beyond their deadline.
   private var overdue: Set<ObjectIdentifier> = []
   private var failures: [Int: any Error] = [:]
-  /// Whether a loop waits for a fetch that has not begun.
+  /// True if a loop waits for a fetch that has not begun.
   private var needsFetch = false
   var task: Task<Void, Never>?
-  /// Whether another thread is about to start the task.
+  /// True if another thread is about to start the task.
   var isTaskRequested = false
   /// The last commit that the fetch in progress includes.
   private var fetchPosition = -1
@@ -183,14 +183,14 @@ struct LiveQueryState<Value: Sendable> {
   /// The highest priority of the waiting loops.
   var priority: TaskPriority { waiting.values.map(\.waiter.priority).max() ?? .medium }
 
-  /// Whether the caller must start the task.
+  /// True if the caller must start the task.
   mutating func requestTask() -> Bool {
     guard task == nil, !isTaskRequested, hasWork else { return false }
     isTaskRequested = true
     return true
   }
 
-  /// Whether a waiting loop needs a fetch or a decision of the filter.
+  /// True if a waiting loop needs a fetch or a decision of the filter.
   var hasWork: Bool { !isEnded && !waiting.isEmpty && (needsFetch || !undecidedRows.isEmpty) }
 
   private func sleepers(where isConcerned: (Int, Loop) -> Bool) -> [ObjectIdentifier] {

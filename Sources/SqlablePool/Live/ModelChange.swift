@@ -11,7 +11,7 @@ public struct ModelChange<Model: Sqlable>: Sendable {
     self.reader = reader
   }
 
-  /// Whether the row was inserted, updated or deleted.
+  /// True if the row was inserted, updated or deleted.
   public var change: Change { row.change }
   /// The row's id; see ``RowChange/id``.
   public var id: Int { row.id }

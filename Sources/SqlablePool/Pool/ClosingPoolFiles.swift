@@ -155,7 +155,7 @@ extension SqlitePool {
   /// A call that closes the files. A class: each call on the pool asks whether there is one.
   final class FileCloseBarrier: Sendable {
     let callSite: CallSite
-    /// Whether the call's task was cancelled; nil for one without a task.
+    /// True if the call's task was cancelled; nil for one without a task.
     let isCancelled: LockedValue<Bool>?
     let thread = pthread_self()
     let begin = ContinuousClock.now
@@ -177,7 +177,7 @@ extension SqlitePool.State {
     throw SqlError.misuse(SqliteDatabase.closedHere).labelled(label)
   }
 
-  /// Whether no call has a handle.
+  /// True if no call has a handle.
   var areAllIdle: Bool { writerIsIdle && idleReaders.count == readers.count }
 
   /// Gives handles to the calls that wait; returns these.

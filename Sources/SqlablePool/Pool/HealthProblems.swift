@@ -1,7 +1,7 @@
 import SqlableCore
 
 extension SqlitePool {
-  /// Whether calls have all readers that the pool may open.
+  /// True if calls have all readers that the pool may open.
   var areReadersBusy: Bool {
     withState { state in
       // A call of this thread's own reader uses that one.

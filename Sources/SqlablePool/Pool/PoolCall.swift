@@ -54,9 +54,9 @@ package final class PoolCall: @unchecked Sendable {
   var state = State.created
   var stopped: Reason?
   var gotHandle: ContinuousClock.Instant?
-  /// Whether the call was tried on the thread of its caller, and runs again as another call.
+  /// True if the call was tried on the thread of its caller, and runs again as another call.
   var isAbandoned = false
-  /// Whether the call was reported as a long read.
+  /// True if the call was reported as a long read.
   var isReported = false
   /// Wakes the waiting thread.
   var alarm: DispatchSemaphore?
@@ -103,7 +103,7 @@ package final class PoolCall: @unchecked Sendable {
     }
   }
 
-  /// Whether the error comes from a write that was stopped before its transaction had begun.
+  /// True if the error comes from a write that was stopped before its transaction had begun.
   private func waitsToBegin(_ error: SqlError) -> Bool {
     // A write that waits for the gate has run nothing.
     kind == .write && error.sql.map { $0.hasPrefix("BEGIN") } ?? (error.transaction == .none)

@@ -70,6 +70,6 @@ extension SqlitePool {
     events.send(.closed)
   }
 
-  /// Whether the pool accepts calls.
+  /// True if the pool accepts calls.
   public var isOpen: Bool { withState { $0.phase == .open } }
 }

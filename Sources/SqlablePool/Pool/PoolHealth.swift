@@ -2,7 +2,7 @@ import Glibc
 import SqlableCore
 
 extension SqlitePool {
-  /// Whether a pool can serve, for the readiness probe of a service.
+  /// True if a pool can serve, for the readiness probe of a service.
   public struct Health: Sendable, Hashable {
     /// Something that an operator must look at.
     public enum Problem: Sendable, Hashable {
@@ -32,7 +32,7 @@ extension SqlitePool {
     /// The duration of a read, including its wait for a reader; nil if the read had no answer, or if no reader was
     /// free.
     public let answer: Duration?
-    /// Whether calls had all readers, so that no read was tried. Not a problem by itself: see ``HealthLimits/read``.
+    /// True if calls had all readers, so that no read was tried. Not a problem by itself: see ``HealthLimits/read``.
     public let areReadersBusy: Bool
     /// The free space of the file system, in bytes; nil if it is not known.
     public let freeBytes: Int?

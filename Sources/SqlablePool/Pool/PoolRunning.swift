@@ -304,6 +304,6 @@ extension SqlitePool {
 }
 
 extension SqlError {
-  /// Whether it makes the handle unusable.
+  /// True if it makes the handle unusable.
   fileprivate var indicatesBrokenHandle: Bool { [.io, .corrupt, .notADatabase, .wrongKey].contains(kind) }
 }

@@ -165,7 +165,7 @@ extension SqlitePool.State {
     return next
   }
 
-  /// Whether a call has a reader.
+  /// True if a call has a reader.
   var isReading: Bool { readers.contains { $0.call != nil } }
 
   /// Lets the reads that were held back have readers; returns those that got one.

@@ -14,7 +14,7 @@ extension SqlitePool {
     public let waitingReads: Int
     /// The number of calls that wait for the writer.
     public let waitingWrites: Int
-    /// Whether a call has the writer.
+    /// True if a call has the writer.
     public let isWriting: Bool
     /// The number of reads that have ended, failed ones included.
     public let reads: Int

@@ -58,20 +58,20 @@ package final class PooledHandle: @unchecked Sendable {
 
   var isOpen: Bool { database != nil }
 
-  /// Whether it is open and refuses further use; to be called by its holder.
+  /// True if it is open and refuses further use; to be called by its holder.
   var isLost: Bool { database?.connection?.isLost == true }
 
-  /// Whether a closure has kept a cursor; to be called by its holder.
+  /// True if a closure has kept a cursor; to be called by its holder.
   var hasOpenCursors: Bool { database?.connection.map { $0.openCursors > 0 } ?? false }
 
-  /// Whether the next call can't use it as it is: lost, or with settings or temporary objects that SQL has changed.
+  /// True if the next call can't use it as it is: lost, or with settings or temporary objects that SQL has changed.
   var isUnusable: Bool {
     guard let connection = database?.connection else { return false }
     // A cursor that a closure has kept holds its snapshot: the next call would see old data.
     return connection.isLost || hasOpenCursors || connection.hasOtherState
   }
 
-  /// Whether SQL has changed its settings or temporary objects; to be called by its holder.
+  /// True if SQL has changed its settings or temporary objects; to be called by its holder.
   var hasOtherState: Bool { database?.connection?.hasOtherState == true }
 
   /// To be called by its holder.

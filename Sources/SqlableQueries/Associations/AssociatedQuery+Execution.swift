@@ -90,7 +90,7 @@ extension GatheredLevel {
 }
 
 extension SqliteDatabase {
-  /// Whether a function runs that a statement of this handle calls.
+  /// True if a function runs that a statement of this handle calls.
   fileprivate var isInFunction: Bool {
     get throws { try locked { try openConnection().userCode.isRunning } }
   }

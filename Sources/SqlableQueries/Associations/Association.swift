@@ -316,7 +316,7 @@ extension Association where Output == Target? {
 
 // MARK: - Filters
 
-/// Whether rows belong to a row by an association: `"id" IN (SELECT "owner_id" FROM "bicycle" WHERE …)`.
+/// True if rows belong to a row by an association: `"id" IN (SELECT "owner_id" FROM "bicycle" WHERE …)`.
 ///
 /// ```swift
 /// Person.read().filter(exists(Person.bikes) || Person.name == "Anna")
@@ -328,7 +328,7 @@ public func exists<Origin, Target>(_ association: Association<Origin, Target, [T
   association.part.level.existence(under: Origin.self)
 }
 
-/// Whether a row has the other row of an association: `"owner_id" IN (SELECT "id" FROM "person" WHERE …)`.
+/// True if a row has the other row of an association: `"owner_id" IN (SELECT "id" FROM "person" WHERE …)`.
 public func exists<Origin, Target>(_ association: Association<Origin, Target, Target?>) -> SqlExpression {
   association.part.level.existence(under: Origin.self)
 }

@@ -206,7 +206,7 @@ extension AssociationLevel {
     return SqlExpression(.query(.init(kind: .scalar, query: rows)))
   }
 
-  /// Whether rows belong to a row of a model.
+  /// True if rows belong to a row of a model.
   func existence(under model: (some Sqlable).Type) -> SqlExpression {
     do { return try existence(under: TableInfo.of(model)) } catch { return SqlExpression(invalid: error) }
   }
@@ -321,13 +321,13 @@ extension SqlError {
 }
 
 extension SqlExpression {
-  /// Whether a function of the program's own is called, of which only SQLite knows whether it is an aggregate.
+  /// True if a function of the program's own is called, of which only SQLite knows whether it is an aggregate.
   fileprivate var callsRegisteredFunction: Bool {
     if case .call(let call) = node, case .named = call.function { return true }
     return node.hasTerm(where: \.callsRegisteredFunction)
   }
 
-  /// Whether SQL text is a part of it.
+  /// True if SQL text is a part of it.
   fileprivate var hasText: Bool {
     var hasText = false
     visit({ if case .special(let special) = $0.node, case .fragment = special.form { hasText = true } }, { _ in })

@@ -97,7 +97,7 @@ extension SelectStatement {
 }
 
 extension AnyTerm {
-  /// Whether a JSON array, or the array at a path, contains this element.
+  /// True if a JSON array, or the array at a path, contains this element.
   ///
   /// ```swift
   /// Car.read().filter(Car.tags.jsonContains("fast"))

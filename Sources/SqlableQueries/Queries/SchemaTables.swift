@@ -60,7 +60,7 @@ public struct SchemaIndex: Sqlable, Hashable {
   public let isUnique: Bool
   /// The origin of the index: `c` for CREATE INDEX, `u` for a UNIQUE constraint, `pk` for a primary key.
   public let origin: String
-  /// Whether the index has only the rows that satisfy a condition.
+  /// True if the index has only the rows that satisfy a condition.
   public let isPartial: Bool
 
   public static let tableName = "pragma_index_list"

@@ -115,7 +115,7 @@ extension TypedTerm {
     TypedExpression(expression: jsonText.calling(.jsonType, steps))
   }
 
-  /// Whether the term is well-formed JSON: `json_valid("a")`. For NULL it is 0 or NULL, by the version of SQLite.
+  /// True if the term is well-formed JSON: `json_valid("a")`. For NULL it is 0 or NULL, by the version of SQLite.
   ///
   /// ```swift
   /// Stay.read().filter(!Stay.doc.jsonValid())     // SELECT … FROM "stay" WHERE NOT json_valid("doc")
@@ -157,7 +157,7 @@ extension SqlTerm {
   /// `false` or `null`. NULL if the path does not exist.
   public func jsonType(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonType, steps) }
 
-  /// Whether the term is well-formed JSON: `json_valid("a")`. For NULL it is 0 or NULL, by the version of SQLite.
+  /// True if the term is well-formed JSON: `json_valid("a")`. For NULL it is 0 or NULL, by the version of SQLite.
   public func jsonValid() -> SqlExpression { expression.call(.jsonValid) }
 
   /// All values of a group as a JSON array: `json_group_array("a")`. Without an order the values are in an undefined

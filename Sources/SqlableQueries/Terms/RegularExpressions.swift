@@ -10,7 +10,7 @@ extension SqlExpression {
 }
 
 extension TypedTerm where Value: SqlText {
-  /// Whether a part of the text matches a regular expression: `"a" REGEXP ?`. NULL if the text is.
+  /// True if a part of the text matches a regular expression: `"a" REGEXP ?`. NULL if the text is.
   ///
   /// ```swift
   /// Car.read().filter(Car.name.regexp("^[A-Z]\\w+ (e|electric)$"))
@@ -25,18 +25,18 @@ extension TypedTerm where Value: SqlText {
   /// No index is used.
   public func regexp(_ pattern: String) -> SqlExpression { expression.matches(pattern) }
 
-  /// Whether a part of the text matches a regular expression that is a term: `"a" REGEXP "b"`. NULL if one is.
+  /// True if a part of the text matches a regular expression that is a term: `"a" REGEXP "b"`. NULL if one is.
   public func regexp<Other: TypedTerm>(_ pattern: Other) -> SqlExpression where Other.Value: SqlText {
     expression.combined(.matchesRegexp, with: pattern.expression)
   }
 }
 
 extension SqlTerm {
-  /// Whether a part of the text matches a regular expression: `"a" REGEXP ?`. NULL if the text is. Numbers are texts as
+  /// True if a part of the text matches a regular expression: `"a" REGEXP ?`. NULL if the text is. Numbers are texts as
   /// SQLite writes them, and a BLOB matches nothing.
   public func regexp(_ pattern: String) -> SqlExpression { expression.matches(pattern) }
 
-  /// Whether a part of the text matches a regular expression that is a term: `"a" REGEXP "b"`. NULL if one is.
+  /// True if a part of the text matches a regular expression that is a term: `"a" REGEXP "b"`. NULL if one is.
   public func regexp(_ pattern: some SqlTerm) -> SqlExpression {
     expression.combined(.matchesRegexp, with: pattern.expression)
   }

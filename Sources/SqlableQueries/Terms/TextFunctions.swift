@@ -184,13 +184,13 @@ extension TypedTerm where Value: SqlText {
     expression.combined(.matchesGlob, with: SqlExpression(pattern))
   }
 
-  /// Whether it begins with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  /// True if it begins with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
   public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
 
-  /// Whether it ends with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  /// True if it ends with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
   public func hasSuffix(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "") }
 
-  /// Whether it contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  /// True if it contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
   public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
 
   /// Matches a case-sensitive pattern that is a term: `"a" GLOB "b"`. NULL if the pattern is.
@@ -198,18 +198,18 @@ extension TypedTerm where Value: SqlText {
     expression.combined(.matchesGlob, with: pattern.expression)
   }
 
-  /// Whether it begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
+  /// True if it begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
   /// NULL if either is.
   public func hasPrefix<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
     expression.begins(with: text.expression)
   }
 
-  /// Whether it ends with the text of a term, ignoring the case of A to Z. NULL if either is.
+  /// True if it ends with the text of a term, ignoring the case of A to Z. NULL if either is.
   public func hasSuffix<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
     expression.ends(with: text.expression)
   }
 
-  /// Whether it contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
+  /// True if it contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
   /// NULL if either is.
   public func contains<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
     expression.contains(text.expression)
@@ -292,13 +292,13 @@ extension SqlTerm {
     expression.combined(.matchesGlob, with: SqlExpression(pattern))
   }
 
-  /// Whether it begins with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  /// True if it begins with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
   public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
 
-  /// Whether it ends with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  /// True if it ends with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
   public func hasSuffix(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "") }
 
-  /// Whether it contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  /// True if it contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
   public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
 
   /// Matches a case-sensitive pattern that is a term: `"a" GLOB "b"`.
@@ -306,14 +306,14 @@ extension SqlTerm {
     expression.combined(.matchesGlob, with: pattern.expression)
   }
 
-  /// Whether it begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
+  /// True if it begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
   /// NULL if either is.
   public func hasPrefix(_ text: some SqlTerm) -> SqlExpression { expression.begins(with: text.expression) }
 
-  /// Whether it ends with the text of a term, ignoring the case of A to Z. NULL if either is.
+  /// True if it ends with the text of a term, ignoring the case of A to Z. NULL if either is.
   public func hasSuffix(_ text: some SqlTerm) -> SqlExpression { expression.ends(with: text.expression) }
 
-  /// Whether it contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
+  /// True if it contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
   /// NULL if either is.
   public func contains(_ text: some SqlTerm) -> SqlExpression { expression.contains(text.expression) }
 }

@@ -22,7 +22,7 @@ struct ArchiveClock {
   /// The age of the archive in microseconds; only differences count.
   var age: Int64 { firstAge.addingSaturated(elapsed) }
 
-  /// Whether the system's clock has been set since this one was made.
+  /// True if the system's clock has been set since this one was made.
   var isStepped: Bool { abs(archiveTime() - now) > ArchiveClock.tolerance }
 
   /// The age of an archive at a new start. Time without an archive counts up to a day, and up to half of `keep`: the

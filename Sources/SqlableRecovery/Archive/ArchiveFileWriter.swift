@@ -40,7 +40,7 @@ final class ArchiveFileWriter: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// Whether the file is at its path.
+  /// True if the file is at its path.
   var isIntact: Bool { FileIdentity.isFile(descriptor, at: path) }
 
   /// Appends a commit, whose pages are in a WAL. What fails leaves nothing of it.

@@ -169,12 +169,12 @@ final class ArchiveLock: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Whether the locked file is at its path.
+  /// True if the locked file is at its path.
   var isIntact: Bool { FileIdentity.isFile(descriptor, at: path) }
 }
 
 extension FileIdentity {
-  /// Whether the file of a descriptor is the one at a path.
+  /// True if the file of a descriptor is the one at a path.
   static func isFile(_ descriptor: Int32, at path: String) -> Bool {
     var info = stat()
     return fstat(descriptor, &info) == 0 && info.st_nlink > 0 && FileIdentity(path) == FileIdentity(info)
@@ -201,7 +201,7 @@ struct GenerationDescription: Codable, Sendable {
   let time: Int64
   /// See ``ArchiveClock/age``. Earlier versions wrote none of these.
   var age: Int64?
-  /// Whether the generation before has all commits up to this one.
+  /// True if the generation before has all commits up to this one.
   var continues: Bool?
   /// The path of the database; empty for one in memory.
   var database: String?

@@ -62,7 +62,7 @@ public struct ArchiveStatus: Sendable, Hashable {
   public internal(set) var pendingBytes = 0
   /// The number of times that commits were skipped: the archive could not be written to for too long, or was removed.
   public internal(set) var gaps = 0
-  /// Whether the database is being copied for a new range. Until the copy ends, no commit is archived.
+  /// True if the database is being copied for a new range. Until the copy ends, no commit is archived.
   public internal(set) var isCopying = false
   /// The time since the archive had all commits of the database; at most the interval if it works.
   public internal(set) var lag = Duration.zero

@@ -113,7 +113,7 @@ private final class ArchiveFile {
     return end.count == ArchiveRecord.sumSize && end.littleEndian64(0) == sum.value ? sum : nil
   }
 
-  /// Whether a file that ends in an incomplete record begins it at an offset: its process was killed as it wrote.
+  /// True if a file that ends in an incomplete record begins it at an offset: its process was killed as it wrote.
   func isTorn(at offset: Int, _ next: Int) -> Bool {
     let header = bytes(offset, ArchiveRecord.headerSize)
     if let record = ArchiveRecord(header: header) { return record.number == next && offset + record.size >= size }

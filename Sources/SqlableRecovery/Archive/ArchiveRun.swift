@@ -14,7 +14,7 @@ final class ArchiveRun: @unchecked Sendable {
   private static let current = DispatchSpecificKey<ObjectIdentifier>()
   private var timer: (any DispatchSourceTimer)?
   private var isEnded = false
-  /// Whether the pool's file is closed, or about to be.
+  /// True if the pool's file is closed, or about to be.
   private var isPaused = false
   let state = LockedValue(ArchiveStatus())
   private let files: ArchiveFiles

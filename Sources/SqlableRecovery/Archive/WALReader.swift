@@ -123,7 +123,7 @@ final class WALReader: @unchecked Sendable {
 }
 
 extension Int {
-  /// Whether a database can have pages of this size.
+  /// True if a database can have pages of this size.
   var isPageSize: Bool { (512...65_536).contains(self) && nonzeroBitCount == 1 }
 }
 

@@ -94,7 +94,7 @@ extension SalvageRun {
     table.rowsFromBackup += Int(connection.totalChanges &- before)
   }
 
-  /// Whether the same ids mean the same rows in the backup. VACUUM may change a rowid without a declared column.
+  /// True if the same ids mean the same rows in the backup. VACUUM may change a rowid without a declared column.
   private func keepsRowids(
     _ table: SalvagedTable, _ rowid: String, _ oldRowid: String, _ columns: [String], _ source: String
   ) throws -> Bool {

@@ -31,6 +31,6 @@ extension [UInt8] {
     return nil
   }
 
-  /// Whether the bytes of a range, cut at the end, are all zero.
+  /// True if the bytes of a range, cut at the end, are all zero.
   func isZero(_ range: Range<Int>) -> Bool { self[range.clamped(to: indices)].allSatisfy { $0 == 0 } }
 }

@@ -13,19 +13,19 @@ public struct CorruptionReport: Sendable, Hashable {
   public var indexes: [String] = []
   /// The pages that could not be read, at most a thousand for each table or index.
   public var pages: [Int] = []
-  /// Whether the schema itself is damaged.
+  /// True if the schema itself is damaged.
   public var isSchemaDamaged = false
-  /// Whether no other connection can write until the receiver of the report returns.
+  /// True if no other connection can write until the receiver of the report returns.
   public var isExclusive = false
 
   public init() {}
 
-  /// Whether nothing is damaged.
+  /// True if nothing is damaged.
   public var isSound: Bool {
     messages.isEmpty && tables.isEmpty && indexes.isEmpty && pages.isEmpty && !isSchemaDamaged
   }
 
-  /// Whether ``SqliteDatabase/reindex(_:)`` can mend all damage: the indexes contradict the tables, and no page is
+  /// True if ``SqliteDatabase/reindex(_:)`` can mend all damage: the indexes contradict the tables, and no page is
   /// lost.
   public var isMendedByReindex: Bool { !indexes.isEmpty && tables.isEmpty && pages.isEmpty && !isSchemaDamaged }
 }

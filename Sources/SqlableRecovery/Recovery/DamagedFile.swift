@@ -80,7 +80,7 @@ final class DamagedFile {
     return bytes.isEmpty ? nil : bytes
   }
 
-  /// Whether the file was cut before a page.
+  /// True if the file was cut before a page.
   func isCut(_ number: UInt32) -> Bool { number > fileCount && number <= fullCount }
 
   /// Returns a page of a b-tree; nil if the page is missing or is no page of a b-tree.
@@ -91,6 +91,6 @@ final class DamagedFile {
     return TreePage(bytes + rest, number: number, usable: usable, readable: bytes.count)
   }
 
-  /// Whether a page is SQLite's lock page, which has no content.
+  /// True if a page is SQLite's lock page, which has no content.
   func isLockPage(_ number: UInt32) -> Bool { Int(number - 1) == 0x4000_0000 / geometry.pageSize }
 }

@@ -5,7 +5,7 @@ import SqlableSchema
 // Rows whose text was overwritten by other bytes. SQLite does not check text, but reading it as a String does.
 
 extension StoredRecord {
-  /// Whether a text is not valid in the encoding of the file.
+  /// True if a text is not valid in the encoding of the file.
   func hasInvalidText(_ encoding: TextEncoding) -> Bool {
     fields.contains { $0.storage == .text && !encoding.isValid(payload[$0.start..<$0.end]) }
   }
@@ -59,7 +59,7 @@ extension SalvageRun {
     return entry.flatMap { try? SchemaReader.table($0.sql) }.map { TableShape($0) }
   }
 
-  /// Whether the backup has the row, and all its texts are valid. Without a column for the rowid, VACUUM may have given
+  /// True if the backup has the row, and all its texts are valid. Without a column for the rowid, VACUUM may have given
   /// it to another row: then an intact value must be the same.
   private func isIntact(
     _ key: BackupKey, _ columns: [String], _ shape: TableShape, _ record: StoredRecord, in table: String

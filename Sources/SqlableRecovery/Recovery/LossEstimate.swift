@@ -11,7 +11,7 @@ extension SalvageRun {
     /// Rows in any number of pages that nothing leads to.
     var possible: Double
     let rowsPerPage: Double
-    /// Whether nothing says how large its tree was.
+    /// True if nothing says how large its tree was.
     let isOpen: Bool
   }
 

@@ -89,7 +89,7 @@ extension SalvageRun {
     }.min { $0.rowids.width < $1.rowids.width }
   }
 
-  /// Whether the table already has rows between the rowids of a leaf: then the leaf is an old version.
+  /// True if the table already has rows between the rowids of a leaf: then the leaf is an old version.
   private func overlaps(_ page: TreePage, _ table: SalvagedTable) throws -> Bool {
     guard page.kind == .leafTable, let rowids = page.rowids, let sink = table.sink, let rowid = sink.rowidColumn else {
       return false
@@ -160,7 +160,7 @@ extension SalvageRun {
     }
   }
 
-  /// Whether most of the keys belong to an index. A key of an index ends with the key of a row, and begins with a value
+  /// True if most of the keys belong to an index. A key of an index ends with the key of a row, and begins with a value
   /// of that row.
   private func areIndexKeys(_ keys: [StoredRecord]) throws -> Bool {
     let keys = keys.filter { $0.fields.count == $0.count && $0.count > 1 }.prefix(8)

@@ -18,7 +18,7 @@ extension SalvageRun {
     }
   }
 
-  /// Whether the root of a table is a copy of a page that another table leads to, or fits better.
+  /// True if the root of a table is a copy of a page that another table leads to, or fits better.
   private func isOverwritten(_ table: SalvagedTable) -> Bool {
     guard let twin = twins[table.entry.root], let page = file.tree(twin) else { return false }
     guard let other = tables.first(where: { $0.entry.root == twin }) else { return crawler.marks[twin] == .tree }
@@ -57,10 +57,10 @@ extension SalvageRun {
     report.problems.append("\(sameCount) pages are identical to others: either page may have been overwritten")
   }
 
-  /// Whether it is the root of a table that no virtual table has made, as two of these may have the same pages.
+  /// True if it is the root of a table that no virtual table has made, as two of these may have the same pages.
   private func isTableRoot(_ root: UInt32) -> Bool { tables.contains { $0.entry.root == root && $0.virtual == nil } }
 
-  /// Whether two tables have the same rows on several pages: then one was filled from the other.
+  /// True if two tables have the same rows on several pages: then one was filled from the other.
   private func haveSameRows(_ root: UInt32, _ otherRoot: UInt32) -> Bool {
     guard root != otherRoot, let table = tables.first(where: { $0.entry.root == root }),
       let otherTable = tables.first(where: { $0.entry.root == otherRoot })

@@ -85,7 +85,7 @@ struct DatabaseHeader {
     self.bytes = Array(bytes[..<100])
   }
 
-  /// Whether the parts that are equal in every database are intact, and the page size and the encoding are valid.
+  /// True if the parts that are equal in every database are intact, and the page size and the encoding are valid.
   var isSound: Bool {
     bytes.starts(with: "SQLite format 3\0".utf8) && Array(bytes[21...23]) == [64, 32, 32]
       && PageGeometry(self) != nil && encoding != nil && number(44).map { (1...4).contains($0) } == true

@@ -93,7 +93,7 @@ extension DamagedFile {
     return nil
   }
 
-  /// Whether the pointer map says that a page is free.
+  /// True if the pointer map says that a page is free.
   func isMappedFree(_ page: UInt32) -> Bool { mapEntry(page)?.kind == 2 }
 
   private func mapEntry(_ number: UInt32) -> (kind: UInt8, parent: UInt32)? {

@@ -154,7 +154,7 @@ final class RecoveredFile {
 final class TableSink {
   private let shape: TableShape
   private let isReplacing: Bool
-  /// Whether the table was created without constraints and generated columns, because its own SQL could not be run.
+  /// True if the table was created without constraints and generated columns, because its own SQL could not be run.
   private let isPlain: Bool
   private var statements: [Int: PreparedStatement] = [:]
 
@@ -231,7 +231,7 @@ extension StoredRecord {
 }
 
 extension SqlError {
-  /// Whether the error ends the salvage: the new file can't be written to, whatever the row.
+  /// True if the error ends the salvage: the new file can't be written to, whatever the row.
   var endsSalvage: Bool {
     switch kind {
     case .full, .io, .outOfMemory, .corrupt, .cannotOpen, .busy, .interrupted: true

@@ -19,7 +19,7 @@ public struct Salvage: Sendable {
   public let backup: String?
   let schema: Schema?
   let functions: FunctionRegistry?
-  /// Whether the handle has a key.
+  /// True if the handle has a key.
   private let isEncrypted: Bool
 
   /// Puts rows that were probably deleted into the table `lost_and_found`. Default: false.

@@ -51,7 +51,7 @@ public struct SalvageReport: Sendable, Hashable, Codable {
       rowsFromBackup == 0 ? .pages : rowsFromPages == 0 ? .backup : .both
     }
 
-    /// Whether every row was read from the damaged file and is in the table, as far as the file shows.
+    /// True if every row was read from the damaged file and is in the table, as far as the file shows.
     public var isComplete: Bool {
       estimatedRowsLost == 0 && isLossExact && rowsFromBackup == 0 && rowsSetAside == 0 && rowsWithInvalidText == 0
         && problem == nil
@@ -69,7 +69,7 @@ public struct SalvageReport: Sendable, Hashable, Codable {
   /// The table with a name, as SQLite compares names; nil if there is none.
   public subscript(table name: String) -> Table? { tables.first { $0.name.isSameName(as: name) } }
 
-  /// Whether every row of every table was read from the damaged file, as far as the file shows. An empty page in place
+  /// True if every row of every table was read from the damaged file, as far as the file shows. An empty page in place
   /// of a table's only page leaves no trace, unless an index has entries for the lost rows.
   public var isComplete: Bool {
     tables.allSatisfy(\.isComplete) && rowsOfUnknownTables == 0 && estimatedRowsOfLostTables == 0 && problems.isEmpty

@@ -20,7 +20,7 @@ final class SalvageRun {
   private(set) var indexTallies: [TreeStatistics] = []
   /// The ids of rows whose table is unknown, to distinguish the keys of this table's indexes from other rows.
   var rowidsOfUnknownTables: Set<Int64> = []
-  /// Whether all free pages are known: then every other page belongs to a table or an index.
+  /// True if all free pages are known: then every other page belongs to a table or an index.
   private(set) var knowsFreelist = false
   var file: DamagedFile { crawler.file }
 
@@ -194,7 +194,7 @@ final class SalvageRun {
     }
   }
 
-  /// Whether keys can belong to an index of a table: some of the keys match rows of the table.
+  /// True if keys can belong to an index of a table: some of the keys match rows of the table.
   private func fits(_ keys: [StoredRecord], _ table: SalvagedTable) throws -> Bool {
     guard !keys.isEmpty, table.rowsFromPages > 0, let matchingRows = try rows(with: keys, in: table) else {
       return true

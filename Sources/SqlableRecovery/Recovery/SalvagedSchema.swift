@@ -10,7 +10,7 @@ struct SchemaEntry {
   /// The root page of the b-tree; 0 if there is no b-tree or the root is unknown.
   let root: UInt32
   let sql: String
-  /// Whether the entry comes from the damaged file itself.
+  /// True if the entry comes from the damaged file itself.
   var isFromFile = true
 
   /// Nil for a row that SQLite would not have written.
@@ -22,14 +22,14 @@ struct SchemaEntry {
     self.isFromFile = isFromFile
   }
 
-  /// Whether the entry is SQLite's own: SQLite refuses such names to other objects.
+  /// True if the entry is SQLite's own: SQLite refuses such names to other objects.
   var isInternal: Bool { name.foldedName.starts(with: "sqlite_".utf8) }
 }
 
 /// The schema of a damaged file: the file's readable entries, completed from a backup or models.
 struct SalvagedSchema {
   private(set) var entries: [SchemaEntry] = []
-  /// Whether parts of the file's own schema are missing.
+  /// True if parts of the file's own schema are missing.
   private(set) var isDamaged = false
   private(set) var unreadablePages = 0
   /// The number of the schema's pages that are known to be behind the end of the file.

@@ -15,7 +15,7 @@ final class SalvagedTable {
   let entry: SchemaEntry
   /// The layout of the records. Nil if the SQL can't be read, or lacks the primary key of a WITHOUT ROWID table.
   let shape: TableShape?
-  /// Whether the b-tree is ordered by a primary key in place of the rowid.
+  /// True if the b-tree is ordered by a primary key in place of the rowid.
   let isWithoutRowid: Bool
   /// The name in the table's SQL, which differs from the entry's name if the SQL is damaged. Nil if the SQL can't be
   /// read.

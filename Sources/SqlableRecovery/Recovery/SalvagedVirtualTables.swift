@@ -35,7 +35,7 @@ extension SalvageRun {
 }
 
 extension SchemaEntry {
-  /// Whether it is a full-text index that does not keep the text: its entries can't be computed again.
+  /// True if it is a full-text index that does not keep the text: its entries can't be computed again.
   fileprivate var isContentless: Bool {
     let tokens = SQLTokenList(sql)
     return (0..<tokens.count).contains { index in

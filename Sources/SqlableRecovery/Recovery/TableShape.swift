@@ -7,7 +7,7 @@ struct TableShape {
     let name: String
     let affinity: Affinity
     var isNotNull: Bool
-    /// Whether the column is an alias of the rowid, which the record stores as NULL.
+    /// True if the column is an alias of the rowid, which the record stores as NULL.
     var isRowid = false
     let isGenerated: Bool
     /// The type of a STRICT table's column; nil if the column may have any type.
@@ -67,7 +67,7 @@ struct TableShape {
     }
   }
 
-  /// Whether the table can't have this record.
+  /// True if the table can't have this record.
   func contradicts(_ record: StoredRecord) -> Bool {
     record.count == 0 || record.count > columns.count
       || zip(record.fields, columns).contains { field, column in column.contradicts(field.storage) }

@@ -32,7 +32,7 @@ final class TreeCrawler {
     let rowid: Int64
     /// Nil if its header is damaged.
     let record: StoredRecord?
-    /// Whether all of it is there, and fits its table.
+    /// True if all of it is there, and fits its table.
     let isSound: Bool
   }
 
@@ -273,7 +273,7 @@ final class TreeCrawler {
 }
 
 extension TreePage {
-  /// Whether it is a leaf without rows, as that of an empty table.
+  /// True if it is a leaf without rows, as that of an empty table.
   var isEmptyLeaf: Bool {
     let start = number == 1 ? 100 : 0
     return kind.isLeaf && bytes.short(start + 3) == 0 && bytes.short(start + 1) == 0

@@ -77,7 +77,7 @@ struct TreePage {
   /// The number of bytes of the sound cells, and of the pointers to these cells.
   var cellBytes: Int { cells.reduce(0) { $0 + ($1.map { $0.end - $0.start + 2 } ?? 0) } }
 
-  /// Whether the page has cells, and most of these cells are sound.
+  /// True if the page has cells, and most of these cells are sound.
   var isSound: Bool { !cells.isEmpty && cells.count(where: { $0 == nil }) * 2 < cells.count }
 
   /// Drops the cells whose rowids are not in order, as few as possible.

@@ -18,7 +18,7 @@ struct TreeStatistics {
     /// The depth of the missing page; 0 for the root.
     let depth: Int
     let page: Page
-    /// Whether pages below the missing page may still exist as orphans.
+    /// True if pages below the missing page may still exist as orphans.
     let mayHaveOrphans: Bool
   }
 
@@ -98,7 +98,7 @@ struct TreeStatistics {
 
   mutating func addOverflow(_ pages: Int) { overflowPages += pages }
 
-  /// Whether rows with this id may be missing.
+  /// True if rows with this id may be missing.
   func isMissing(_ rowid: Int64) -> Bool {
     gaps.contains { $0.rowids.contains(rowid) } || lost.contains { $0.rowids.contains(rowid) }
   }
@@ -122,11 +122,11 @@ struct TreeStatistics {
   var pages: Int { leaves + interiorPages + overflowPages }
   /// The number of missing pages that are known to be behind the end of the file.
   var cutPages: Int { gaps.count { $0.page == .cut } }
-  /// Whether the root is missing, so that nothing is known of the size of the tree.
+  /// True if the root is missing, so that nothing is known of the size of the tree.
   var isRootLost: Bool { gaps.contains { $0.depth == 0 } }
   /// The depth of the leaves. Without leaves, the depth of the deepest missing page; nil if there is none.
   private var likelyLeafDepth: Int? { leafDepth ?? gaps.lazy.map(\.depth).max() }
-  /// Whether any number of pages may be missing, because pages above them were behind the end of the file.
+  /// True if any number of pages may be missing, because pages above them were behind the end of the file.
   var isOpen: Bool { gaps.contains { $0.page == .cut && $0.depth < likelyLeafDepth ?? 0 } }
 
   /// Estimates the number of lost rows. `known` counts rows in damaged cells, in broken overflow chains, and on leaves

@@ -184,7 +184,7 @@ extension Connection {
 /// The changes that `createTable` made.
 public struct SchemaChange: Sendable, Hashable {
   public let table: String
-  /// Whether the table was created.
+  /// True if the table was created.
   public internal(set) var createdTable = false
   /// The columns that were added to an existing table.
   public internal(set) var addedColumns: [String] = []
@@ -193,7 +193,7 @@ public struct SchemaChange: Sendable, Hashable {
   /// The triggers of a schema that were created.
   public internal(set) var addedTriggers: [String] = []
 
-  /// Whether the full-text index was created, or rebuilt because the model declares it differently.
+  /// True if the full-text index was created, or rebuilt because the model declares it differently.
   public internal(set) var builtFullText = false
 
   /// The remaining differences from the model: types, NOT NULL, defaults, constraints, an index of the same name over
@@ -205,7 +205,7 @@ public struct SchemaChange: Sendable, Hashable {
 
   init(table: String) { self.table = table }
 
-  /// Whether nothing changed: the database already matched the model.
+  /// True if nothing changed: the database already matched the model.
   public var isEmpty: Bool {
     !createdTable && addedColumns.isEmpty && addedIndexes.isEmpty && addedTriggers.isEmpty && !builtFullText
   }

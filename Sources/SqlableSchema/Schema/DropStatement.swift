@@ -22,7 +22,7 @@ public struct DropStatement: Sendable, Hashable, Codable {
 
   public let kind: Kind
   public let name: String
-  /// Whether a missing object is ignored.
+  /// True if a missing object is ignored.
   public private(set) var isLenient = false
   /// The full-text index that is dropped with a table; nil if there is none.
   private var fullText: String?

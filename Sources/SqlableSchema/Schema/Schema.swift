@@ -235,7 +235,7 @@ extension DatabaseSchema {
 }
 
 extension Connection {
-  /// Whether a view of the database is a model's. A view without a column list matches if its query gives the same
+  /// True if a view of the database is a model's. A view without a column list matches if its query gives the same
   /// names.
   func isSame(_ view: DatabaseSchema.View, as model: DatabaseSchema.View) -> Bool {
     if view.sql == model.sql { return true }

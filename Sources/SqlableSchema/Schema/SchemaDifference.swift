@@ -18,7 +18,7 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
   public let expected: String?
   /// The actual text; nil for a missing object, or a property that is not set.
   public let found: String?
-  /// Whether the difference is an extra object that a program with the models does not notice. These are tables and
+  /// True if the difference is an extra object that a program with the models does not notice. These are tables and
   /// views without a model, columns that may be NULL or have a default, non-unique indexes, and triggers.
   public internal(set) var isHarmless = false
 
@@ -35,10 +35,10 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
     case index, trigger, view, strict, withoutRowid, fullText
   }
 
-  /// Whether the database has an object that no model has.
+  /// True if the database has an object that no model has.
   public var isExtra: Bool { expected == nil && kind.isObject }
 
-  /// Whether a model has an object that is missing in the database.
+  /// True if a model has an object that is missing in the database.
   public var isMissing: Bool { found == nil && kind.isObject }
 
   fileprivate var harmless: SchemaDifference {
@@ -69,7 +69,7 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
 }
 
 extension SchemaDifference.Kind {
-  /// Whether the kind is an object, which exists or is missing. Other kinds are properties, which may also be unset.
+  /// True if the kind is an object, which exists or is missing. Other kinds are properties, which may also be unset.
   fileprivate var isObject: Bool {
     switch self {
     case .table, .column, .unique, .check, .foreignKey, .index, .trigger, .view, .fullText: true
@@ -111,7 +111,7 @@ extension SchemaDifference: CustomStringConvertible {
     return "\(location): \(problem)"
   }
 
-  /// Whether the difference is of the whole table, column or view that the description begins with.
+  /// True if the difference is of the whole table, column or view that the description begins with.
   private var isWhole: Bool { kind == .table || kind == .column || kind == .view }
 }
 
@@ -245,7 +245,7 @@ extension DatabaseSchema.Column {
 }
 
 extension DatabaseSchema.Index {
-  /// Whether the indexes have the same terms, uniqueness and condition. The names are not compared.
+  /// True if the indexes have the same terms, uniqueness and condition. The names are not compared.
   func isSame(as other: DatabaseSchema.Index) -> Bool {
     terms == other.terms && isUnique == other.isUnique && condition == other.condition
   }

@@ -3,7 +3,7 @@
 import SqlableCore
 
 extension DatabaseSchema.Table {
-  /// Whether two columns of one name have the same type.
+  /// True if two columns of one name have the same type.
   func hasSameType(_ column: DatabaseSchema.Column, as otherColumn: DatabaseSchema.Column, of other: Self) -> Bool {
     if column.type == otherColumn.type { return true }
     // Only the type INTEGER itself makes a key the rowid.
@@ -17,14 +17,14 @@ extension DatabaseSchema.Table {
     keyIsRowid && primaryKey?.columns.first?.expression.isName(column) == true
   }
 
-  /// Whether a column is part of the primary key, whose columns a model has NOT NULL whatever the table says.
+  /// True if a column is part of the primary key, whose columns a model has NOT NULL whatever the table says.
   func isKey(_ column: String) -> Bool {
     primaryKey?.columns.contains { $0.expression.isName(column) } ?? false
   }
 }
 
 extension DatabaseSchema.Column {
-  /// Whether both get the same value where an insert leaves them out.
+  /// True if both get the same value where an insert leaves them out.
   func hasSameDefault(as other: DatabaseSchema.Column) -> Bool {
     if defaultValue == other.defaultValue { return true }
     if let ownDefault = defaultValue, let otherDefault = other.defaultValue, ownDefault.isBlob, otherDefault.isBlob {
@@ -71,12 +71,12 @@ extension SchemaText {
     return text.contains("X") ? nil : Int64(text).map { .integer($0) } ?? Double(text).map { .real($0) }
   }
 
-  /// Whether it is a blob, which is a constant too.
+  /// True if it is a blob, which is a constant too.
   fileprivate var isBlob: Bool { text.uppercased().hasPrefix("X'") }
 }
 
 extension DatabaseSchema.Column {
-  /// Whether a model's column of a type can't have the default that a table's column has.
+  /// True if a model's column of a type can't have the default that a table's column has.
   func hasUndeclarableDefault(for type: ColumnType) -> Bool {
     guard let defaultValue, !defaultValue.isBlob else { return false }
     return storedDefault.map { !type.stores($0) } ?? true
@@ -84,7 +84,7 @@ extension DatabaseSchema.Column {
 }
 
 extension DatabaseSchema.ForeignKey {
-  /// Whether both refer to the same columns: without a list of columns, those of the parent's primary key.
+  /// True if both refer to the same columns: without a list of columns, those of the parent's primary key.
   func isSame(as other: DatabaseSchema.ForeignKey, in schema: DatabaseSchema?) -> Bool {
     if self == other { return true }
     var (foreignKey, other) = (self, other)
@@ -101,7 +101,7 @@ extension DatabaseSchema.ForeignKey {
 }
 
 extension SchemaText {
-  /// Whether two virtual tables have the same module and arguments.
+  /// True if two virtual tables have the same module and arguments.
   func isSameModule(as other: SchemaText) -> Bool {
     if self == other { return true }
     guard let arguments = FullTextArguments(self), let otherArguments = FullTextArguments(other) else { return false }
@@ -129,7 +129,7 @@ extension FullTextArguments {
 }
 
 extension DatabaseSchema.Table {
-  /// Whether an index of a database that is in no model repeats a constraint or index that the model has.
+  /// True if an index of a database that is in no model repeats a constraint or index that the model has.
   func repeatsUniqueness(_ index: DatabaseSchema.Index) -> Bool {
     let lists = uniques.map(\.columns) + (primaryKey.map { [$0.columns] } ?? [])
     return indexes.contains { $0.isUnique && $0.isSame(as: index) }

@@ -20,7 +20,7 @@ package struct WaitForOthers {
 }
 
 extension SqlError {
-  /// Whether a transaction could not begin because of another connection's.
+  /// True if a transaction could not begin because of another connection's.
   package func isWaitable(hasBegun: Bool) -> Bool { kind == .busy && transaction == .none && !hasBegun }
 }
 
@@ -53,7 +53,7 @@ extension SqlDatabase {
     }
   }
 
-  /// Whether this thread is inside the closure of another handle's transaction that has the write lock of the file.
+  /// True if this thread is inside the closure of another handle's transaction that has the write lock of the file.
   private var isLockedByThisThread: Bool {
     let path = try? withTransaction(.deferred, file: #fileID, line: #line) { $0.family.path }
     return path.map(WriteLockHolder.isThisThread(ofFileAt:)) ?? false

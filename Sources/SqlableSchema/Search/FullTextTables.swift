@@ -70,7 +70,7 @@ extension SqliteDatabase {
     ).first
   }
 
-  /// Whether the SQL creates a full-text index of the same table, with any columns and options.
+  /// True if the SQL creates a full-text index of the same table, with any columns and options.
   private func isOwnIndex(_ sql: String?, _ table: FullTextTable) -> Bool {
     guard let sql, case .external(let content, _) = table.content else { return false }
     return sql.begins(with: "CREATE VIRTUAL TABLE \(table.quotedName) USING fts5(")

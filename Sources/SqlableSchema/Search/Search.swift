@@ -3,7 +3,7 @@
 import SqlableCore
 
 extension Sqlable {
-  /// Whether the row matches a full-text query: a condition for any statement.
+  /// True if the row matches a full-text query: a condition for any statement.
   ///
   /// ```swift
   /// Article.count().filter(Article.matches(.words("swift sqlite")) && Article.year > 2020)
@@ -94,7 +94,7 @@ extension Sqlable {
 }
 
 extension Alias {
-  /// Whether the row of the table under this name matches a full-text query.
+  /// True if the row of the table under this name matches a full-text query.
   public func matches(_ query: FullTextQuery) -> SqlExpression {
     TableInfo.unchecked(Model.self).matches(query, alias: name)
   }

@@ -6,7 +6,7 @@ import Synchronization
 /// Memory for a row's values, reused by the writers of one connection.
 final class ParameterSlots {
   let memory: UnsafeMutableBufferPointer<BoundValue>
-  /// Whether the writer was used after write(to:) returned, or while another statement ran inside it.
+  /// True if the writer was used after write(to:) returned, or while another statement ran inside it.
   @exclusivity(unchecked) var isStale = false
   #if DEBUG
   /// The positions of the columns that the writer left out on purpose.
@@ -199,7 +199,7 @@ package final class ParameterBuffer {
   /// Ends the scope that began with the mark, and keeps the values since then.
   func keep(since mark: Mark) { bytes.pointee.scope.store(mark.scope, ordering: .relaxed) }
 
-  /// Whether bytes since the mark had to go into further memory.
+  /// True if bytes since the mark had to go into further memory.
   func hasGrown(since mark: Mark) -> Bool { bytes.pointee.chunks.count > mark.chunk }
 
   /// Drops the values since the mark, to add other values in the same scope.
@@ -225,7 +225,7 @@ package final class ParameterBuffer {
     state.count = first
   }
 
-  /// Whether the values since the mark include lists, to which SQLite holds references.
+  /// True if the values since the mark include lists, to which SQLite holds references.
   func hasLists(since mark: Mark) -> Bool { state.lists.count > mark.lists }
 
   /// Memory for a row with this many columns.
@@ -304,7 +304,7 @@ extension ParameterBytes {
 }
 
 extension BoundValue {
-  /// Whether both are the same value. Lists compare by count alone, since each writing makes its own list.
+  /// True if both are the same value. Lists compare by count alone, since each writing makes its own list.
   fileprivate func isSame(as other: BoundValue) -> Bool {
     switch (self, other) {
     case (.unset, .unset), (.null, .null): true

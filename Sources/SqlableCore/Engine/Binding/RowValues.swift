@@ -14,7 +14,7 @@ package struct RowValues {
   /// The values of a statement without a struct.
   static var none: RowValues { RowValues(slots: .init(start: nil, count: 0), shape: 0) }
 
-  /// Whether a table has too many columns for a shape.
+  /// True if a table has too many columns for a shape.
   static func isWide(_ count: Int) -> Bool { count > UInt64.bitWidth }
 
   /// One bit per column that the struct sets; nil if the table is too wide.

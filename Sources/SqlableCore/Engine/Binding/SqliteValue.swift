@@ -68,7 +68,7 @@ struct SqliteValue {
     return bytes.baseAddress.map { Data(bytes: $0, count: bytes.count) } ?? Data()
   }
 
-  /// Whether both have the same storage class and are equal; texts and blobs compare by bytes.
+  /// True if both have the same storage class and are equal; texts and blobs compare by bytes.
   func isSame(as other: SqliteValue) -> Bool {
     let type = typeCode
     guard type == other.typeCode else { return false }

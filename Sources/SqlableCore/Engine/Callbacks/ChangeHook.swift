@@ -14,7 +14,7 @@ struct PreupdateRow {
   let newId: Int64
   fileprivate let handle: OpaquePointer?
 
-  /// Whether SQLite provides the row's values.
+  /// True if SQLite provides the row's values.
   var hasValues: Bool { handle != nil }
 
   /// The value of a column before the change; nil for an insert, or if SQLite can't provide it.
@@ -37,7 +37,7 @@ struct PreupdateRow {
     operation == .delete ? nil : value(column, Library.preupdate?.new).flatMap { try? $0.storage() }
   }
 
-  /// Whether an update changes the value between these positions before and after it; true if SQLite can't provide
+  /// True if an update changes the value between these positions before and after it; true if SQLite can't provide
   /// them.
   func changes(old: Int, new: Int) -> Bool {
     guard let preupdate = Library.preupdate else { return true }
@@ -75,7 +75,7 @@ final class ChangeHook {
     self.usesPreupdate = usesPreupdate && Library.preupdate != nil
   }
 
-  /// Whether it reports all rows that change; the update hook does not.
+  /// True if it reports all rows that change; the update hook does not.
   var reportsAll: Bool { usesPreupdate }
 
   func install() {

@@ -5,7 +5,7 @@ import CSqlableSQLite
 /// SQLite documents "the column's number", but the meaning varies by version. 3.40 skips virtual columns, but in a
 /// WITHOUT ROWID table only for the new values of an update. So the numbering is probed, once per process.
 enum PreupdateNumbering {
-  /// Whether virtual columns are skipped: in old values, in the new values of an insert, and in those of an update.
+  /// True if virtual columns are skipped: in old values, in the new values of an insert, and in those of an update.
   struct Passes: Sendable, Equatable {
     var old = false
     var inserted = false
@@ -16,7 +16,7 @@ enum PreupdateNumbering {
   // columns too, ends the process. 3.46 counts right.
   static let withRowid = passes(ofTable: "")
   static let withoutRowid = passes(ofTable: " WITHOUT ROWID")
-  /// Whether rows from before an ADD COLUMN report the column's default; 3.40 reports NULL.
+  /// True if rows from before an ADD COLUMN report the column's default; 3.40 reports NULL.
   static let reportsDefaults = tried([
     "CREATE TABLE probe (a)", "INSERT INTO probe VALUES (1)", "ALTER TABLE probe ADD COLUMN b TEXT DEFAULT 'next'",
     "DELETE FROM probe",

@@ -10,9 +10,9 @@ struct UserFunction: Sendable {
 
   let name: String
   let argumentCount: Int
-  /// Whether equal arguments always give equal results.
+  /// True if equal arguments always give equal results.
   let isDeterministic: Bool
-  /// Whether views, triggers, checks, generated columns and indexes may call the function.
+  /// True if views, triggers, checks, generated columns and indexes may call the function.
   let isAllowedInSchema: Bool
   let body: Body
 

@@ -6,7 +6,7 @@ struct UserTokenizer: Sendable {
   struct Token {
     let text: String
     let bytes: Range<Int>
-    /// Whether the token has the same position as the token before it.
+    /// True if the token has the same position as the token before it.
     let isSynonym: Bool
   }
 

@@ -89,7 +89,7 @@ package struct ResultShape: Sendable, Hashable {
     (self.form, self.key) = (form, key)
   }
 
-  /// Whether rows may be impossible to collect.
+  /// True if rows may be impossible to collect.
   var refusesRows: Bool { form == .only || form == .dictionary }
 
   package static func == (left: ResultShape, right: ResultShape) -> Bool {
@@ -103,6 +103,6 @@ package struct ResultShape: Sendable, Hashable {
 }
 
 extension SqlError {
-  /// Whether rows were read that can't be collected.
+  /// True if rows were read that can't be collected.
   fileprivate var isRefusalOfRows: Bool { kind == .notFound || kind == .notUnique }
 }

@@ -1,6 +1,6 @@
 // Subqueries as values and conditions. They may use columns of the enclosing query.
 
-/// Whether a query has rows: `EXISTS (SELECT …)`.
+/// True if a query has rows: `EXISTS (SELECT …)`.
 ///
 /// ```swift
 /// Person.read().filter(exists(Bicycle.read().filter(Bicycle.ownerId == Person.id)))
@@ -22,7 +22,7 @@ extension SelectStatement {
   /// ```
   public consuming func count() -> Select<Int> { Select(asked(.count)) }
 
-  /// Whether the query has rows, as a query of one row: `SELECT EXISTS (SELECT …)`.
+  /// True if the query has rows, as a query of one row: `SELECT EXISTS (SELECT …)`.
   ///
   /// ```swift
   /// let isThere = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).exists().first(db)     // Bool?
@@ -61,7 +61,7 @@ extension SqlExpression {
 }
 
 extension TypedTerm {
-  /// Whether the value is among a query's rows: `"a" IN (SELECT …)`. If those include NULL, the result is NULL instead
+  /// True if the value is among a query's rows: `"a" IN (SELECT …)`. If those include NULL, the result is NULL instead
   /// of false.
   public func `in`(_ query: Select<Value>) -> SqlExpression { expression.isIn(query.query) }
 
@@ -73,7 +73,7 @@ extension TypedTerm {
     expression.isIn(query.query)
   }
 
-  /// Whether the value is not among a query's rows: `NOT "a" IN (SELECT …)`. If those include NULL, it is never true.
+  /// True if the value is not among a query's rows: `NOT "a" IN (SELECT …)`. If those include NULL, it is never true.
   public func notIn(_ query: Select<Value>) -> SqlExpression { !expression.isIn(query.query) }
 
   /// `NOT "a" IN (SELECT …)` for a nullable term.
@@ -83,11 +83,11 @@ extension TypedTerm {
 }
 
 extension SqlTerm {
-  /// Whether the value is among a query's rows: `"a" IN (SELECT …)`. If those include NULL, the result is NULL instead
+  /// True if the value is among a query's rows: `"a" IN (SELECT …)`. If those include NULL, the result is NULL instead
   /// of false. Running it throws if the query has several columns.
   public func `in`(_ query: Select<some Any>) -> SqlExpression { expression.isIn(query.query) }
 
-  /// Whether the value is not among a query's rows: `NOT "a" IN (SELECT …)`. If those include NULL, it is never true.
+  /// True if the value is not among a query's rows: `NOT "a" IN (SELECT …)`. If those include NULL, it is never true.
   public func notIn(_ query: Select<some Any>) -> SqlExpression {
     !expression.isIn(query.query)
   }

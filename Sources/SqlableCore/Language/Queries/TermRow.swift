@@ -90,7 +90,7 @@ extension TermRow {
     left.compared(.greaterOrEqual, left.stored(repeat each right))
   }
 
-  /// Whether the values are among rows: `("a", "b") IN (VALUES (?, ?), (?, ?))`. False for no rows.
+  /// True if the values are among rows: `("a", "b") IN (VALUES (?, ?), (?, ?))`. False for no rows.
   ///
   /// Each value is a parameter, of which SQLite takes 32,766 in a statement.
   public func `in`(_ rows: [(repeat each Value)]) -> SqlExpression {
@@ -99,13 +99,13 @@ extension TermRow {
     return isIn(SelectQuery(rows: values))
   }
 
-  /// Whether the values are among the rows of a query: `("a", "b") IN (SELECT …)`.
+  /// True if the values are among the rows of a query: `("a", "b") IN (SELECT …)`.
   public func `in`(_ query: Select<(repeat each Value)>) -> SqlExpression { isIn(query.query) }
 
-  /// Whether the values are not among rows: `NOT ("a", "b") IN (VALUES (?, ?))`. True for no rows.
+  /// True if the values are not among rows: `NOT ("a", "b") IN (VALUES (?, ?))`. True for no rows.
   public func notIn(_ rows: [(repeat each Value)]) -> SqlExpression { !self.in(rows) }
 
-  /// Whether the values are not among the rows of a query: `NOT ("a", "b") IN (SELECT …)`.
+  /// True if the values are not among the rows of a query: `NOT ("a", "b") IN (SELECT …)`.
   public func notIn(_ query: Select<(repeat each Value)>) -> SqlExpression { !self.in(query) }
 
   private func isIn(_ query: SelectQuery) -> SqlExpression {

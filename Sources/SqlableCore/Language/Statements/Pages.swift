@@ -137,13 +137,13 @@ private struct PageMark {
   private var isNull: Bool { if case .value(.null) = value.node { true } else { false } }
   private var isNullFirst: Bool { term.direction == .asc || term.direction == .descNullsFirst }
 
-  /// Whether a row comes later by this term alone; nil if none does.
+  /// True if a row comes later by this term alone; nil if none does.
   var isLater: SqlExpression? {
     if isNull { return isNullFirst ? SqlExpression(.isNotNull(expression)) : nil }
     return compared(term.direction.isUpwards ? .greater : .less)
   }
 
-  /// Whether a row comes later or has the same place; nil if all do.
+  /// True if a row comes later or has the same place; nil if all do.
   var isNotEarlier: SqlExpression? {
     if isNull { return isNullFirst ? nil : SqlExpression(.isNull(expression)) }
     return compared(term.direction.isUpwards ? .greaterOrEqual : .lessOrEqual)
@@ -169,7 +169,7 @@ extension SqlExpression {
 }
 
 extension SqlExpression {
-  /// Whether the expression has an aggregate or a window function, which no WHERE can have.
+  /// True if the expression has an aggregate or a window function, which no WHERE can have.
   fileprivate var combinesRows: Bool {
     if case .call(let call) = node, call.window != nil || call.isAggregate { return true }
     return node.hasTerm { $0.combinesRows }
@@ -186,7 +186,7 @@ extension SelectQuery {
 }
 
 extension SelectQuery.Clauses {
-  /// Whether a term of the order may be NULL; false only for columns that are known never to be NULL.
+  /// True if a term of the order may be NULL; false only for columns that are known never to be NULL.
   fileprivate func mayBeNull(_ term: SqlExpression) -> Bool {
     let name: (alias: String?, column: ColumnReference)
     switch term.node {
@@ -206,7 +206,7 @@ extension SelectQuery.Clauses {
 }
 
 extension TableInfo {
-  /// Whether a column may be NULL. A rowid is never NULL, whatever the declaration of its column says.
+  /// True if a column may be NULL. A rowid is never NULL, whatever the declaration of its column says.
   fileprivate func mayBeNull(_ position: Int) -> Bool {
     columns[position].type.isNullable && !(keyIsRowid && key.contains(position))
   }
@@ -219,7 +219,7 @@ extension TableInfo {
     return position
   }
 
-  /// Whether a term is the column at a position, by itself or with a collation.
+  /// True if a term is the column at a position, by itself or with a collation.
   fileprivate func isColumn(_ position: Int, _ term: SqlExpression) -> Bool {
     switch term.node {
     case .column(let reference): self.position(of: reference) == position

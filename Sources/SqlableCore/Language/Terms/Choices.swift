@@ -143,10 +143,10 @@ extension TypedTerm {
     TypedExpression(expression: expression.call(.nullif, expression.value(value)))
   }
 
-  /// Whether the values differ, where NULL equals only NULL: `"a" IS NOT ?`. Never NULL.
+  /// True if the values differ, where NULL equals only NULL: `"a" IS NOT ?`. Never NULL.
   public func isDistinct(from value: Value) -> SqlExpression { isNot(value) }
 
-  /// Whether the values differ, where NULL equals only NULL: `"a" IS NOT "b"`. Never NULL.
+  /// True if the values differ, where NULL equals only NULL: `"a" IS NOT "b"`. Never NULL.
   public func isDistinct<Other: TypedTerm>(from other: Other) -> SqlExpression where Other.Value == Value {
     expression.combined(.isNotSame, with: other.expression)
   }
@@ -161,10 +161,10 @@ extension TypedTerm {
     expression.combined(.isNotSame, with: other.expression)
   }
 
-  /// Whether the values are equal, where NULL equals only NULL: `"a" IS ?`. Never NULL.
+  /// True if the values are equal, where NULL equals only NULL: `"a" IS ?`. Never NULL.
   public func isNotDistinct(from value: Value) -> SqlExpression { self.is(value) }
 
-  /// Whether the values are equal, where NULL equals only NULL: `"a" IS "b"`. Never NULL.
+  /// True if the values are equal, where NULL equals only NULL: `"a" IS "b"`. Never NULL.
   public func isNotDistinct<Other: TypedTerm>(from other: Other) -> SqlExpression where Other.Value == Value {
     expression.combined(.isSame, with: other.expression)
   }
@@ -247,18 +247,18 @@ extension SqlTerm {
     expression.call(.nullif, expression.value(value))
   }
 
-  /// Whether the values differ, where NULL equals only NULL: `"a" IS NOT ?`. Never NULL.
+  /// True if the values differ, where NULL equals only NULL: `"a" IS NOT ?`. Never NULL.
   public func isDistinct(from value: any SqlValue) -> SqlExpression { isNot(value) }
 
-  /// Whether the values differ, where NULL equals only NULL: `"a" IS NOT "b"`. Never NULL.
+  /// True if the values differ, where NULL equals only NULL: `"a" IS NOT "b"`. Never NULL.
   public func isDistinct(from other: some SqlTerm) -> SqlExpression {
     expression.combined(.isNotSame, with: other.expression)
   }
 
-  /// Whether the values are equal, where NULL equals only NULL: `"a" IS ?`. Never NULL.
+  /// True if the values are equal, where NULL equals only NULL: `"a" IS ?`. Never NULL.
   public func isNotDistinct(from value: any SqlValue) -> SqlExpression { self.is(value) }
 
-  /// Whether the values are equal, where NULL equals only NULL: `"a" IS "b"`. Never NULL.
+  /// True if the values are equal, where NULL equals only NULL: `"a" IS "b"`. Never NULL.
   public func isNotDistinct(from other: some SqlTerm) -> SqlExpression {
     expression.combined(.isSame, with: other.expression)
   }

@@ -11,12 +11,12 @@ extension TypedColumn {
 }
 
 extension TypedColumn where Value == Bool {
-  /// Whether the column is false: `NOT "a"`.
+  /// True if the column is false: `NOT "a"`.
   public static prefix func ! (column: TypedColumn) -> SqlExpression { !column.expression }
 }
 
 extension TypedExpression where Value == Bool {
-  /// Whether the term is false: `NOT "boss"."is_busy"`.
+  /// True if the term is false: `NOT "boss"."is_busy"`.
   public static prefix func ! (term: TypedExpression) -> SqlExpression { !term.expression }
 }
 

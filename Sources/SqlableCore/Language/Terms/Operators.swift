@@ -127,23 +127,23 @@ extension SqlTerm {
     expression.combined(.concatenated, with: other.expression)
   }
 
-  /// Whether the value is in a list: `"a" IN (?, ?, ?)`. False for an empty list.
+  /// True if the value is in a list: `"a" IN (?, ?, ?)`. False for an empty list.
   public static func ∈ (left: Self, right: some Sequence<some SqlValue>) -> SqlExpression { left.in(right) }
 
-  /// Whether the value is in a list: `"a" IN (?, ?, ?)`.
+  /// True if the value is in a list: `"a" IN (?, ?, ?)`.
   ///
   /// The list may have any length: a long one is bound as a single parameter. An empty list gives false, even for NULL.
   public func `in`(_ values: some Sequence<some SqlValue>) -> SqlExpression { expression.isIn(values) }
 
-  /// Whether the value is not in a list: `NOT "a" IN (?, ?, ?)`. True for an empty list.
+  /// True if the value is not in a list: `NOT "a" IN (?, ?, ?)`. True for an empty list.
   public func notIn(_ values: some Sequence<some SqlValue>) -> SqlExpression {
     SqlExpression(.not(expression.isIn(values)))
   }
 
-  /// Whether the value is in a range, including both bounds: `"a" BETWEEN ? AND ?`.
+  /// True if the value is in a range, including both bounds: `"a" BETWEEN ? AND ?`.
   public func between(_ low: any SqlValue, and high: any SqlValue) -> SqlExpression { expression.isBetween(low, high) }
 
-  /// Whether the value is between two terms, including both: `"a" BETWEEN "b" AND "c"`.
+  /// True if the value is between two terms, including both: `"a" BETWEEN "b" AND "c"`.
   public func between(_ low: some SqlTerm, and high: some SqlTerm) -> SqlExpression {
     expression.isBetween(low.expression, high.expression)
   }
@@ -154,10 +154,10 @@ extension SqlTerm {
   /// `"a" IS NOT NULL`
   public var isNotNull: SqlExpression { SqlExpression(.isNotNull(expression)) }
 
-  /// Whether the values are equal, where NULL equals only NULL: `"a" IS ?`. Never NULL.
+  /// True if the values are equal, where NULL equals only NULL: `"a" IS ?`. Never NULL.
   public func `is`(_ value: any SqlValue) -> SqlExpression { expression.compared(.isSame, with: value) }
 
-  /// Whether the values differ, where NULL equals only NULL: `"a" IS NOT ?`. Never NULL.
+  /// True if the values differ, where NULL equals only NULL: `"a" IS NOT ?`. Never NULL.
   public func isNot(_ value: any SqlValue) -> SqlExpression { expression.compared(.isNotSame, with: value) }
 
   /// Matches a pattern in which `%` stands for any text and `_` for one character, ignoring the case of A to Z:

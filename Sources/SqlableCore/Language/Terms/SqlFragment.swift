@@ -128,7 +128,7 @@ private struct FragmentText {
   /// The number of open parentheses.
   private var depth = 0
   private var (hasTokens, hasQuery) = (false, false)
-  /// Whether the last thing written was a term, value or name.
+  /// True if the last thing written was a term, value or name.
   private var isAfterInterpolation = false
 
   /// The term that the text is.

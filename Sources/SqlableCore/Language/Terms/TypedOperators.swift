@@ -67,34 +67,34 @@ extension TypedTerm {
     left.expression.combined(.greaterOrEqual, with: right.expression)
   }
 
-  /// Whether the value is in a list: `"a" IN (?, ?, ?)`. False for an empty list.
+  /// True if the value is in a list: `"a" IN (?, ?, ?)`. False for an empty list.
   @inlinable
   public static func ∈ (left: Self, right: some Sequence<Value>) -> SqlExpression { left.in(right) }
 
-  /// Whether the value is in a list: `"a" IN (?, ?, ?)`.
+  /// True if the value is in a list: `"a" IN (?, ?, ?)`.
   ///
   /// The list may have any length: a long one is bound as a single parameter. An empty list gives false, even for NULL.
   @inlinable
   public func `in`(_ values: some Sequence<Value>) -> SqlExpression { expression.isIn(values) }
 
-  /// Whether the value is not in a list: `NOT "a" IN (?, ?, ?)`. True for an empty list.
+  /// True if the value is not in a list: `NOT "a" IN (?, ?, ?)`. True for an empty list.
   public func notIn(_ values: some Sequence<Value>) -> SqlExpression { SqlExpression(.not(expression.isIn(values))) }
 
-  /// Whether the value is in a range, including both bounds: `"a" BETWEEN ? AND ?`.
+  /// True if the value is in a range, including both bounds: `"a" BETWEEN ? AND ?`.
   public func between(_ low: Value, and high: Value) -> SqlExpression { expression.isBetween(low, high) }
 
-  /// Whether the value is between two terms, including both: `"a" BETWEEN "b" AND "c"`.
+  /// True if the value is between two terms, including both: `"a" BETWEEN "b" AND "c"`.
   public func between<Low: TypedTerm, High: TypedTerm>(_ low: Low, and high: High) -> SqlExpression
   where Low.Value == Value, High.Value == Value {
     expression.isBetween(low.expression, high.expression)
   }
 
-  /// Whether the value is between a term and a value, including both: `"a" BETWEEN "b" AND ?`.
+  /// True if the value is between a term and a value, including both: `"a" BETWEEN "b" AND ?`.
   public func between<Low: TypedTerm>(_ low: Low, and high: Value) -> SqlExpression where Low.Value == Value {
     expression.isBetween(low.expression, expression.value(high, .below))
   }
 
-  /// Whether the value is between a value and a term, including both: `"a" BETWEEN ? AND "b"`.
+  /// True if the value is between a value and a term, including both: `"a" BETWEEN ? AND "b"`.
   public func between<High: TypedTerm>(_ low: Value, and high: High) -> SqlExpression where High.Value == Value {
     expression.isBetween(expression.value(low, .above), high.expression)
   }
@@ -105,11 +105,11 @@ extension TypedTerm {
   /// `"a" IS NOT NULL`
   public var isNotNull: SqlExpression { SqlExpression(.isNotNull(expression)) }
 
-  /// Whether the values are equal, where NULL equals only NULL: `"a" IS ?`. Never NULL.
+  /// True if the values are equal, where NULL equals only NULL: `"a" IS ?`. Never NULL.
   @inlinable
   public func `is`(_ value: Value) -> SqlExpression { expression.compared(.isSame, with: value) }
 
-  /// Whether the values differ, where NULL equals only NULL: `"a" IS NOT ?`. Never NULL.
+  /// True if the values differ, where NULL equals only NULL: `"a" IS NOT ?`. Never NULL.
   @inlinable
   public func isNot(_ value: Value) -> SqlExpression { expression.compared(.isNotSame, with: value) }
 

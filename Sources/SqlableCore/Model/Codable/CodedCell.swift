@@ -71,7 +71,7 @@ struct StructuredValue: Error {}
 private final class CellDecoder: Decoder, SingleValueDecodingContainer {
   let cell: CodedCell
   let type: Any.Type
-  /// Whether the type has asked for more than a single value.
+  /// True if the type has asked for more than a single value.
   private(set) var isStructured = false
 
   init(cell: CodedCell, type: Any.Type) { (self.cell, self.type) = (cell, type) }

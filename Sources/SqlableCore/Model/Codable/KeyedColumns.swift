@@ -84,7 +84,7 @@ final class KeyedColumns: Sendable {
     }
   }
 
-  /// Whether the model implements `valueForColumn(_:)`, which takes precedence over its encoding.
+  /// True if the model implements `valueForColumn(_:)`, which takes precedence over its encoding.
   @inline(__always)
   func hasValueForColumn(_ model: some Sqlable) -> Bool {
     switch Writer(rawValue: writer.load(ordering: .relaxed)) {

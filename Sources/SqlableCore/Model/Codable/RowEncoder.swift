@@ -176,7 +176,7 @@ private final class CellEncoder: Encoder, SingleValueEncodingContainer {
   let position: Int
   let key: any CodingKey
   let type: Any.Type
-  /// Whether it was given more than a single value.
+  /// True if it was given more than a single value.
   private(set) var isStructured = false
   private(set) var isSet = false
 

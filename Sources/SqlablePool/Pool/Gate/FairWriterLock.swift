@@ -41,16 +41,16 @@ final class FairWriterLock: Sendable {
     var file: GateFile?
     /// When the file was last checked.
     var lastChecked: ContinuousClock.Instant?
-    /// Whether this pool has the turn.
+    /// True if this pool has the turn.
     var hasTurn = false
-    /// Whether the file names this pool as the holder of the turn.
+    /// True if the file names this pool as the holder of the turn.
     var isPublished = false
     /// The time until which this pool may retake the turn without queueing.
     var turnEnd: ContinuousClock.Instant?
     /// The position of the queueing thread. When the writer stops waiting, the thread keeps its place for the next
     /// writer.
     var position = QueuePosition.notQueued
-    /// Whether the writer waits for the turn.
+    /// True if the writer waits for the turn.
     var isWanted = false
     /// The value of ``GateFile/lastWait`` when this pool began to look.
     var lastWait: Int64?
@@ -119,7 +119,7 @@ final class FairWriterLock: Sendable {
     if !state.hasTurn, state.file?.isStuck == true { state.file = nil }
   }
 
-  /// Whether this pool's turn has lasted its time, and another pool waits.
+  /// True if this pool's turn has lasted its time, and another pool waits.
   var isTurnOver: Bool { mustYield { file, _ in file.isLockedByOthers(.queue) } }
 
   /// Makes ``isHandleWaiting`` see the handles that wait from here on.
@@ -128,7 +128,7 @@ final class FairWriterLock: Sendable {
     state.withLock { $0.lastWait = $0.file?.lastWait }
   }
 
-  /// Whether this pool's turn has lasted its time, and a handle waits for SQLite's lock.
+  /// True if this pool's turn has lasted its time, and a handle waits for SQLite's lock.
   var isHandleWaiting: Bool { mustYield { file, lastWait in file.lastWait != lastWait } }
 
   private func mustYield(_ isAwaited: (GateFile, _ lastWait: Int64?) -> Bool) -> Bool {
@@ -186,7 +186,7 @@ final class FairWriterLock: Sendable {
     return answer
   }
 
-  /// Whether the wait is over: the turn has come, or the file can't be locked.
+  /// True if the wait is over: the turn has come, or the file can't be locked.
   private func isWaitOver(_ state: inout State, _ waited: Duration, _ interruption: Interruption) throws -> Bool {
     if state.hasTurn { return true }
     let isLate = waited >= interruption.busyTimeout

@@ -62,10 +62,10 @@ final class GateFile: Sendable {
     if !control(GateFile.setLock, F_UNLCK, bytes) { stuck.store(true, ordering: .releasing) }
   }
 
-  /// Whether a lock could not be released, and blocks others until the file is closed.
+  /// True if a lock could not be released, and blocks others until the file is closed.
   var isStuck: Bool { stuck.load(ordering: .acquiring) }
 
-  /// Whether another pool has locked one of the bytes.
+  /// True if another pool has locked one of the bytes.
   func isLockedByOthers(_ bytes: Bytes) -> Bool {
     guard !isForked else { return false }
     var lock = GateFile.lock(F_WRLCK, bytes)
@@ -128,7 +128,7 @@ final class GateFile: Sendable {
     }
   }
 
-  /// Whether the file is still the one at its path.
+  /// True if the file is still the one at its path.
   var isInPlace: Bool {
     var info = stat()
     return lstat(path, &info) == 0 && Identity(info) == identity

@@ -155,7 +155,7 @@ extension SchemaPlan {
 }
 
 extension SchemaPlan.Step {
-  /// Whether the step may leave rows that reference missing rows or a missing key.
+  /// True if the step may leave rows that reference missing rows or a missing key.
   fileprivate var concernsForeignKeys: Bool {
     rebuilds || statements.contains { !$0.values.isEmpty }
       || changes.contains { [.dropColumn, .dropIndex, .changeIndex].contains($0.kind) }

@@ -13,12 +13,12 @@ extension SchemaPlanner {
     var filling: [String: any SqlValue] = [:]
     var dropping: SchemaDropping = []
 
-    /// Whether `renamed` gives a column of the table this name.
+    /// True if `renamed` gives a column of the table this name.
     func isNewName(_ column: String, in table: String) -> Bool {
       renamed.contains { Answers.canBe(of: table, $0.key) && $0.value.isSameName(as: column) }
     }
 
-    /// Whether a key, `color` or `bicycle.color`, may be a column of a table.
+    /// True if a key, `color` or `bicycle.color`, may be a column of a table.
     private static func canBe(of table: String, _ key: String) -> Bool {
       !key.utf8.contains(UInt8(ascii: ".")) || key.foldedName.starts(with: "\(table).".foldedName)
     }

@@ -18,11 +18,11 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
   /// The SHA-256 of the schema that the plan was made for.
   let schema: String
 
-  /// Whether the database is up to the models already.
+  /// True if the database is up to the models already.
   public var isEmpty: Bool { steps.isEmpty && questions.isEmpty }
-  /// Whether the plan deletes stored data.
+  /// True if the plan deletes stored data.
   public var losesData: Bool { steps.contains(where: \.losesData) }
-  /// Whether the plan copies all rows of a table.
+  /// True if the plan copies all rows of a table.
   public var rebuilds: Bool { steps.contains(where: \.rebuilds) }
 
   /// Changes of one table, with their SQL.
@@ -31,9 +31,9 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
     public let table: String
     public let changes: [Change]
     public let statements: [Statement]
-    /// Whether the step deletes a column or table that may have values.
+    /// True if the step deletes a column or table that may have values.
     public let losesData: Bool
-    /// Whether the step copies all rows into a new table.
+    /// True if the step copies all rows into a new table.
     public let rebuilds: Bool
     /// The approximate number of rows that the step reads or writes; 0 if the step changes only the schema.
     public let rows: Int

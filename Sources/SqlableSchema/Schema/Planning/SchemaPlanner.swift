@@ -283,7 +283,7 @@ struct SchemaPlanner {
 }
 
 extension SchemaPlanner {
-  /// Whether the program says that the column was not renamed.
+  /// True if the program says that the column was not renamed.
   private func isAnswered(_ column: String, of table: String) -> Bool {
     answers.notRenamed.contains { $0.isSameName(as: column) || $0.isSameName(as: "\(table).\(column)") }
   }
@@ -297,7 +297,7 @@ extension SchemaPlanner {
 }
 
 extension DatabaseSchema.Table {
-  /// Whether the table is the virtual table that a CREATE statement describes.
+  /// True if the table is the virtual table that a CREATE statement describes.
   fileprivate func isVirtualTable(of create: String) throws -> Bool {
     var reader = SchemaReader(create)
     guard let module, let other = try reader.table().module else { return false }

@@ -142,7 +142,7 @@ struct TableChange {
     return value
   }
 
-  /// Whether the plan drops an object that no model has.
+  /// True if the plan drops an object that no model has.
   private func drops(_ difference: SchemaDifference) -> Bool {
     guard difference.isExtra else { return false }
     return switch difference.kind {
@@ -173,7 +173,7 @@ struct TableChange {
     }
   }
 
-  /// Whether the table must be rebuilt because SQLite can't alter it that way.
+  /// True if the table must be rebuilt because SQLite can't alter it that way.
   private var needsRebuild: Bool {
     get throws {
       for difference in differences {
@@ -195,7 +195,7 @@ struct TableChange {
     }
   }
 
-  /// Whether a difference is an extra constraint of columns that are in no model and stay.
+  /// True if a difference is an extra constraint of columns that are in no model and stay.
   private func concernsKeptColumns(_ difference: SchemaDifference) -> Bool {
     difference.isExtra && keptConstraints.contains { $0 == difference.found }
   }
@@ -230,7 +230,7 @@ struct TableChange {
     } catch { return false }
   }
 
-  /// Whether an ordinary column becomes a generated column, so that its values are lost.
+  /// True if an ordinary column becomes a generated column, so that its values are lost.
   func isComputedNow(_ column: String) -> Bool {
     existing[column: column]?.generated == nil && model[column: column]?.generated != nil
   }

@@ -47,7 +47,7 @@ struct TableRebuild {
       table.name, changes, statements, losesData: losesData, rebuilds: true, rows: rows, diagnoses: diagnoses())
   }
 
-  /// Whether a column goes, or its values, because they are computed from now on.
+  /// True if a column goes, or its values, because they are computed from now on.
   private var losesData: Bool {
     changes.contains { change in
       change.kind == .dropColumn || change.kind == .changeGenerated && self.change.isComputedNow(change.name ?? "")
@@ -179,7 +179,7 @@ extension ColumnType {
     }
   }
 
-  /// Whether a stored number is one of smaller units than that which it stands for: 1234 for 12.34.
+  /// True if a stored number is one of smaller units than that which it stands for: 1234 for 12.34.
   fileprivate var countsUnits: Bool { scale ?? 0 > 0 || base == .date(.unixMilliseconds) }
 
   /// A condition for values that the column would store and its form can't read; nil for forms without such values.
@@ -228,7 +228,7 @@ extension ColumnType {
 }
 
 extension DatabaseSchema.Index {
-  /// Whether a term or the condition has a word that is the column's name.
+  /// True if a term or the condition has a word that is the column's name.
   fileprivate func mentions(_ column: String) -> Bool {
     (terms.map(\.expression) + (condition.map { [$0] } ?? [])).contains { text in
       let tokens = SQLTokenList(text.text)
@@ -248,13 +248,13 @@ extension DatabaseSchema.Column {
 }
 
 extension SchemaText {
-  /// Whether it is a declared type that SQLite treats as INTEGER.
+  /// True if it is a declared type that SQLite treats as INTEGER.
   fileprivate var isInteger: Bool { text.uppercased().contains("INT") }
 
   /// The text of a default behind DEFAULT.
   var defaultClause: String { isLiteral ? text : "(\(text))" }
 
-  /// Whether it is a default that stands without parentheses: a word of its own is a text there, `DEFAULT black`, and a
+  /// True if it is a default that stands without parentheses: a word of its own is a text there, `DEFAULT black`, and a
   /// column in them.
   fileprivate var isLiteral: Bool {
     let tokens = SQLTokenList(text)

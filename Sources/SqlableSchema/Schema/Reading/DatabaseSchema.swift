@@ -150,7 +150,7 @@ extension DatabaseSchema.Table {
   /// The column with a name, as SQLite compares names; nil if there is none.
   public subscript(column name: String) -> DatabaseSchema.Column? { columns.first { $0.name.isSameName(as: name) } }
 
-  /// Whether the primary key is a single ascending INTEGER column of a rowid table, which is the row's id.
+  /// True if the primary key is a single ascending INTEGER column of a rowid table, which is the row's id.
   package var keyIsRowid: Bool {
     guard !isWithoutRowid, let key = primaryKey, key.columns.count == 1, let name = key.columns[0].expression.name
     else { return false }
@@ -183,7 +183,7 @@ public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, 
     compared = name.foldedName
   }
 
-  /// Whether the text is this name.
+  /// True if the text is this name.
   package func isName(_ name: String) -> Bool { compared == name.foldedName }
 
   /// The text as a name, without quotes; nil for an expression or number.

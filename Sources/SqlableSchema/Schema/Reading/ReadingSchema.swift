@@ -47,7 +47,7 @@ struct SchemaReading: Runnable {
 }
 
 extension SqliteDatabase {
-  /// Whether the database has a table of this name, also a virtual one; names are compared as SQLite compares them.
+  /// True if the database has a table of this name, also a virtual one; names are compared as SQLite compares them.
   ///
   /// ```swift
   /// try db.tableExists("bicycle")     // SELECT name FROM main.sqlite_schema WHERE type = 'table'
@@ -59,7 +59,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Whether the database has the model's table or view.
+  /// True if the database has the model's table or view.
   public func tableExists(_ model: (some Sqlable).Type) throws -> Bool {
     let table = try TableInfo.of(model)
     guard table.view != nil else { return try tableExists(table.name) }

@@ -304,10 +304,10 @@ package struct SchemaReader {
 
   // MARK: Tokens
 
-  /// Whether the token may be a word of a declared type: SQLite takes names and texts in quotes, too.
+  /// True if the token may be a word of a declared type: SQLite takes names and texts in quotes, too.
   private var isTypeWord: Bool { [.word, .name, .text].contains(tokens.kind(at)) }
 
-  /// Whether a table constraint begins here: its keywords can't be unquoted names of columns.
+  /// True if a table constraint begins here: its keywords can't be unquoted names of columns.
   private var isTableConstraint: Bool {
     isWord("constraint") || isWord("primary") || isWord("unique") || isWord("check") || isWord("foreign")
   }

@@ -14,7 +14,7 @@ package enum TypeAffinity: Hashable {
       } else if has("REAL", "FLOA", "DOUB") { .real } else { .numeric }
   }
 
-  /// Whether two declared types of ordinary tables are the same to SQLite.
+  /// True if two declared types of ordinary tables are the same to SQLite.
   ///
   /// A truth value is an integer. Other NUMERIC columns stay apart: they may hold fractions, which a model's integers,
   /// such as cents, do not.

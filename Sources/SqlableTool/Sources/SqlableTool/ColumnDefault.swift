@@ -26,7 +26,7 @@ enum ColumnDefault: Equatable {
     }
   }
 
-  /// Whether there is a default that is not a truth value: neither 0, 1 nor NULL.
+  /// True if there is a default that is not a truth value: neither 0, 1 nor NULL.
   var isNoTruth: Bool {
     switch self {
     case .none, .constant(.integer(0...1)), .constant(.null): false
@@ -36,7 +36,7 @@ enum ColumnDefault: Equatable {
 }
 
 extension SQLTokenList {
-  /// Whether the token is part of a literal, or of a computation with literals.
+  /// True if the token is part of a literal, or of a computation with literals.
   fileprivate func isConstant(_ index: Int) -> Bool {
     guard isWord(index) else { return !isQuotedName(index) }
     return ["NULL", "TRUE", "FALSE", "CAST", "AS", "TEXT", "INTEGER", "REAL", "BLOB"].contains(

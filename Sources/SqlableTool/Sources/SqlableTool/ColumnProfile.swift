@@ -9,16 +9,16 @@ struct ColumnProfile {
   private(set) var dates = TextDates()
   /// The classes of the values that are not NULL.
   private(set) var classes: Set<StorageClass> = []
-  /// Whether the column has an integer that no `Double` represents exactly.
+  /// True if the column has an integer that no `Double` represents exactly.
   private(set) var hasInexact = false
-  /// Whether the column has text that is not UTF-8.
+  /// True if the column has text that is not UTF-8.
   private(set) var hasBrokenText = false
 
   /// The result of reading a column's texts as dates.
   struct TextDates {
-    /// Whether each text is a date that the library reads.
+    /// True if each text is a date that the library reads.
     fileprivate(set) var areDates = true
-    /// Whether each text is in the form that the library writes.
+    /// True if each text is in the form that the library writes.
     fileprivate(set) var haveOwnForm = true
   }
 

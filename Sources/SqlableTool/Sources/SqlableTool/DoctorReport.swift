@@ -22,7 +22,7 @@ struct DoctorReport: Encodable {
   private let size: Int
   private let walSize: Int
   private let freeBytes: Int?
-  /// Whether the file's header says WAL: SQLite reports another mode for a file that is opened as immutable.
+  /// True if the file's header says WAL: SQLite reports another mode for a file that is opened as immutable.
   private let isWAL: Bool
   private let users: [FileUsers.User]
   private var pageSize = 0

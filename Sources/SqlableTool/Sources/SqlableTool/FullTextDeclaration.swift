@@ -13,7 +13,7 @@ extension FullTextArguments {
     }
   }
 
-  /// Whether it is an index that a model of the table declares, with its triggers.
+  /// True if it is an index that a model of the table declares, with its triggers.
   ///
   /// - Parameter name: The name of the full-text table.
   func isIndex(named name: String, of table: DatabaseSchema.Table, _ source: ReadTable) -> Bool {
@@ -26,7 +26,7 @@ extension FullTextArguments {
     } && table.triggers.count { FullTextArguments.isTrigger($0.name, of: name) } == 3
   }
 
-  /// Whether a trigger has the name of one that keeps the index of a name up to date.
+  /// True if a trigger has the name of one that keeps the index of a name up to date.
   static func isTrigger(_ trigger: String, of name: String) -> Bool {
     ["insert", "delete", "update"].contains { SchemaText(trigger.quotedName).isName("\(name)_\($0)") }
   }

@@ -6,12 +6,12 @@ struct GeneratedModel {
     /// The name, in backticks if Swift requires them.
     let name: String
     let column: ReadTable.Column
-    /// Whether the column may be NULL.
+    /// True if the column may be NULL.
     let isNullable: Bool
-    /// Whether the struct's value is nil until the row is stored.
+    /// True if the struct's value is nil until the row is stored.
     let isFilledBySQLite: Bool
     var options: [String] = []
-    /// Whether the declaration states its type, because Swift can't infer the type from the referenced properties.
+    /// True if the declaration states its type, because Swift can't infer the type from the referenced properties.
     var statesType = false
     var remarks: [String]
 
@@ -33,7 +33,7 @@ struct GeneratedModel {
 
   let typeName: String
   let source: ReadTable
-  /// Whether a macro writes the conformance.
+  /// True if a macro writes the conformance.
   let usesMacro: Bool
   var properties: [Property] = []
   var constraints: [String] = []
@@ -196,7 +196,7 @@ extension GeneratedModel {
     terms.compactMap { term in property(term.expression).map { $0.name + (term.isDescending ? ".desc" : "") } }
   }
 
-  /// Whether the terms are distinct columns without explicit collations.
+  /// True if the terms are distinct columns without explicit collations.
   private func canDeclare(_ list: [DatabaseSchema.Term]) -> Bool {
     list.allSatisfy { $0.collation == nil } && terms(list).count == list.count
       && Set(list.map(\.expression)).count == list.count
@@ -212,7 +212,7 @@ extension GeneratedModel {
     return arguments
   }
 
-  /// Whether the model declares these columns as its key or as unique, so that a foreign key may refer to them.
+  /// True if the model declares these columns as its key or as unique, so that a foreign key may refer to them.
   private func isUnique(_ columns: [Property]) -> Bool {
     guard let table = source.table else { return false }
     let names = columns.map { SchemaText(name: $0.column.name) }
@@ -339,7 +339,7 @@ extension DatabaseSchema.Term {
 }
 
 extension SchemaText? {
-  /// Whether a model can declare this conflict clause.
+  /// True if a model can declare this conflict clause.
   fileprivate var canBeDeclared: Bool {
     switch self {
     case nil, .some("replace"), .some("ignore"): true

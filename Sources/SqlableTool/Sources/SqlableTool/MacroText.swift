@@ -35,7 +35,7 @@ extension GeneratedModel.Index {
   /// The property of an index of one column.
   fileprivate var property: String { terms[0].hasSuffix(".desc") ? String(terms[0].dropLast(5)) : terms[0] }
 
-  /// Whether it is of all rows and one property.
+  /// True if it is of all rows and one property.
   fileprivate func isAttribute(_ properties: [GeneratedModel.Property]) -> Bool {
     terms.count == 1 && properties.contains { $0.name == property } && !arguments.contains { $0.hasPrefix("where: ") }
   }

@@ -56,7 +56,7 @@ private struct FileState: Equatable {
     isWAL = journalVersion(ofFileAt: path) == 2
   }
 
-  /// Whether the database is in WAL mode, and no connection has the database open.
+  /// True if the database is in WAL mode, and no connection has the database open.
   var isQuietWAL: Bool { isWAL && !hasWAL }
 
   static func == (left: FileState, right: FileState) -> Bool {

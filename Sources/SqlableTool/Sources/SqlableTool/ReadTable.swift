@@ -22,10 +22,10 @@ struct ReadTable {
   let name: String
   let kind: Kind
   private(set) var columns: [Column] = []
-  /// Whether the key is the rowid.
+  /// True if the key is the rowid.
   private(set) var keyIsRowid = false
   private(set) var keyIndex = KeyIndex.none
-  /// Whether it has a column without a name.
+  /// True if it has a column without a name.
   private(set) var lacksColumns = false
   /// Why a view or virtual table can't be read; nil if it can.
   private(set) var problem: String?
@@ -78,7 +78,7 @@ struct ReadTable {
 }
 
 extension ReadTable {
-  /// Whether a declared type is to SQLite the one that the model's column has.
+  /// True if a declared type is to SQLite the one that the model's column has.
   func isDeclared(_ type: String, as column: Column) -> Bool {
     let modelType = column.type.sqlName
     if SchemaText(type) == SchemaText(modelType) { return true }
@@ -115,7 +115,7 @@ extension ReadTable.Column {
 }
 
 extension DatabaseSchema.Table {
-  /// Whether a foreign key has the column.
+  /// True if a foreign key has the column.
   fileprivate func refers(_ column: String) -> Bool {
     foreignKeys.contains { $0.columns.contains { $0.isName(column) } }
   }

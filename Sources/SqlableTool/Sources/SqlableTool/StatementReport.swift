@@ -24,7 +24,7 @@ struct StatementReport {
     advice = requests.isEmpty ? [] : try statement.advice(db)
   }
 
-  /// Whether no policy refuses the statement.
+  /// True if no policy refuses the statement.
   var isAllowed: Bool { if case .refused = verdict { false } else { true } }
 
   private var steps: [QueryPlan.Step] { plan?.steps ?? [] }

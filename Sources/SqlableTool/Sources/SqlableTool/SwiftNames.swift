@@ -97,7 +97,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether a Swift name can contain the scalar: a letter, mark or digit of the ranges that Swift takes.
+  /// True if a Swift name can contain the scalar: a letter, mark or digit of the ranges that Swift takes.
   fileprivate var isInNames: Bool {
     if isASCII { return properties.isAlphabetic || ("0"..."9").contains(self) }
     guard properties.isXIDContinue, !properties.isEmoji else { return false }

@@ -4,7 +4,7 @@ import Sqlable
 struct ColumnRow {
   let name: String
   let type: String
-  /// Whether the column is NOT NULL or part of the primary key.
+  /// True if the column is NOT NULL or part of the primary key.
   let isRequired: Bool
   /// The place in the primary key, from 1; 0 for none.
   let key: Int

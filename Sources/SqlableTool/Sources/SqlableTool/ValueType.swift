@@ -169,7 +169,7 @@ extension Affinity {
 }
 
 extension String {
-  /// Whether the text is a type of dates: `DATE`, `DATETIME`, `TIMESTAMP`.
+  /// True if the text is a type of dates: `DATE`, `DATETIME`, `TIMESTAMP`.
   fileprivate var isDateType: Bool {
     let name = uppercased()
     return name.hasPrefix("DATE") || name.hasPrefix("TIMESTAMP")
