@@ -58,7 +58,7 @@ extension SqlitePool {
     try checkFork()
     let stop = stop(options)
     let source = try root.labelling { try stop.mapping { try root.checkedBackup(at: path, options, stop) } }
-    try perform(.alone, at: .init(file: file, line: line)) { db in
+    try perform(.outsideTransaction, at: .init(file: file, line: line)) { db in
       try stop.mapping { try db.replaceContents(from: source, options) }
     }
   }
@@ -74,7 +74,7 @@ extension SqlitePool {
     let source = try await onBackupThread(stop) { [root] in
       try root.labelling { try stop.mapping { try root.checkedBackup(at: path, options, stop) } }
     }
-    try await perform(.alone, at: .init(file: file, line: line)) { db in
+    try await perform(.outsideTransaction, at: .init(file: file, line: line)) { db in
       try stop.mapping { try db.replaceContents(from: source, options) }
     }
   }

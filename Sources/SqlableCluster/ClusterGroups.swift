@@ -95,7 +95,7 @@ extension ClusterWriter {
   private func putBack(_ writes: [ClusterWrite]) {
     state.withLock { state in
       for write in writes.reversed() {
-        write.isQueued()
+        write.requeued()
         state.waiting.prepend(write)
       }
     }
@@ -127,7 +127,7 @@ extension ClusterWriter {
         done.append((write, .success(try await write.answers(on: session, before: deadline))))
       } catch {
         guard session.isUsable(after: error) else {
-          if (error as? NodeFailure)?.wasSent == true { write.wasLost(error) }
+          if (error as? NodeFailure)?.wasSent == true { write.connectionBroke(error) }
           guard let sqlError = error as? SqlError, !sqlError.isNodeFailure else {
             putBack(done.map(\.write) + [write])
             throw error
@@ -176,9 +176,9 @@ extension ClusterWriter {
 
   /// Returns the maximum number of writes that may be sent at once.
   private func sendLimit(after count: Int, before end: ContinuousClock.Instant) -> Int {
-    let pace = state.withLock { $0.pace }
-    let fitting = max(0, (end - .now) / pace)
-    return min(Int(min(fitting, 1_000)), ClusterSession.maximumSent, configuration.maximumGroup - count)
+    let timePerRequest = state.withLock { $0.timePerRequest }
+    let fittingCount = max(0, (end - .now) / timePerRequest)
+    return min(Int(min(fittingCount, 1_000)), ClusterSession.maximumSent, configuration.maximumGroup - count)
   }
 
   /// Runs writes that are sent at once. Returns false if one of them has ended the transaction. Throws an error of the
@@ -195,12 +195,12 @@ extension ClusterWriter {
       putBack(done.map(\.write) + writes)
       throw error
     }
-    state.withLock { $0.pace = ($0.pace + begin.duration(to: .now) / writes.count) / 2 }
-    if let broken = all.broken, case .failure(let error) = all.results[broken] {
+    state.withLock { $0.timePerRequest = ($0.timePerRequest + begin.duration(to: .now) / writes.count) / 2 }
+    if let brokenIndex = all.brokenIndex, case .failure(let error) = all.results[brokenIndex] {
       // The node runs the writes in order, so the first write without an answer is the cause.
-      if (error as? NodeFailure)?.wasSent == true { writes[broken].wasLost(error) }
+      if (error as? NodeFailure)?.wasSent == true { writes[brokenIndex].connectionBroke(error) }
       let sqlError = (error as? SqlError).flatMap { $0.isNodeFailure ? nil : $0 }
-      if let sqlError { writes[broken].stop(sqlError.afterRollback) }
+      if let sqlError { writes[brokenIndex].stop(sqlError.afterRollback) }
       putBack((done.map(\.write) + writes).filter { !$0.outcome.isEnded })
       guard sqlError == nil else {
         throw NodeFailure(address: session.address, reason: "can't read an answer of the node", wasSent: false)
@@ -240,7 +240,7 @@ extension ClusterWriter {
     // If a write's record is stored already, the write's next attempt detects which attempt stored it.
     if write.isAlone, isKnown, !TransactionRecord.isStored(error) { write.ended(error.afterRollback) }
     let wasAlone = write.isAlone
-    write.runsAlone()
+    write.runAlone()
     putBack(otherWrites.map(\.write) + [write])
     guard wasAlone, !isKnown else { return }
     try await confirmation?.confirm(session.address, before: write.deadline)
@@ -261,7 +261,7 @@ extension ClusterWriter {
     }
     // A write that was stopped meanwhile must not be stored.
     guard done.allSatisfy({ $0.write.commits() }) else {
-      for (write, _) in done { write.isQueued() }
+      for (write, _) in done { write.requeued() }
       await rollBack(session)
       return putBack(group.map(\.write))
     }
@@ -280,7 +280,7 @@ extension ClusterWriter {
       await rollBack(session)
       // A foreign key that is checked at the commit may be the cause. Alone, each write has its own outcome.
       if let last = group.last, group.count == 1 { return try await ended(last.write, error, on: session, with: []) }
-      for (write, _) in group { write.runsAlone() }
+      for (write, _) in group { write.runAlone() }
     case .unknown(let error):
       drop(session, after: error)
       // For a write with a record, the next attempt detects whether the commit is stored.

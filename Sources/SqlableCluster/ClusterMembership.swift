@@ -55,7 +55,7 @@ struct ClusterMembership: Sendable {
       } catch let error as SqlError where error.isNodeFailure {
         reason = error
       }
-      leader.lost(address)
+      leader.forget(address)
       try await Task.sleep(for: .milliseconds(50))
     }
     throw SqlError.unavailable(reason)

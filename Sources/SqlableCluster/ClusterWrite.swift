@@ -115,7 +115,7 @@ final class ClusterWrite: Sendable {
   /// Whether it shares no commit with others.
   var isAlone: Bool { state.withLock { $0.isAlone } }
 
-  func runsAlone() { state.withLock { $0.isAlone = true } }
+  func runAlone() { state.withLock { $0.isAlone = true } }
 
   /// Ends it with an error. While its commit is under way, only a deadline does, and its outcome is not known.
   func stop(_ error: any Error) {
@@ -143,7 +143,7 @@ final class ClusterWrite: Sendable {
   }
 
   /// To be called when its commit was not sent, or stored nothing.
-  func isQueued() {
+  func requeued() {
     state.withLock { state in
       state.isCommitting = false
       if state.isCancelled { outcome.end(.failure(CancellationError())) }
@@ -151,7 +151,7 @@ final class ClusterWrite: Sendable {
   }
 
   /// Counts a connection that broke while it ran.
-  func wasLost(_ error: any Error) {
+  func connectionBroke(_ error: any Error) {
     let isLast = state.withLock { state in
       state.losses += 1
       state.isAlone = state.losses > 1

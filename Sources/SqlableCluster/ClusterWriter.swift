@@ -16,7 +16,7 @@ final class ClusterWriter: Sendable {
     /// turns.
     var hasLockSince: ContinuousClock.Instant?
     /// The average duration of a request that is sent together with others.
-    var pace = Duration.microseconds(100)
+    var timePerRequest = Duration.microseconds(100)
     var counts = Counts()
   }
 

@@ -38,7 +38,7 @@ final class TracedCall: Sendable {
   }
 
   /// Adds the events of requests that have run, up to the failed one if there is one. Requests that were sent together
-  /// share the time equally: the time of `own` inside a transaction, otherwise the time of the call.
+  /// share the time equally: the time of `requestTimes` inside a transaction, otherwise the time of the call.
   func add(_ requests: [SqlRequest], _ outcome: Result<[SqlAnswer], any Error>, _ requestTimes: CallTimes? = nil) {
     let origin = TracedCall.origin(on: cluster)
     let end = ContinuousClock.now

@@ -10,7 +10,7 @@ final class ClusterLeader: Sendable {
     var discovered: [NodeAddress] = []
     var leader: NodeAddress?
     /// The leader that was lost last: nodes may name it for a while.
-    var lost: NodeAddress?
+    var lostLeader: NodeAddress?
     /// The leader that was found last.
     var named: NodeAddress?
     var changes = 0
@@ -48,7 +48,7 @@ final class ClusterLeader: Sendable {
       case .success(let leader):
         state.withLock { state in
           if state.named != leader { state.changes += 1 }
-          (state.leader, state.named, state.lost, state.isMissing) = (leader, leader, nil, false)
+          (state.leader, state.named, state.lostLeader, state.isMissing) = (leader, leader, nil, false)
         }
         return leader
       case .failure(let error):
@@ -73,15 +73,15 @@ final class ClusterLeader: Sendable {
   }
 
   /// Forgets the leader, if `address` still is the leader's address.
-  func lost(_ address: NodeAddress) {
+  func forget(_ address: NodeAddress) {
     state.withLock { state in
-      if state.leader == address { (state.leader, state.lost) = (nil, address) }
+      if state.leader == address { (state.leader, state.lostLeader) = (nil, address) }
     }
   }
 
   /// Handles an error of a call on the leader: forgets the leader, unless the error proves nothing about the node.
   func failed(_ address: NodeAddress, _ error: any Error) {
-    guard (error as? NodeFailure)?.isLate == true else { return lost(address) }
+    guard (error as? NodeFailure)?.isLate == true else { return forget(address) }
     // The call's time is over, possibly because the node is stopped. The other nodes show whether there is a new
     // leader.
     let isFirst = state.withLock { state in
@@ -90,7 +90,7 @@ final class ClusterLeader: Sendable {
     }
     guard isFirst else { return }
     Task {
-      if await isElsewhere(than: address) { lost(address) }
+      if await isElsewhere(than: address) { forget(address) }
       state.withLock { $0.isDoubted = false }
     }
   }
@@ -127,7 +127,7 @@ final class ClusterLeader: Sendable {
   /// counts only if most nodes name it, or if no other node is named.
   private func ask(_ nodes: [NodeAddress], before end: ContinuousClock.Instant) async -> Result<NodeAddress, any Error>
   {
-    let former = state.withLock { $0.lost }
+    let former = state.withLock { $0.lostLeader }
     let begin = ContinuousClock.now
     return await withTaskGroup(of: Answer.self) { group in
       for node in nodes { group.addTask { await self.answer(of: node, before: end) } }

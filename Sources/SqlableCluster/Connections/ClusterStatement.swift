@@ -102,7 +102,7 @@ private struct ClusterPragma {
     "user_version",
   ]
 
-  /// - Parameter place: The token after the keyword.
+  /// - Parameter index: The token after the keyword.
   init(_ tokens: SQLTokenList, _ index: Int) {
     // PRAGMA main.user_version
     let index = tokens.isSign(index + 1, UInt8(ascii: ".")) ? index + 2 : index

@@ -224,7 +224,7 @@ private final class NodeLink: Sendable {
     let question = first.question(to: address)
     if let connection, connection.isOpen { return ask(question, connection, for: rounds) }
     if retryTime > .now {
-      return took(
+      return receive(
         .failure(NodeFailure(address: address, reason: "the node has just failed", wasSent: false)), for: rounds)
     }
     Task {
@@ -238,16 +238,16 @@ private final class NodeLink: Sendable {
         if isClosed { connection.close() }
         ask(question, connection, for: rounds)
       } catch {
-        took(.failure(error), for: rounds)
+        receive(.failure(error), for: rounds)
       }
     }
   }
 
   private func ask(_ question: WireRequest, _ connection: NodeConnection, for rounds: [LeadershipRound]) {
-    connection.send(question, before: .now + NodeLink.patience) { self.took($0, for: rounds) }
+    connection.send(question, before: .now + NodeLink.patience) { self.receive($0, for: rounds) }
   }
 
-  private func took(_ answer: Result<WireResponse, any Error>, for rounds: [LeadershipRound]) {
+  private func receive(_ answer: Result<WireResponse, any Error>, for rounds: [LeadershipRound]) {
     var answer = answer
     if case .failure(var failure as NodeFailure) = answer {
       // No request of the caller was sent.

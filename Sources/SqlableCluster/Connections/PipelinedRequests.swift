@@ -8,7 +8,7 @@ struct PipelinedRequests: Sendable {
   var results: [Result<SqlAnswer, any Error>]
   /// The index of the first request without an answer; nil if there is none. Either the connection broke, or the node
   /// is unusable.
-  var broken: Int?
+  var brokenIndex: Int?
 }
 
 extension ClusterSession {
@@ -83,9 +83,9 @@ extension ClusterSession {
         answer(to: requests[index], statements[index], try response.get().checked(requests[index].sql, label))
       }
       all.results.append(result)
-      guard all.broken == nil, case .failure(let error) = result else { continue }
+      guard all.brokenIndex == nil, case .failure(let error) = result else { continue }
       let isUnanswered = if case .failure = response { true } else { false }
-      if isUnanswered || error.isNodeFailure { all.broken = index }
+      if isUnanswered || error.isNodeFailure { all.brokenIndex = index }
     }
     return all
   }

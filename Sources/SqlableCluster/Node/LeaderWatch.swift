@@ -57,7 +57,7 @@ final class LeaderWatch: Sendable {
 
   /// Returns true when the node had no leader for too long, false when the task was cancelled.
   private func waitForTrouble(_ term: () -> Int?, _ pause: inout Duration) async -> Bool {
-    var (alone, leaderless): (ContinuousClock.Instant?, ContinuousClock.Instant?)
+    var (aloneSince, leaderlessSince): (ContinuousClock.Instant?, ContinuousClock.Instant?)
     var committed: Int?
     var connection: NodeConnection?
     defer { connection?.close() }
@@ -69,15 +69,15 @@ final class LeaderWatch: Sendable {
       guard let connection else { continue }
       switch await situation(connection, before: deadline) {
       case .leads:
-        (alone, leaderless, pause) = (nil, nil, patience)
+        (aloneSince, leaderlessSince, pause) = (nil, nil, patience)
         if let term = term(), term != committed, await commit(term) { committed = term }
-      case .follows: (alone, leaderless, pause) = (nil, nil, patience)
-      case .unknown: (alone, leaderless) = (nil, nil)
-      case .leaderless: (alone, leaderless) = (nil, leaderless ?? .now)
-      case .alone: (alone, leaderless) = (alone ?? .now, leaderless ?? .now)
+      case .follows: (aloneSince, leaderlessSince, pause) = (nil, nil, patience)
+      case .unknown: (aloneSince, leaderlessSince) = (nil, nil)
+      case .leaderless: (aloneSince, leaderlessSince) = (nil, leaderlessSince ?? .now)
+      case .alone: (aloneSince, leaderlessSince) = (aloneSince ?? .now, leaderlessSince ?? .now)
       }
-      if let alone, .now - alone >= patience { return true }
-      if let leaderless, .now - leaderless >= limit { return true }
+      if let aloneSince, .now - aloneSince >= patience { return true }
+      if let leaderlessSince, .now - leaderlessSince >= limit { return true }
     }
     return false
   }
@@ -107,8 +107,8 @@ final class LeaderWatch: Sendable {
       }
       return await group.reduce(into: []) { $0.append($1) }
     }
-    if answers.contains(.itselfWithout) { return .unknown }
-    if answers.contains(.itself) { return .alone }
+    if answers.contains(.leadsWithoutAsker) { return .unknown }
+    if answers.contains(.leads) { return .alone }
     return answers.count { $0 != .silent } + 1 > voters.count / 2 ? .leaderless : .unknown
   }
 
@@ -134,9 +134,9 @@ private enum LeaderAnswer {
   /// The node does not answer.
   case silent
   case noLeader
-  case itself
+  case leads
   /// The node leads a cluster that no longer has the asking node as a member.
-  case itselfWithout
+  case leadsWithoutAsker
   case another
 
   init(of address: String, to asker: UInt64, before deadline: ContinuousClock.Instant) async {
@@ -154,7 +154,7 @@ private enum LeaderAnswer {
         self = .silent
         return
       }
-      self = members.contains { $0.id == asker } ? .itself : .itselfWithout
+      self = members.contains { $0.id == asker } ? .leads : .leadsWithoutAsker
     case .node: self = .another
     default: self = .silent
     }

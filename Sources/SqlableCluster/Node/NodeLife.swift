@@ -44,7 +44,7 @@ extension SqliteClusterNode {
         do {
           try await membership.join(id, nodeAddress, before: deadline)
           // The cluster commits the role of a stand-by before this node has received that commit.
-          while await !hasItsPlace(before: deadline) {
+          while await !hasFinalRole(before: deadline) {
             guard deadline > .now else { throw SqlError.unavailable(nil) }
             try await Task.sleep(for: .milliseconds(20))
           }
@@ -122,7 +122,7 @@ extension SqliteClusterNode {
   }
 
   /// Whether the node knows the leader, and its own role as a voter or stand-by.
-  private func hasItsPlace(before deadline: ContinuousClock.Instant) async -> Bool {
+  private func hasFinalRole(before deadline: ContinuousClock.Instant) async -> Bool {
     guard let state = await state(before: deadline), state.leader != nil else { return false }
     return state.members.contains { $0.id == id && $0.role != .spare }
   }

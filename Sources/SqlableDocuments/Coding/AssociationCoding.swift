@@ -126,7 +126,7 @@ extension DocumentEncoder {
     case .count: members.add(.count, .bool(true))
     case .value(let aggregate): members.add(.aggregate, try term(aggregate, scope))
     }
-    if !level.below.isEmpty { members.add(.including, try associations(level.below)) }
+    if !level.childLevels.isEmpty { members.add(.including, try associations(level.childLevels)) }
     return members.document
   }
 
@@ -206,10 +206,10 @@ extension DocumentDecoder {
     guard level.query.clauses.size.depth <= SqlExpression.maximumDepth else {
       throw failure("the query is nested too deeply")
     }
-    guard !known.below.isEmpty || fields[.including] != nil else { return level }
-    level.below =
-      try part(fields, .including) { try associations($0, like: known.below, under: known.query.table) } ?? []
-    guard level.below.count == known.below.count else { throw unknownAssociation }
+    guard !known.childLevels.isEmpty || fields[.including] != nil else { return level }
+    level.childLevels =
+      try part(fields, .including) { try associations($0, like: known.childLevels, under: known.query.table) } ?? []
+    guard level.childLevels.count == known.childLevels.count else { throw unknownAssociation }
     return level
   }
 
@@ -249,7 +249,7 @@ extension AssociationLevel {
   fileprivate func key(under table: TableInfo) throws -> Column? {
     let resolved = try resolvedPath(under: table)
     switch path {
-    case .referring: return table.columns[resolved.above]
+    case .referring: return table.columns[resolved.parentPosition]
     case .referred: return resolved.column
     case .linked: return nil
     }
@@ -266,6 +266,6 @@ extension AssociationLevel {
 
   /// The tables of this level and of the levels below, link tables included.
   fileprivate var tables: [TableInfo] {
-    [query.table] + (path.link.map { [$0] } ?? []) + below.flatMap(\.tables)
+    [query.table] + (path.link.map { [$0] } ?? []) + childLevels.flatMap(\.tables)
   }
 }

@@ -211,10 +211,10 @@ extension DocumentDecoder {
     enter(1)
     let right: SqlExpression
     if let count = row?.rowTerms?.count {
-      guard let optional = try self.row(documents[1], scope), optional.rowTerms?.count == count else {
+      guard let rightRow = try self.row(documents[1], scope), rightRow.rowTerms?.count == count else {
         throw failure("row values must have the same number of terms")
       }
-      right = optional
+      right = rightRow
     } else {
       right = operation.takesConstant ? try path(documents[1]) : try term(documents[1], scope)
     }

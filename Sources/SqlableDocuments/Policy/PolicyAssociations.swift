@@ -24,7 +24,7 @@ extension AssociationLevel {
       error.documentPath = [documentPath, error.documentPath].compactMap { $0 }.joined(separator: ".")
       throw error
     }
-    level.below = try below.restricted(by: policy, at: documentPath)
+    level.childLevels = try childLevels.restricted(by: policy, at: documentPath)
     return level
   }
 

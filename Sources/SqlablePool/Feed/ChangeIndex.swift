@@ -5,7 +5,7 @@ import SqlableCore
 struct ChangeIndex {
   private typealias Events = [ChangeEvent<RowChange>]
 
-  private struct Known {
+  private struct Entry {
     weak var subscription: ChangeSubscription?
     let observed: ObservedRows
     /// The last commit before the loop began.
@@ -48,18 +48,18 @@ struct ChangeIndex {
     }
   }
 
-  private var known: [Int: Known] = [:]
+  private var entries: [Int: Entry] = [:]
   private var tables: [[UInt8]: Table] = [:]
 
-  var all: [ChangeSubscription] { known.values.compactMap(\.subscription) }
+  var all: [ChangeSubscription] { entries.values.compactMap(\.subscription) }
 
   mutating func add(_ subscription: ChangeSubscription, _ number: Int, since position: Int) {
-    known[number] = Known(subscription: subscription, observed: subscription.observed, since: position)
+    entries[number] = Entry(subscription: subscription, observed: subscription.observed, since: position)
     change(subscription.observed) { $0.insert(number) }
   }
 
   mutating func remove(_ number: Int) {
-    if let known = known.removeValue(forKey: number) { change(known.observed) { $0.remove(number) } }
+    if let entry = entries.removeValue(forKey: number) { change(entry.observed) { $0.remove(number) } }
   }
 
   private mutating func change(_ observed: ObservedRows, _ body: (inout Set<Int>) -> Void) {
@@ -86,7 +86,7 @@ struct ChangeIndex {
 
   /// Delivers `.missed` to all loops that began before the commit.
   func missAll(_ position: Int, _ matches: inout Matches) {
-    for number in known.keys { miss(number, position, &matches) }
+    for number in entries.keys { miss(number, position, &matches) }
   }
 
   func miss(_ number: Int, _ position: Int, _ matches: inout Matches) {
@@ -111,7 +111,7 @@ struct ChangeIndex {
         if !(table.byId.isEmpty && table.byKey.isEmpty && table.walked.isEmpty) {
           for row in rest[..<end] {
             for number in table.candidates(for: row) {
-              guard let observer = known[number]?.observed.observer, observer.wants(row) else { continue }
+              guard let observer = entries[number]?.observed.observer, observer.wants(row) else { continue }
               ownRowEvents[number, default: []].append(.row(row.named(observer.table)))
             }
           }
@@ -130,7 +130,7 @@ struct ChangeIndex {
   }
 
   private func notify(_ number: Int, _ position: Int, _ events: Events, isMissed: Bool, _ matches: inout Matches) {
-    guard let known = known[number], known.since < position, let subscription = known.subscription else { return }
+    guard let entry = entries[number], entry.since < position, let subscription = entry.subscription else { return }
     matches.keep(subscription)
     subscription.take(events, isMissed: isMissed, &matches)
   }

@@ -3,7 +3,7 @@ import SqlableCore
 /// An index of live results by the tables that they read, and by a value that their filters demand of a column: one
 /// lookup for the values before a change and one for those after it, however many results there are.
 struct LiveQueryIndex {
-  private struct Known {
+  private struct Entry {
     weak var result: (any FollowedLiveQuery)?
     var bucket = Bucket.everywhere
   }
@@ -48,47 +48,47 @@ struct LiveQueryIndex {
     }
   }
 
-  private var known: [Int: Known] = [:]
+  private var entries: [Int: Entry] = [:]
   private var tables: [[UInt8]: Table] = [:]
   private var everywhere: Set<Int> = []
 
   /// The number of results that every commit concerns.
   var countEverywhere: Int { everywhere.count }
-  var numbers: [Int] { Array(known.keys) }
-  var all: [any FollowedLiveQuery] { known.values.compactMap(\.result) }
+  var numbers: [Int] { Array(entries.keys) }
+  var all: [any FollowedLiveQuery] { entries.values.compactMap(\.result) }
 
   mutating func add(_ result: any FollowedLiveQuery, _ number: Int) {
-    known[number] = Known(result: result)
+    entries[number] = Entry(result: result)
     everywhere.insert(number)
   }
 
   /// Records what a result reads and, for a single table, what its filter demands of columns.
   mutating func expect(_ read: ReadColumns, _ demands: [RequiredValue], columns: [String], _ number: Int) {
-    guard known[number] != nil else { return }
+    guard entries[number] != nil else { return }
     change(number) { $0.remove(number) }
     if read.readsUnobserved {
-      known[number]?.bucket = .everywhere
+      entries[number]?.bucket = .everywhere
     } else if let table = read.tables.first?.key, read.tables.count == 1, !demands.isEmpty {
       // Of several demands, use the most selective: the demand that the fewest other results share.
       func shareCount(_ demand: RequiredValue) -> Int {
         tables[table]?.byValue[DemandedColumn(position: demand.position, columns: columns)]?[demand.key]?.count ?? 0
       }
       let demand = demands.dropFirst().reduce(demands[0]) { shareCount($1) < shareCount($0) ? $1 : $0 }
-      known[number]?.bucket = .value(
+      entries[number]?.bucket = .value(
         table: table, DemandedColumn(position: demand.position, columns: columns), demand.key)
     } else {
-      known[number]?.bucket = .tables(Array(read.tables.keys))
+      entries[number]?.bucket = .tables(Array(read.tables.keys))
     }
     change(number) { $0.insert(number) }
   }
 
   mutating func remove(_ number: Int) {
     change(number) { $0.remove(number) }
-    known[number] = nil
+    entries[number] = nil
   }
 
   private mutating func change(_ number: Int, _ body: (inout Set<Int>) -> Void) {
-    switch known[number]?.bucket {
+    switch entries[number]?.bucket {
     case nil: break
     case .everywhere: body(&everywhere)
     case .tables(let names): for name in names { change(name) { body(&$0.walked) } }
@@ -118,7 +118,7 @@ struct LiveQueryIndex {
 
   /// Notifies a result of a commit; nil is one that may have changed anything.
   func notify(_ number: Int, _ commit: CommittedChanges?, _ position: Int, _ matches: inout Matches) {
-    guard let result = known[number]?.result else { return }
+    guard let result = entries[number]?.result else { return }
     matches.keep(result)
     result.didCommit(commit, at: position, &matches)
   }

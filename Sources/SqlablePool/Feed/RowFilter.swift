@@ -111,7 +111,7 @@ package final class RowFilter: Sendable {
       try tables.holds(images, key.table, key.columns, like) { db in try db.integer(of: key.question) != 0 }
     }
     // A reader may have either LIKE. Under NOT the case-sensitive one holds for rows that the other does not.
-    return try isMet(.usual) || (usesLike && isMet(.caseSensitive))
+    return try isMet(.caseInsensitive) || (usesLike && isMet(.caseSensitive))
   }
 }
 
@@ -126,7 +126,7 @@ final class FilterTables: Sendable {
 
   /// The comparison of the letters A to Z by LIKE.
   enum Like {
-    case usual, caseSensitive
+    case caseInsensitive, caseSensitive
   }
 
   private let root: SqliteDatabase
@@ -142,7 +142,7 @@ final class FilterTables: Sendable {
     _ rows: [[DatabaseValue]], _ table: String, _ columns: [ComparedColumn], _ like: Like,
     _ question: (SqliteDatabase) throws -> Bool
   ) throws -> Bool {
-    try (like == .usual ? state : caseSensitive).withLock { state in
+    try (like == .caseInsensitive ? state : caseSensitive).withLock { state in
       let db = try state.database ?? open(like)
       state.database = db
       // The next question opens another database.

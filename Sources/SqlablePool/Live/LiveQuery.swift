@@ -65,7 +65,7 @@ struct LiveQueryRule: Sendable {
 /// The source of a live result: its identity, its SQL, and the closure that reads its rows.
 package struct LiveQuerySource<Value: Sendable>: Sendable {
   struct Fetched: Sendable {
-    let known: LiveQueryRule
+    let rule: LiveQueryRule
     let value: Value
     let contents: LiveQueryContents?
     let pageEnd: PageBoundary?
@@ -110,7 +110,7 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     }
     var notes = LiveQueryNotes(comparing: onlyChanges, result.rule.page)
     let value = try rows(db, &notes)
-    return Fetched(known: result, value: value, contents: notes.contents, pageEnd: notes.pageEnd)
+    return Fetched(rule: result, value: value, contents: notes.contents, pageEnd: notes.pageEnd)
   }
 
   private func columnsRead(_ db: SqliteDatabase, _ version: Int64, _ feed: PoolFeed) throws -> ReadColumns {

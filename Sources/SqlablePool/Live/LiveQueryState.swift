@@ -11,13 +11,13 @@ struct LiveQueryState<Value: Sendable> {
     /// The edition of the result that it has; 0 for none.
     var edition = 0
     /// It takes the results of later fetches only.
-    var reading = 0
+    var fetchNumber = 0
     /// Its result includes all commits up to here that concern it.
     var position = -1
   }
 
   struct Latest {
-    var reading: Fetch
+    var fetch: Fetch
     /// Changes with the contents if they are compared, otherwise with each fetch.
     var edition: Int
     /// Nil, to save memory, once all loops have it or it is stale.
@@ -31,7 +31,7 @@ struct LiveQueryState<Value: Sendable> {
   }
 
   /// A changed row that the filter has not decided yet.
-  struct OpenRow {
+  struct UndecidedRow {
     let position: Int
     let images: RowImages
   }
@@ -66,48 +66,48 @@ struct LiveQueryState<Value: Sendable> {
   /// The tables and columns it reads; nil until they are known: every commit may concern it until then.
   var read: ReadColumns?
   var rule = RowRule()
-  var known: LiveQueryRule?
+  var knownRule: LiveQueryRule?
   /// The end of the page that was read last; nil during a fetch, whose page may end further behind.
   private var pageEnd: PageBoundary?
   /// The last commit that invalidated the result.
   private var invalidatedAt = -1
-  private var open: [OpenRow] = []
+  private var undecidedRows: [UndecidedRow] = []
   private(set) var latest: Latest?
   private var editions = 0
-  private var readings = 0
+  private var fetchCount = 0
   private var loops: [Int: Loop] = [:]
   /// The number of loops without the latest edition.
-  private var without = 0
+  private var outdatedLoops = 0
   private var waiting: [ObjectIdentifier: (waiter: Waiter, loop: Int)] = [:]
   /// The waiters that wait for a commit beyond their deadline.
   private var overdue: Set<ObjectIdentifier> = []
   private var failures: [Int: any Error] = [:]
   /// Whether a loop waits for a fetch that has not begun.
-  private var isWanted = false
+  private var needsFetch = false
   var task: Task<Void, Never>?
   /// Whether another thread is about to start the task.
-  var isCalled = false
+  var isTaskRequested = false
   /// The last commit that the fetch in progress includes.
-  private var underway = -1
+  private var fetchPosition = -1
   private(set) var isEnded = false
   /// Objects to release outside of the lock, since that may run a caller's code.
-  private var unused: [any Sendable] = []
+  private var releasable: [any Sendable] = []
 
-  mutating func takeUnused() -> [any Sendable]? {
-    if unused.isEmpty { return nil }
-    defer { unused = [] }
-    return unused
+  mutating func takeReleasable() -> [any Sendable]? {
+    if releasable.isEmpty { return nil }
+    defer { releasable = [] }
+    return releasable
   }
 
   // MARK: Loops
 
   mutating func begin(_ loop: Int) {
     loops[loop] = Loop()
-    without += 1
+    outdatedLoops += 1
   }
 
   mutating func end(_ loop: Int) {
-    if let error = failures.removeValue(forKey: loop) { unused.append(error) }
+    if let error = failures.removeValue(forKey: loop) { releasable.append(error) }
     guard let ended = loops.removeValue(forKey: loop), ended.edition == 0 || ended.edition != latest?.edition else {
       return
     }
@@ -115,12 +115,12 @@ struct LiveQueryState<Value: Sendable> {
   }
 
   private mutating func noteValueDelivered() {
-    without -= 1
-    if without == 0 { dropValue() }
+    outdatedLoops -= 1
+    if outdatedLoops == 0 { dropValue() }
   }
 
   private mutating func dropValue() {
-    if let value = latest?.value { unused.append(value) }
+    if let value = latest?.value { releasable.append(value) }
     latest?.value = nil
   }
 
@@ -132,33 +132,33 @@ struct LiveQueryState<Value: Sendable> {
     guard var loop = loops[number] else { return .end }
     if !loop.hasAsked {
       // Earlier commits of other processes may be undetected: only a later fetch certainly includes them.
-      (loop.hasAsked, loop.reading) = (true, readings)
+      (loop.hasAsked, loop.fetchNumber) = (true, fetchCount)
     }
     loop = current(loop)
     defer { loops[number] = loop }
     if isStale(loop) {
-      guard let latest, let value = latest.value, latest.reading.number > loop.reading,
-        latest.reading.position >= invalidatedAt
+      guard let latest, let value = latest.value, latest.fetch.number > loop.fetchNumber,
+        latest.fetch.position >= invalidatedAt
       else {
-        isWanted = true
+        needsFetch = true
         return .wait(isNeeded: true)
       }
       // It may be stale: the filter decides that first.
-      guard open.isEmpty else { return .wait(isNeeded: true) }
-      guard isMatched || latest.reading.position >= position else { return .match }
+      guard undecidedRows.isEmpty else { return .wait(isNeeded: true) }
+      guard isMatched || latest.fetch.position >= position else { return .match }
       loop.edition = latest.edition
-      (loop.reading, loop.position) = (latest.reading.number, latest.reading.position)
+      (loop.fetchNumber, loop.position) = (latest.fetch.number, latest.fetch.position)
       noteValueDelivered()
       return .take(value, latest.contents)
     }
-    return .wait(isNeeded: open.contains { $0.position > loop.position })
+    return .wait(isNeeded: undecidedRows.contains { $0.position > loop.position })
   }
 
   /// The loop, moved forward by later fetches that returned the result it has.
   private func current(_ loop: Loop) -> Loop {
     guard let latest, loop.edition == latest.edition else { return loop }
     var loop = loop
-    (loop.reading, loop.position) = (latest.reading.number, latest.reading.position)
+    (loop.fetchNumber, loop.position) = (latest.fetch.number, latest.fetch.position)
     return loop
   }
 
@@ -173,32 +173,32 @@ struct LiveQueryState<Value: Sendable> {
   mutating func leave(_ waiter: Waiter) -> Bool {
     if !overdue.isEmpty { overdue.remove(ObjectIdentifier(waiter)) }
     guard waiting.removeValue(forKey: ObjectIdentifier(waiter)) != nil else { return false }
-    wantNoMore()
+    dropUnneededFetch()
     return waiting.isEmpty
   }
 
   /// Drops a pending fetch that no loop waits for.
-  mutating func wantNoMore() { if waiting.isEmpty { isWanted = false } }
+  mutating func dropUnneededFetch() { if waiting.isEmpty { needsFetch = false } }
 
   /// The highest priority of the waiting loops.
   var priority: TaskPriority { waiting.values.map(\.waiter.priority).max() ?? .medium }
 
   /// Whether the caller must start the task.
-  mutating func call() -> Bool {
-    guard task == nil, !isCalled, hasWork else { return false }
-    isCalled = true
+  mutating func requestTask() -> Bool {
+    guard task == nil, !isTaskRequested, hasWork else { return false }
+    isTaskRequested = true
     return true
   }
 
   /// Whether a waiting loop needs a fetch or a decision of the filter.
-  var hasWork: Bool { !isEnded && !waiting.isEmpty && (isWanted || !open.isEmpty) }
+  var hasWork: Bool { !isEnded && !waiting.isEmpty && (needsFetch || !undecidedRows.isEmpty) }
 
   private func sleepers(where isConcerned: (Int, Loop) -> Bool) -> [ObjectIdentifier] {
     waiting.compactMap { id, entry in loops[entry.loop].map { isConcerned(entry.loop, $0) } == true ? id : nil }
   }
 
   /// Removes and returns waiters.
-  private mutating func woken(_ sleepers: [ObjectIdentifier]) -> [any Wakeable] {
+  private mutating func removeWaiters(_ sleepers: [ObjectIdentifier]) -> [any Wakeable] {
     sleepers.compactMap { waiting.removeValue(forKey: $0)?.waiter }
   }
 
@@ -209,7 +209,7 @@ struct LiveQueryState<Value: Sendable> {
     let late = overdue.filter { id in
       waiting[id].flatMap { loops[$0.loop] }.map(isStale) ?? false
     }
-    return woken(Array(late))
+    return removeWaiters(Array(late))
   }
 
   // MARK: Commits
@@ -217,23 +217,23 @@ struct LiveQueryState<Value: Sendable> {
   /// To be called for a commit; nil is one that may have changed anything.
   mutating func didCommit(_ commit: CommittedChanges?, at position: Int) {
     // All loops have a result that includes it.
-    if without == 0, let latest, latest.reading.position >= position { return }
+    if outdatedLoops == 0, let latest, latest.fetch.position >= position { return }
     switch staleness(after: commit) {
     case .fresh: break
     case .stale: invalidate(position)
     case .rows(let rows):
-      guard open.count + rows.count <= Self.maximumRows else { return invalidate(position) }
-      open += rows.map { OpenRow(position: position, images: $0) }
+      guard undecidedRows.count + rows.count <= Self.maximumRows else { return invalidate(position) }
+      undecidedRows += rows.map { UndecidedRow(position: position, images: $0) }
     }
   }
 
   /// Invalidates all results from before a commit.
   private mutating func invalidate(_ position: Int) {
     invalidatedAt = max(invalidatedAt, position)
-    open.removeAll { $0.position <= position }
-    if let latest, latest.reading.position < invalidatedAt { dropValue() }
+    undecidedRows.removeAll { $0.position <= position }
+    if let latest, latest.fetch.position < invalidatedAt { dropValue() }
     // Waiting loops need a fetch, unless the one in progress includes the commit.
-    if !waiting.isEmpty, position > underway { isWanted = true }
+    if !waiting.isEmpty, position > fetchPosition { needsFetch = true }
   }
 
   private func staleness(after commit: CommittedChanges?) -> Staleness {
@@ -243,14 +243,14 @@ struct LiveQueryState<Value: Sendable> {
       guard let columns = read.tables[name], table.isMembershipChanged || !table.columns.isDisjoint(with: columns)
       else { continue }
       guard rule.decidesByRow, let images = table.images, images.allSatisfy(\.isWhole) else { return .stale }
-      let open = images.filter { row in
+      let undecided = images.filter { row in
         !(rule.filter?.excludes(row) ?? false) && !(pageEnd?.precedes(row) ?? false)
       }
-      if open.isEmpty { continue }
-      guard let filter = rule.filter, open.count <= Self.maximumAsked, !open.contains(where: filter.takes)
+      if undecided.isEmpty { continue }
+      guard let filter = rule.filter, undecided.count <= Self.maximumAsked, !undecided.contains(where: filter.takes)
       else { return .stale }
       // Rows of one table only: a result of several has no row filter.
-      rows += open
+      rows += undecided
     }
     return rows.isEmpty ? .fresh : .rows(rows)
   }
@@ -258,7 +258,7 @@ struct LiveQueryState<Value: Sendable> {
   mutating func end() -> [any Wakeable] {
     isEnded = true
     dropValue()
-    return woken(Array(waiting.keys))
+    return removeWaiters(Array(waiting.keys))
   }
 
   // MARK: Fetch
@@ -266,62 +266,62 @@ struct LiveQueryState<Value: Sendable> {
   /// The next work of the task; begins a fetch if it is one.
   mutating func nextWork(_ feed: PoolFeed) -> Work {
     guard hasWork else { return .nothing }
-    if isWanted {
-      isWanted = false
-      readings += 1
+    if needsFetch {
+      needsFetch = false
+      fetchCount += 1
       pageEnd = nil
       // After `pageEnd` is reset: a commit that is matched from then on is included in the fetch, or invalidates it.
-      underway = feed.position
-      return .read(Fetch(number: readings, position: underway), known)
+      fetchPosition = feed.position
+      return .read(Fetch(number: fetchCount, position: fetchPosition), knownRule)
     }
-    guard let filter = rule.filter, let last = open.last else {
-      for row in open { invalidate(row.position) }
+    guard let filter = rule.filter, let last = undecidedRows.last else {
+      for row in undecidedRows { invalidate(row.position) }
       return nextWork(feed)
     }
-    return .ask(filter, open.map(\.images), upTo: last.position)
+    return .ask(filter, undecidedRows.map(\.images), upTo: last.position)
   }
 
   /// Takes the filter's decision on the rows up to a commit; returns the waiters to wake.
   mutating func answer(_ isConcerned: Bool, upTo position: Int) -> [any Wakeable] {
-    open.removeAll { $0.position <= position }
+    undecidedRows.removeAll { $0.position <= position }
     if isConcerned { invalidate(position) }
-    guard open.isEmpty, latest?.value != nil else { return [] }
+    guard undecidedRows.isEmpty, latest?.value != nil else { return [] }
     // They can take the available result.
-    return woken(sleepers { _, loop in isStale(loop) })
+    return removeWaiters(sleepers { _, loop in isStale(loop) })
   }
 
   /// Takes the result of a fetch; returns the waiters to wake.
   mutating func take(
-    _ reading: Fetch, _ value: Value, _ contents: LiveQueryContents?, isSame: Bool, _ pageEnd: PageBoundary?
+    _ fetch: Fetch, _ value: Value, _ contents: LiveQueryContents?, isSame: Bool, _ pageEnd: PageBoundary?
   ) -> [any Wakeable] {
     self.pageEnd = pageEnd
     dropValue()
     if !isSame {
       editions += 1
-      without = loops.count
+      outdatedLoops = loops.count
     }
-    latest = Latest(reading: reading, edition: editions, value: value, contents: contents)
-    if without == 0 { dropValue() }
-    if let last = open.last(where: { $0.position <= reading.position }) {
+    latest = Latest(fetch: fetch, edition: editions, value: value, contents: contents)
+    if outdatedLoops == 0 { dropValue() }
+    if let last = undecidedRows.last(where: { $0.position <= fetch.position }) {
       // The filter need not decide: the fetch includes the rows, and loops with older results may wait for them.
       invalidate(last.position)
     }
-    underway = -1
-    guard without > 0 else { return [] }
-    return woken(sleepers { _, loop in loop.edition != editions && isStale(loop) })
+    fetchPosition = -1
+    guard outdatedLoops > 0 else { return [] }
+    return removeWaiters(sleepers { _, loop in loop.edition != editions && isStale(loop) })
   }
 
   /// Records that a fetch has failed; returns the waiters to wake, which throw the error.
-  mutating func fail(_ reading: Fetch, _ error: any Error) -> [any Wakeable] {
-    underway = -1
-    let failed = sleepers { _, loop in isStale(loop) && current(loop).reading < reading.number }
+  mutating func fail(_ fetch: Fetch, _ error: any Error) -> [any Wakeable] {
+    fetchPosition = -1
+    let failed = sleepers { _, loop in isStale(loop) && current(loop).fetchNumber < fetch.number }
     for id in failed { if let loop = waiting[id]?.loop { failures[loop] = error } }
-    return woken(failed)
+    return removeWaiters(failed)
   }
 
   /// Resets a fetch that was interrupted because no loop waited for it.
   mutating func takeBack() {
-    underway = -1
-    if !waiting.isEmpty { isWanted = true }
+    fetchPosition = -1
+    if !waiting.isEmpty { needsFetch = true }
   }
 }

@@ -33,12 +33,12 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
   }
 
   private func withState<Result>(_ body: (inout State) -> Result) -> Result {
-    let (result, overdue, unused) = state.withLock { state in
+    let (result, overdue, releasable) = state.withLock { state in
       let result = body(&state)
-      return (result, state.takeOverdue(), state.takeUnused())
+      return (result, state.takeOverdue(), state.takeReleasable())
     }
     if !overdue.isEmpty { wakes.wake(overdue) }
-    withExtendedLifetime(unused) {}
+    withExtendedLifetime(releasable) {}
     return result
   }
 
@@ -84,7 +84,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
       case .match: pool.feed.catchUp()
       case .wait(let isNeeded):
         if isNeeded, isOverdue {
-          withState { $0.wantNoMore() }
+          withState { $0.dropUnneededFetch() }
           throw timeout
         }
         // At its deadline the loop is woken to check what it waits for: a fetch times out, but a wait for a commit goes
@@ -123,21 +123,21 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
   // MARK: Commits
 
   func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches) {
-    let (overdue, isCalled, unused) = state.withLock { state in
+    let (overdue, isTaskRequested, releasable) = state.withLock { state in
       state.didCommit(commit, at: position)
       let overdue = state.takeOverdue()
-      return (overdue, state.call(), state.takeUnused())
+      return (overdue, state.requestTask(), state.takeReleasable())
     }
     if !overdue.isEmpty { matches.wake(overdue) }
-    if isCalled { matches.call(self) }
-    if let unused { matches.keep(unused) }
+    if isTaskRequested { matches.call(self) }
+    if let releasable { matches.keep(releasable) }
   }
 
   func end(_ matches: inout Matches) {
-    let (woken, unused) = state.withLock { state in (state.end(), state.takeUnused()) }
+    let (woken, releasable) = state.withLock { state in (state.end(), state.takeReleasable()) }
     matches.keep(self)
     matches.wake(woken)
-    if let unused { matches.keep(unused) }
+    if let releasable { matches.keep(releasable) }
   }
 
   /// Starts the task, if there is work.
@@ -146,7 +146,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
   var priority: TaskPriority { state.withLock { $0.priority } }
 
   private func begin(_ state: inout State) {
-    state.isCalled = false
+    state.isTaskRequested = false
     guard state.task == nil, state.hasWork else { return }
     state.task = Task.detached(priority: state.priority) { [self] in await work() }
   }
@@ -159,7 +159,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
       case .ask(let filter, let rows, let position):
         let isConcerned = (try? filter.concerns(rows)) ?? true
         wakes.wake(withState { $0.answer(isConcerned, upTo: position) })
-      case .read(let reading, let known): await read(reading, known)
+      case .read(let fetch, let known): await read(fetch, known)
       case .nothing: break
       }
     }
@@ -179,17 +179,17 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
     }
   }
 
-  private func read(_ reading: State.Fetch, _ known: LiveQueryRule?) async {
+  private func read(_ fetch: State.Fetch, _ known: LiveQueryRule?) async {
     do {
       let fetched = try await pool.performStatement(.read, at: source.callSite) { [self] db in
         try source.read(db, known, pool.feed) { expect($0, $1) }
       }
       let latest = withState { state in
-        state.known = fetched.known
+        state.knownRule = fetched.rule
         return state.latest
       }
       let isSame = latest != nil && fetched.contents != nil && latest?.contents == fetched.contents
-      wakes.wake(withState { $0.take(reading, fetched.value, fetched.contents, isSame: isSame, fetched.pageEnd) })
+      wakes.wake(withState { $0.take(fetch, fetched.value, fetched.contents, isSame: isSame, fetched.pageEnd) })
     } catch {
       wakes.wake(
         withState { state in
@@ -197,7 +197,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
             state.takeBack()
             return []
           }
-          return state.fail(reading, error)
+          return state.fail(fetch, error)
         })
     }
   }

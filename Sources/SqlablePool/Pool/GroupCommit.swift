@@ -19,9 +19,10 @@ extension SqlitePool {
         defer { gate.giveBack() }
         // The transaction is that of the call that leads it.
         outcomes = db.traced(as: first.caller) {
-          first.kind.isAlone ? [(first, alone(first, writer, db))] : group(first, writer, db)
+          first.kind.isOutsideTransaction
+            ? [(first, runOutsideTransaction(first, writer, db))] : group(first, writer, db)
         }
-        if !first.kind.isAlone { checkWALSize(db) }
+        if !first.kind.isOutsideTransaction { checkWALSize(db) }
       }
     } catch {
       if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }
@@ -75,12 +76,12 @@ extension SqlitePool {
     } catch {
       db.rollBackShared()
       // Run again, a call must not meet the settings that another has left.
-      let isAlone = outcomes.count == 1 || writer.isLost || writer.hasOtherState
+      let isFinal = outcomes.count == 1 || writer.isLost || writer.hasOtherState
       return outcomes.map { call, outcome in
         switch outcome {
         // A lost handle runs nothing more, and its locks block other connections until it is closed.
-        case .success where isAlone: (call, .failure(error.rolledBack))
-        case .failure where isAlone || isStopped(call): (call, outcome)
+        case .success where isFinal: (call, .failure(error.rolledBack))
+        case .failure where isFinal || isStopped(call): (call, outcome)
         // Also the calls that failed: rows that made them fail may now be rolled back.
         case .success, .failure: (call, again(call, writer, db))
         }
@@ -91,7 +92,9 @@ extension SqlitePool {
   private func isStopped(_ call: PoolCall) -> Bool { withState { _ in call.stopped != nil } }
 
   /// Runs a call outside of a shared transaction.
-  private func alone(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
+  private func runOutsideTransaction(
+    _ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase
+  ) -> Result<Void, any Error> {
     let changes = ObserverRegistry.changes
     defer {
       // A transaction left open would swallow every later write.

@@ -30,12 +30,12 @@ package final class PoolCall: @unchecked Sendable {
     /// A transaction or a single statement, which may share its commit with others.
     case write
     /// Work outside of a transaction of the pool.
-    case alone
+    case outsideTransaction
     /// Work outside of a transaction, without a caller: the writer checks for commits of other connections.
     case detection
 
     var isRead: Bool { self == .read }
-    var isAlone: Bool { self == .alone || self == .detection }
+    var isOutsideTransaction: Bool { self == .outsideTransaction || self == .detection }
   }
 
   let kind: Kind

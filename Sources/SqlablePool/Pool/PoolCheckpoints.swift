@@ -17,7 +17,7 @@ extension SqlitePool {
     _ mode: CheckpointMode = .passive, waitingAtMost limit: Duration = .zero, file: StaticString = #fileID,
     line: UInt = #line
   ) throws -> Checkpoint {
-    try perform(.alone, at: .init(file: file, line: line)) { db in
+    try perform(.outsideTransaction, at: .init(file: file, line: line)) { db in
       try checkpoint(mode, db, waitingAtMost: limit)
     }
   }
@@ -28,7 +28,7 @@ extension SqlitePool {
     _ mode: CheckpointMode = .passive, waitingAtMost limit: Duration = .zero, file: StaticString = #fileID,
     line: UInt = #line
   ) async throws -> Checkpoint {
-    try await perform(.alone, at: .init(file: file, line: line)) { db in
+    try await perform(.outsideTransaction, at: .init(file: file, line: line)) { db in
       try self.checkpoint(mode, db, waitingAtMost: limit)
     }
   }

@@ -70,7 +70,7 @@ extension SqlitePool {
   public func withWriter<Value>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {
-    try perform(.alone, at: .init(file: file, line: line), body)
+    try perform(.outsideTransaction, at: .init(file: file, line: line), body)
   }
 
   /// Calls `body` with the writer and no open transaction, on a thread of the pool.
@@ -78,6 +78,6 @@ extension SqlitePool {
   public func withWriter<Value: Sendable>(
     file: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {
-    try await perform(.alone, at: .init(file: file, line: line), body)
+    try await perform(.outsideTransaction, at: .init(file: file, line: line), body)
   }
 }

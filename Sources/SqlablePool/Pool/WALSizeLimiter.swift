@@ -85,7 +85,7 @@ extension SqlitePool {
   private func checkpointWAL() -> Bool {
     let callSite = CallSite(file: #fileID, line: #line)
     let checkpoint = try? withDeadline(WALSizeLimiter.patience) {
-      try perform(.alone, at: callSite) { db in try db.checkpoint() }
+      try perform(.outsideTransaction, at: callSite) { db in try db.checkpoint() }
     }
     return checkpoint?.isComplete ?? false
   }

@@ -30,7 +30,9 @@ extension SqlitePool {
   ) throws -> Int {
     try checkIsOutside()
     var count = 1
-    while let pause = try perform(.alone, at: .init(file: file, line: line), { db in try self.steps(db, step) }) {
+    while let pause = try perform(
+      .outsideTransaction, at: .init(file: file, line: line), { db in try self.steps(db, step) })
+    {
       if pause > .zero { usleep(UInt32(pause / .microseconds(1))) }
       count += 1
     }
@@ -48,7 +50,7 @@ extension SqlitePool {
     try checkIsOutside()
     var count = 1
     let callSite = CallSite(file: file, line: line)
-    while let pause = try await perform(.alone, at: callSite, { db in try self.steps(db, step) }) {
+    while let pause = try await perform(.outsideTransaction, at: callSite, { db in try self.steps(db, step) }) {
       if pause > .zero { try await Task.sleep(for: pause) }
       count += 1
     }

@@ -80,7 +80,7 @@ private struct WaitingLevel {
 extension GatheredLevel {
   /// The levels below, now that this one has its rows.
   fileprivate var levels: ArraySlice<WaitingLevel> {
-    below.enumerated().map { WaitingLevel(level: $1, values: values(forLevel: $0)) }[...]
+    childLevels.enumerated().map { WaitingLevel(level: $1, values: values(forLevel: $0)) }[...]
   }
 
   /// Takes the rows of an answer.

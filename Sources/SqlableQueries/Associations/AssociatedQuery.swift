@@ -118,10 +118,10 @@ extension AssociatedQuery {
     func add(_ levels: [any GatheredLevel]) {
       for level in levels {
         if let query = level.query(for: [.integer(0)]) { queries.append(query.query) }
-        add(level.below)
+        add(level.childLevels)
       }
     }
-    add(try gathering().rows.below)
+    add(try gathering().rows.childLevels)
     return queries
   }
 }

@@ -278,14 +278,14 @@ extension Association where Output == [Target] {
     _ associations: repeat Association<Target, each Next, each Part>
   ) -> Association<Origin, Target, [(Target, repeat each Part)]> {
     let parts = (repeat (each associations).part)
-    repeat part.level.below.append((each parts).level)
+    repeat part.level.childLevels.append((each parts).level)
     return Association<Origin, Target, [(Target, repeat each Part)]>(
       part: AssociatedPart(level: part.level) { level, table in
         let rows = try GatheredRows<Target>(level, under: table)
-        var levels = level.below[...]
-        let below = (repeat try rows.gathering((each parts).taking(&levels)))
+        var levels = level.childLevels[...]
+        let childParts = (repeat try rows.gathering((each parts).taking(&levels)))
         return GatheredPart(level: rows) { key in
-          try rows.indexes(of: key).map { try rows.row($0, repeat each below) }
+          try rows.indexes(of: key).map { try rows.row($0, repeat each childParts) }
         }
       })
   }
@@ -301,14 +301,14 @@ extension Association where Output == Target? {
     _ associations: repeat Association<Target, each Next, each Part>
   ) -> Association<Origin, Target, (Target, repeat each Part)?> {
     let parts = (repeat (each associations).part)
-    repeat part.level.below.append((each parts).level)
+    repeat part.level.childLevels.append((each parts).level)
     return Association<Origin, Target, (Target, repeat each Part)?>(
       part: AssociatedPart(level: part.level) { level, table in
         let rows = try GatheredRows<Target>(level, under: table)
-        var levels = level.below[...]
-        let below = (repeat try rows.gathering((each parts).taking(&levels)))
+        var levels = level.childLevels[...]
+        let childParts = (repeat try rows.gathering((each parts).taking(&levels)))
         return GatheredPart(level: rows) { key in
-          try rows.firstIndex(of: key).map { try rows.row($0, repeat each below) }
+          try rows.firstIndex(of: key).map { try rows.row($0, repeat each childParts) }
         }
       })
   }

@@ -14,7 +14,7 @@ extension TableInfo {
   /// The position, in another table, of the column that one of this table's refers to. Throws if it refers to another
   /// table or column, or perhaps to none: rows would match only by chance.
   func position(
-    referredToBy foreignKey: ColumnReference, in other: TableInfo, wanted key: ColumnReference?,
+    referredToBy foreignKey: ColumnReference, in other: TableInfo, expecting key: ColumnReference?,
     hint: String? = "pass the referenced column as `of`"
   ) throws -> Int {
     let column = try requiredColumn(foreignKey)

@@ -14,7 +14,7 @@ package struct AssociationLevel: Sendable, Hashable {
   package var query: SelectQuery
   package private(set) var path: AssociationPath
   package var form = Form.rows
-  package var below: [AssociationLevel] = []
+  package var childLevels: [AssociationLevel] = []
 
   init(_ query: SelectQuery, _ path: AssociationPath) { (self.query, self.path) = (query, path) }
 
@@ -50,7 +50,7 @@ package enum AssociationPath: Sendable, Hashable {
 /// A path whose columns were found in the tables, and checked.
 package struct ResolvedPath {
   /// The position, in a row above, of the value by which associated rows belong to that row.
-  package let above: Int
+  package let parentPosition: Int
   /// The column with this value.
   package let column: Column
   /// The column's position in the rows; nil if the column is one of the link table.
@@ -68,13 +68,13 @@ package struct ResolvedPath {
 
   fileprivate var term: SqlExpression { SqlExpression(.column(ColumnReference(column))) }
 
-  fileprivate init(above: Int, position: Int, in table: TableInfo) throws {
-    (self.above, self.position, column) = (above, position, table.columns[position])
+  fileprivate init(parentPosition: Int, position: Int, in table: TableInfo) throws {
+    (self.parentPosition, self.position, column) = (parentPosition, position, table.columns[position])
     collation = try column.groupingCollation(in: table)
   }
 
-  fileprivate init(above: Int, column: Column, through link: Link) throws {
-    (self.above, position, self.column, self.link) = (above, nil, column, link)
+  fileprivate init(parentPosition: Int, column: Column, through link: Link) throws {
+    (self.parentPosition, position, self.column, self.link) = (parentPosition, nil, column, link)
     collation = try column.groupingCollation(in: link.table)
   }
 }
@@ -96,24 +96,24 @@ extension AssociationLevel {
     let table = try query.checkedTable
     switch path {
     case .referring(let foreignKey, let key):
-      let above = try table.position(referredToBy: foreignKey, in: parentTable, wanted: key)
+      let parentPosition = try table.position(referredToBy: foreignKey, in: parentTable, expecting: key)
       let position = try table.requiredPosition(of: foreignKey)
-      try table.columns[position].checkRefers(to: parentTable.columns[above], from: table)
-      return try ResolvedPath(above: above, position: position, in: table)
+      try table.columns[position].checkRefers(to: parentTable.columns[parentPosition], from: table)
+      return try ResolvedPath(parentPosition: parentPosition, position: position, in: table)
     case .referred(let foreignKey, let key):
-      let position = try parentTable.position(referredToBy: foreignKey, in: table, wanted: key)
-      let above = try parentTable.requiredPosition(of: foreignKey)
-      try parentTable.columns[above].checkRefers(to: table.columns[position], from: parentTable)
-      return try ResolvedPath(above: above, position: position, in: table)
+      let position = try parentTable.position(referredToBy: foreignKey, in: table, expecting: key)
+      let parentPosition = try parentTable.requiredPosition(of: foreignKey)
+      try parentTable.columns[parentPosition].checkRefers(to: table.columns[position], from: parentTable)
+      return try ResolvedPath(parentPosition: parentPosition, position: position, in: table)
     case .linked(let link, let from, let to):
       if let defect = link.defect { throw defect }
-      let above = try link.position(referredToBy: from, in: parentTable, wanted: nil, hint: nil)
-      let key = table.columns[try link.position(referredToBy: to, in: table, wanted: nil, hint: nil)]
+      let parentPosition = try link.position(referredToBy: from, in: parentTable, expecting: nil, hint: nil)
+      let key = table.columns[try link.position(referredToBy: to, in: table, expecting: nil, hint: nil)]
       let (origin, target) = (try link.requiredColumn(from), try link.requiredColumn(to))
-      try origin.checkRefers(to: parentTable.columns[above], from: link)
+      try origin.checkRefers(to: parentTable.columns[parentPosition], from: link)
       try target.checkRefers(to: key, from: link)
       return try ResolvedPath(
-        above: above, column: origin,
+        parentPosition: parentPosition, column: origin,
         through: .init(
           table: link, foreignKey: SqlExpression(.column(ColumnReference(target))),
           key: SqlExpression(.column(ColumnReference(key)))))
@@ -201,8 +201,8 @@ extension AssociationLevel {
       (rows, term, column) = rows.named(term, column)
       rows.clauses.results = [.term(term)]
     }
-    let above = SqlExpression(.column(ColumnReference(table.columns[path.above])))
-    rows.filter(SqlExpression(.binary(.equal, column, above)))
+    let parentKey = SqlExpression(.column(ColumnReference(table.columns[path.parentPosition])))
+    rows.filter(SqlExpression(.binary(.equal, column, parentKey)))
     return SqlExpression(.query(.init(kind: .scalar, query: rows)))
   }
 
@@ -227,7 +227,7 @@ extension AssociationLevel {
     }
     if path.column.type.isNullable { rows.filter(path.term.isNotNull) }
     rows.clauses.results = [.term(path.term)]
-    let column = table.columns[path.above]
+    let column = table.columns[path.parentPosition]
     let value = SqlExpression(.column(ColumnReference(column)))
     return column.type.isNullable ? value.isNotNull && value.isIn(rows) : value.isIn(rows)
   }

@@ -4,10 +4,10 @@ import SqlableCore
 /// The rows of one level of an ``Including``, read by one query once the level above has its rows.
 protocol GatheredLevel: AnyObject {
   /// The position, in a row above, of the value by which rows of this level belong to it.
-  var above: Int { get }
+  var parentPosition: Int { get }
 
   /// The levels whose rows belong to this one's.
-  var below: [any GatheredLevel] { get }
+  var childLevels: [any GatheredLevel] { get }
 
   /// The values by which the rows of a level below belong to this one's, for each row.
   func values(forLevel index: Int) -> [DatabaseValue]
@@ -29,7 +29,7 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
   /// A raw buffer: for each call of an array, the runtime would look up a type that only the program knows.
   @exclusivity(unchecked) private var models: UnsafeMutablePointer<Model>
   @exclusivity(unchecked) private var (count, capacity) = (0, 16)
-  private(set) var below: [any GatheredLevel] = []
+  private(set) var childLevels: [any GatheredLevel] = []
   private let table: TableInfo
   /// The number of columns of a model.
   private let columns: Int
@@ -43,8 +43,8 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
   @exclusivity(unchecked) private var values: [[DatabaseValue]] = []
 
   /// The rows of a level below those of a table. Throws if the declarations contradict the level's path.
-  convenience init(_ level: AssociationLevel, under above: TableInfo) throws {
-    self.init(of: level.query.table, (level, try level.resolvedPath(under: above)))
+  convenience init(_ level: AssociationLevel, under parentTable: TableInfo) throws {
+    self.init(of: level.query.table, (level, try level.resolvedPath(under: parentTable)))
   }
 
   /// The rows that a read has.
@@ -62,13 +62,13 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
     models.deallocate()
   }
 
-  var above: Int { level?.path.above ?? 0 }
+  var parentPosition: Int { level?.path.parentPosition ?? 0 }
 
   /// Adds a level below.
   func gathering<Part: Sendable>(_ part: AssociatedPart<Part>) throws -> GatheredPart<Part> {
     let gathered = try part.gathering(under: table)
-    below.append(gathered.level)
-    positions.append(gathered.level.above)
+    childLevels.append(gathered.level)
+    positions.append(gathered.level.parentPosition)
     values.append([])
     return gathered
   }
@@ -141,14 +141,14 @@ final class GatheredValues<Value: SqlValue>: GatheredLevel {
   /// The column type as which a value is read.
   private var type = Value.columnType
 
-  init(_ level: AssociationLevel, under above: TableInfo) throws {
-    (self.level, path) = (level, try level.resolvedPath(under: above))
+  init(_ level: AssociationLevel, under parentTable: TableInfo) throws {
+    (self.level, path) = (level, try level.resolvedPath(under: parentTable))
     if level.form == .count { values[.null] = try Value(databaseValue: .integer(0)) }
   }
 
-  var above: Int { path.above }
+  var parentPosition: Int { path.parentPosition }
 
-  var below: [any GatheredLevel] { [] }
+  var childLevels: [any GatheredLevel] { [] }
 
   func values(forLevel index: Int) -> [DatabaseValue] { [] }
 

@@ -147,7 +147,7 @@ public struct DatabaseArchive: Sendable, Hashable {
         return !isReached
       }
     }
-    if let size { try file.cut(to: size) }
+    if let size { try file.truncate(to: size) }
     if !isReached { try check(moment, after: last.number, ofGeneration: generation) }
     return Commit(commit: last.number, time: Date(archived: last.time))
   }
@@ -175,7 +175,7 @@ extension PartialFile {
     try bytes.withUnsafeBytes { try writeAll($0, to: descriptor, at: offset, path) }
   }
 
-  fileprivate func cut(to size: Int) throws {
+  fileprivate func truncate(to size: Int) throws {
     guard ftruncate(descriptor, off_t(size)) == 0 else { throw SqlError.system("write to", path, errno) }
   }
 }

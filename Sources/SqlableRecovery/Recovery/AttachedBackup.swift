@@ -99,10 +99,10 @@ extension SalvageRun {
     _ table: SalvagedTable, _ rowid: String, _ oldRowid: String, _ columns: [String], _ source: String
   ) throws -> Bool {
     if table.shape?.columns.contains(where: \.isRowid) == true || columns.isEmpty { return true }
-    let same = columns.map { "new.\($0.quotedName) IS old.\($0.quotedName)" }.joined(separator: " AND ")
+    let comparison = columns.map { "new.\($0.quotedName) IS old.\($0.quotedName)" }.joined(separator: " AND ")
     let counts = try output.connection.rows(
       """
-      SELECT count(*), total(same) FROM (SELECT \(same) AS same FROM main.\(table.entry.name.quotedName) AS new
+      SELECT count(*), total(same) FROM (SELECT \(comparison) AS same FROM main.\(table.entry.name.quotedName) AS new
         JOIN \(source) AS old ON new.\(rowid.quotedName) = old.\(oldRowid.quotedName) LIMIT 200)
       """
     ).first

@@ -90,37 +90,37 @@ extension SalvageRun {
   /// Corrects estimates by the number of missing pages: rows can't be lost from pages that are there, and pages behind
   /// the end of a cut file had rows, too.
   private func balance(_ losses: inout [Loss]) {
-    let (within, behindEnd) = missingPages
+    let (withinFile, behindEnd) = missingPages
     let tallies = tables.map(\.tally) + indexTallies
-    let cut = tallies.reduce(schema.cutPages) { $0 + $1.cutPages }
-    let left = Double(within + max(behindEnd - cut, 0))
+    let cutPages = tallies.reduce(schema.cutPages) { $0 + $1.cutPages }
+    let remainingPages = Double(withinFile + max(behindEnd - cutPages, 0))
     let possible = losses.reduce(0) { $0 + $1.possible / $1.rowsPerPage }
-    if possible > left {
-      for index in losses.indices { losses[index].possible *= left / possible }
+    if possible > remainingPages {
+      for index in losses.indices { losses[index].possible *= remainingPages / possible }
     }
-    let open = losses.indices.filter { losses[$0].isOpen }
+    let openIndices = losses.indices.filter { losses[$0].isOpen }
     let known = losses.reduce(0) { $0 + $1.known / $1.rowsPerPage }
-    let surplus = Double(behindEnd) - max(Double(cut), known) - possible
+    let surplus = Double(behindEnd) - max(Double(cutPages), known) - possible
     guard surplus > 0 else { return }
-    guard !open.isEmpty else {
+    guard !openIndices.isEmpty else {
       if schema.isDamaged { report.estimatedRowsOfLostTables = Int(min(surplus * (usualRowsPerPage ?? 0), 1e15)) }
       return
     }
     let openIndexes = indexTallies.count { $0.isRootLost && $0.leaves == 0 }
-    let share = surplus / Double(open.count + openIndexes)
-    for index in open { losses[index].possible += share * losses[index].rowsPerPage }
+    let share = surplus / Double(openIndices.count + openIndexes)
+    for index in openIndices { losses[index].possible += share * losses[index].rowsPerPage }
   }
 
   /// The number of pages of the file that are in no tree and not free, and may have had rows, and of those behind its
   /// end.
-  private var missingPages: (within: Int, behindEnd: Int) {
-    var (within, free) = (0, 0)
+  private var missingPages: (withinFile: Int, behindEnd: Int) {
+    var (withinFile, free) = (0, 0)
     for number in 1...max(file.pageCount, 1) where !file.isLockPage(number) {
       switch crawler.marks[number] {
-      case .unknown where copies.contains(number): within += 1
+      case .unknown where copies.contains(number): withinFile += 1
       case .unknown:
         let page = file.tree(number)
-        if page?.isSound != true, page?.isEmptyLeaf != true, !file.isMappedFree(number) { within += 1 }
+        if page?.isSound != true, page?.isEmptyLeaf != true, !file.isMappedFree(number) { withinFile += 1 }
       case .free: free += 1
       default: break
       }
@@ -128,6 +128,6 @@ extension SalvageRun {
     let isKnown =
       schema.cutPages > 0 || tables.contains { $0.tally.cutPages > 0 } || indexTallies.contains { $0.cutPages > 0 }
     let freeBehindEnd = max(Int(file.header?.freePages ?? 0) - free, 0)
-    return (within, isKnown ? max(Int(file.fullCount - file.pageCount) - freeBehindEnd, 0) : 0)
+    return (withinFile, isKnown ? max(Int(file.fullCount - file.pageCount) - freeBehindEnd, 0) : 0)
   }
 }

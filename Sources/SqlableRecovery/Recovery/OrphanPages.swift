@@ -179,9 +179,9 @@ extension SalvageRun {
       let name = sink.rowidColumn ?? (shape.keyCount == 1 ? shape.columns[0].name : nil)
     else { return nil }
     let columns = shape.columns.filter { !$0.isGenerated || $0.isRowid }
-    let same = columns.map { "\($0.name.quotedName) IS ?1" }.joined(separator: " OR ")
+    let comparisons = columns.map { "\($0.name.quotedName) IS ?1" }.joined(separator: " OR ")
     let statement = try output.connection.prepareText(
-      "SELECT 1 FROM main.\(sink.name.quotedName) WHERE \(name.quotedName) = ?2 AND (\(same))")
+      "SELECT 1 FROM main.\(sink.name.quotedName) WHERE \(name.quotedName) = ?2 AND (\(comparisons))")
     defer { statement.reset() }
     return try keys.count { key in
       guard let first = key.fields.first, let last = key.fields.last, key.fields.count == key.count else {

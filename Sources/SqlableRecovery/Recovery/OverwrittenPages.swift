@@ -44,17 +44,17 @@ extension SalvageRun {
     if !copies.isEmpty {
       report.problems.append("\(copies.count) pages are copies of others: their original contents are lost")
     }
-    var same = 0
+    var sameCount = 0
     for number in twins.pages {
       guard let twin = twins[number], number < twin, crawler.marks[number] == .tree, crawler.marks[twin] == .tree,
         let page = file.tree(number), page.kind.isLeaf, let owner = crawler.owners[number],
         let twinOwner = crawler.owners[twin], isTableRoot(owner) || isTableRoot(twinOwner),
         !haveSameRows(owner, twinOwner)
       else { continue }
-      same += 1
+      sameCount += 1
     }
-    guard same > 0 else { return }
-    report.problems.append("\(same) pages are identical to others: either page may have been overwritten")
+    guard sameCount > 0 else { return }
+    report.problems.append("\(sameCount) pages are identical to others: either page may have been overwritten")
   }
 
   /// Whether it is the root of a table that no virtual table has made, as two of these may have the same pages.

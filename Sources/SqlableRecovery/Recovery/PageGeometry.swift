@@ -29,17 +29,17 @@ struct PageGeometry: Equatable {
     let trials = sizes.map { size in Trial(of: file, pageSize: size) }
     guard let best = trials.max(by: { $0.share < $1.share }), best.share > 0 else { return claimed }
     if let claimed, let claimedTrial = trials.first(where: { $0.pageSize == claimed.pageSize }) {
-      let fitting = claimedTrial.matching.count { $0 >= claimed.pageSize - claimed.usable }
+      let fittingCount = claimedTrial.matching.count { $0 >= claimed.pageSize - claimed.usable }
       // If nearly every page leaves the same number of bytes free, the header's number of reserved bytes is wrong.
-      let usual = claimedTrial.usualDistance
+      let usualDistance = claimedTrial.usualDistance
       if claimedTrial.matching.count > 9,
-        claimedTrial.matching.count(where: { $0 == usual }) * 4 >= claimedTrial.matching.count * 3,
-        claimedTrial.matching.count(where: { $0 < usual }) * 20 <= claimedTrial.matching.count,
-        usual > claimed.pageSize - claimed.usable, claimedTrial.share * 2 >= best.share
+        claimedTrial.matching.count(where: { $0 == usualDistance }) * 4 >= claimedTrial.matching.count * 3,
+        claimedTrial.matching.count(where: { $0 < usualDistance }) * 20 <= claimedTrial.matching.count,
+        usualDistance > claimed.pageSize - claimed.usable, claimedTrial.share * 2 >= best.share
       {
-        return PageGeometry(pageSize: claimed.pageSize, reserved: usual)
+        return PageGeometry(pageSize: claimed.pageSize, reserved: usualDistance)
       }
-      if claimedTrial.share * 2 >= best.share, fitting * 2 >= claimedTrial.matching.count { return claimed }
+      if claimedTrial.share * 2 >= best.share, fittingCount * 2 >= claimedTrial.matching.count { return claimed }
     }
     // All but a tenth of the pages leave at least this many bytes free at their ends.
     let distances = best.matching.sorted()
@@ -51,9 +51,9 @@ struct PageGeometry: Equatable {
     let pageSize: Int
     /// The distances between the last cell's end and the page's end, in bytes, for pages with a distance below 256.
     private(set) var matching: [Int] = []
-    private let tried: Int
+    private let sampledPages: Int
 
-    var share: Double { Double(matching.count) / Double(max(tried, 1)) }
+    var share: Double { Double(matching.count) / Double(max(sampledPages, 1)) }
 
     /// The most frequent distance, in bytes; 0 if no page matched.
     var usualDistance: Int {
@@ -63,8 +63,8 @@ struct PageGeometry: Equatable {
     init(of file: RawFile, pageSize: Int) {
       self.pageSize = pageSize
       let pages = file.size / pageSize
-      tried = min(pages, 200)
-      for index in 0..<tried {
+      sampledPages = min(pages, 200)
+      for index in 0..<sampledPages {
         let number = pages <= 200 ? index : index * (pages / 200)
         let bytes = file.bytes(at: number * pageSize, count: pageSize)
         guard let page = TreePage(bytes, number: number == 0 ? 1 : 2, usable: pageSize), page.isSound,

@@ -5,7 +5,8 @@ import SqlableCore
 package struct SchemaCopy {
   package let connection: Connection
 
-  /// - Parameter isOfFile: Whether it has the triggers, and nothing that is temporary; otherwise what a query can read.
+  /// - Parameter isFileOnly: Whether it has the triggers, and nothing that is temporary; otherwise what a query can
+  ///   read.
   package init(of original: Connection, functions: FunctionRegistry?, isFileOnly: Bool = false) throws {
     connection = try Connection(
       path: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, label: original.label,

@@ -36,10 +36,10 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
   }
 
   /// Whether the database has an object that no model has.
-  public var isExtra: Bool { expected == nil && kind.isThing }
+  public var isExtra: Bool { expected == nil && kind.isObject }
 
   /// Whether a model has an object that is missing in the database.
-  public var isMissing: Bool { found == nil && kind.isThing }
+  public var isMissing: Bool { found == nil && kind.isObject }
 
   fileprivate var harmless: SchemaDifference {
     var difference = self
@@ -70,7 +70,7 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
 
 extension SchemaDifference.Kind {
   /// Whether the kind is an object, which exists or is missing. Other kinds are properties, which may also be unset.
-  fileprivate var isThing: Bool {
+  fileprivate var isObject: Bool {
     switch self {
     case .table, .column, .unique, .check, .foreignKey, .index, .trigger, .view, .fullText: true
     default: false
@@ -102,8 +102,8 @@ extension SchemaDifference: CustomStringConvertible {
     let subject = words.joined(separator: " ")
     let problem =
       switch (expected, found) {
-      case (_, nil) where kind.isThing: "\(subject) is missing" + (isWhole || name != nil ? "" : ": \(expected ?? "")")
-      case (nil, _) where kind.isThing:
+      case (_, nil) where kind.isObject: "\(subject) is missing" + (isWhole || name != nil ? "" : ": \(expected ?? "")")
+      case (nil, _) where kind.isObject:
         "\(subject) is not expected" + (isWhole || name != nil ? "" : ": \(found ?? "")")
       case (_, let found?) where kind == .table: "\(subject) is \(found), and should be a table"
       default: "\(subject) is \(found ?? "missing"), and should be \(expected ?? "absent")"

@@ -5,17 +5,17 @@ import SqlableCore
 package struct WaitForOthers {
   private let limit: Duration?
   private let begin = ContinuousClock.now
-  private var tried = ContinuousClock.now
+  private var lastTry = ContinuousClock.now
 
   package init(atMost limit: Duration?) { self.limit = limit }
 
-  package mutating func beginTry() { tried = .now }
+  package mutating func beginTry() { lastTry = .now }
 
   /// Returns the pause before the next try after SQLite's error; throws the error if the wait is over.
   package func pause(after error: SqlError) throws -> Duration {
     if let limit, begin.duration(to: .now) >= limit { throw error }
     // With a short busy timeout, or a pool whose queue is full, the next try would fail at once.
-    return tried.duration(to: .now) < .milliseconds(20) ? .milliseconds(20) : .zero
+    return lastTry.duration(to: .now) < .milliseconds(20) ? .milliseconds(20) : .zero
   }
 }
 

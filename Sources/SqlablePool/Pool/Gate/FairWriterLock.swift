@@ -32,9 +32,9 @@ final class FairWriterLock: Sendable {
   private let label: String?
   private let state = LockedValue(State())
   /// Signalled when the turn has come, or never will.
-  private let bell = DispatchSemaphore(value: 0)
+  private let answerSignal = DispatchSemaphore(value: 0)
   /// Waits for the file locks. Such a wait can't be interrupted, so the writer's thread must not do it.
-  private let line = WorkerThread()
+  private let queueThread = WorkerThread()
   private let generation = ForkGuard.generation
 
   private struct State {
@@ -82,7 +82,7 @@ final class FairWriterLock: Sendable {
     guard case .waits = state.withLock({ enter(&$0, at: begin, mayWait: mayWait) }) else { return }
     guard mayWait else { throw waitedTooLong(interruption) }
     while true {
-      _ = bell.wait(timeout: .now() + FairWriterLock.slice)
+      _ = answerSignal.wait(timeout: .now() + FairWriterLock.slice)
       let waited = begin.duration(to: .now)
       if try state.withLock({ try isWaitOver(&$0, waited, interruption) }) {
         interruption.spent = waited
@@ -166,7 +166,7 @@ final class FairWriterLock: Sendable {
     }
     if mayWait, let file = state.file {
       (state.position, state.isWanted) = (.queue, true)
-      line.async { [self] in standInLine(file) }
+      queueThread.async { [self] in waitInQueue(file) }
     }
     return .waits
   }
@@ -220,7 +220,7 @@ final class FairWriterLock: Sendable {
   // MARK: Queueing
 
   /// Waits for the turn, on a separate thread.
-  private func standInLine(_ file: GateFile) {
+  private func waitInQueue(_ file: GateFile) {
     var answer = file.waitToLock(.queue)
     let waitsForTurn = state.withLock { state in
       state.position = answer == .got && state.isWanted ? .turn : .notQueued
@@ -234,7 +234,7 @@ final class FairWriterLock: Sendable {
       if waitsForTurn { arrive(&state, file, answer) }
       forgetStuck(&state)
     }
-    bell.signal()
+    answerSignal.signal()
   }
 
   private func arrive(_ state: inout State, _ file: GateFile, _ answer: GateFile.Answer) {

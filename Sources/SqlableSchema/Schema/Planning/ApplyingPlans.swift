@@ -224,8 +224,8 @@ extension Connection {
     let temporary = TableRebuild.temporaryName(of: step.table)
     let rows = (try? conflicts(in: step, temporary)) ?? []
     var result = error
-    let which = rows.isEmpty ? "" : ", in rows such as \(rows.map(String.init).joined(separator: ", "))"
-    result.message = error.message.replacing(temporary, with: step.table) + which
+    let examples = rows.isEmpty ? "" : ", in rows such as \(rows.map(String.init).joined(separator: ", "))"
+    result.message = error.message.replacing(temporary, with: step.table) + examples
     (result.table, result.rowId) = (step.table, rows.first ?? error.rowId)
     return result
   }
@@ -255,9 +255,9 @@ extension Connection {
       if let id = row.first.flatMap({ Int($0) }) { ids.append(id) }
     }
     guard count > 0 else { return nil }
-    let which = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
+    let examples = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
     let location = diagnosis.column.map { " in column \($0)" } ?? ""
-    let message = "rows of \(table) \(diagnosis.fault)\(location)\(which)"
+    let message = "rows of \(table) \(diagnosis.fault)\(location)\(examples)"
     return SqlError(
       .schema(.mismatch(message)), message: message, table: table, column: diagnosis.column, rowId: ids.first)
   }
@@ -292,8 +292,8 @@ extension Connection {
 extension SqlError {
   /// Returns the error for rows that reference missing rows.
   package static func orphans(of child: String, ids: [Int], without parent: String) -> SqlError {
-    let which = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
-    let message = "rows of \(child) reference missing rows of \(parent)\(which)"
+    let examples = ids.isEmpty ? "" : ", such as \(ids.map(String.init).joined(separator: ", "))"
+    let message = "rows of \(child) reference missing rows of \(parent)\(examples)"
     return SqlError(.constraint(.foreignKey), message: message, table: child, rowId: ids.first)
   }
 }

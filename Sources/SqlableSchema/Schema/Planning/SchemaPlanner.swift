@@ -221,8 +221,8 @@ struct SchemaPlanner {
   private mutating func renameColumns(of table: TableInfo, _ existing: DatabaseSchema.Table) throws {
     var (names, waiting) = (existing.columns.map(\.name), try answers.renames(of: table, existing))
     // A rename waits while another column still has the new name.
-    while let place = waiting.firstIndex(where: { !names.contains(where: $0.new.isSameName) }) {
-      let (old, new) = waiting.remove(at: place)
+    while let index = waiting.firstIndex(where: { !names.contains(where: $0.new.isSameName) }) {
+      let (old, new) = waiting.remove(at: index)
       names = names.map { $0.isExactly(old) ? new : $0 }
       formerColumns[table.name.foldedName, default: [:]][new.foldedName] = old
       try add(

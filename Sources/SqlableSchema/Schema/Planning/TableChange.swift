@@ -23,8 +23,8 @@ struct TableChange {
       key.columns.count == 1 && references.contains { key.columns[0].isName($0) }
     }.map(\.sql)
     self.differences = differences.filter { difference in
-      let isBrought = difference.isMissing && [.check, .foreignKey].contains(difference.kind)
-      return !isBrought || !(checks + keys).contains { $0 == difference.expected }
+      let comesWithColumn = difference.isMissing && [.check, .foreignKey].contains(difference.kind)
+      return !comesWithColumn || !(checks + keys).contains { $0 == difference.expected }
     }
   }
 
