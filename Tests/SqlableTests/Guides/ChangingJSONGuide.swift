@@ -177,7 +177,7 @@ extension PlainAccount: SqlCodable {
         "settings of release 2",
         sql: """
           UPDATE account SET settings =
-            json_remove(json_set(settings, '$.rowCount', settings ->> '$.pageSize'), '$.pageSize', '$.beta');
+            json_remove(json_set(settings, '$.rowCount', json_extract(settings, '$.pageSize')), '$.pageSize', '$.beta');
           UPDATE account SET settings = json_insert(settings, '$.language', 'en')
           """)
       try Migrations([migration]).apply(db)
