@@ -44,24 +44,24 @@ private struct Palette: Codable, SqlJSON {
   var color: Color
 }
 
-private struct Account: Codable, Equatable {
+private struct Visitor: Codable, Equatable {
   var id: Int?
   var settings: Settings
 }
 
-extension Account: SqlCodable {
+extension Visitor: SqlCodable {
   static let id = column("id", Int.self, PrimaryKey(autoincrement: true))
   static let settings = column("settings", Settings.self)
   static let tableLayout = [id.column, settings.column]
 }
 
-private struct PlainAccount: Codable, Equatable {
+private struct PlainVisitor: Codable, Equatable {
   var id: Int?
   var settings: PlainSettings
 }
 
-extension PlainAccount: SqlCodable {
-  static let tableName = "account"
+extension PlainVisitor: SqlCodable {
+  static let tableName = "visitor"
   static let id = column("id", Int.self, PrimaryKey(autoincrement: true))
   static let settings = column(
     "settings", PlainSettings.self, Default(PlainSettings(theme: "dark", rowCount: 20)))
@@ -73,15 +73,15 @@ extension PlainAccount: SqlCodable {
   let first = #"{"beta":true,"pageSize":20,"theme":"dark"}"#
 
   let rewritten = Migration("settings of release 2") { db in
-    let accounts = try db.table("account")
-    for var account in try accounts.read().run(db) {
-      var settings = try account.get("settings", as: JSON.self)
+    let visitors = try db.table("visitor")
+    for var visitor in try visitors.read().run(db) {
+      var settings = try visitor.get("settings", as: JSON.self)
       settings["rowCount"] = settings["pageSize"]
       settings["pageSize"] = nil
       settings["beta"] = nil
       settings["language"] = settings["language"] ?? "en"
-      account.set("settings", settings)
-      try accounts.update(account).run(db)
+      visitor.set("settings", settings)
+      try visitors.update(visitor).run(db)
     }
   }
 
@@ -90,39 +90,39 @@ extension PlainAccount: SqlCodable {
     try withDatabase { db in
       try db.execute(
         """
-        CREATE TABLE account (id INTEGER PRIMARY KEY AUTOINCREMENT,
+        CREATE TABLE visitor (id INTEGER PRIMARY KEY AUTOINCREMENT,
           settings TEXT NOT NULL DEFAULT '{"pageSize":20,"theme":"dark"}')
         """)
       let settings = FirstSettings(pageSize: 20, theme: "dark", beta: true)
-      try db.execute("INSERT INTO account (settings) VALUES (\(settings))")
+      try db.execute("INSERT INTO visitor (settings) VALUES (\(settings))")
       #expect(try texts(db) == [first])
       try body(db)
     }
   }
 
   private func texts(_ db: SqliteDatabase) throws -> [String] {
-    try db.query("SELECT settings FROM account ORDER BY id", as: String.self)
+    try db.query("SELECT settings FROM visitor ORDER BY id", as: String.self)
   }
 
   @Test func oldRowsAreReadWithDefaults() throws {
     let old = try Settings(databaseValue: .text(#"{"beta":true,"pageSize":20,"theme":"dark"}"#))
     #expect(old == Settings(theme: "dark", rowCount: 20, language: "en", font: nil))
     try withOldRow { db in
-      var account = try #require(try Account.read().first().run(db))
-      #expect(account.settings == old)
-      account.settings.theme = "light"
-      try account.update().run(db)
+      var visitor = try #require(try Visitor.read().first().run(db))
+      #expect(visitor.settings == old)
+      visitor.settings.theme = "light"
+      try visitor.update().run(db)
       #expect(try texts(db) == [#"{"language":"en","pageSize":20,"theme":"light"}"#])
     }
   }
 
   @Test func missingKeyThrowsWithoutItsName() throws {
     try withOldRow { db in
-      let error = sqlError { _ = try PlainAccount.read().run(db) }
+      let error = sqlError { _ = try PlainVisitor.read().run(db) }
       #expect(
         error?.description == """
-          SqlError.decoding: account.settings should hold the JSON of PlainSettings, but holds TEXT that lacks a key \
-          (at account.settings, row 1); in: SELECT "id", "settings" FROM "account"
+          SqlError.decoding: visitor.settings should hold the JSON of PlainSettings, but holds TEXT that lacks a key \
+          (at visitor.settings, row 1); in: SELECT "id", "settings" FROM "visitor"
           """)
       #expect(error?.rowId == 1)
       do {
@@ -154,11 +154,11 @@ extension PlainAccount: SqlCodable {
 
   @Test func rowsWithoutAKeyAreFound() throws {
     try withOldRow { db in
-      let old = try Account.select(Account.id).filter(Account.settings.jsonType("language").isNull).run(db)  // [Int]
+      let old = try Visitor.select(Visitor.id).filter(Visitor.settings.jsonType("language").isNull).run(db)  // [Int]
       #expect(old == [1])
       #expect(
-        Account.select(Account.id).filter(Account.settings.jsonType("language").isNull).sql
-          == #"SELECT "id" FROM "account" WHERE json_type("settings", '$.language') IS NULL"#)
+        Visitor.select(Visitor.id).filter(Visitor.settings.jsonType("language").isNull).sql
+          == #"SELECT "id" FROM "visitor" WHERE json_type("settings", '$.language') IS NULL"#)
     }
   }
 
@@ -167,7 +167,7 @@ extension PlainAccount: SqlCodable {
       try Migrations([rewritten]).apply(db)
       #expect(try texts(db) == [#"{"language":"en","rowCount":20,"theme":"dark"}"#])
       let settings = PlainSettings(theme: "dark", rowCount: 20)
-      #expect(try PlainAccount.read().filter(PlainAccount.settings == settings).run(db).map(\.settings) == [settings])
+      #expect(try PlainVisitor.read().filter(PlainVisitor.settings == settings).run(db).map(\.settings) == [settings])
     }
   }
 
@@ -176,41 +176,41 @@ extension PlainAccount: SqlCodable {
       let migration = Migration(
         "settings of release 2",
         sql: """
-          UPDATE account SET settings =
+          UPDATE visitor SET settings =
             json_remove(json_set(settings, '$.rowCount', json_extract(settings, '$.pageSize')), '$.pageSize', '$.beta');
-          UPDATE account SET settings = json_insert(settings, '$.language', 'en')
+          UPDATE visitor SET settings = json_insert(settings, '$.language', 'en')
           """)
       try Migrations([migration]).apply(db)
       #expect(try texts(db) == [#"{"theme":"dark","rowCount":20,"language":"en"}"#])
       let settings = PlainSettings(theme: "dark", rowCount: 20)
-      let equal = PlainAccount.read().filter(PlainAccount.settings == settings)
-      #expect(try PlainAccount.read().run(db).map(\.settings) == [settings])
+      let equal = PlainVisitor.read().filter(PlainVisitor.settings == settings)
+      #expect(try PlainVisitor.read().run(db).map(\.settings) == [settings])
       #expect(try equal.run(db).isEmpty)
-      for account in try PlainAccount.read().run(db) { try account.update().run(db) }
+      for visitor in try PlainVisitor.read().run(db) { try visitor.update().run(db) }
       #expect(try equal.run(db).count == 1)
     }
   }
 
   @Test func jsonSetKeepsUnknownKeys() throws {
     try withOldRow { db in
-      let light = Account.settings.jsonSet("theme", to: "light")
-      try Account.update(Account.settings.set(to: light)).filter(Account.id == 1).run(db)
+      let light = Visitor.settings.jsonSet("theme", to: "light")
+      try Visitor.update(Visitor.settings.set(to: light)).filter(Visitor.id == 1).run(db)
       #expect(try texts(db) == [#"{"beta":true,"pageSize":20,"theme":"light"}"#])
       #expect(
-        Account.update(Account.settings.set(to: light)).filter(Account.id == 1).sql
-          == #"UPDATE "account" SET "settings" = json_set("settings", '$.theme', ?) WHERE "id" = ?"#)
+        Visitor.update(Visitor.settings.set(to: light)).filter(Visitor.id == 1).sql
+          == #"UPDATE "visitor" SET "settings" = json_set("settings", '$.theme', ?) WHERE "id" = ?"#)
     }
   }
 
   @Test func defaultOfTheColumnIsComparedAsText() throws {
     try withOldRow { db in
       #expect(
-        sqlError { try Schema(PlainAccount.self).verify(db) }?.message == """
-          the database differs from the models: account.settings: the default is \
+        sqlError { try Schema(PlainVisitor.self).verify(db) }?.message == """
+          the database differs from the models: visitor.settings: the default is \
           '{"pageSize":20,"theme":"dark"}', and should be '{"language":"en","rowCount":20,"theme":"dark"}'
           """)
-      try Schema(PlainAccount.self).plan(db).apply(db)
-      try Schema(PlainAccount.self).verify(db)
+      try Schema(PlainVisitor.self).plan(db).apply(db)
+      try Schema(PlainVisitor.self).verify(db)
       #expect(try texts(db) == [first])
     }
   }

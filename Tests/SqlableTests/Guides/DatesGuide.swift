@@ -64,7 +64,7 @@ extension Stop: SqlCodable {
   static let tableLayout = [id.column, at.column]
 }
 
-private struct Note: Codable, Equatable, SqlJSON {
+private struct Marker: Codable, Equatable, SqlJSON {
   var at: Date
 }
 
@@ -205,6 +205,6 @@ private struct Note: Codable, Equatable, SqlJSON {
   }
 
   @Test func dateInsideJSONCountsFrom2001() throws {
-    #expect(try Note(at: Date(timeIntervalSinceReferenceDate: 60)).databaseValue == .text(#"{"at":60}"#))
+    #expect(try Marker(at: Date(timeIntervalSinceReferenceDate: 60)).databaseValue == .text(#"{"at":60}"#))
   }
 }
