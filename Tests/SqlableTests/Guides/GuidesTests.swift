@@ -158,7 +158,8 @@ extension GuidesTests {
   /// command, and the flight questions with their SQL.
   static func sources() throws -> [Source] {
     let folders = [
-      "Tests/SqlableTests/Guides", "Tests/SqlableTests/Support", "Tests/Macros/Tests/ModelTests",
+      "Tests/SqlableTests/Guides", "Tests/SqlableTests/Models", "Tests/SqlableTests/Support",
+      "Tests/Macros/Tests/ModelTests",
       "Tests/Integrations/Tests/IntegrationTests", "Tests/Cluster/Tests/ClusterTests/Guides",
       "Sources/SqlableTool/Tests/SqlableToolTests", "Docs/Examples/Flights/Sources/Flights/Questions",
       "Docs/Examples/Flights/Tests/FlightsTests",
