@@ -28,7 +28,8 @@ package final class BackupSource: @unchecked Sendable {
   }
 
   deinit {
-    try? db.rollbackTransaction()
+    // Without a transaction, a rollback would send an error to traces.
+    if db.transactionLevel > 0 { try? db.rollbackTransaction() }
     try? db.close()
   }
 

@@ -143,15 +143,28 @@ enum JSONText {
     }
   }
 
-  /// Describes the mismatch without the value and without its path: the keys of a dictionary are data too.
+  /// Describes the mismatch without the value.
   private static func reason(for error: DecodingError) -> String {
-    switch error {
-    case .keyNotFound: "lacks a key"
-    case .valueNotFound(let type, _): "holds null where \(type) is expected"
-    case .typeMismatch(let type, _): "holds another type where \(type) is expected"
-    case .dataCorrupted: "is not valid JSON"
+    /// Names the innermost declared key of a path.
+    func key(_ context: DecodingError.Context) -> String {
+      context.codingPath.reversed().lazy.compactMap(declaredName).first.map { ", at key \($0)" } ?? ""
+    }
+    return switch error {
+    case .keyNotFound(let missing, _): "lacks " + (declaredName(of: missing).map { "the key \($0)" } ?? "a key")
+    case .valueNotFound(let type, let context): "holds null where \(type) is expected\(key(context))"
+    case .typeMismatch(let type, let context): "holds another type where \(type) is expected\(key(context))"
+    // Foundation's parser attaches its error. A type that refuses a value of valid JSON attaches none.
+    case .dataCorrupted(let context) where context.underlyingError != nil: "is not valid JSON"
+    case .dataCorrupted(let context): "holds a value that its type refuses\(key(context))"
     @unknown default: "does not decode"
     }
+  }
+
+  /// Returns the name of a key that the program declares as a case of an enum; nil for any other key, because the keys
+  /// of a dictionary are data.
+  private static func declaredName(of key: any CodingKey) -> String? {
+    let mirror = Mirror(reflecting: key)
+    return mirror.displayStyle == .enum && mirror.children.isEmpty ? key.stringValue : nil
   }
 }
 

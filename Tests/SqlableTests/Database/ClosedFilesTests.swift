@@ -134,7 +134,7 @@ import Testing
 
       try child.beginTransaction()
       let transaction = expectError(.busy) { try db.withClosed(within: .milliseconds(50)) { _ in } }
-      #expect(transaction?.message.contains("handle has an open transaction") == true)
+      #expect(transaction?.message.contains("has an open transaction") == true)
       expectMisuse { try child.withClosed { _ in } }
       try child.rollbackTransaction()
       try db.transaction { db in _ = expectMisuse { try child.withClosed { _ in } } }
@@ -142,7 +142,7 @@ import Testing
       var cursor: Cursor<Bicycle>? = try Bicycle.read().cursor(child)
       _ = try cursor?.next()
       let rows = expectError(.busy) { try db.withClosed(within: .milliseconds(50)) { _ in } }
-      #expect(rows?.message.contains("handle is reading rows") == true)
+      #expect(rows?.message.contains("is reading rows") == true)
       cursor = nil
       try db.withClosed { _ in }
     }

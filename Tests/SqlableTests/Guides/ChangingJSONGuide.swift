@@ -116,13 +116,13 @@ extension PlainVisitor: SqlCodable {
     }
   }
 
-  @Test func missingKeyThrowsWithoutItsName() throws {
+  @Test func missingKeyIsNamed() throws {
     try withOldRow { db in
       let error = sqlError { _ = try PlainVisitor.read().run(db) }
       #expect(
         error?.description == """
-          SqlError.decoding: visitor.settings should hold the JSON of PlainSettings, but holds TEXT that lacks a key \
-          (at visitor.settings, row 1); in: SELECT "id", "settings" FROM "visitor"
+          SqlError.decoding: visitor.settings should hold the JSON of PlainSettings, but holds TEXT that lacks the key \
+          rowCount (at visitor.settings, row 1); in: SELECT "id", "settings" FROM "visitor"
           """)
       #expect(error?.rowId == 1)
       do {
@@ -141,15 +141,20 @@ extension PlainVisitor: SqlCodable {
     }
     #expect(
       problem(#"{"pageSize":"20","theme":"dark"}"#)
-        == "expected the JSON of Settings, found TEXT that holds another type where Int is expected")
+        == "expected the JSON of Settings, found TEXT that holds another type where Int is expected, at key pageSize")
     #expect(
       problem(#"{"pageSize":null,"theme":"dark"}"#)
-        == "expected the JSON of Settings, found TEXT that holds null where Int is expected")
+        == "expected the JSON of Settings, found TEXT that holds null where Int is expected, at key pageSize")
   }
 
-  @Test func unknownCaseOfAnEnumIsReportedAsInvalidJSON() throws {
+  @Test func keysOfADictionaryAreNotNamed() {
+    let error = sqlError { _ = try [String: Int](databaseValue: .text(#"{"secret":"x"}"#)) }
+    #expect(error?.message.hasSuffix("found TEXT that holds another type where Int is expected") == true)
+  }
+
+  @Test func unknownCaseOfAnEnumIsReportedAsARefusedValue() throws {
     let error = sqlError { _ = try Palette(databaseValue: .text(#"{"color":"blue"}"#)) }
-    #expect(error?.message == "expected the JSON of Palette, found TEXT that is not valid JSON")
+    #expect(error?.message == "expected the JSON of Palette, found TEXT that holds a value that its type refuses, at key color")
   }
 
   @Test func rowsWithoutAKeyAreFound() throws {

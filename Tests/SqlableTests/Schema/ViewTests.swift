@@ -169,7 +169,7 @@ private enum Named: TableDeclaration {
       let drift = try db.createTable(ColorSum.self).drift
       #expect(drift.map(\.kind) == [.view])
       #expect(drift.first?.expected == text)
-      #expect(sqlError { try schema.verify(db) }?.message.contains("color_sum: it is CREATE VIEW") == true)
+      #expect(sqlError { try schema.verify(db) }?.message.contains("color_sum: the view is CREATE VIEW") == true)
       let change = try schema.plan(db)
       #expect(change.description.hasPrefix("color_sum: change the view\n  DROP VIEW \"color_sum\""))
       #expect(!change.steps[0].losesData)

@@ -41,6 +41,14 @@ import Testing
     }
   }
 
+  @Test func backupsSendNoErrors() throws {
+    try withTraced { db, log in
+      try Bicycle(name: "Trek", color: "red").insert().run(db)
+      try withDirectory { directory in try db.backup(to: directory + "/copy.sqlite") }
+      #expect(log.take().compactMap { $0.error?.message } == [])
+    }
+  }
+
   @Test func anErrorBeforeAStatementHasASeparateEvent() throws {
     try withTraced { db, log in
       try db.createTable(Mood.self)

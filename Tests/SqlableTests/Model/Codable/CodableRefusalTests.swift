@@ -170,7 +170,7 @@ import Testing
     ("small", "300", "Int8", "an INTEGER out of range"), ("small", "'secret'", "INTEGER", "TEXT"),
     ("big", "-1", "UInt64", "an INTEGER out of range"), ("real", "x'00'", "REAL", "BLOB"),
     ("rig", "'secret'", "a raw value of Rig", "an unknown raw value"), ("rig", "x'01'", "TEXT", "BLOB"),
-    ("sailor", "'{\"name\":\"secret\"}'", "the JSON of Sailor", "TEXT that lacks a key"),
+    ("sailor", "'{\"name\":\"secret\"}'", "the JSON of Sailor", "TEXT that lacks the key weight"),
     ("sailor", "'secret'", "the JSON of Sailor", "TEXT that is not valid JSON"),
     ("sailor", "x'01'", "TEXT", "BLOB"), ("date", "'secret'", "a date in ISO 8601", "TEXT in another format"),
   ])
