@@ -1,18 +1,20 @@
 // Calls of registered functions and uses of registered collations.
 
+import Foundation
+
 extension ScalarFunction {
   /// Calls the function with terms of its parameter types: `"distance"("a", "b")`.
   public func callAsFunction<each Term: TypedTerm>(_ term: repeat each Term) -> TypedExpression<Output>
   where repeat (each Term).Value == each Argument {
     var terms: [SqlExpression] = []
     repeat terms.append((each term).expression)
-    return TypedExpression(expression: function.call(terms))
+    return TypedExpression(expression: function.call(terms, as: repeat (each Argument).self))
   }
 
   /// Calls the function with untyped terms: `"distance"("a", "b")`. A value that does not fit throws when the statement
   /// runs.
   public func callAsFunction(_ terms: any SqlTerm...) -> TypedExpression<Output> {
-    TypedExpression(expression: function.call(terms.map(\.expression)))
+    TypedExpression(expression: function.call(terms.map(\.expression), as: repeat (each Argument).self))
   }
 }
 
@@ -26,7 +28,8 @@ extension AggregateFunction {
     var terms: [SqlExpression] = []
     repeat terms.append((each term).expression)
     return TypedExpression(
-      expression: function.call(terms, isDistinct: distinct, orderBy: orderings, where: condition))
+      expression: function.call(
+        terms, as: repeat (each Argument).self, isDistinct: distinct, orderBy: orderings, where: condition))
   }
 
   /// Calls the aggregate with untyped terms: `"median"("a")`. A value that does not fit throws when the statement runs.
@@ -36,24 +39,48 @@ extension AggregateFunction {
   ) -> TypedExpression<Output> {
     TypedExpression(
       expression: function.call(
-        terms.map(\.expression), isDistinct: distinct, orderBy: orderings, where: condition))
+        terms.map(\.expression), as: repeat (each Argument).self, isDistinct: distinct, orderBy: orderings,
+        where: condition))
   }
 }
 
 extension UserFunction {
-  fileprivate func call(
-    _ terms: [SqlExpression], isDistinct: Bool = false, orderBy orderings: [Ordering] = [],
-    where condition: (any SqlCondition)? = nil
+  fileprivate func call<each Argument: SqlValue>(
+    _ terms: [SqlExpression], as type: repeat (each Argument).Type, isDistinct: Bool = false,
+    orderBy orderings: [Ordering] = [], where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
     guard terms.count == argumentCount else {
       return SqlExpression(
         invalid: SqlError.invalidStatement("function \(name) takes \(argumentCount) arguments, not \(terms.count)"))
+    }
+    var index = 0
+    for type in repeat each type {
+      if let defect = defect(of: terms[index], as: type) { return SqlExpression(invalid: defect) }
+      index += 1
     }
     return SqlExpression(
       .call(
         .init(
           function: .named(name), arguments: terms, isDistinct: isDistinct, order: orderings.map(\.term),
           filter: condition?.expression)))
+  }
+
+  /// The error if the function would misread a column: it receives the stored number, without the column's type.
+  private func defect<Argument: SqlValue>(
+    of term: SqlExpression, as type: Argument.Type
+  ) -> SqlExpression.InvalidTerm? {
+    guard let column = term.columnDefinition else { return nil }
+    let isDecimal = type == Decimal.self || type == Decimal?.self
+    switch (column.type.base, type.columnType.base) {
+    case (.date(.unixMilliseconds), .date(let format)) where format != .unixMilliseconds:
+      return SqlExpression.mismatch(
+        "function \(name) would read milliseconds as seconds; use seconds(since:)", of: term)
+    case (.decimal, _) where isDecimal:
+      return SqlExpression.mismatch(
+        "function \(name) would read the units of a scaled decimal as its value; use a parameter of type Int",
+        of: term)
+    default: return nil
+    }
   }
 }
 
