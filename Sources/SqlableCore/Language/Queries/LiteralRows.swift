@@ -51,7 +51,7 @@ public func values<Term: TypedTerm>(_ terms: some Sequence<Term>) -> Select<Term
   Select(SelectQuery(rows: terms.map { [$0.expression] }))
 }
 
-// MARK: - Models with a column replaced by a term
+// MARK: - Reads that replace a column with a term
 
 extension Sqlable {
   /// Reads structs with a term instead of a column: `SELECT max("id"), "name" FROM "bicycle"`.
