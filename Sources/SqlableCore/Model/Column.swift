@@ -1,7 +1,6 @@
 import Synchronization
 
-/// An untyped column of a table. Statements check each value against the column's type when they write, read or compare
-/// it.
+/// An untyped column of a table. Statements check values against the column's type on every write, read and comparison.
 ///
 /// ```swift
 /// static let color = Column("color", .text, Default("black"))     // "color" TEXT NOT NULL DEFAULT 'black'
@@ -107,7 +106,8 @@ extension Column: Hashable {
   /// Lets `switch column { case Bicycle.id: … }` compare columns.
   @inlinable
   public static func ~= (pattern: Column, column: Column) -> Bool {
-    // This must be fast: valueForColumn(_:) compares every column of every row with each case of its switch.
+    // Compares addresses first to be fast: valueForColumn(_:) compares every column of every row with each case of a
+    // switch.
     pattern.definition === column.definition
       || (pattern.definition.nameHash == column.definition.nameHash && pattern.isSame(as: column))
   }

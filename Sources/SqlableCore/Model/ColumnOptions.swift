@@ -47,7 +47,7 @@ public struct ColumnOptions: Sendable {
 /// If an insert leaves out an integer key, SQLite chooses the next free number. With `autoincrement`, SQLite chooses a
 /// number that was never used.
 ///
-/// Any other key is NOT NULL, even if the column's type is optional. An insert that leaves out such a key throws
+/// Any other key is NOT NULL, even if the column's type is optional. An insert that leaves out this key throws
 /// `.constraint(.notNull)` unless the column has a default. The insert throws `.misuse` if the table was created
 /// without NOT NULL.
 public struct PrimaryKey: ColumnOption, Hashable {
@@ -57,7 +57,7 @@ public struct PrimaryKey: ColumnOption, Hashable {
 
   /// - Parameters:
   ///   - autoincrement: True if SQLite never reuses the number of a deleted row. Only an ascending integer key can have
-  ///     it.
+  ///     this option.
   ///   - descending: True if the key is in descending order. A descending integer key is not the rowid.
   ///   - onConflict: The policy for an insert or update with a key that exists: `PRIMARY KEY ON CONFLICT REPLACE`. A
   ///     statement's own policy takes precedence. An ignored insert returns 0.
@@ -102,8 +102,8 @@ public struct NotNull: ColumnOption, Hashable {
 /// The model's first use throws `.encoding` if the column's type can't store the value. A default is a constant: SQL
 /// expressions such as the time of the insert can't be defaults.
 public struct Default: ColumnOption {
-  /// The value, converted to every column type. The original value can't be stored here, because it is not always
-  /// `Sendable`.
+  /// The value, converted to every column type. The original value can't be stored here, because the value's type is
+  /// not always `Sendable`.
   private var forms: [ColumnType.Base: Result<DatabaseValue, SqlError>]
 
   public init(_ value: any SqlValue) {
@@ -202,8 +202,8 @@ extension Collation: ColumnOption {
 /// static let tableConstraints: [TableConstraint] = [Check(Product.price >= 0)]          // CHECK ("price" >= 0.0)
 /// ```
 ///
-/// A statement that writes a row for which the condition is false throws `.constraint(.check)`. A row for which the
-/// condition is NULL is stored. A column or table can have several checks.
+/// A statement throws `.constraint(.check)` if the condition is false for a written row. If the condition is NULL, the
+/// row is stored. A column or table can have several checks.
 public struct Check: ColumnOption, TableConstraint, Hashable {
   package let expression: DeclaredExpression
   package let clauses: ConstraintClauses
@@ -211,7 +211,7 @@ public struct Check: ColumnOption, TableConstraint, Hashable {
   /// Makes a check of an SQL condition.
   ///
   /// - Parameters:
-  ///   - sql: The condition, inserted unchanged. Write it in the program; never take it from user input.
+  ///   - sql: The condition, inserted unchanged. Write the condition in the program; never take it from user input.
   ///   - name: The constraint's name: `CONSTRAINT "name" CHECK (…)`. The error message of a violation contains the
   ///     name.
   public init(_ sql: String, name: String? = nil) { self.init(expression: .sql(sql), name: name) }
@@ -265,9 +265,9 @@ public enum ForeignKeyAction: String, Sendable, Hashable, Codable {
 /// ```
 ///
 /// Without a column, the option references the other table's primary key. A violation throws
-/// `.constraint(.foreignKey)`. The referenced column must be the other model's key or a unique column. If it is
-/// neither, the first use of either model in a statement of this model throws `.misuse`. A column can have several
-/// foreign keys.
+/// `.constraint(.foreignKey)`. The referenced column must be the other model's key or a unique column. Any other column
+/// throws `.misuse` when a statement of this model first uses one of the two models. A column can have several foreign
+/// keys.
 public struct ForeignKey<Target: Sqlable>: ColumnOption {
   private let reference: ForeignKeyReference
 
@@ -302,7 +302,7 @@ package struct ForeignKeyReference: Sendable {
   /// Returns the other model's declarations, unchecked.
   let target: @Sendable () -> TableInfo
   package let table: @Sendable () -> String
-  /// The columns that the declaration names; nil if it references the primary key.
+  /// The columns that the declaration names; nil if the declaration references the primary key.
   let named: @Sendable () -> [String]?
   package let onDelete: ForeignKeyAction
   package let onUpdate: ForeignKeyAction

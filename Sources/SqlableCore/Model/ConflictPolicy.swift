@@ -1,7 +1,7 @@
 /// The policy for rows that violate a uniqueness or NOT NULL constraint.
 ///
-/// SQLite's FAIL and ROLLBACK are not supported. FAIL keeps a failed statement's partial changes. ROLLBACK ends a
-/// transaction without notice to the code that opened it.
+/// SQLite's FAIL and ROLLBACK are not supported. FAIL keeps a failed statement's partial changes. ROLLBACK rolls back
+/// the transaction, and the code that opened the transaction is not notified.
 public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   /// Rolls back the statement and throws.
   case abort

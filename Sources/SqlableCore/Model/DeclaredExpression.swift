@@ -36,8 +36,8 @@ extension DeclaredExpression: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(content) }
 }
 
-/// A term in a declaration. The term is created on first use, because the declaration of a column can contain a term
-/// that refers to the same column.
+/// A term in a declaration. The term is created on first use, because a column's declaration can contain a term that
+/// refers to the column.
 package protocol DeclaredTerm: Sendable {
   /// Returns the SQL, with literals in place of values. Throws for a term that a declaration of the table can't
   /// contain.

@@ -5,11 +5,11 @@
 /// // "price" DECIMAL(10, 2) NOT NULL
 /// ```
 ///
-/// Use it for tables that other programs created. A model needs the option only if SQLite treats the two types
+/// Use this option for tables that other programs created. A model needs the option only if SQLite treats the two types
 /// differently. Plans and `verify` treat `VARCHAR(20)` and `TEXT` as equal.
 ///
 /// SQLite converts stored values to the declared type: `'007'` becomes 7 in a column declared `NUMERIC`. An integer key
-/// is the rowid only if it is declared `INTEGER`.
+/// is the rowid only if the declared type is `INTEGER`.
 ///
 /// The text consists of words, with up to two numbers in parentheses. An empty text declares no type. The model's first
 /// use throws `.misuse` for any other text, and for a declared type in a view.

@@ -40,7 +40,7 @@ public protocol SqlEmbedded: Sendable {
 
 /// A column of an embedded struct, independent of the embedding model.
 public struct Field<Owner: SqlEmbedded, Value: SqlValue>: Sendable, Hashable {
-  /// The column, with its name without a prefix.
+  /// The column, with a name without a prefix.
   public let column: Column
 }
 

@@ -3,7 +3,7 @@ extension SqlError {
   ///
   /// SQLite writes table and column only to the message, without quotes. A name with a dot or comma makes the message
   /// ambiguous, so the message is compared with the model's columns. For a CHECK, SQLite's message contains the
-  /// condition; for a foreign key, it contains no name.
+  /// condition. For a foreign key, the message contains no name.
   func withLocation(in info: TableInfo) -> SqlError {
     var error = self
     switch kind {
@@ -92,7 +92,7 @@ extension Check {
 }
 
 extension String {
-  /// Returns the text after the table's name and a dot; nil if the text does not start with them.
+  /// Returns the text after the table's name and a dot; nil if the text has another start.
   fileprivate func qualified(by table: String) -> String? {
     begins(with: table + ".") ? suffix(after: table + ".") : nil
   }

@@ -15,7 +15,7 @@ public struct RowWriter {
   // Copies of properties of `table` and the buffer. Without the copies, each value would retain these objects.
   @usableFromInline let cells: UnsafePointer<TableInfo.Cell>
   @usableFromInline let bytes: UnsafeMutablePointer<ParameterBytes>
-  /// The buffer's scope when the row began; another scope makes the writer stale.
+  /// The buffer's scope at the start of the row. When the buffer's scope changes, the writer is stale.
   @usableFromInline var scope: UInt64
   @usableFromInline var next = 0
   /// One bit for each column that is set. Tables with more than 64 columns do not use the bits.

@@ -52,9 +52,9 @@ public protocol Sqlable: Sendable, SelectableModel {
 
   /// Returns the value to store in a column.
   ///
-  /// `nil` leaves the column out: an insert stores the column's default, NULL or the next free key, and an update keeps
-  /// the stored value. ``Null`` stores NULL. A model that implements `write(to:)` does not need this method, because
-  /// `write(to:)` takes precedence.
+  /// `nil` leaves the column out. An insert then stores the column's default, NULL or the next free key. An update
+  /// keeps the stored value. ``Null`` stores NULL. A model that implements `write(to:)` does not need this method,
+  /// because `write(to:)` takes precedence.
   func valueForColumn(_ column: Column) -> SqlValue?
 
   /// Writes all columns at once, which is faster than `valueForColumn(_:)`.
@@ -69,7 +69,7 @@ public protocol Sqlable: Sendable, SelectableModel {
   ///
   /// A column that this method skips or does not set is left out. In a debug build the model's first written row throws
   /// `.misuse` unless the method sets or skips every column. The default implementation calls `valueForColumn(_:)` for
-  /// each column. Writing a model that implements neither method throws `.misuse`.
+  /// each column. Writing a model without both methods throws `.misuse`.
   func write(to row: inout RowWriter) throws
 
   /// Makes a struct from a row. A value that does not fit the property's type throws `.decoding` with table, column and
@@ -112,8 +112,8 @@ extension Sqlable {
   }
 }
 
-/// The result of the default `valueForColumn(_:)`: a value that throws when it is stored. nil would leave the column
-/// out without an error.
+/// The result of the default `valueForColumn(_:)`: a value that throws when a statement stores it. The result can't be
+/// nil, because nil leaves the column out without an error.
 struct UnwrittenValue: SqlValue {
   static var columnType: ColumnType { .blob }
   var databaseValue: DatabaseValue {

@@ -146,11 +146,11 @@ public struct IndexColumn: Sendable, Hashable {
   /// Index(IndexColumn(sql: "lower(name)"))     // CREATE INDEX "bicycle_lower_name" ON "bicycle" (lower(name))
   /// ```
   ///
-  /// The text is inserted unchanged. Write it in the program; never take it from user input.
+  /// The text is inserted unchanged. Write the text in the program; never take it from user input.
   public init(sql: String, descending: Bool = false) { self.init(.sql(sql), isDescending: descending) }
 }
 
-/// A column of an index or key, or a term of an index. The order is ascending; `.desc` makes it descending.
+/// A column of an index or key, or a term of an index. The order is ascending, or descending with `.desc`.
 public protocol IndexTerm: Sendable {
   var indexColumn: IndexColumn { get }
 }
@@ -193,8 +193,8 @@ public struct Index: Sendable, Hashable {
     self.init(columns: columns.map(\.indexColumn), isUnique: unique, name: name)
   }
 
-  /// Makes an index of the rows that satisfy an SQL condition. The condition is inserted unchanged. Write it in the
-  /// program; never take it from user input.
+  /// Makes an index of the rows that satisfy an SQL condition. The condition is inserted unchanged. Write the condition
+  /// in the program; never take it from user input.
   public init(_ columns: any IndexTerm..., unique: Bool = false, where condition: String, name: String? = nil) {
     self.init(columns: columns.map(\.indexColumn), isUnique: unique, condition: .sql(condition), name: name)
   }

@@ -13,8 +13,8 @@ package final class TableInfo: Sendable {
   @usableFromInline package let columns: [Column]
   /// The number of columns.
   @usableFromInline package let count: Int
-  /// The identities of the columns in order, which predict the next column to read. The array ends with
-  /// ``RowState/noColumn``.
+  /// The identities of the columns in order. Reading a row uses the identities to predict the next column. The array
+  /// ends with ``RowState/noColumn``.
   @usableFromInline nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
   /// The cells of the columns in order, for writing. The array ends with a cell for no column.
   @usableFromInline package nonisolated(unsafe) let cells: UnsafePointer<Cell>
@@ -23,7 +23,7 @@ package final class TableInfo: Sendable {
   /// True if the key is a single integer column that SQLite uses as the rowid.
   package let keyIsRowid: Bool
   package let isWithoutRowid: Bool
-  /// True if the key is a single integer column, even if it is not the rowid.
+  /// True if the key is a single integer column, even if the column is not the rowid.
   var hasIntegerKey: Bool { key.count == 1 && columns[key[0]].type.storageClass == .integer }
   package let constraints: TableConstraints
   /// True if a constraint has the conflict policy IGNORE or REPLACE.
@@ -34,7 +34,7 @@ package final class TableInfo: Sendable {
   package let options: [TableOption]
   /// The definition of the view; nil for a table.
   package let view: View?
-  /// The full-text table, if this table is one; otherwise the table's full-text index, if any.
+  /// The full-text table, if this table is a full-text table; otherwise the table's full-text index, if any.
   package let fullText: FullTextTable?
   /// `"table"`, or `"database"."table"`
   package let quotedName: [UInt8]
@@ -296,7 +296,7 @@ package final class TableInfo: Sendable {
   /// Returns the information on a model that the program has used.
   package static func known(_ model: ObjectIdentifier) -> TableInfo? { known.withLock { $0[model] } }
 
-  /// Returns the information on a model without a check. A statement throws the defect when it runs.
+  /// Returns the information on a model without a check. Running a statement throws the defect.
   @inlinable
   package static func unchecked<Model: Sqlable>(_ model: Model.Type) -> TableInfo {
     recent(ObjectIdentifier(model)) ?? searched(model)
@@ -305,7 +305,7 @@ package final class TableInfo: Sendable {
   @usableFromInline
   static func searched(_ model: (some Sqlable).Type) -> TableInfo {
     let info = declared(model)
-    // Statements of a defective model only throw, so they need no fast path.
+    // Statements of a defective model only throw, so a defective model needs no fast path.
     if info.defect == nil {
       let address = UnsafeRawPointer(Unmanaged.passUnretained(info).toOpaque())
       slot(ObjectIdentifier(model)).pointee.store(address, ordering: .releasing)
@@ -342,7 +342,7 @@ package final class TableInfo: Sendable {
     }
   }
 
-  /// Returns the table of a used model that contains this column; nil if no used model contains it.
+  /// Returns the table of a used model that contains this column; nil if no used model contains the column.
   static func table(with definition: ColumnDefinition) -> TableInfo? {
     known.withLock { known in
       known.values.first { info in info.columns.contains { $0.definition === definition } }

@@ -1,4 +1,4 @@
-/// A tokenizer, which splits text into the words of a full-text index: a built-in tokenizer of FTS5 or a custom one.
+/// A tokenizer of FTS5, built-in or custom, which splits text into the words of a full-text index.
 ///
 /// ```swift
 /// static let tableFullText = FullTextIndex(title, body, tokenizer: .porter)     // tokenize = 'porter unicode61 …'
@@ -12,7 +12,7 @@
 ///
 /// Two tokenizers are equal when they have the same name and arguments in SQL.
 public struct Tokenizer: Sendable {
-  /// The name and arguments, as FTS5 expects them.
+  /// The name and arguments, in the form that FTS5 expects.
   let arguments: [String]
   let custom: UserTokenizer?
 
@@ -152,7 +152,7 @@ extension Tokenizer: Hashable {
   public static func == (left: Tokenizer, right: Tokenizer) -> Bool { left.arguments == right.arguments }
   public func hash(into hasher: inout Hasher) { hasher.combine(arguments) }
 
-  /// The value of `tokenize = '…'`. An argument is quoted unless it consists of letters, digits and underscores.
+  /// The value of `tokenize = '…'`. Arguments are quoted, except arguments of only letters, digits and underscores.
   package var sql: String {
     arguments.map { argument in
       let isPlain = !argument.isEmpty && argument.utf8.allSatisfy { $0.isLetterOrDigit }

@@ -15,8 +15,8 @@ package struct UntypedTable: Sendable {
     columns.indices.filter { columns[$0].keyPosition > 0 }.sorted { columns[$0].keyPosition < columns[$1].keyPosition }
   }
 
-  /// The columns as a model would declare them. Two columns are equal if the column names and the table names are
-  /// equal.
+  /// The columns in the form of a model's declarations. Two columns are equal if the column names and the table names
+  /// are equal.
   var declarations: [Column] {
     columns.map { column in
       Column(

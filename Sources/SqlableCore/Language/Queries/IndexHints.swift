@@ -8,9 +8,10 @@ extension Select {
   ///   .filter(Bicycle.color == "red")
   /// ```
   ///
-  /// Exactly one model of the query must declare the index. Running the query throws `.invalidStatement` if not, or if
-  /// SQLite can't use the index for the query. It throws `.schema(.mismatch)` if the table has no such index. For a
-  /// table under another name, use ``Alias/indexed(by:)-(Index)``. A policy rejects a query with this hint.
+  /// Running the query throws `.invalidStatement` unless exactly one model of the query declares the index, and if
+  /// SQLite can't use the index. Running the query throws `.schema(.mismatch)` if the database's table does not have
+  /// the index. For a table under another name, use ``Alias/indexed(by:)-(Index)``. A policy rejects a query with this
+  /// hint.
   public consuming func indexed(by index: Index) -> Select {
     query.refuseIfCombined("an index")
     query.clauses.hint(index)
@@ -35,8 +36,8 @@ extension Select {
 extension Alias {
   /// Makes SQLite use this index for the table: `"worker" AS "boss" INDEXED BY "worker_name"`.
   ///
-  /// Running the query throws `.schema(.mismatch)` if the table has no such index. It throws `.invalidStatement` if
-  /// SQLite can't use the index, or if the alias names a query.
+  /// Running the query throws `.schema(.mismatch)` if the table does not have the index. Running the query throws
+  /// `.invalidStatement` if SQLite can't use the index, or if the alias names a query.
   public func indexed(by index: Index) -> Alias { indexed(by: index.name(inTable: source.table.name)) }
 
   /// Makes SQLite use the index with this name for the table.

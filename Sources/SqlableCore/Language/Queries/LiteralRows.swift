@@ -84,9 +84,9 @@ extension Sqlable {
   /// // SELECT "id", "name", 'black', NULL FROM "bicycle"
   /// ```
   ///
-  /// Use it to leave out large columns, such as a photo. Never save these structs: saving would overwrite the columns
-  /// that were not read. Running the query throws `.invalidStatement` if a left-out column can't be NULL and has no
-  /// default.
+  /// Use this method to leave out large columns, such as a photo. Never save these structs, because an update would
+  /// overwrite the columns that were not read. Running the query throws `.invalidStatement` if a left-out column can't
+  /// be NULL and has no default.
   public static func read(only first: any ColumnConvertible, _ others: any ColumnConvertible...) -> Select<Self> {
     let table = TableInfo.unchecked(Self.self)
     let readColumns = ([first] + others).map { ColumnReference($0.column) }

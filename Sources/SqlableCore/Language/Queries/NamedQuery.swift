@@ -1,4 +1,4 @@
-/// A named query: a common table expression without a model. Other queries use its columns as terms.
+/// A named query: a common table expression without a model. Other queries use the columns as terms.
 ///
 /// ```swift
 /// let perDay = Flight.select(Flight.day, Flight.delay.average()).groupBy(Flight.day).named("per_day")
@@ -8,8 +8,8 @@
 /// // SELECT "per_day"."c1", "per_day"."c2" FROM "per_day" WHERE "per_day"."c2" > ? ORDER BY "per_day"."c1"
 /// ```
 ///
-/// Running a query throws `.invalidStatement` if it also reads a table with this name, or nests named queries more than
-/// eight deep. Each column keeps its type: a date is compared and read as in the original table.
+/// Running a query throws `.invalidStatement` if the query also reads a table with this name, or nests named queries
+/// more than eight deep. Each column keeps its type: a date is compared and read as in the original table.
 public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
   fileprivate let table: NamedTable
 
@@ -127,8 +127,7 @@ extension Select {
     NamedQuery(name, query, materialized)
   }
 
-  /// Names a recursive query. It returns the rows of this query, then repeatedly the rows that `step` finds from the
-  /// rows so far.
+  /// Names a recursive query: the rows of this query, and the rows that `step` repeatedly finds from earlier rows.
   ///
   /// ```swift
   /// let team = Worker.select(Worker.id, Worker.name).filter(Worker.id == 1).named("team") { team in
@@ -138,8 +137,9 @@ extension Select {
   /// // WITH RECURSIVE "team" ("c1", "c2") AS (SELECT … WHERE "id" = ? UNION ALL SELECT … JOIN "team" ON …)
   /// ```
   ///
-  /// With `distinct`, SQLite drops rows that it has already found, `UNION`. This ends cycles. This query's order is the
-  /// order in which SQLite passes rows to `step`. This query's limit applies to the total number of rows.
+  /// With `distinct`, SQLite drops duplicates of earlier rows, `UNION`, so that cycles end. This query's order
+  /// determines the order in which SQLite passes rows to `step`. This query's limit applies to the total number of
+  /// rows.
   @_disfavoredOverload
   public func named<each Output: SqlValue>(
     _ name: String, distinct: Bool = false, materialized: Bool? = nil,
@@ -156,8 +156,7 @@ extension Select where Row: SqlValue {
     NamedColumn(name, query, materialized)
   }
 
-  /// Names a recursive query. It returns the rows of this query, then repeatedly the rows that `step` finds from the
-  /// rows so far.
+  /// Names a recursive query: the rows of this query, and the rows that `step` repeatedly finds from earlier rows.
   public func named(
     _ name: String, distinct: Bool = false, materialized: Bool? = nil, _ step: (NamedColumn<Row>) -> Select
   ) -> NamedColumn<Row> {
@@ -180,7 +179,7 @@ extension SelectStatement {
   }
 
   /// Left-joins a named query without selecting its columns. For a row without a match the columns are NULL, even if
-  /// their type is not optional. To make them optional, use `typed(as:)`.
+  /// the type is not optional. To read NULL as nil, use `typed(as:)`.
   public consuming func leftJoining<each Output>(
     _ other: NamedQuery<repeat each Output>, on condition: any SqlCondition
   ) -> Select<Row> {

@@ -1,5 +1,5 @@
 /// A query of columns, terms and models from one or several tables. Creating a query does not access the database;
-/// `run` does.
+/// `run` executes the query.
 ///
 /// ```swift
 /// let prices = Car.select(Car.name, Car.price).filter(Car.price < 20_000)     // [(String, Double)]
@@ -13,11 +13,11 @@
 /// ```
 ///
 /// A query is immutable, `Sendable` and `Hashable`. Columns with equal names in different tables never clash, because
-/// the query refers to their declarations. If a query reads a table twice, use an ``Alias``. Running the query throws
-/// `.schema` for a column of a table that the query does not contain.
+/// the query refers to columns by declaration. If a query reads a table twice, use an ``Alias``. Running the query
+/// throws `.schema` for a column of a table that the query does not contain.
 public struct Select<Row>: Sendable, Hashable {
   @usableFromInline package var query: SelectQuery
-  /// Reads a row from a result's columns. The closure depends only on the query's type, so `==` ignores it.
+  /// Reads a row from a result's columns. The closure depends only on the query's type, so `==` ignores the closure.
   @usableFromInline package let read: @Sendable (inout ResultRow) throws -> Row
 
   public static func == (left: Select, right: Select) -> Bool { left.query == right.query }
@@ -40,8 +40,7 @@ extension Select {
 }
 
 extension SelectStatement {
-  /// The same query, which reads each row as a ``DynamicRow``. One array can then contain queries of different row
-  /// types.
+  /// The same query, reading each row as a ``DynamicRow``. One array can then contain queries of different row types.
   public var untyped: Select<DynamicRow> {
     var query = asSelect().query
     if !query.isPlain { query.clauses.requiredResults = SelectQuery.RequiredResults() }
@@ -113,7 +112,7 @@ extension Select {
     return self
   }
 
-  /// Skips as many rows as a term without columns says.
+  /// Skips a number of rows, given by a term without columns.
   public consuming func offset(_ offset: some TypedTerm<Int>) -> Self {
     query.clauses.offset = SelectQuery.RowCount(offset.expression)
     return self
@@ -175,7 +174,7 @@ extension SelectStatement {
   /// either.read().filter(either.column.like("A%"))
   /// ```
   ///
-  /// If the other query is already combined, ordered or limited, it becomes a subquery:
+  /// If the other query is already combined, ordered or limited, the other query becomes a subquery:
   ///
   /// ```swift
   /// cheap.except(electric.union(old).limit(10))

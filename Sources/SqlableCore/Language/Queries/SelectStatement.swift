@@ -1,5 +1,5 @@
-/// A statement that reads rows: a model's `read()` or a query. You can join, group and combine it, and use it as a
-/// subquery.
+/// A statement that reads rows: a model's `read()` or a query. You can join, group and combine the statement, or use
+/// the statement as a subquery.
 ///
 /// ```swift
 /// let reds = Bicycle.read().filter(Bicycle.color == "red")            // Statement<Bicycle, [Bicycle]>

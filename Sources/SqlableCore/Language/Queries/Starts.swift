@@ -66,7 +66,7 @@ extension SelectStatement {
   }
 
   /// Left-joins another table without selecting its columns. For a row without a match the columns are NULL, even if
-  /// their type is not optional. To make them optional, use `typed(as:)`.
+  /// the type is not optional. To read NULL as nil, use `typed(as:)`.
   ///
   /// ```swift
   /// Person.select(Person.name, Bicycle.id.count()).leftJoining(Bicycle.self, on: Bicycle.ownerId == Person.id)

@@ -6,7 +6,7 @@
 /// Car.read().filter(rowValue(Car.price, Car.id) < (20_000, 3))     // … WHERE ("price", "id") < (?, ?)
 /// ```
 ///
-/// To make a row, call ``rowValue(_:)``. A comparison is NULL if it reaches a NULL before two terms that differ.
+/// To make a row, call ``rowValue(_:)``. A comparison is NULL if SQLite finds a NULL before two terms that differ.
 public struct TermRow<each Value: SqlValue>: Sendable {
   let terms: [SqlExpression]
 }
@@ -32,7 +32,7 @@ extension TermRow {
     return SqlExpression(.binary(comparison, TermRow.row(terms), TermRow.row(others)))
   }
 
-  /// Converts each value to the form of the term with which it is compared.
+  /// Converts each value to the form of the compared term.
   private func stored(_ value: repeat each Value) -> [SqlExpression] {
     var stored: [SqlExpression] = []
     func add(_ value: some SqlValue) { stored.append(terms[stored.count].value(value)) }

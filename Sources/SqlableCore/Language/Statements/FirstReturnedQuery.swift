@@ -16,8 +16,7 @@ extension Returning {
   /// // UPDATE "car" SET "price" = "price" + ? WHERE "id" = ? RETURNING "price"
   /// ```
   ///
-  /// The statement changes every matching row. If it changes several rows, the first row is undefined. If a value of
-  /// any row does not fit its type, SQLite rolls the statement back. The encoded form of the statement returns all
-  /// rows.
+  /// The statement changes every matching row. Which of several rows is first is undefined. If a value of any row does
+  /// not fit its type, SQLite rolls the statement back. The encoded form of the statement returns all rows.
   public consuming func first() -> FirstReturnedQuery<Model, Row> { FirstReturnedQuery(all: self) }
 }

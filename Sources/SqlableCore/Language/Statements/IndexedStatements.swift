@@ -10,7 +10,7 @@ extension Statement {
   /// Without a hint SQLite chooses the index. A hint prevents a later change of the query plan. Reads, counts, updates
   /// and deletes of a table accept a hint. Call this method after ``in(_:)-(String)``.
   ///
-  /// Running the statement throws `.schema(.mismatch)` if the table has no such index. It throws `.invalidStatement` if
+  /// Running the statement throws `.schema(.mismatch)` if the table does not have the index, and `.invalidStatement` if
   /// SQLite can't use the index. A policy rejects a statement with this hint.
   public consuming func indexed(by index: Index) -> Statement {
     indexed(by: index.name(inTable: tree.tableInfo.name))

@@ -76,9 +76,9 @@ extension Sqlable {
   /// let id = try Ticket.insertDefaults().run(db)     // INSERT INTO "ticket" DEFAULT VALUES
   /// ```
   ///
-  /// A column without a default becomes NULL. Running the statement throws `.constraint` if such a column can't be
-  /// NULL. The statement accepts `returning()` and `ignoreOnConflict()` like any insert. It rejects an upsert, because
-  /// an upsert needs a column.
+  /// A column without a default becomes NULL. If the column can't be NULL, running the statement throws `.constraint`.
+  /// The statement accepts `returning()` and `ignoreOnConflict()` like any insert. The statement rejects an upsert,
+  /// because an upsert needs a column.
   public static func insertDefaults() -> Statement<Self, Int> {
     Statement(.insert(InsertQuery(.row, into: TableInfo.unchecked(Self.self))), rows: .stored([StoredRow()]))
   }
@@ -98,7 +98,7 @@ extension Sqlable {
   /// ```
   ///
   /// If you pass columns, the statement writes only these columns, and other columns get their defaults. The statement
-  /// keeps all structs in memory. To insert a large number of structs, stream them with ``insert()``.
+  /// keeps all structs in memory. To insert a large number of structs, stream the structs with ``insert()``.
   @inlinable
   public static func insert(
     _ rows: some Sequence<Self>, _ columns: any ColumnConvertible...
@@ -141,8 +141,8 @@ extension Sqlable {
 
   /// Inserts a query's values into these untyped columns; the other columns get their defaults.
   ///
-  /// Running the statement throws `.invalidStatement` if the query has a different number of columns. It throws
-  /// `.encoding` if the type of a query's column does not fit the target column.
+  /// Running the statement throws `.invalidStatement` if the query has a different number of columns. Running the
+  /// statement throws `.encoding` if the type of a query's column does not fit the target column.
   public static func insert(
     _ first: Column, _ others: Column..., from query: some SelectStatement
   ) -> Statement<Self, Int> { insert([first] + others, query.asSelect().query) }

@@ -1,5 +1,5 @@
-// Pages of rows that start after a given row. SQLite skips no rows, as it does for an offset, so every page costs the
-// same.
+// Pages of rows that start after a given row. With an offset SQLite reads and skips rows. A page skips no rows, so
+// every page costs the same.
 
 extension Statement where Output == [Model] {
   /// Returns the first page of rows; ``page(after:limit:)`` returns the next pages. The rows are in the statement's
@@ -20,15 +20,15 @@ extension Statement where Output == [Model] {
   /// // … WHERE "color" <= ? AND ("color" < ? OR "id" < ?) ORDER BY "color" DESC, "id" DESC LIMIT ?
   /// ```
   ///
-  /// The statement adds the primary key to the order, so that the order is unique. SQLite finds the page by an index on
-  /// the order's terms. NULL sorts as in the statement's order.
+  /// The statement adds the primary key to the order, so that the order is unique. SQLite can find the page by an index
+  /// on the order's terms. NULL sorts as in the statement's order.
   ///
   /// Inserts and deletes between two pages do not move other rows to another page. The given row can be deleted in
-  /// between, because the page uses the struct's values. Keep the struct, not only its key.
+  /// between, because the page uses the struct's values. Keep the struct, not only the key.
   ///
-  /// Running the statement throws `.invalidStatement` if the model has no primary key, or a term of the order is not a
-  /// column of the model. It also throws `.invalidStatement` if the statement has an offset or changes rows. It throws
-  /// `.encoding` if the columns can't store the given row's values.
+  /// Running the statement throws `.invalidStatement` if the model has no primary key, or an order's term is not a
+  /// column of the model. A statement that has an offset or changes rows throws `.invalidStatement` too. A row with
+  /// values that the columns can't store throws `.encoding`.
   public consuming func page(after row: Model, limit: Int) -> Statement { paged(after: row, limit) }
 
   private consuming func paged(after row: Model?, _ limit: Int) -> Statement {
@@ -85,9 +85,9 @@ extension Select {
   /// Add a key as the last term of the order, so that the order is unique. Otherwise a page leaves out rows with the
   /// same values as the last row of the previous page. Pass nil for NULL; NULL sorts as in the query's order.
   ///
-  /// Running the query throws `.invalidStatement` if it has an offset or no order, or if the number of values differs
-  /// from the number of terms. It also throws `.invalidStatement` for groups, windows and combined queries: give such a
-  /// query a name, and read the page from the named query.
+  /// Running the query throws `.invalidStatement` if the query has an offset, no order, or another number of terms than
+  /// values. A query with groups or windows and a combined query throw `.invalidStatement` too. Give the query a name,
+  /// and read the page from the named query.
   public consuming func page(after values: [any SqlValue], limit: Int) -> Self { paged(after: values, limit) }
 
   private consuming func paged(after values: [any SqlValue]?, _ limit: Int) -> Self {
@@ -174,7 +174,8 @@ extension SqlExpression {
 }
 
 extension SqlExpression {
-  /// True if the expression contains an aggregate or a window function. WHERE can't contain either.
+  /// True if the expression contains an aggregate or a window function. WHERE can't contain aggregates or window
+  /// functions.
   fileprivate var combinesRows: Bool {
     if case .call(let call) = node, call.window != nil || call.isAggregate { return true }
     return node.hasTerm { $0.combinesRows }
@@ -211,7 +212,7 @@ extension SelectQuery.Clauses {
 }
 
 extension TableInfo {
-  /// True if a column can be NULL. A rowid is never NULL, even if its column is declared nullable.
+  /// True if a column can be NULL. A rowid is never NULL, even if the column is declared nullable.
   fileprivate func mayBeNull(_ position: Int) -> Bool {
     columns[position].type.isNullable && !(keyIsRowid && key.contains(position))
   }

@@ -1,5 +1,5 @@
 /// A statement that reads or changes the table of `Model`. Creating a statement does not access the database; `run`
-/// does.
+/// executes the statement.
 ///
 /// ```swift
 /// let reds = Bicycle.read().filter(Bicycle.color == "red").orderBy(Bicycle.name).limit(10)
@@ -114,7 +114,7 @@ extension Statement {
     return self
   }
 
-  /// Skips as many rows as a term without columns says.
+  /// Skips a number of rows, given by a term without columns.
   public consuming func offset(_ offset: some TypedTerm<Int>) -> Statement {
     tree.limit(to: nil, skipping: offset.expression)
     return self
@@ -143,9 +143,9 @@ extension Statement {
   /// // INSERT … ON CONFLICT ("name") DO UPDATE SET "color" = excluded."color"
   /// ```
   ///
-  /// If you call this method several times, SQLite applies the first call whose columns conflict. A call without
-  /// columns must be the last call, and skips a row that conflicts in any other column. Running several upserts before
-  /// SQLite 3.35 throws `.misuse`.
+  /// If you call this method several times, SQLite applies the first call for which the columns conflict. A call
+  /// without columns must be the last call, and skips a row that conflicts in any other column. Running several upserts
+  /// before SQLite 3.35 throws `.misuse`.
   ///
   /// ```swift
   /// user.insert().onConflict(User.id, update: User.name).onConflict(User.email).onConflict()
@@ -194,7 +194,7 @@ extension Statement {
   /// try Bicycle.read().in("archive").run(db)                 // SELECT … FROM "archive"
   /// ```
   ///
-  /// Never take the name from untrusted input. A quoted name can't inject SQL, but it could refer to any table.
+  /// Never take the name from untrusted input. A quoted name can't inject SQL, but could refer to any table.
   @inlinable
   public consuming func `in`(_ table: String) -> Statement {
     tree.name(table)
@@ -215,7 +215,7 @@ extension Statement {
   ///
   /// Changes of an attached database do not notify observers. A statement on an attached database can't be encoded,
   /// because each program attaches its own databases. Running the statement throws `.schema(.missingTable)` if the
-  /// database is not attached or has no such table.
+  /// database is not attached or does not have the table.
   @inlinable
   public consuming func `in`(database: String) -> Statement {
     tree.name(inDatabase: database)

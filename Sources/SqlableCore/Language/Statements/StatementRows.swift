@@ -3,7 +3,8 @@ import FoundationEssentials
 /// The stored values of a row by column name. A column that the struct left out has no entry.
 @usableFromInline
 package struct StoredRow: Sendable, Hashable {
-  /// The keys are compared by bytes: == equates the two encodings of an é, but SQLite treats them as two columns.
+  /// The keys are compared by bytes: == equates the two encodings of an é, but SQLite treats the two names as different
+  /// columns.
   package private(set) var values: [ByteComparedName: DatabaseValue] = [:]
 
   package init() {}

@@ -8,13 +8,13 @@
 /// // UPDATE "person" SET "full_name" = ? WHERE "id" = ?
 /// ```
 ///
-/// Use it in migrations, which handle older versions of tables, and for tables that are known only at run time. The
+/// Use a `Table` in migrations, where tables have older versions, and for tables that are known only at run time. The
 /// initializer does not access the database. `db.table("person")` returns a table with all columns that the database's
 /// table has. Running a statement throws `.schema` for a column that this value does not list, and for a missing table.
 ///
 /// Values are stored and compared without conversion to a column's type; a date becomes seconds since 1970. Never take
-/// names from untrusted input. Quoted names can't inject SQL, but could refer to any table. The program never frees the
-/// names that it has used; after 20,000 tables statements throw `.misuse`.
+/// names from untrusted input. Quoted names can't inject SQL, but could refer to any table. Names that the program has
+/// used are never freed. After 20,000 tables statements throw `.misuse`.
 public struct Table: Sendable {
   unowned(unsafe) let info: TableInfo
 
@@ -56,8 +56,8 @@ extension Table {
   public func read(_ condition: some SqlCondition) -> Statement<TableRow, [TableRow]> { read().filter(condition) }
 
   /// Reads the row with this primary key; nil if no row has the key. Running the statement throws `.misuse` unless
-  /// `db.table(_:)` returned the table, because only it reads the key. It also throws `.misuse` unless the key has
-  /// exactly one column.
+  /// `db.table(_:)` returned the table and the key has exactly one column. Only `db.table(_:)` reads the key from the
+  /// database.
   public func byId(_ key: some SqlValue) -> Statement<TableRow, TableRow?> {
     read().filter(SqlExpression(key: key) { info }).first()
   }
@@ -135,19 +135,22 @@ extension Table {
   }
 
   /// Inserts the row, or updates the existing row with the same primary key; see ``Sqlable/save()``. Running the
-  /// statement throws `.misuse` unless `db.table(_:)` returned the table, because only it reads the key.
+  /// statement throws `.misuse` unless `db.table(_:)` returned the table. Only `db.table(_:)` reads the key from the
+  /// database.
   public func save(_ row: TableRow) -> Statement<TableRow, Int> {
     Statement(.insert(InsertQuery(.save, into: info)), rows: .model(row))
   }
 
   /// Updates the stored row with the same primary key, and returns the number of rows changed (0 or 1). Running the
-  /// statement throws `.misuse` unless `db.table(_:)` returned the table, because only it reads the key.
+  /// statement throws `.misuse` unless `db.table(_:)` returned the table. Only `db.table(_:)` reads the key from the
+  /// database.
   public func update(_ row: TableRow) -> Statement<TableRow, Int> {
     Statement(.update(UpdateQuery(ofRowIn: info, writing: [])), rows: .model(row))
   }
 
   /// Deletes the stored row with the same primary key, and returns the number of rows deleted (0 or 1). Running the
-  /// statement throws `.misuse` unless `db.table(_:)` returned the table, because only it reads the key.
+  /// statement throws `.misuse` unless `db.table(_:)` returned the table. Only `db.table(_:)` reads the key from the
+  /// database.
   public func delete(_ row: TableRow) -> Statement<TableRow, Int> {
     Statement(.delete(DeleteQuery(info, .row)), rows: .model(row))
   }

@@ -8,9 +8,9 @@ extension Statement where Output == Int {
   /// // UPDATE "bicycle" SET "name" = "person"."name" FROM "person" WHERE "bicycle"."owner_id" = "person"."id"
   /// ```
   ///
-  /// Rows without a match do not change. If several rows of the other table match, SQLite uses an arbitrary one of
-  /// these rows. To join more tables, call `from` again. The filter can refer to all tables, `returning` only to the
-  /// updated table. Running the statement throws `.invalidStatement` if it has an order or limit, or updates a struct.
+  /// Rows without a match do not change. If several rows of the other table match, SQLite uses an arbitrary row. To
+  /// join more tables, call `from` again. The filter can refer to all tables, `returning` only to the updated table.
+  /// Running the statement throws `.invalidStatement` if the update has an order or limit, or updates a struct.
   public consuming func from<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Statement {
     tree.join(Other.source(), on: condition.expression)
     return self

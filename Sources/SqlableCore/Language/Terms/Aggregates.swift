@@ -75,7 +75,7 @@ extension TypedTerm {
   }
 
   /// All distinct values as one text: `group_concat(DISTINCT "a")`. The separator is always a comma, because SQLite
-  /// allows no other. NULL for no rows. `orderBy` needs SQLite 3.44.
+  /// allows no other separator. NULL for no rows. `orderBy` needs SQLite 3.44.
   public func groupConcat(
     distinct: Bool, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String?> {
@@ -144,7 +144,7 @@ extension SqlTerm {
   }
 
   /// All distinct values as one text: `group_concat(DISTINCT "a")`. The separator is always a comma, because SQLite
-  /// allows no other. NULL for no rows. `orderBy` needs SQLite 3.44.
+  /// allows no other separator. NULL for no rows. `orderBy` needs SQLite 3.44.
   public func groupConcat(
     distinct: Bool, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {

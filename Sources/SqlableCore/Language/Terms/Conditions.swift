@@ -33,11 +33,11 @@ extension Bool: SqlBoolean {}
 extension Optional: SqlBoolean where Wrapped: SqlBoolean {}
 
 extension TypedTerm where Value: SqlBoolean {
-  // A property instead of operators on SqlCondition: with such operators the compiler needs five times as long to
-  // reject an invalid filter.
+  // A property instead of operators on SqlCondition: with operators the compiler needs five times as long to reject an
+  // invalid filter.
 
-  /// The term as a condition that can be combined with other conditions: `"a"`. A filter drops a row for which the term
-  /// is NULL. To keep rows with NULL or false, use `isNot(true)`.
+  /// The term as a condition that can be combined with other conditions: `"a"`. A filter drops rows where the term is
+  /// NULL. To keep rows with NULL or false, use `isNot(true)`.
   ///
   /// ```swift
   /// Car.read().filter(Car.isElectric.isTrue || Car.price < 5_000)     // … WHERE "is_electric" OR "price" < ?
@@ -51,7 +51,7 @@ extension TypedTerm where Value: SqlBoolean {
 /// Car.read().filter(Car.isElectric)     // … WHERE "is_electric"
 /// ```
 ///
-/// NULL is not true.
+/// A row does not match if the condition is NULL.
 public protocol SqlCondition: AnyTerm {}
 
 extension SqlExpression: SqlCondition {}

@@ -9,21 +9,21 @@ import FoundationEssentials
 /// ```
 ///
 /// Write the text in the program. In the text,
-/// - columns and terms become SQL; a column includes its table's name if the query reads several tables;
+/// - columns and terms become SQL; a column includes the table's name if the query reads several tables;
 /// - values become bound parameters; a sequence of values becomes a list, `?, ?`, and `\(json: value)` becomes one JSON
 ///   text;
 /// - models, `\(table: name)` and `\(column: name)` become quoted names.
 ///
-/// The fragment is one term, in parentheses. Running the statement throws `.invalidStatement`, before it calls SQLite,
-/// if the text is not a single term. Such text contains a `;`, a NUL or a handwritten parameter, or does not close a
-/// parenthesis, quote or comment. For any other invalid SQL, running the statement throws SQLite's error.
+/// The fragment is a single term, in parentheses. Running the statement throws `.invalidStatement` if the text contains
+/// a `;`, a NUL or a handwritten parameter, or does not close a parenthesis, quote or comment. This check runs before
+/// SQLite is called. For any other invalid SQL, running the statement throws SQLite's error.
 public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation {
   let expression: SqlExpression
 
   public init(stringLiteral text: String) { self.init(verbatim: text) }
 
-  /// Inserts the text unchanged. Never build the text from untrusted input: the text can't end the term, but it can
-  /// read any table.
+  /// Inserts the text unchanged. Never build the text from untrusted input: the text can't end the term, but can read
+  /// any table.
   public init(verbatim text: String) {
     var interpolation = StringInterpolation(literalCapacity: text.utf8.count, interpolationCount: 0)
     interpolation.appendLiteral(text)
@@ -71,7 +71,7 @@ public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation 
     /// Binds values as a list: `?, ?, ?`. An empty sequence inserts nothing. Write the parentheses of an IN in the
     /// text.
     public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element: SqlValue {
-      // A sequence that conforms to `SqlValue` is one value, unless it is a plain list.
+      // A sequence that conforms to `SqlValue` is one value, unless the type is a plain list.
       if let value = values as? any SqlValue, !(value is any JSONList) { return text.append(SqlExpression(value)) }
       text.append(list: values) { SqlExpression($0) }
     }

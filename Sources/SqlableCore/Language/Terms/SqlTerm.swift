@@ -29,7 +29,7 @@ extension TypedColumn: TypedTerm {
 }
 
 extension TypedTerm {
-  /// Returns the same term with an optional type. Use it to select a single column of a left-joined table.
+  /// Returns the same term with an optional type. Use this method to select a single column of a left-joined table.
   ///
   /// ```swift
   /// Car.leftJoin(Garage.self, on: Car.garageId == Garage.id).select(Car.name, Garage.city.typed(as: String?.self))
@@ -124,7 +124,7 @@ extension SqlExpression {
   }
 
   /// Returns a value as the other operand of an operation. If this term is a decimal, the value gets the decimal's
-  /// scale. A factor becomes an integer if it is whole.
+  /// scale. A whole factor becomes an integer.
   func operand(_ value: any SqlValue, _ operation: BinaryOperator) -> SqlExpression {
     guard columnDefinition?.type.scale != nil, operation.takesDecimals else { return SqlExpression(value) }
     guard operation == .times else { return self.value(value) }

@@ -1,5 +1,5 @@
 /// A column of a row that stores a value of a `Codable` type. If the type's `init(from:)` requests a single value, the
-/// column stores that value; otherwise it stores JSON.
+/// column stores that value. Otherwise the column stores JSON.
 struct CodedCell {
   let row: ReadRow
   /// The column's position in the row.
@@ -64,8 +64,8 @@ extension CodedCell {
   }
 }
 
-/// The error that stops a type's `init(from:)` or `encode(to:)` when it requests a keyed or unkeyed container. Only
-/// JSON supports these containers.
+/// The error that stops a type's `init(from:)` or `encode(to:)` when the type requests a keyed or unkeyed container.
+/// Only JSON supports these containers.
 struct StructuredValue: Error {}
 
 /// A decoder that reads a value from one column.
@@ -96,7 +96,7 @@ private final class CellDecoder: Decoder, SingleValueDecodingContainer {
   func decode<Value: SqlValue & Decodable>(_ type: Value.Type) throws -> Value { try cell.stored() }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    // If a type decodes itself from a value of the same type, it relies on the decoder. Decode the value from JSON.
+    // A type that decodes itself from a value of the same type relies on the decoder. Decode the value from JSON.
     guard type != self.type else { throw structured() }
     return try cell.value(as: type)
   }

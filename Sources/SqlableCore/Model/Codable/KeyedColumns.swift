@@ -44,8 +44,8 @@ final class KeyedColumns: Sendable {
     return Unmanaged<KeyedColumns>.fromOpaque(known).takeUnretainedValue()
   }
 
-  /// Returns the position of a key's column, which has the key's name or the key's name in snake_case; nil if the table
-  /// has neither. Throws `.misuse` if another key uses the same column.
+  /// Returns the position of a key's column; nil if the key has no column. The column has the key's name, or the key's
+  /// name in snake_case. Throws `.misuse` if another key uses the same column.
   func position(of name: String) throws -> Int? {
     try cache.withLock { cache in
       let key = ByteComparedName(wrappedValue: name)
@@ -130,8 +130,7 @@ final class EmbeddedColumns: Sendable {
   let fields: [Column]
   let columns: [Column]
 
-  /// Finds the columns that are named by the prefix and a field's name; nil unless the table has a column for every
-  /// field.
+  /// Finds a column for each field, named by the prefix and the field's name; nil if the table lacks a column.
   fileprivate init?(of type: any SqlEmbedded.Type, prefix: String, in table: TableInfo) {
     (self.type, fields) = (type, type.fields)
     columns = fields.compactMap { field in
@@ -144,7 +143,7 @@ final class EmbeddedColumns: Sendable {
 /// The way in which a key stores values of one type.
 struct CodedForm: Sendable {
   let type: ObjectIdentifier
-  /// The type, if it is a `SqlValue` and needs no encoding; otherwise nil.
+  /// The type, if the type is a `SqlValue` and needs no encoding; otherwise nil.
   let value: (any SqlValue.Type)?
   /// The columns of an embedded struct, if the key has no column of its own; otherwise nil.
   let embedded: EmbeddedColumns?

@@ -54,8 +54,8 @@ final class RowEncoder: Encoder {
     try set(unsafeBitCast(value, to: type), at: position)
   }
 
-  /// Sets a value of a `Codable` type. If the type encodes a single value, the column stores that value; otherwise it
-  /// stores JSON.
+  /// Sets a value of a `Codable` type. If the type encodes a single value, the column stores that value. Otherwise the
+  /// column stores JSON.
   func encode<Value: Encodable>(_ value: Value, at position: Int, _ key: any CodingKey) throws {
     let encoder = CellEncoder(row: self, position: position, key: key, type: Value.self)
     let written = Result { try value.encode(to: encoder) }
@@ -212,7 +212,7 @@ private final class CellEncoder: Encoder, SingleValueEncodingContainer {
   }
 
   func encode<Value: Encodable>(_ value: Value) throws {
-    // If a type encodes itself as a value of the same type, it relies on the encoder. Encode the value as JSON.
+    // A type that encodes itself as a value of the same type relies on the encoder. Encode the value as JSON.
     guard Value.self != type else { return try structured().encode(value) }
     isSet = true
     if let stored = Value.self as? any SqlValue.Type { return try row.set(value, as: stored, at: position) }

@@ -18,8 +18,8 @@
 /// nil. Inserts and updates leave out a column without a key. Two keys for one column throw `.misuse`.
 ///
 /// A ``SqlValue`` is stored as in any other model. An ``SqlEmbedded`` struct is stored in columns with the key and an
-/// underscore as the prefix. Any other `Codable` type is stored as one value if it encodes a single value, and as JSON
-/// if not. `nil` stores NULL, but leaves out a column of the primary key.
+/// underscore as the prefix. Any other `Codable` type is stored as a single value if the type encodes a single value,
+/// and otherwise as JSON. `nil` stores NULL, but leaves out a column of the primary key.
 ///
 /// If the model implements `init(row:)`, `write(to:)` or `valueForColumn(_:)`, that method takes precedence over
 /// `Codable`. A model that implements only reading still writes by `Codable`, and vice versa. Other uses of `Codable`,
@@ -58,8 +58,8 @@ extension SqlCodable {
 }
 
 extension ReadRow {
-  /// Adds table, column and row to an error of a model's `init(from:)`. Drops the error's description, because it could
-  /// contain the value.
+  /// Adds table, column and row to an error of a model's `init(from:)`. Drops the error's description, because the
+  /// description could contain the value.
   fileprivate func located(_ error: DecodingError, of model: Any.Type, _ columns: KeyedColumns) -> any Error {
     let refused = SqlError.decoding(expected: "\(model)", found: "a value that init(from:) refuses")
     guard let key = error.path.first, let column = try? columns.position(of: key.stringValue),
@@ -89,7 +89,8 @@ extension DecodingError {
 }
 
 extension RowWriter {
-  /// Records an error of a model's `encode(to:)`. Drops the error's description, because it could contain the value.
+  /// Records an error of a model's `encode(to:)`. Drops the error's description, because the description could contain
+  /// the value.
   fileprivate mutating func fail(_ error: EncodingError, of model: Any.Type, _ columns: KeyedColumns) {
     let refused = SqlError.encoding(expected: "a value that \(model) encodes", found: "another value")
     if case .invalidValue(_, let context) = error, let key = context.codingPath.first,
