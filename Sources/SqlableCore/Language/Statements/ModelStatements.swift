@@ -264,8 +264,8 @@ extension Sqlable {
     Statement(.delete(DeleteQuery(TableInfo.unchecked(Self.self), .all)))
   }
 
-  /// Deletes the rows that match a condition and returns the number of rows deleted: `DELETE FROM "bicycle" WHERE
-  /// "color" = ?`.
+  /// Deletes the rows that match a condition and returns the number of rows deleted:
+  /// `DELETE FROM "bicycle" WHERE "color" = ?`.
   @inlinable
   public static func delete(_ condition: some SqlCondition) -> Statement<Self, Int> { delete().filter(condition) }
 }

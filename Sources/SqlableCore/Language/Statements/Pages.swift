@@ -161,8 +161,8 @@ private struct PageMark {
 }
 
 extension SqlExpression {
-  /// Returns the condition that a row follows the marked row. SQLite can search an index on the first term for `a >= ?
-  /// AND (a > ? OR b > ?)`, but not for `a > ? OR (a = ? AND b > ?)`.
+  /// Returns the condition that a row follows the marked row. SQLite can search an index on the first term for
+  /// `a >= ? AND (a > ? OR b > ?)`, but not for `a > ? OR (a = ? AND b > ?)`.
   fileprivate static func after(_ marks: ArraySlice<PageMark>) -> SqlExpression {
     guard let first = marks.first else { return .any([]) }
     let isLater = first.isLater
