@@ -1,17 +1,17 @@
 import Synchronization
 
-/// An untyped column of a table: values are checked against its type when they are written, read or compared.
+/// An untyped column of a table. Statements check values against the column's type on every write, read and comparison.
 ///
 /// ```swift
 /// static let color = Column("color", .text, Default("black"))     // "color" TEXT NOT NULL DEFAULT 'black'
 /// ```
 ///
-/// Declare columns as `static let`. A column is identified by its name and by where it is declared, so a filter on
-/// another table's column is an error even when the names match.
+/// Declare columns as `static let`. The name and the source line of the declaration identify a column. A filter on
+/// another table's column is therefore an error even if the names match.
 public struct Column: Sendable {
   @usableFromInline package let definition: ColumnDefinition
 
-  /// Declares a column. The name may be any text, including SQL keywords and quotes.
+  /// Declares a column. The name can be any text, including SQL keywords and quotes.
   public init(
     _ name: String, _ type: ColumnType, _ options: any ColumnOption...,
     file: StaticString = #fileID, line: UInt = #line
@@ -26,15 +26,16 @@ public struct Column: Sendable {
   public var name: String { definition.name }
   public var type: ColumnType { definition.type }
 
-  /// Placeholder for a result column that belongs to no model.
+  /// The placeholder for a result column that belongs to no model.
   static let unknown = Column("", .blob)
 
-  /// The address of the definition: the same for all copies, and unique once ``ColumnDefinition/keep()`` was called.
+  /// The address of the definition, which all copies of the column share. After ``ColumnDefinition/keep()`` the address
+  /// is unique.
   @usableFromInline
   var identity: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(definition).toOpaque()) }
 }
 
-/// The declaration of a column: one object shared by all copies of the column, so that two are compared by address.
+/// The declaration of a column. All copies of the column share this object, so that columns can be compared by address.
 @usableFromInline
 package final class ColumnDefinition: Sendable {
   package let name: String
@@ -42,14 +43,15 @@ package final class ColumnDefinition: Sendable {
   package let options: ColumnOptions
   /// The quoted name, as UTF-8.
   let quotedName: [UInt8]
-  /// A hash of the name, compared before the names themselves.
+  /// A hash of the name. Comparisons check the hash before the name.
   @usableFromInline let nameHash: UInt32
-  /// True if a `TableInfo`, which is never freed, holds the definition, so that its address is never reused.
+  /// True if a `TableInfo` retains the definition. A `TableInfo` is never freed, so the definition's address is never
+  /// reused.
   private let keeping = Atomic<Bool>(false)
   private let file: StaticString
   private let line: UInt
 
-  /// The file and line of its declaration.
+  /// The file and line of the declaration.
   var declaration: String { "\(file):\(line)" }
 
   init(name: String, type: ColumnType, options: [any ColumnOption], file: StaticString, line: UInt) {
@@ -62,7 +64,7 @@ package final class ColumnDefinition: Sendable {
     nameHash = ColumnDefinition.hash(of: name)
   }
 
-  /// The column of an embedded struct's field, under its prefixed name.
+  /// Makes the column of an embedded struct's field, with a prefixed name.
   init(embedding field: ColumnDefinition, name: String, isOptional: Bool, file: StaticString, line: UInt) {
     self.name = name
     type = isOptional ? .nullable(field.type) : field.type
@@ -80,8 +82,8 @@ package final class ColumnDefinition: Sendable {
   var isKept: Bool { keeping.load(ordering: .relaxed) }
   func keep() { keeping.store(true, ordering: .relaxed) }
 
-  /// True if both are the same declaration, whether evaluated once (`static let`) or repeatedly (`static var`, or in a
-  /// generic type).
+  /// True if both definitions come from the same declaration. Swift evaluates a `static let` once, but a `static var`
+  /// or a property of a generic type on each use.
   func isSame(as other: ColumnDefinition) -> Bool {
     self === other
       || (line == other.line && name.isExactly(other.name) && type == other.type
@@ -94,17 +96,18 @@ extension Column {
 }
 
 extension Column: Hashable {
-  /// True if both come from the same declaration.
+  /// True if both columns come from the same declaration.
   ///
-  /// If the context also accepts an expression, `==` makes an expression: `filter(Bicycle.name == Bicycle.color)`.
+  /// If the context also accepts an expression, Swift chooses the operator that makes an expression:
+  /// `filter(Bicycle.name == Bicycle.color)`.
   @_disfavoredOverload
   public static func == (left: Column, right: Column) -> Bool { left.definition.isSame(as: right.definition) }
 
   /// Lets `switch column { case Bicycle.id: … }` compare columns.
   @inlinable
   public static func ~= (pattern: Column, column: Column) -> Bool {
-    // valueForColumn(_:) calls this for every case of its switch, for every column of every row, and most columns
-    // differ.
+    // Compares addresses first to be fast: valueForColumn(_:) compares every column of every row with each case of a
+    // switch.
     pattern.definition === column.definition
       || (pattern.definition.nameHash == column.definition.nameHash && pattern.isSame(as: column))
   }
@@ -115,7 +118,7 @@ extension Column: Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// A column whose values have a Swift type: values and terms of another type do not compile.
+/// A column with a Swift type. Values and terms of another type do not compile.
 ///
 /// ```swift
 /// extension Car: Sqlable {
@@ -140,7 +143,7 @@ public struct TypedColumn<Model: Sqlable, Value: SqlValue>: Sendable, Hashable {
 }
 
 extension Sqlable {
-  /// Declares a typed column. The SQL type follows from `Value`; an optional makes the column nullable.
+  /// Declares a typed column. `Value` determines the SQL type; an optional type makes the column nullable.
   public static func column<Value: SqlValue>(
     _ name: String, _ type: Value.Type, _ options: any ColumnOption...,
     file: StaticString = #fileID, line: UInt = #line

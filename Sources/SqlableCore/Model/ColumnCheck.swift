@@ -1,10 +1,11 @@
-// In debug builds the first row of each model that is read, and the first that is written, must use every column of the
-// layout: the next update overwrites a column that is not read, and a property that is not written is lost.
+// A check in debug builds: each model's first read row and first written row must use every column of the layout. If
+// `init(row:)` does not read a column, the next update overwrites the column. If `write(to:)` does not write a
+// property, the property's value is lost.
 
 #if DEBUG
 import Synchronization
 
-/// True if reading or writing a model has passed the check.
+/// A flag that is true after reading or writing a model has passed the check.
 final class ColumnCheck: Sendable {
   private let flag = Atomic(false)
 
@@ -15,7 +16,7 @@ final class ColumnCheck: Sendable {
 }
 
 extension RowWriter {
-  /// Throws `.misuse` if `write(to:)` neither set nor skipped a column.
+  /// Throws `.misuse` unless `write(to:)` set or skipped every column.
   func checkColumns() throws {
     guard !table.isWriteChecked.hasPassed, table.untyped == nil else { return }
     let missing = table.columns.indices.filter { position in
@@ -31,14 +32,14 @@ extension RowWriter {
 }
 
 extension ReadRow {
-  /// Reads a model. Throws `.misuse` if `init(row:)` neither read nor skipped a column.
+  /// Reads a model. Throws `.misuse` unless `init(row:)` read or skipped every column.
   @usableFromInline
   func checkedModel<Model: Sqlable>(_ type: Model.Type) throws -> Model {
     let table = TableInfo.unchecked(type)
     guard !table.isReadChecked.hasPassed, state.pointee.columns != RowState.noColumns else {
       return try Model(row: self)
     }
-    // Handwritten SQL may select fewer columns; a later row checks the others.
+    // Handwritten SQL can select fewer columns. A later row checks the missing columns.
     let present = Set(state.pointee.window.map { state.pointee.columns[$0] })
     state.pointee.beginTracking()
     let model: Model
@@ -78,7 +79,7 @@ extension TableInfo {
 #endif
 
 extension RowWriter {
-  /// Records that a column was left out on purpose.
+  /// Records that a column was deliberately left out.
   func noteSkipped(_ position: Int) {
     #if DEBUG
     storage.skipped.insert(position)
@@ -87,7 +88,7 @@ extension RowWriter {
 }
 
 extension ReadRow {
-  /// States that `init(row:)` does not read a column on purpose.
+  /// Declares that `init(row:)` deliberately does not read a column.
   ///
   /// ```swift
   /// init(row: ReadRow) throws {
@@ -96,14 +97,14 @@ extension ReadRow {
   /// }
   /// ```
   ///
-  /// A debug build throws `.misuse` for the first row of a model that neither reads nor skips a column. In other builds
-  /// this does nothing.
+  /// In a debug build, the first row of a model throws `.misuse` unless `init(row:)` reads or skips every column. In
+  /// other builds the call has no effect.
   public func skip(_ column: Column) {
     #if DEBUG
     _ = try? position(of: column)
     #endif
   }
 
-  /// States that `init(row:)` does not read a typed column on purpose.
+  /// Declares that `init(row:)` deliberately does not read a typed column.
   public func skip<Model, Value>(_ column: TypedColumn<Model, Value>) { skip(column.column) }
 }

@@ -16,22 +16,22 @@ public struct ColumnOptions: Sendable {
   package var foreignKeys: [ForeignKeyReference] = []
   package var isUnindexed = false
   package var declaredType: DeclaredType?
-  /// The contradiction in the options, such as `two options Default`; nil if there is none.
+  /// The contradiction in the options, such as `two options Default`; nil if the options are consistent.
   var defect: String?
 
   package var isUnique: Bool { unique != nil }
 
-  /// True if a column of a view may have these options.
+  /// True if a column of a view can have these options.
   var standInView: Bool { standInFullText && !isUnindexed && declaredType == nil }
 
-  /// True if a column of a full-text table may have these options.
+  /// True if a column of a full-text table can have these options.
   var standInFullText: Bool {
     let isConstrained = notNull != nil || unique != nil || !checks.isEmpty || !foreignKeys.isEmpty
     return !isConstrained && defaultValue == nil && collation == nil && generated == nil
       && primaryKey?.autoincrement != true
   }
 
-  /// Sets an option that a column can have once.
+  /// Sets an option; a second option of the same kind is a defect.
   mutating func set<Option>(_ option: WritableKeyPath<ColumnOptions, Option?>, to value: Option, _ name: String) {
     if self[keyPath: option] != nil { defect = "two options \(name)" }
     self[keyPath: option] = value
@@ -44,20 +44,23 @@ public struct ColumnOptions: Sendable {
 /// Column("id", .integer, PrimaryKey(autoincrement: true))     // "id" INTEGER PRIMARY KEY AUTOINCREMENT
 /// ```
 ///
-/// An integer key that an insert leaves out gets the next free number; with `autoincrement`, a number that was never
-/// used. Any other key is NOT NULL, even if the column's type is optional. An insert that leaves such a key out throws
-/// `.constraint(.notNull)` unless the column has a default. In a table that was created without NOT NULL the insert
-/// throws `.misuse`.
+/// If an insert leaves out an integer key, SQLite chooses the next free number. With `autoincrement`, SQLite chooses a
+/// number that was never used.
+///
+/// Any other key is NOT NULL, even if the column's type is optional. An insert that leaves out this key throws
+/// `.constraint(.notNull)` unless the column has a default. The insert throws `.misuse` if the table was created
+/// without NOT NULL.
 public struct PrimaryKey: ColumnOption, Hashable {
   package let autoincrement: Bool
   package let isDescending: Bool
   package let clauses: ConstraintClauses
 
   /// - Parameters:
-  ///   - autoincrement: Whether SQLite never uses a number again; for an ascending integer key.
-  ///   - descending: Whether the key is in descending order. Such an integer key is not the rowid.
-  ///   - onConflict: The policy for an insert or update with a key that exists, unless the statement has its own:
-  ///     `PRIMARY KEY ON CONFLICT REPLACE`. An insert that is ignored returns 0.
+  ///   - autoincrement: True if SQLite never reuses the number of a deleted row. Only an ascending integer key can have
+  ///     this option.
+  ///   - descending: True if the key is in descending order. A descending integer key is not the rowid.
+  ///   - onConflict: The policy for an insert or update with a key that exists: `PRIMARY KEY ON CONFLICT REPLACE`. A
+  ///     statement's own policy takes precedence. An ignored insert returns 0.
   ///   - name: The constraint's name: `CONSTRAINT "name" PRIMARY KEY`.
   public init(
     autoincrement: Bool = false, descending: Bool = false, onConflict: ConflictPolicy? = nil, name: String? = nil
@@ -70,16 +73,16 @@ public struct PrimaryKey: ColumnOption, Hashable {
   public func apply(to options: inout ColumnOptions) { options.set(\.primaryKey, to: self, "PrimaryKey") }
 }
 
-/// Sets the policy for a NULL in the column, or names the constraint. The column's type already makes it NOT NULL.
+/// Sets the policy for a NULL in the column, or names the constraint. The column is already NOT NULL by its type.
 ///
 /// ```swift
 /// Column("color", .text, Default("black"), NotNull(onConflict: .replace))
 /// // "color" TEXT NOT NULL ON CONFLICT REPLACE DEFAULT 'black'
 /// ```
 ///
-/// With `.replace` a NULL becomes the column's default, if it has one, and `.ignore` skips the row; otherwise the
-/// statement throws `.constraint(.notNull)`. A statement's own policy takes precedence. A nullable column can't have
-/// this option.
+/// With `.replace`, SQLite stores the column's default instead of NULL, if the column has a default. With `.ignore`,
+/// SQLite skips the row. In all other cases the statement throws `.constraint(.notNull)`. A statement's own policy
+/// takes precedence. A nullable column can't have this option.
 public struct NotNull: ColumnOption, Hashable {
   private let clauses: ConstraintClauses
 
@@ -90,16 +93,17 @@ public struct NotNull: ColumnOption, Hashable {
   public func apply(to options: inout ColumnOptions) { options.set(\.notNull, to: clauses, "NotNull") }
 }
 
-/// The value stored when an insert leaves the column out, in the form that the column's type stores.
+/// The value that SQLite stores when an insert leaves out the column. The value is converted to the column's type.
 ///
 /// ```swift
 /// Column("color", .text, Default("black"))     // "color" TEXT NOT NULL DEFAULT 'black'
 /// ```
 ///
-/// A value that the column does not store throws `.encoding` when the model is first used. A default is a constant: SQL
+/// The model's first use throws `.encoding` if the column's type can't store the value. A default is a constant: SQL
 /// expressions such as the time of the insert can't be defaults.
 public struct Default: ColumnOption {
-  /// The value in every form. The value itself can't be kept: it need not be `Sendable`.
+  /// The value, converted to every column type. The original value can't be stored here, because the value's type is
+  /// not always `Sendable`.
   private var forms: [ColumnType.Base: Result<DatabaseValue, SqlError>]
 
   public init(_ value: any SqlValue) {
@@ -112,13 +116,13 @@ public struct Default: ColumnOption {
     for scale in ColumnType.scales {
       let decimalForm = form(.decimal(scale: scale))
       forms[.decimal(scale: scale)] = decimalForm
-      // A value that is not a decimal has the same form for any scale.
+      // Only decimals depend on the scale: any other value is stored alike for all scales.
       if case .success(let value) = decimalForm, value.storageClass != .integer { break }
     }
   }
 
   package func value(in type: ColumnType) throws -> DatabaseValue {
-    // A value that is not a decimal has the same form for any scale.
+    // Only decimals depend on the scale: any other value is stored alike for all scales.
     let other: ColumnType.Base = type.scale == nil ? type.base : .decimal(scale: 0)
     guard let form = forms[type.base] ?? forms[other] else {
       throw SqlError.misuse("a \(type.name) column can't have a default")
@@ -128,7 +132,7 @@ public struct Default: ColumnOption {
     return value
   }
 
-  /// An error about the default, with its place.
+  /// Returns an error about a default, with the table and column added.
   package static func located(_ error: any Error, table: String, column: Column) -> SqlError {
     var error = ((error as? SqlError) ?? .misuse("the default can't be stored")).at(table: table, column: column.name)
     if case .encoding(let mismatch) = error.kind {
@@ -140,22 +144,22 @@ public struct Default: ColumnOption {
   public func apply(to options: inout ColumnOptions) { options.set(\.defaultValue, to: self, "Default") }
 }
 
-/// The collation by which text in the column is compared and ordered, unless a statement names another one.
+/// The collation that compares and orders text in the column, unless a statement names another collation.
 public enum Collate: ColumnOption, Hashable {
-  /// Byte by byte: SQLite's default.
+  /// Compares byte by byte: SQLite's default.
   case binary
   /// Ignores the case of the letters A to Z.
   case nocase
   /// Ignores trailing spaces.
   case rtrim
-  /// A ``Collation`` registered on the handle, by name.
+  /// The name of a ``Collation`` that is registered on the handle.
   case named(String)
 
   public func apply(to options: inout ColumnOptions) { options.set(\.collation, to: self, "Collate") }
 }
 
 extension Collate {
-  // By bytes: Swift's == equates different encodings of a character, SQLite does not.
+  // Names are compared by bytes: Swift's == equates different encodings of a character, SQLite does not.
   public static func == (left: Collate, right: Collate) -> Bool { left.sql == right.sql }
   public func hash(into hasher: inout Hasher) { hasher.combine(sql) }
 }
@@ -180,7 +184,7 @@ extension Collate: RawRepresentable {
     }
   }
 
-  /// The name in SQL, quoted unless it is built in.
+  /// The name in SQL. The name of a built-in collation is not quoted.
   package var sql: [UInt8] {
     if case .named(let name) = self { name.quotedBytes() } else { [UInt8](rawValue.utf8) }
   }
@@ -191,24 +195,25 @@ extension Collation: ColumnOption {
   public func apply(to options: inout ColumnOptions) { options.set(\.collation, to: .named(name), "Collate") }
 }
 
-/// A condition that every row must satisfy, as an option of a column or a constraint of the table.
+/// A condition that every row must satisfy: an option of a column or a constraint of the table.
 ///
 /// ```swift
 /// Column("price", .real, Check("price >= 0"))                                           // CHECK (price >= 0)
 /// static let tableConstraints: [TableConstraint] = [Check(Product.price >= 0)]          // CHECK ("price" >= 0.0)
 /// ```
 ///
-/// A row that violates the condition throws `.constraint(.check)`. A condition that is NULL passes. A column or table
-/// can have several checks.
+/// A statement throws `.constraint(.check)` if the condition is false for a written row. If the condition is NULL, the
+/// row is stored. A column or table can have several checks.
 public struct Check: ColumnOption, TableConstraint, Hashable {
   package let expression: DeclaredExpression
   package let clauses: ConstraintClauses
 
-  /// A condition in SQL.
+  /// Makes a check of an SQL condition.
   ///
   /// - Parameters:
-  ///   - sql: The condition, which is inserted unchanged: it must come from the program, never from user input.
-  ///   - name: The constraint's name, which the message of a violation contains: `CONSTRAINT "name" CHECK (…)`.
+  ///   - sql: The condition, inserted unchanged. Write the condition in the program; never take it from user input.
+  ///   - name: The constraint's name: `CONSTRAINT "name" CHECK (…)`. The error message of a violation contains the
+  ///     name.
   public init(_ sql: String, name: String? = nil) { self.init(expression: .sql(sql), name: name) }
 
   init(expression: DeclaredExpression, name: String?) {
@@ -220,7 +225,8 @@ public struct Check: ColumnOption, TableConstraint, Hashable {
   public func write(to table: inout TableConstraints) { table.checks.append(self) }
 }
 
-/// Makes SQLite compute the column from others. A generated column can be read and filtered on, but is never written.
+/// Makes SQLite compute the column from other columns. Statements can read and filter a generated column, but never
+/// write it.
 ///
 /// ```swift
 /// Column("total", .real, Generated("price * amount", stored: true))
@@ -230,7 +236,8 @@ public struct Generated: ColumnOption, Hashable {
   package let expression: DeclaredExpression
   package let isStored: Bool
 
-  /// An expression in SQL, which is inserted unchanged: it must come from the program, never from user input.
+  /// Makes the column's value from an SQL expression, inserted unchanged. Write the expression in the program; never
+  /// take it from user input.
   public init(_ sql: String, stored: Bool = false) { self.init(expression: .sql(sql), isStored: stored) }
 
   init(expression: DeclaredExpression, isStored: Bool) {
@@ -241,7 +248,7 @@ public struct Generated: ColumnOption, Hashable {
   public func apply(to options: inout ColumnOptions) { options.set(\.generated, to: self, "Generated") }
 }
 
-/// The action on a row when the row that it references is deleted or its key changes.
+/// The action on referencing rows when the referenced row is deleted or its key changes.
 public enum ForeignKeyAction: String, Sendable, Hashable, Codable {
   case noAction = "NO ACTION"
   case restrict = "RESTRICT"
@@ -258,13 +265,13 @@ public enum ForeignKeyAction: String, Sendable, Hashable, Codable {
 /// ```
 ///
 /// Without a column, the option references the other table's primary key. A violation throws
-/// `.constraint(.foreignKey)`. The referenced column must be the other model's key, or one of its unique columns. Any
-/// other throws `.misuse` when a statement of this model first uses either model. A column can have several foreign
+/// `.constraint(.foreignKey)`. The referenced column must be the other model's key or a unique column. Any other column
+/// throws `.misuse` when a statement of this model first uses one of the two models. A column can have several foreign
 /// keys.
 public struct ForeignKey<Target: Sqlable>: ColumnOption {
   private let reference: ForeignKeyReference
 
-  /// References the primary key. `name` is the constraint's: `CONSTRAINT "name" REFERENCES …`.
+  /// References the primary key. `name` is the constraint's name: `CONSTRAINT "name" REFERENCES …`.
   public init(
     onDelete: ForeignKeyAction = .noAction, onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false,
     name: String? = nil
@@ -273,9 +280,10 @@ public struct ForeignKey<Target: Sqlable>: ColumnOption {
       to: Target.self, columns: { nil }, onDelete: onDelete, onUpdate: onUpdate, isDeferred: deferred, name: name)
   }
 
-  /// References a column of your choice, which must be unique.
+  /// References a unique column.
   ///
-  /// The closure runs when the model is first used, so tables may reference one another and themselves.
+  /// The closure runs when the model is first used, so two tables can reference each other, and a table can reference
+  /// itself.
   public init(
     column: @autoclosure @escaping @Sendable () -> any ColumnConvertible, onDelete: ForeignKeyAction = .noAction,
     onUpdate: ForeignKeyAction = .noAction, deferred: Bool = false, name: String? = nil
@@ -288,13 +296,13 @@ public struct ForeignKey<Target: Sqlable>: ColumnOption {
   public func apply(to options: inout ColumnOptions) { options.foreignKeys.append(reference) }
 }
 
-/// A reference to another table. The other model's properties are read when they are needed, not when the reference is
-/// declared. Otherwise two models that reference each other would deadlock initializing their static properties.
+/// A reference to another table. The reference reads the other model's properties on first use, not on declaration.
+/// Otherwise two models that reference each other would deadlock when Swift initializes their static properties.
 package struct ForeignKeyReference: Sendable {
-  /// The other table as its own declarations say, whether or not they agree with those of further models.
+  /// Returns the other model's declarations, unchecked.
   let target: @Sendable () -> TableInfo
   package let table: @Sendable () -> String
-  /// The columns that the reference names; nil for the primary key.
+  /// The columns that the declaration names; nil if the declaration references the primary key.
   let named: @Sendable () -> [String]?
   package let onDelete: ForeignKeyAction
   package let onUpdate: ForeignKeyAction

@@ -1,7 +1,7 @@
 /// The policy for rows that violate a uniqueness or NOT NULL constraint.
 ///
-/// SQLite's FAIL and ROLLBACK are not supported: the former keeps a statement's partial changes, the latter rolls back
-/// a transaction without the code that opened it.
+/// SQLite's FAIL and ROLLBACK are not supported. FAIL keeps a failed statement's partial changes. ROLLBACK rolls back
+/// the transaction, and the code that opened the transaction is not notified.
 public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   /// Rolls back the statement and throws.
   case abort
@@ -10,7 +10,7 @@ public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   /// Deletes the conflicting rows first.
   case replace
 
-  /// The policy as SQL for a statement, followed by a space.
+  /// The policy as SQL for a statement, with a space at the end.
   var sql: StaticString {
     switch self {
     case .abort: "OR ABORT "
@@ -30,7 +30,7 @@ package struct ConstraintClauses: Sendable, Hashable {
     self.name = name
   }
 
-  /// `CONSTRAINT "name" UNIQUE ON CONFLICT REPLACE` for the rule `UNIQUE`.
+  /// Returns a rule with the name and policy: `CONSTRAINT "name" UNIQUE ON CONFLICT REPLACE` for the rule `UNIQUE`.
   package func around(_ rule: String) -> String {
     (name.map { "CONSTRAINT \($0.quotedName) " } ?? "") + rule
       + (onConflict.map { " ON CONFLICT \($0.rawValue.uppercased())" } ?? "")

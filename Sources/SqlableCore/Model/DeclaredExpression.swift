@@ -1,12 +1,13 @@
-/// The expression of a check, a generated column or an index: SQL text, or a term.
+/// The expression of a check, a generated column or an index: SQL text or a term.
 package enum DeclaredExpression: Sendable {
-  /// Text that is inserted unchanged.
+  /// SQL text that is inserted unchanged.
   case sql(String)
   case term(any DeclaredTerm)
 
-  /// The SQL, with literals in place of values. Throws for a term that can't stand in a declaration of the table.
+  /// Returns the SQL, with literals in place of values. Throws for a term that a declaration of the table can't
+  /// contain.
   ///
-  /// - Parameter real: Spells a number so that SQLite reads it exactly.
+  /// - Parameter real: Returns a literal from which SQLite reads the exact number.
   package func sql(for table: TableInfo, real: (Double) throws -> String) throws -> String {
     switch self {
     case .sql(let text): text
@@ -14,7 +15,7 @@ package enum DeclaredExpression: Sendable {
     }
   }
 
-  /// The words that form the name of an index: names of columns and functions.
+  /// The words of an index's automatic name: names of columns and functions.
   var words: [String] {
     switch self {
     case .sql(let text): text.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map { $0.lowercased() }
@@ -35,15 +36,16 @@ extension DeclaredExpression: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(content) }
 }
 
-/// A term in a declaration. The term is created when it is needed, because it may refer to a column whose own
-/// declaration contains it.
+/// A term in a declaration. The term is created on first use, because a column's declaration can contain a term that
+/// refers to the column.
 package protocol DeclaredTerm: Sendable {
-  /// The SQL, with literals in place of values. Throws for a term that can't stand in a declaration of the table.
+  /// Returns the SQL, with literals in place of values. Throws for a term that a declaration of the table can't
+  /// contain.
   func sql(for table: TableInfo, real: (Double) throws -> String) throws -> String
 
   /// The names of the term's columns and functions.
   var words: [String] { get }
 
-  /// The value by which terms are compared and hashed.
+  /// The value that equality and hashing of terms use.
   var content: AnyHashable { get }
 }

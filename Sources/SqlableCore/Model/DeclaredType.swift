@@ -1,16 +1,18 @@
-/// The SQL type that CREATE TABLE states for the column, in place of that of its values.
+/// The SQL type that CREATE TABLE declares for the column instead of the default type.
 ///
 /// ```swift
 /// static let price = column("price", Double.self, DeclaredType("DECIMAL(10, 2)"))
 /// // "price" DECIMAL(10, 2) NOT NULL
 /// ```
 ///
-/// For the tables of other programs. A model needs it only where SQLite treats the two types differently: `VARCHAR(20)`
-/// and `TEXT` are the same to plans and `verify`. SQLite converts stored values as the declared type says: `'007'`
-/// becomes 7 in a column declared `NUMERIC`. An integer key is the rowid only if it is declared `INTEGER`.
+/// Use this option for tables that other programs created. A model needs the option only if SQLite treats the two types
+/// differently. Plans and `verify` treat `VARCHAR(20)` and `TEXT` as equal.
 ///
-/// The type is words, with up to two numbers in parentheses; an empty text states none. Any other text throws `.misuse`
-/// when the model is first used, as does a type on a column of a view.
+/// SQLite converts stored values to the declared type: `'007'` becomes 7 in a column declared `NUMERIC`. An integer key
+/// is the rowid only if the declared type is `INTEGER`.
+///
+/// The text consists of words, with up to two numbers in parentheses. An empty text declares no type. The model's first
+/// use throws `.misuse` for any other text, and for a declared type in a view.
 public struct DeclaredType: ColumnOption, Hashable {
   package let sql: String
 
@@ -18,7 +20,7 @@ public struct DeclaredType: ColumnOption, Hashable {
 
   public func apply(to options: inout ColumnOptions) { options.set(\.declaredType, to: self, "DeclaredType") }
 
-  /// True if a text is a type, and nothing else of a column's declaration.
+  /// True if a text is a type, without other parts of a column's declaration.
   package static func isType(_ text: String) -> Bool {
     if text.isEmpty { return true }
     let parts = text.split(separator: "(", maxSplits: 1, omittingEmptySubsequences: false)
@@ -42,7 +44,7 @@ public struct DeclaredType: ColumnOption, Hashable {
     return !digits.isEmpty && digits.allSatisfy { (48...57).contains($0) }
   }
 
-  /// The words that begin something else, as SQLite reads a column.
+  /// The keywords that end the type in SQLite's grammar of a column.
   private static let endings: Set<String> = [
     "constraint", "primary", "not", "null", "unique", "check", "default", "collate", "references", "as", "generated",
     "deferrable", "on",

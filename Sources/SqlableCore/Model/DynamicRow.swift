@@ -1,4 +1,4 @@
-/// A row whose columns are known only at run time: the result of selecting untyped columns and expressions.
+/// A row with columns that are known only at run time: a result of selecting untyped columns and expressions.
 ///
 /// ```swift
 /// for row in try Bicycle.select(Bicycle.color, Bicycle.id.count()).groupBy(Bicycle.color).run(db) {
@@ -6,10 +6,10 @@
 /// }
 /// ```
 ///
-/// Rows are equal when their values are, whatever their columns are called. `print(row)` shows names and values:
+/// Two rows are equal when their values are equal; the column names are ignored. `print(row)` shows names and values:
 /// `color: red, count("id"): 2`.
 public struct DynamicRow: JoinedOutput, Sendable, Hashable, CustomStringConvertible {
-  /// The same: the values of a row that a join does not find are NULL.
+  /// The same type, because a missing match in a join makes all values NULL.
   public typealias Unmatched = DynamicRow
 
   /// The names of the columns: an alias, a column's name, or the text of an expression.
@@ -20,7 +20,7 @@ public struct DynamicRow: JoinedOutput, Sendable, Hashable, CustomStringConverti
   /// Returns the value at a position, counted from 0.
   ///
   /// Throws `.decoding` when the value does not fit `Value`, and `.misuse` for a position outside the row. NULL fits
-  /// only an optional.
+  /// only an optional type.
   public func get<Value: SqlValue>(_ position: Int, as type: Value.Type = Value.self) throws -> Value {
     guard values.indices.contains(position) else {
       throw SqlError.misuse("the result has no column at position \(position)")
@@ -37,8 +37,8 @@ public struct DynamicRow: JoinedOutput, Sendable, Hashable, CustomStringConverti
 
   /// Returns the value of the column with a name.
   ///
-  /// Throws `.decoding` when the value does not fit `Value`, `.schema` if no column has the name, and `.misuse` if
-  /// several have it.
+  /// Throws `.decoding` when the value does not fit `Value`. Throws `.schema` if no column has the name, and `.misuse`
+  /// if several columns have the name.
   public func get<Value: SqlValue>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
     guard let position = columns.firstIndex(where: name.isExactly) else {
       throw SqlError(.schema(.missingColumn(name)), message: "the result has no column \(name)", column: name)
@@ -92,7 +92,7 @@ extension ResultRow {
 }
 
 extension DatabaseValue {
-  /// As `print` shows it: text without quotes, a blob by its size.
+  /// The text that `print` shows: text without quotes, and a blob's size in bytes.
   fileprivate var text: String {
     switch self {
     case .null: "NULL"

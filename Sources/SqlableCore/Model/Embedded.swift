@@ -1,4 +1,4 @@
-/// A struct stored in several columns of its owner's table.
+/// A struct that is stored in several columns of a model's table.
 ///
 /// ```swift
 /// struct Address: SqlEmbedded {
@@ -28,24 +28,24 @@
 /// Person.read().filter(Person.home[Address.city] == "Oslo")   // … WHERE "home_city" = ?
 /// ```
 public protocol SqlEmbedded: Sendable {
-  /// The struct's columns, under their unprefixed names. Read each time the struct is embedded.
+  /// The struct's columns, with names without a prefix. The property is read each time a model embeds the struct.
   static var fields: [Column] { get }
 
-  /// Makes a value from its columns. A value that does not fit throws `.decoding`, with table, column and row.
+  /// Makes a value from the struct's columns. A value that does not fit throws `.decoding` with table, column and row.
   init(row: EmbeddedRow) throws
 
-  /// Writes all columns. One that is skipped or not set is left out.
+  /// Writes all columns. A column that this method skips or does not set is left out.
   func write(to row: inout EmbeddedWriter) throws
 }
 
-/// A column of an embedded struct, independent of the model that embeds it.
+/// A column of an embedded struct, independent of the embedding model.
 public struct Field<Owner: SqlEmbedded, Value: SqlValue>: Sendable, Hashable {
-  /// The column, under its unprefixed name.
+  /// The column, with a name without a prefix.
   public let column: Column
 }
 
 extension SqlEmbedded {
-  /// Declares a field. Its SQL type follows from `Value`; an optional makes the column nullable.
+  /// Declares a field. `Value` determines the SQL type; an optional type makes the column nullable.
   public static func field<Value: SqlValue>(
     _ name: String, _ type: Value.Type, _ options: any ColumnOption..., file: StaticString = #fileID,
     line: UInt = #line
@@ -63,7 +63,7 @@ extension SqlEmbedded {
   }
 }
 
-/// A struct embedded in a model: the columns of the model's table that store it.
+/// The columns of a model's table that store an embedded struct.
 public struct Embedded<Model: Sqlable, Value: SqlEmbedded>: Sendable {
   /// The columns, for `tableLayout`.
   public let columns: [Column]
@@ -83,38 +83,38 @@ public struct Embedded<Model: Sqlable, Value: SqlEmbedded>: Sendable {
     TypedColumn(column(of: field.column))
   }
 
-  /// The column of a field. A field that the struct does not list in `fields` is in no table: statements that name it
-  /// throw `.schema`.
+  /// Returns the table's column for a field. If `fields` does not list the field, a statement that uses the column
+  /// throws `.schema`.
   fileprivate func column(of field: Column) -> Column {
     fields.position(of: field.definition).map { columns[$0] } ?? field
   }
 }
 
-/// An optional struct embedded in a model: nil is stored as NULL in all its columns.
+/// The columns of a model's table that store an optional embedded struct. For nil, every column stores NULL.
 public struct EmbeddedOptional<Model: Sqlable, Value: SqlEmbedded>: Sendable {
   @usableFromInline let embedded: Embedded<Model, Value>
 
   /// The columns, for `tableLayout`.
   public var columns: [Column] { embedded.columns }
 
-  /// The model's column for a field; nullable.
+  /// The model's nullable column for a field.
   public subscript<Part>(_ field: Field<Value, Part>) -> TypedColumn<Model, Part?> {
     TypedColumn(embedded.column(of: field.column))
   }
 
-  /// The model's column for a field; nullable.
+  /// The model's nullable column for a field.
   public subscript<Part>(_ field: Field<Value, Part?>) -> TypedColumn<Model, Part?> {
     TypedColumn(embedded.column(of: field.column))
   }
 }
 
 extension Sqlable {
-  /// Embeds a struct: its fields become columns named by the prefix, an underscore and the field's name.
+  /// Embeds a struct. A column's name is the prefix, an underscore and the field's name.
   public static func embedded<Value: SqlEmbedded>(
     _ prefix: String, _ type: Value.Type, file: StaticString = #fileID, line: UInt = #line
   ) -> Embedded<Self, Value> { Embedded(prefix, false, file, line) }
 
-  /// Embeds an optional struct: for nil, all its columns are NULL.
+  /// Embeds an optional struct. For nil, every column stores NULL.
   public static func embedded<Value: SqlEmbedded>(
     _ prefix: String, _ type: Value?.Type, file: StaticString = #fileID, line: UInt = #line
   ) -> EmbeddedOptional<Self, Value> { EmbeddedOptional(embedded: Embedded(prefix, true, file, line)) }
@@ -122,13 +122,14 @@ extension Sqlable {
 
 // MARK: - Reading
 
-/// The columns of an embedded struct in the row being read. It is valid only while that ``ReadRow`` is.
+/// The values of an embedded struct in the row that is being read. An `EmbeddedRow` is valid as long as its
+/// ``ReadRow``.
 public struct EmbeddedRow {
   fileprivate let row: ReadRow
   fileprivate let fields: [Column]
   fileprivate let columns: [Column]
 
-  /// Returns the value of a field. A value that does not fit throws `.decoding`; NULL fits only an optional.
+  /// Returns the value of a field. A value that does not fit throws `.decoding`. NULL fits only an optional type.
   public func get<Owner, Value>(_ field: Field<Owner, Value>) throws -> Value {
     guard let position = fields.position(of: field.column.definition) else {
       throw SqlError.misuse("field \(field.column.name) is not in the fields of \(Owner.self)")
@@ -138,7 +139,7 @@ public struct EmbeddedRow {
 }
 
 extension EmbeddedRow {
-  /// States that `init(row:)` does not read a field on purpose; see ``ReadRow``.
+  /// Declares that `init(row:)` deliberately does not read a field; see ``ReadRow``.
   public func skip<Owner, Value>(_ field: Field<Owner, Value>) {
     if let position = fields.position(of: field.column.definition) { row.skip(columns[position]) }
   }
@@ -154,7 +155,7 @@ extension ReadRow {
     try Value(row: EmbeddedRow(row: self, fields: fields, columns: columns))
   }
 
-  /// Returns the embedded struct, or nil when all its columns are NULL.
+  /// Returns the embedded struct; nil if every column of the struct is NULL.
   public func get<Model, Value>(_ embedded: EmbeddedOptional<Model, Value>) throws -> Value? {
     try areNull(embedded.columns) ? nil : try get(embedded.embedded)
   }
@@ -166,7 +167,7 @@ extension ReadRow {
 
 // MARK: - Writing
 
-/// Receives the values of an embedded struct. It is valid only during `write(to:)`.
+/// The receiver of an embedded struct's values. A writer is valid only during `write(to:)`.
 public struct EmbeddedWriter {
   fileprivate var row: RowWriter
   fileprivate let fields: [Column]
@@ -182,10 +183,11 @@ public struct EmbeddedWriter {
     row.set(column(of: field), value)
   }
 
-  /// Leaves a field out: an insert stores its column's default, an update keeps its value.
+  /// Leaves a field out: an insert stores the column's default, an update keeps the stored value.
   public mutating func skip<Owner, Value>(_ field: Field<Owner, Value>) { row.skip(column(of: field)) }
 
-  /// The table's column; for a field that the struct does not list, the field's own column, which the row rejects.
+  /// Returns the table's column for a field. If `fields` does not list the field, returns the field's own column, which
+  /// the row rejects.
   private func column<Owner, Value>(of field: Field<Owner, Value>) -> Column {
     fields.position(of: field.column.definition).map { columns[$0] } ?? field.column
   }
@@ -203,7 +205,7 @@ extension RowWriter {
     self = writer.row
   }
 
-  /// Sets the columns of an optional embedded struct; `nil` stores NULL in all of them.
+  /// Sets the columns of an optional embedded struct; `nil` stores NULL in every column.
   public mutating func set<Model, Value>(_ embedded: EmbeddedOptional<Model, Value>, _ value: Value?) {
     if let value { return set(embedded.embedded, value) }
     for column in embedded.columns { setNull(column) }

@@ -1,9 +1,9 @@
 extension SqlError {
-  /// Returns the error with the model's table and column filled in.
+  /// Returns the error with the model's table and column added.
   ///
-  /// SQLite names them only in its message and without quotes, so the message of a name with a dot or comma is
-  /// ambiguous and is compared with the model's columns. For a CHECK, SQLite names the condition; for a foreign key,
-  /// nothing.
+  /// SQLite writes table and column only to the message, without quotes. A name with a dot or comma makes the message
+  /// ambiguous, so the message is compared with the model's columns. For a CHECK, SQLite's message contains the
+  /// condition. For a foreign key, the message contains no name.
   func withLocation(in info: TableInfo) -> SqlError {
     var error = self
     switch kind {
@@ -42,7 +42,7 @@ extension SqlError {
       if let column = name.qualified(by: "excluded") ?? name.qualified(by: info.name) {
         (error.kind, error.column) = (.schema(.missingColumn(column)), column)
       } else if let dot = name.lastIndex(of: ".") {
-        // Of a table that is not joined, or that lacks it.
+        // The column belongs to a table that is not joined, or the other table has no such column.
         let (other, column) = (String(name[..<dot]), String(name[name.index(after: dot)...]))
         (error.kind, error.table, error.column) = (.schema(.missingColumn(column)), other, column)
         error.message += "; the statement does not read \(other) here, or \(other) has no such column"
@@ -52,7 +52,7 @@ extension SqlError {
     return error
   }
 
-  /// True if this is the code by which FTS5 reports an insert with an existing rowid. Without stored text, see
+  /// True if the error code is FTS5's code for an insert with an existing rowid. For tables without stored text, see
   /// `FullTextWriting.swift`.
   private func isTakenRowid(in info: TableInfo) -> Bool {
     switch info.fullText?.content {
@@ -66,8 +66,9 @@ extension SqlError {
 }
 
 extension Check {
-  /// True if SQLite reports a violation in these words: the constraint's name, or else its condition. Of a condition
-  /// that begins with a quoted name, it reports that name only.
+  /// True if SQLite reports a violation of the check with this text. SQLite reports the constraint's name, or the
+  /// condition if the constraint has no name. If the condition starts with a quoted name, SQLite reports only that
+  /// name.
   fileprivate func isReported(as words: some StringProtocol, in info: TableInfo) -> Bool {
     let words = Substring(words).utf8.trimmed
     if let name = clauses.name { return name.utf8[...].trimmed.elementsEqual(words) }
@@ -91,7 +92,7 @@ extension Check {
 }
 
 extension String {
-  /// The column's name behind that of a table; nil without it.
+  /// Returns the text after the table's name and a dot; nil if the text has another start.
   fileprivate func qualified(by table: String) -> String? {
     begins(with: table + ".") ? suffix(after: table + ".") : nil
   }

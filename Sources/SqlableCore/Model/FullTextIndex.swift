@@ -1,15 +1,15 @@
 // A model's declarations for full-text search.
 
-/// True if a full-text table stores its text besides the index.
+/// The option of a full-text table to store the text in addition to the index.
 public enum FullTextContent: Sendable, Hashable {
-  /// The text is stored: rows read back as they were written.
+  /// The table stores the text, so that a read returns the text that was written.
   case stored
-  /// The text is not stored: all columns read as NULL, and rows can be inserted and found, but not updated or deleted.
+  /// The table does not store the text. A read returns NULL for every column. Rows can be inserted and found, but not
+  /// updated or deleted.
   case none
 }
 
-/// Excludes a column of a full-text table from the index: it is stored and can be read and filtered on, but not
-/// searched.
+/// Excludes a column of a full-text table from the index. Statements can read and filter the column, but not search it.
 ///
 /// ```swift
 /// Column("url", .text, Unindexed())     // "url" UNINDEXED
@@ -20,14 +20,14 @@ public struct Unindexed: ColumnOption, Hashable {
   public func apply(to options: inout ColumnOptions) { options.isUnindexed = true }
 }
 
-/// A full-text index of some of a table's columns, kept up to date by triggers.
+/// A full-text index of some of a table's columns. Triggers update the index.
 ///
 /// ```swift
 /// static let tableFullText = FullTextIndex(title, body, tokenizer: .porter)
 /// // CREATE VIRTUAL TABLE "article_fulltext" USING fts5("title", "body", content = 'article', content_rowid = 'id', …)
 /// ```
 ///
-/// The text is stored once, in the table. The table needs an integer primary key, and the columns must be `TEXT`.
+/// Only the table stores the text. The table needs an integer primary key, and the columns must be `TEXT`.
 public struct FullTextIndex: Sendable, Hashable {
   let columns: [Column]
   let tokenizer: Tokenizer
@@ -35,10 +35,10 @@ public struct FullTextIndex: Sendable, Hashable {
   let name: String?
 
   /// - Parameters:
-  ///   - columns: The columns to index. Without any there is no index.
+  ///   - columns: The columns to index. An empty list declares no index.
   ///   - tokenizer: The tokenizer that splits text into words.
   ///   - prefixes: The prefix lengths to index for fast prefix queries, in characters, 1 to 999.
-  ///   - name: The name of the index's table; the table's name and `_fulltext` by default.
+  ///   - name: The name of the index. The default is the table's name and `_fulltext`.
   public init(
     _ columns: any ColumnConvertible..., tokenizer: Tokenizer = .unicode61, prefixes: [Int] = [], name: String? = nil
   ) {
@@ -53,16 +53,16 @@ public struct FullTextIndex: Sendable, Hashable {
   }
 }
 
-/// The full-text table of a model: the model's own table, or the index beside it.
+/// The full-text table of a model: the model's table, or a separate index of the model's table.
 package struct FullTextTable: Sendable {
   package enum Content: Sendable, Hashable {
     case stored, none
-    /// The text is in the model's table, found by its key.
+    /// The model's table stores the text. The index finds the text by the key.
     case external(table: String, key: String)
   }
 
   package let name: String
-  /// The attached database that it is in; nil for that of the statement's first such table.
+  /// The attached database that contains the full-text table; nil if SQLite searches all databases for the table.
   let database: String?
   /// The columns without the rowid.
   package let columns: [Column]
@@ -87,7 +87,7 @@ package struct FullTextTable: Sendable {
       table: model.tableName, key: key?.name ?? model.tableConstraints.singleKey ?? FullTextTable.rowid)
   }
 
-  /// The full-text table for another table with the same layout.
+  /// Makes the full-text table for another table with the same layout.
   init(_ original: FullTextTable, forTable table: String, in database: String?) {
     (columns, tokenizer, prefixes) = (original.columns, original.tokenizer, original.prefixes)
     self.database = database
@@ -100,20 +100,21 @@ package struct FullTextTable: Sendable {
 
   static let rowid = "rowid"
 
-  /// True if it is an index beside the model's table.
+  /// True if the full-text table is a separate index of the model's table.
   package var isExternal: Bool {
     if case .external = content { true } else { false }
   }
 
-  /// The column of the model's table that holds a row's id.
+  /// The column of the model's table that stores a row's id.
   var rowid: String {
     if case .external(_, let key) = content { key } else { FullTextTable.rowid }
   }
 
-  /// `"note"`, or `"archive"."note"`, where a table is named; a column's table is the name alone.
+  /// The name in FROM and similar clauses: `"note"`, or `"archive"."note"` for an attached database. In front of a
+  /// column, SQL uses only `name`.
   package var quotedName: String { name.quotedName(inDatabase: database) }
 
-  /// The position of an indexed column. Throws for a column that is not indexed.
+  /// Returns the position of an indexed column. Throws for a column that is not indexed.
   package func position(of column: Column) throws -> Int {
     guard let position = columns.position(of: column.definition), !column.definition.options.isUnindexed else {
       throw SqlError.invalidStatement("column \(column.name) is not in the full-text index \(name)")
@@ -124,7 +125,7 @@ package struct FullTextTable: Sendable {
 }
 
 extension [TableConstraint] {
-  /// The column that a constraint makes the whole primary key.
+  /// The name of the key's only column, if a constraint declares a primary key of one column.
   fileprivate var singleKey: String? {
     let key = reduce(into: TableConstraints()) { $1.write(to: &$0) }.primaryKeys.first?.columns
     return key?.count == 1 ? key?[0].name : nil
@@ -132,7 +133,7 @@ extension [TableConstraint] {
 }
 
 extension FullTextTable {
-  /// The error in the declaration, if any; every statement of the model throws it.
+  /// Returns the error in the declaration, if any. Every statement of the model throws this error.
   ///
   /// - Parameter key: The primary key, if it is the rowid.
   func defect(of model: (some Sqlable).Type, key: Column?, hasKey: Bool) -> SqlError? {

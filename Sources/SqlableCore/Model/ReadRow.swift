@@ -1,19 +1,20 @@
 /// The current row of a statement, passed to `init(row:)`.
 ///
-/// It is valid only during that call; reading it later throws `.misuse`. Reading the columns in the order of the
+/// A row is valid only while `init(row:)` runs; a later read throws `.misuse`. Reading the columns in the order of the
 /// table's layout is fastest; any order works.
 public struct ReadRow {
   @usableFromInline let state: UnsafeMutablePointer<RowState>
   @usableFromInline let generation: UInt64
 
-  /// The statement's current row.
+  /// Makes the statement's current row.
   @inlinable
   package init(_ statement: PreparedStatement) {
     state = statement.row
     generation = state.pointee.current
   }
 
-  /// Returns the value of a column. A value that does not fit `Value` throws `.decoding`; NULL fits only an optional.
+  /// Returns the value of a column. A value that does not fit `Value` throws `.decoding`. NULL fits only an optional
+  /// type.
   @inlinable
   @inline(__always)
   public func get<Value: SqlValue>(_ column: Column) throws -> Value {
@@ -53,8 +54,8 @@ public struct ReadRow {
     return labelled(.misuse("the result has no column at position \(position)"))
   }
 
-  /// Returns the value of the result column with this name. A model that is a part of a row, such as one of a join,
-  /// finds only its own columns. Throws `.misuse` if several columns have the name.
+  /// Returns the value of the result column with this name. If a row contains several models, as in a join, each model
+  /// can read only its own columns. Throws `.misuse` if several columns have the name.
   public func get<Value: SqlValue>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
     try checkCurrent()
     let columns = state.pointee.named
@@ -68,7 +69,7 @@ public struct ReadRow {
     return try get(at: position)
   }
 
-  /// The names of the result's columns, those of other models of the row included.
+  /// The names of all columns of the result, including the columns of other models.
   public var columnNames: [String] {
     get throws {
       try checkCurrent()
@@ -81,7 +82,7 @@ public struct ReadRow {
   /// The number of columns in the result.
   var count: Int { state.pointee.count }
 
-  /// Returns the value at a position, read as the value of a column of this type.
+  /// Returns the value at a position. Reads the value as a column of this type stores it.
   @inlinable
   package func value<Value: SqlValue>(at position: Int, type: ColumnType) throws -> Value {
     do {
@@ -108,7 +109,7 @@ public struct ReadRow {
     ReadCell(value: state.pointee.value(at: position), state: state, generation: generation, type: .blob).isNull
   }
 
-  /// Sets the columns from which the next model is read.
+  /// Sets the window of columns for the next model.
   @usableFromInline
   package func beginModel(at position: Int, count: Int) {
     state.pointee.next = position
@@ -130,13 +131,13 @@ public struct ReadRow {
 
   // MARK: Finding the column
 
-  /// The column's position, predicted to be the next one.
+  /// Returns the column's position; tries the next position first.
   @inlinable
   @inline(__always)
   func position(of column: Column) throws -> Int {
     if state.pointee.isCurrent(generation) {
       let next = state.pointee.next
-      // The next model's columns follow this one's, and may belong to the same model.
+      // The columns of the next struct follow this struct's columns, and can belong to the same model.
       if next < state.pointee.window.upperBound, state.pointee.columns[next] == column.identity {
         state.pointee.next = next &+ 1
         return next
@@ -181,7 +182,7 @@ public struct ReadRow {
     }
   }
 
-  /// Returns the error with table, column, row and SQL. They are looked up only on failure.
+  /// Returns the error with table, column, row and SQL. This lookup runs only on failure.
   @usableFromInline
   func located(_ error: any Error, column: ColumnDefinition?, position: Int) -> any Error {
     guard var error = error as? SqlError, error.column == nil, state.pointee.handle != nil else { return error }
@@ -204,7 +205,7 @@ public struct ReadRow {
 
   private var tracer: StatementTracer? { state.pointee.statement?.takeUnretainedValue().connection.tracer }
 
-  /// A model has caught the errors of its row.
+  /// Records that `init(row:)` caught its errors and returned a model.
   @usableFromInline
   func noteRead() {
     state.pointee.hasFailed = false

@@ -1,10 +1,10 @@
-// Reading values and models from the columns of a result.
+// Methods that read values and models from the columns of a result.
 
 extension ResultColumn {
-  /// A column of a model.
+  /// Makes a column of a model.
   init(_ column: Column) { self.init(identity: column.identity, type: column.type) }
 
-  /// A column read as a value, not as part of a model.
+  /// Makes a column that is a single value, not part of a model.
   package init(type: ColumnType? = nil) { self.init(identity: Column.unknown.identity, type: type) }
 }
 
@@ -54,7 +54,7 @@ extension ResultRow {
     return try row.model()
   }
 
-  /// Skips the next `count` columns if all of them are NULL; returns whether it did.
+  /// Skips the next `count` columns if all of these columns are NULL. Returns true if the columns were skipped.
   @usableFromInline
   mutating func skipNulls(_ count: Int) -> Bool {
     for index in position..<(position + count) where !row.isNull(at: index) { return false }

@@ -1,30 +1,30 @@
-/// Receives the values of one row, column by column, in `write(to:)`.
+/// The receiver of one row's values in `write(to:)`.
 ///
-/// Setting the columns in the order of the table's layout is fastest; any order works. `nil` stores NULL, except in a
-/// column of the primary key, which is left out. A column that is skipped or not set is left out. An error, such as for
-/// a value that does not fit its column, is thrown after `write(to:)` has returned.
+/// Setting the columns in the order of the table's layout is fastest; any order works. `nil` stores NULL, but leaves
+/// out a column of the primary key. A column that `write(to:)` skips or does not set is left out. If a value does not
+/// fit its column, the statement throws after `write(to:)` has returned.
 ///
-/// It is valid only during that call, and not while another statement of the same handle runs inside the call: setting
-/// a column then throws `.misuse`.
+/// A writer is valid only during `write(to:)`. If a column is set later, or while `write(to:)` runs another statement
+/// of the same handle, the statement throws `.misuse`.
 public struct RowWriter {
   /// Never freed.
   unowned(unsafe) let table: TableInfo
   var storage: ParameterSlots
   /// One slot for each column of the table; owned by `storage`.
   @usableFromInline let slots: UnsafeMutableBufferPointer<BoundValue>
-  // Copied from their objects, which would otherwise be retained for each value.
+  // Copies of properties of `table` and the buffer. Without the copies, each value would retain these objects.
   @usableFromInline let cells: UnsafePointer<TableInfo.Cell>
   @usableFromInline let bytes: UnsafeMutablePointer<ParameterBytes>
-  /// The scope of the row.
+  /// The buffer's scope at the start of the row. When the buffer's scope changes, the writer is stale.
   @usableFromInline var scope: UInt64
   @usableFromInline var next = 0
-  /// A bit for each column that is set; used only for tables with no more columns than bits.
+  /// One bit for each column that is set. Tables with more than 64 columns do not use the bits.
   @usableFromInline var shape: UInt64 = 0
   var failure: (any Error)?
-  /// The columns that the statement uses. What others can't store is no error.
+  /// The columns that the statement uses. A value that does not fit another column is not an error.
   private let written: WrittenColumns
 
-  /// Makes a writer that copies the values' bytes into a buffer, which outlives it.
+  /// Makes a writer that copies the values' bytes into a buffer. The buffer must outlive the writer.
   ///
   /// - Parameter written: The columns that the statement uses.
   package init(table: TableInfo, buffer: ParameterBuffer, written: WrittenColumns = .all) {
@@ -58,14 +58,15 @@ public struct RowWriter {
     set(column.column, value)
   }
 
-  /// Sets an integer key whose property is nil until the row is stored; `nil` leaves it out.
+  /// Sets an integer key from a property that is nil until the row is stored. `nil` leaves the key out.
   ///
   /// ```swift
   /// static let id = column("id", Int.self, PrimaryKey(autoincrement: true))    // var id: Int?
   /// row.set(Product.id, id)
   /// ```
   ///
-  /// For a column that is not in the primary key, `nil` throws `.encoding` after `write(to:)` has returned.
+  /// If the column is not in the primary key and the value is `nil`, the statement throws `.encoding` after
+  /// `write(to:)` has returned.
   @inlinable
   @inline(__always)
   @_disfavoredOverload
@@ -75,9 +76,9 @@ public struct RowWriter {
     if let value { assign(column.column, value) } else { leaveOutKey(column.column) }
   }
 
-  /// Leaves a column out: an insert stores its default, an update keeps its value.
+  /// Leaves a column out: an insert stores the column's default, an update keeps the stored value.
   ///
-  /// It also states that `write(to:)` does so on purpose; see ``Sqlable/write(to:)``.
+  /// The call also declares that `write(to:)` deliberately leaves the column out; see ``Sqlable/write(to:)``.
   public mutating func skip(_ column: Column) {
     guard let position = predicted(column) else { return fail(unknown: column) }
     leaveOut(at: position)
@@ -93,7 +94,7 @@ public struct RowWriter {
     assign(column.column, value)
   }
 
-  /// Stores NULL, except in a column of the primary key, which is left out.
+  /// Stores NULL, but leaves out a column of the primary key.
   @inlinable
   @inline(__always)
   mutating func setNull(_ column: Column) {
@@ -119,7 +120,7 @@ public struct RowWriter {
   @inline(__always)
   mutating func assign<Value: SqlValue>(_ column: Column, _ value: Value) {
     let position = next
-    // Predicted to be the next one.
+    // Predicts that this column follows the last column.
     guard cells[position].identity == column.identity else { return assignSearching(column, value) }
     next = position &+ 1
     set(value, at: position)
@@ -152,7 +153,7 @@ public struct RowWriter {
   @inline(never)
   mutating func assignSearching<Value: SqlValue>(_ column: Column, _ value: Value) {
     guard let position = search(for: column) else { return fail(unknown: column) }
-    // SQLite computes generated columns, but a struct may hold the value that it read.
+    // SQLite computes generated columns. A struct can contain a generated column's value from an earlier read.
     if !isGenerated(position) { set(value, at: position) }
   }
 
@@ -175,7 +176,7 @@ public struct RowWriter {
     leaveOut(at: position)
   }
 
-  /// The column's position, predicted to be the next one.
+  /// Returns the column's position; tries the next position first.
   private mutating func predicted(_ column: Column) -> Int? {
     guard cells[next].identity == column.identity else { return search(for: column) }
     next += 1
@@ -189,7 +190,7 @@ public struct RowWriter {
     noteSkipped(position)
   }
 
-  /// The position of a column, whose name was not checked before.
+  /// Returns the position of a column by an unchecked name.
   func position(named name: String) throws -> Int {
     guard let position = table.position(named: name) else {
       throw SqlError(
@@ -201,7 +202,8 @@ public struct RowWriter {
 
   // MARK: Errors
 
-  /// True if the column stores this value, if its storage class alone does not tell; records an error if not.
+  /// True if the column stores this value. Records an error if not. Called for values that need more than a check of
+  /// the storage class.
   @usableFromInline
   mutating func stores(_ cell: WriteCell, at position: Int) -> Bool {
     if cell.isStored { return true }
@@ -240,16 +242,16 @@ public struct RowWriter {
       .at(table: table.name, column: column.name)
   }
 
-  /// Records in the shared storage that a stale copy was used, so that the row being written throws.
+  /// Records the use of a stale writer in the shared storage, so that the current row throws.
   @usableFromInline
   func failStale() { storage.isStale = true }
 
   // MARK: Rows in sequence
 
-  /// The values set since `clear()`.
+  /// The values that were set since `clear()`.
   package var values: RowValues { RowValues(slots: slots, shape: shape) }
 
-  /// Returns the memory for the next writer, unless a copy of this one still exists.
+  /// Gives the memory back to the buffer for the next writer, unless a copy of this writer still exists.
   mutating func finish(_ buffer: ParameterBuffer) {
     if isKnownUniquelyReferenced(&storage) { buffer.giveBack(storage) }
   }

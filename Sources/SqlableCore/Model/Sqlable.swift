@@ -26,33 +26,35 @@
 /// }
 /// ```
 public protocol Sqlable: Sendable, SelectableModel {
-  /// The table's name; by default the type's name in snake_case. Read once per process.
+  /// The table's name; by default the type's name in snake_case. The property is read once per process.
   static var tableName: String { get }
 
-  /// The table's columns, in order. Read once per process.
+  /// The table's columns, in order. The property is read once per process.
   static var tableLayout: [Column] { get }
 
-  /// Constraints of the table. None by default.
+  /// The table's constraints. Empty by default.
   ///
-  /// Declare it **with its type**: `static let tableConstraints: [TableConstraint] = […]`. Without the type, Swift
-  /// infers a different one for a list of one kind, such as `[Unique(…)]`; the property then does not satisfy this
-  /// requirement, and the table gets no constraints. The compiler warns "nearly matches defaulted requirement" if the
-  /// property is in the extension that declares the conformance, but not if it is in another extension.
+  /// Declare the property **with its type**: `static let tableConstraints: [TableConstraint] = […]`. Without the type,
+  /// Swift infers `[Unique]` for a list such as `[Unique(…)]`. The property then does not satisfy this requirement, and
+  /// the table gets no constraints. The compiler warns "nearly matches defaulted requirement", but only if the
+  /// extension that declares the conformance contains the property.
   static var tableConstraints: [TableConstraint] { get }
 
-  /// The table's indexes. None by default.
+  /// The table's indexes. Empty by default.
   static var tableIndexes: [Index] { get }
 
-  /// Options of the table. None by default. Declare it with its type, `[TableOption]`, like `tableConstraints`.
+  /// The table's options. Empty by default. Declare the property with its type, `[TableOption]`, like
+  /// `tableConstraints`.
   static var tableOptions: [TableOption] { get }
 
-  /// The full-text index of the table's columns. None by default.
+  /// The full-text index of the table's columns. By default the table has no full-text index.
   static var tableFullText: FullTextIndex { get }
 
   /// Returns the value to store in a column.
   ///
-  /// `nil` leaves the column out: an insert stores its default, NULL or the next free key, and an update keeps its
-  /// value. ``Null`` stores NULL. It is not needed if the model implements `write(to:)`, which takes precedence.
+  /// `nil` leaves the column out. An insert then stores the column's default, NULL or the next free key. An update
+  /// keeps the stored value. ``Null`` stores NULL. A model that implements `write(to:)` does not need this method,
+  /// because `write(to:)` takes precedence.
   func valueForColumn(_ column: Column) -> SqlValue?
 
   /// Writes all columns at once, which is faster than `valueForColumn(_:)`.
@@ -65,19 +67,20 @@ public protocol Sqlable: Sendable, SelectableModel {
   /// }
   /// ```
   ///
-  /// A column that is skipped or not set is left out. In a debug build the first row of a model that is written throws
-  /// `.misuse` unless it sets or skips every column. Without this method `valueForColumn(_:)` is called for each
-  /// column; writing a model with neither throws `.misuse`.
+  /// A column that this method skips or does not set is left out. In a debug build the model's first written row throws
+  /// `.misuse` unless the method sets or skips every column. The default implementation calls `valueForColumn(_:)` for
+  /// each column. Writing a model without both methods throws `.misuse`.
   func write(to row: inout RowWriter) throws
 
-  /// Makes a struct from a row. A value that does not fit throws `.decoding`, with table, column and row.
+  /// Makes a struct from a row. A value that does not fit the property's type throws `.decoding` with table, column and
+  /// row.
   init(row: ReadRow) throws
 }
 
-/// A model or optional model, which selects all columns of a table in a query: `Person.self` or, for a left-joined
-/// table, `Person?.self`. There is nothing to implement.
+/// A model or optional model that selects all columns of a table in a query. Pass `Person.self`, or `Person?.self` for
+/// a left-joined table. Every model conforms automatically.
 public protocol SelectableModel: JoinedOutput {
-  /// The model of the columns.
+  /// The model that declares the columns.
   static var modelOfRow: any Sqlable.Type { get }
 }
 
@@ -109,8 +112,8 @@ extension Sqlable {
   }
 }
 
-/// The value of all columns of a model without `valueForColumn(_:)`; storing it throws. nil would leave the columns
-/// out.
+/// The result of the default `valueForColumn(_:)`: a value that throws when a statement stores it. The result can't be
+/// nil, because nil leaves the column out without an error.
 struct UnwrittenValue: SqlValue {
   static var columnType: ColumnType { .blob }
   var databaseValue: DatabaseValue {

@@ -5,13 +5,13 @@ public protocol TableConstraint: Sendable {
 
 /// The combined constraints of a table.
 public struct TableConstraints: Sendable {
-  /// The primary keys; more than one is an error.
+  /// The primary keys. A table with more than one primary key is an error.
   package var primaryKeys: [KeyConstraint] = []
   package var uniques: [KeyConstraint] = []
   package var checks: [Check] = []
   package var foreignKeys: [(columns: [String], reference: ForeignKeyReference)] = []
 
-  /// The names and conflict policies of these constraints and those of the columns.
+  /// Returns the names and conflict policies of the table's and the columns' constraints.
   func clauses(with columns: [Column]) -> [ConstraintClauses] {
     var clauses: [ConstraintClauses] = []
     for column in columns {
@@ -40,18 +40,18 @@ public struct Unique: ColumnOption, TableConstraint {
   private let columns: [IndexColumn]
   private let clauses: ConstraintClauses
 
-  /// Makes a single column unique, in its declaration.
+  /// Makes a column unique, as an option in the column's declaration.
   ///
   /// - Parameters:
-  ///   - onConflict: The policy for an insert or update of a value that exists, unless the statement has its own:
-  ///     `UNIQUE ON CONFLICT IGNORE`.
+  ///   - onConflict: The policy for an insert or update of a value that exists: `UNIQUE ON CONFLICT IGNORE`. A
+  ///     statement's own policy takes precedence.
   ///   - name: The constraint's name: `CONSTRAINT "name" UNIQUE`.
   public init(onConflict: ConflictPolicy? = nil, name: String? = nil) {
     columns = []
     clauses = ConstraintClauses(name: name, onConflict: onConflict)
   }
 
-  /// Makes a combination of columns unique, in the table's constraints.
+  /// Makes a combination of columns unique, as an element of the table's constraints.
   public init(
     _ first: any IndexTerm, _ others: any IndexTerm..., onConflict: ConflictPolicy? = nil, name: String? = nil
   ) {
@@ -80,7 +80,8 @@ public struct PrimaryKeys: TableConstraint {
 
   /// - Parameters:
   ///   - columns: The columns, in the order of the key.
-  ///   - onConflict: The policy for an insert or update with a key that exists, unless the statement has its own.
+  ///   - onConflict: The policy for an insert or update with a key that exists. A statement's own policy takes
+  ///     precedence.
   ///   - name: The constraint's name: `CONSTRAINT "name" PRIMARY KEY (…)`.
   public init(_ columns: any IndexTerm..., onConflict: ConflictPolicy? = nil, name: String? = nil) {
     self.init(columns: columns, onConflict: onConflict, name: name)
@@ -119,9 +120,9 @@ public struct ForeignKeys: TableConstraint {
   public func write(to table: inout TableConstraints) { table.foreignKeys.append((columns, reference)) }
 }
 
-/// A column of an index or key, or a term of an index, with its direction.
+/// A column of an index or key, or a term of an index, with the sort direction.
 public struct IndexColumn: Sendable, Hashable {
-  /// The column's name, or the words of the term.
+  /// The column's name; for a term, the term's words joined by underscores.
   @ByteComparedName private var text: String?
   package let isDescending: Bool
   /// The term; nil for a column.
@@ -139,17 +140,17 @@ public struct IndexColumn: Sendable, Hashable {
     text = term.words.joined(separator: "_")
   }
 
-  /// An expression of an index, in SQL.
+  /// Makes an index term from an SQL expression.
   ///
   /// ```swift
   /// Index(IndexColumn(sql: "lower(name)"))     // CREATE INDEX "bicycle_lower_name" ON "bicycle" (lower(name))
   /// ```
   ///
-  /// The text is inserted unchanged: it must come from the program, never from user input.
+  /// The text is inserted unchanged. Write the text in the program; never take it from user input.
   public init(sql: String, descending: Bool = false) { self.init(.sql(sql), isDescending: descending) }
 }
 
-/// A part of an index or key: a column, or in an index a term, ascending, or descending with `.desc`.
+/// A column of an index or key, or a term of an index. The order is ascending, or descending with `.desc`.
 public protocol IndexTerm: Sendable {
   var indexColumn: IndexColumn { get }
 }
@@ -175,25 +176,25 @@ extension TypedColumn: IndexTerm {
 /// // CREATE INDEX "bicycle_lower_name" ON "bicycle" (lower("name"))
 /// ```
 ///
-/// Values in a term become literals, and a term that can't stand in a ``Check`` can't stand in an index. SQLite uses
-/// the index of a term for the same term in a statement: see the guide on schemas.
+/// Values in a term become literals. A term that a ``Check`` can't contain can't be indexed. SQLite uses the index of a
+/// term for the same term in a statement: see the guide on schemas.
 public struct Index: Sendable, Hashable {
   package let columns: [IndexColumn]
   package let isUnique: Bool
-  /// The condition on the rows of the index; nil for an index of all rows.
+  /// The condition that selects the indexed rows; nil if the index contains all rows.
   package let condition: DeclaredExpression?
   private let givenName: String?
 
   /// - Parameters:
   ///   - columns: The columns or terms, in the order of the index.
-  ///   - unique: Whether no two rows may have the same values in them. Rows with a NULL never conflict.
-  ///   - name: The index's name; by default the table's and the columns' names, joined by underscores.
+  ///   - unique: True if the index rejects a second row with the same values. Rows with a NULL never conflict.
+  ///   - name: The index's name. The default is the table's name and the columns' names, joined by underscores.
   public init(_ columns: any IndexTerm..., unique: Bool = false, name: String? = nil) {
     self.init(columns: columns.map(\.indexColumn), isUnique: unique, name: name)
   }
 
-  /// An index of the rows that satisfy a condition in SQL, which is inserted unchanged: it must come from the program,
-  /// never from user input.
+  /// Makes an index of the rows that satisfy an SQL condition. The condition is inserted unchanged. Write the condition
+  /// in the program; never take it from user input.
   public init(_ columns: any IndexTerm..., unique: Bool = false, where condition: String, name: String? = nil) {
     self.init(columns: columns.map(\.indexColumn), isUnique: unique, condition: .sql(condition), name: name)
   }
@@ -206,12 +207,12 @@ public struct Index: Sendable, Hashable {
 
   package func name(inTable table: String) -> String { givenName ?? automaticName(inTable: table) { $0 } }
 
-  /// Returns the automatic names that the index had before the table or its columns were renamed; empty for a given
-  /// name.
+  /// Returns the automatic names that the index had before the table or its columns were renamed. The result is empty
+  /// if the program names the index.
   ///
   /// - Parameters:
-  ///   - tables: The names of the table.
-  ///   - columns: The old names of columns by their folded new ones.
+  ///   - tables: The current and former names of the table.
+  ///   - columns: The old names of columns, by the folded new names.
   package func formerNames(inTables tables: [String], columns: [[UInt8]: String]) -> [String] {
     guard givenName == nil else { return [] }
     return tables.flatMap { table in
@@ -233,9 +234,9 @@ public struct Index: Sendable, Hashable {
   }
 }
 
-/// A property of a whole table.
+/// An option that applies to the table, not to one column.
 public enum TableOption: Sendable, Hashable {
-  /// Makes SQLite reject values whose class differs from the column's.
+  /// Makes SQLite reject values of another storage class than the column's type.
   case strict
   /// Stores the rows in the order of the primary key, without a rowid.
   case withoutRowid
@@ -246,12 +247,13 @@ public enum TableOption: Sendable, Hashable {
   /// // CREATE VIRTUAL TABLE "note" USING fts5("title", "body", tokenize = 'porter …', prefix = '2 3')
   /// ```
   ///
-  /// The table's columns are `TEXT`; others must be ``Unindexed``. A key must be an integer column named `rowid`.
+  /// Every column must be `TEXT` or ``Unindexed``. The key, if the table has one, must be an integer column named
+  /// `rowid`.
   ///
   /// - Parameters:
   ///   - tokenizer: The tokenizer that splits text into words.
   ///   - prefixes: The prefix lengths to index for fast prefix queries, in characters, 1 to 999.
-  ///   - content: Whether the text is stored besides the index.
+  ///   - content: `.stored` stores the text in addition to the index; `.none` stores only the index.
   case fullText(tokenizer: Tokenizer = .unicode61, prefixes: [Int] = [], content: FullTextContent = .stored)
   /// Makes the table a view, which can only be read.
   ///
@@ -260,13 +262,13 @@ public enum TableOption: Sendable, Hashable {
   /// // CREATE VIEW "color_count" ("color", "count") AS SELECT "color", count("id") FROM "bicycle" …
   /// ```
   ///
-  /// The view's columns have types and nothing else, but one column may be the ``PrimaryKey`` by which `byId(_:)` finds
-  /// a row. Changing and observing a view throws `.misuse`.
+  /// The view's columns can't have options, except that one column can be the ``PrimaryKey``. `byId(_:)` finds a row by
+  /// this key. Changing or observing a view throws `.misuse`.
   case view(View)
 }
 
 extension [TableOption] {
-  /// The definition of the view; nil if the table is not a view.
+  /// The view's definition; nil if the table is not a view.
   var view: View? {
     for case .view(let view) in self { return view }
     return nil

@@ -1,7 +1,7 @@
-// Contradictions in a model's declarations, and between them and the models to which its foreign keys refer.
+// Checks for contradictions in a model's declarations, and between a foreign key and the referenced model.
 
 extension TableInfo {
-  /// Returns the first contradiction; nil if there is none.
+  /// Returns the first contradiction; nil if the declarations are consistent.
   func findDefect() -> SqlError? {
     do throws(SqlError) {
       try checkNames()
@@ -122,7 +122,7 @@ extension TableInfo {
     if let name = names.firstDoubled { throw wrong("has two constraints named \(name)") }
   }
 
-  /// Throws unless all columns are the table's, and each is there once.
+  /// Throws unless the table has all columns and the list contains no column twice.
   private func check(
     _ columns: [IndexColumn], of declaration: String, canHaveTerms: Bool = false
   ) throws(SqlError) {
@@ -134,7 +134,7 @@ extension TableInfo {
     try check(names: columns.filter { $0.term == nil }.map(\.name), of: declaration)
   }
 
-  /// Throws unless the expression can stand in the table's declaration.
+  /// Throws unless the table's declaration can contain the expression.
   private func check(_ expression: DeclaredExpression, of declaration: String) throws(SqlError) {
     do { _ = try expression.sql(for: self) { "\($0)" } } catch {
       let error = error as? SqlError
@@ -162,7 +162,7 @@ extension TableInfo {
     }
   }
 
-  /// Throws unless the columns to which a foreign key refers are those of the other table's key, or are unique.
+  /// Throws unless the referenced columns are the other table's primary key or unique.
   private func check(_ reference: ForeignKeyReference, from columns: [String]) throws(SqlError) {
     let (target, referred) = (reference.target(), reference.columns)
     func wrong(_ message: String) -> SqlError {
@@ -183,8 +183,8 @@ extension TableInfo {
     }
   }
 
-  /// True if no two rows can have the same values in these columns, as SQLite demands it of those to which a foreign
-  /// key refers.
+  /// True if these columns are a primary key or unique. SQLite requires this of the columns that a foreign key
+  /// references.
   private func hasUniqueKey(of names: [String]) -> Bool {
     func isSame(_ other: [String]) -> Bool {
       other.count == names.count && other.allSatisfy { name in names.contains(where: name.isSameName) }
@@ -197,7 +197,7 @@ extension TableInfo {
 }
 
 extension [String] {
-  /// The first of these names that SQLite treats as the name of an earlier one.
+  /// The first name that SQLite treats as equal to an earlier name.
   package var firstDoubled: String? {
     var seen: Set<[UInt8]> = []
     return first { !seen.insert($0.foldedName).inserted }

@@ -6,27 +6,27 @@ package final class TableInfo: Sendable {
   private let model: ObjectIdentifier
   package let modelType: any Sqlable.Type
   package let name: String
-  /// The attached database that contains the table; nil for the first database that has such a table.
+  /// The attached database that contains the table; nil if SQLite searches all databases for the table.
   package let database: String?
-  /// The name of the table that its model names.
+  /// The table name that the model declares.
   package let modelName: String
   @usableFromInline package let columns: [Column]
   /// The number of columns.
   @usableFromInline package let count: Int
-  /// The identities of the columns, in order, for predicting which column is read next; ``RowState/noColumn`` ends
-  /// them.
+  /// The identities of the columns in order. Reading a row uses the identities to predict the next column. The array
+  /// ends with ``RowState/noColumn``.
   @usableFromInline nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
-  /// The cells of the columns, in order, for writing them; a cell for no column ends them.
+  /// The cells of the columns in order, for writing. The array ends with a cell for no column.
   @usableFromInline package nonisolated(unsafe) let cells: UnsafePointer<Cell>
-  /// The positions of the primary key's columns, in the key's order; empty without one.
+  /// The positions of the primary key's columns, in the key's order; empty if the table has no key.
   package let key: [Int]
-  /// True if the key is a single integer column, which then is the rowid.
+  /// True if the key is a single integer column that SQLite uses as the rowid.
   package let keyIsRowid: Bool
   package let isWithoutRowid: Bool
-  /// True if the key is a single integer column, rowid or not.
+  /// True if the key is a single integer column, even if the column is not the rowid.
   var hasIntegerKey: Bool { key.count == 1 && columns[key[0]].type.storageClass == .integer }
   package let constraints: TableConstraints
-  /// True if a constraint ignores or replaces rows that conflict.
+  /// True if a constraint has the conflict policy IGNORE or REPLACE.
   package let ignoresOrReplaces: Bool
   /// The known structure of a table without a model; nil for a table that has a model.
   let untyped: UntypedTable?
@@ -34,29 +34,30 @@ package final class TableInfo: Sendable {
   package let options: [TableOption]
   /// The definition of the view; nil for a table.
   package let view: View?
-  /// The full-text table that the table is, or its full-text index.
+  /// The full-text table, if this table is a full-text table; otherwise the table's full-text index, if any.
   package let fullText: FullTextTable?
   /// `"table"`, or `"database"."table"`
   package let quotedName: [UInt8]
   /// `SELECT "a", "b", "c" FROM "table"`
   let selectAll: [UInt8]
-  /// True if the model's declarations were checked, and are without a contradiction.
+  /// True if a check found no contradiction in the model's declarations.
   private let isSound = Atomic<Bool>(false)
-  /// The columns of the keys of a model that `Codable` writes and reads; nil until they are first needed. Sound: the
+  /// The columns by coding key, for a model that `Codable` reads and writes; nil before the first use. Sound: the
   /// object behind the pointer is never freed.
   nonisolated(unsafe) let keyedColumns = Atomic<UnsafeRawPointer?>(nil)
   #if DEBUG
-  /// True if a row was read, and one was written, with every column.
+  /// Checks that the model has read and written a row with every column.
   let (isReadChecked, isWriteChecked) = (ColumnCheck(), ColumnCheck())
   #endif
 
-  /// The properties of a column that writing a value needs: plain bits, so that writing retains nothing.
+  /// The properties of a column that writing a value needs. The struct contains no references, so writing retains no
+  /// object.
   @usableFromInline
   package struct Cell {
-    /// The same as in `identities`, but ``RowState/noColumn`` for a generated column, which is never written.
+    /// The column's identity; ``RowState/noColumn`` for a generated column, because it is never written.
     @usableFromInline let identity: UnsafeRawPointer
     @usableFromInline let type: ColumnType
-    /// The classes of values that need no further check; see ``ColumnType/accepted``.
+    /// The storage classes that the column accepts without a further check; see ``ColumnType/accepted``.
     @usableFromInline let accepted: UInt8
     package let isGenerated: Bool
     /// True if the column belongs to the primary key.
@@ -70,7 +71,7 @@ package final class TableInfo: Sendable {
       accepted = definition.type.accepted
     }
 
-    /// The cell after the last column.
+    /// Makes the cell after the last column.
     fileprivate init() {
       isGenerated = true
       isKey = false
@@ -106,7 +107,7 @@ package final class TableInfo: Sendable {
       declared.isEmpty
       ? composite.compactMap { key in columns.firstIndex { $0.name.isExactly(key.name) } } : declared
     (identities, cells) = TableInfo.memory(of: columns, key: key)
-    // SQLite makes any single integer key the rowid, except one declared PRIMARY KEY DESC: an old quirk.
+    // SQLite uses any single integer key as the rowid, except a key that is declared PRIMARY KEY DESC: an old quirk.
     keyIsRowid =
       key.count == 1 && columns[key[0]].type.storageClass == .integer && !isWithoutRowid && view == nil
       && columns[key[0]].definition.options.primaryKey?.isDescending != true
@@ -114,7 +115,7 @@ package final class TableInfo: Sendable {
     fullText = FullTextTable(model, columns: columns)
   }
 
-  // Sound: the memory behind both pointers is written here, before it is shared, and never freed.
+  // Sound: this function writes the memory behind both pointers before any thread shares it. The memory is never freed.
   private static func memory(
     of columns: [Column], key: [Int]
   ) -> (UnsafePointer<UnsafeRawPointer>, UnsafePointer<Cell>) {
@@ -125,7 +126,7 @@ package final class TableInfo: Sendable {
     return (UnsafePointer(identities.baseAddress.unsafelyUnwrapped), UnsafePointer(cells.baseAddress.unsafelyUnwrapped))
   }
 
-  /// The columns of a named query, which has no model.
+  /// Makes the columns of a named query without a model.
   private init(columnsOf types: [ColumnType]) {
     model = ObjectIdentifier(Nothing.self)
     modelType = Nothing.self
@@ -141,7 +142,7 @@ package final class TableInfo: Sendable {
     isSound.store(true, ordering: .relaxed)
   }
 
-  /// A table without a model; see ``UntypedTable``.
+  /// Makes the information on a table without a model; see ``UntypedTable``.
   init(_ table: UntypedTable) {
     model = ObjectIdentifier(TableRow.self)
     modelType = TableRow.self
@@ -154,14 +155,14 @@ package final class TableInfo: Sendable {
     isWithoutRowid = table.isWithoutRowid
     (constraints, indexes, options, fullText) = (TableConstraints(), [], [], nil)
     (untyped, view) = (table, nil)
-    // Assumed, because the table's constraints are unknown.
+    // Assume true, because the table's constraints are unknown.
     ignoresOrReplaces = true
     quotedName = Array(name.quotedName(inDatabase: database).utf8)
     let quotedColumns = columns.map(\.definition.quotedName).joined(separator: [UInt8](", ".utf8))
     selectAll = Array("SELECT ".utf8) + quotedColumns + Array(" FROM ".utf8) + quotedName
   }
 
-  /// Placeholder for a table without a model when there are too many of them.
+  /// The placeholder for a table without a model when the program has used too many tables.
   static let excessive = TableInfo(UntypedTable(name: "", columns: []))
 
   private struct Layouts {
@@ -172,7 +173,7 @@ package final class TableInfo: Sendable {
 
   private static let unnamed = LockedValue(Layouts())
 
-  /// The columns of a named query, shared by all queries with the same types.
+  /// Returns the columns of a named query. All queries with the same types share one object.
   package static func columns(of types: [ColumnType]) -> TableInfo {
     unnamed.withLock { unnamed in
       if let known = unnamed.tables[types] { return known }
@@ -185,7 +186,7 @@ package final class TableInfo: Sendable {
   }
 
   /// Returns the columns of a query without a model, with the types that a document names. Throws `.misuse` when
-  /// documents have named very many layouts, because none of them is freed.
+  /// documents have used too many layouts, because a layout is never freed.
   package static func decodedColumns(of types: [ColumnType]) throws -> TableInfo {
     let isNew = unnamed.withLock {
       $0.tables[types] == nil && ($0.tables.count >= maximumLayouts || $0.columns + types.count > maximumColumns)
@@ -195,7 +196,7 @@ package final class TableInfo: Sendable {
   }
 
   private static let maximumLayouts = 20_000
-  /// The most columns of all layouts together.
+  /// The maximum number of columns in all layouts together.
   private static let maximumColumns = 200_000
 
   /// Creates the information on another table with the same layout.
@@ -211,10 +212,10 @@ package final class TableInfo: Sendable {
     fullText = original.fullText.map { FullTextTable($0, forTable: name, in: database) }
   }
 
-  /// The contradiction in the model's declarations, if any; every statement of the model throws it.
+  /// The contradiction in the model's declarations, if any. Every statement of the model throws this error.
   ///
-  /// The check runs on first access, not in the initializer. A foreign key reads the other model's declarations, whose
-  /// own foreign keys may lead back here. Two threads may both run the check.
+  /// The check runs on first access, not in the initializer. A foreign key reads the other model's declarations, and
+  /// that model can have a foreign key to this model. Two threads can run the check at the same time.
   package var defect: SqlError? {
     if isSound.load(ordering: .relaxed) { return nil }
     let defect = findDefect()
@@ -222,14 +223,15 @@ package final class TableInfo: Sendable {
     return defect
   }
 
-  /// Placeholder for an unknown table.
+  /// The placeholder for an unknown table.
   package static let none = TableInfo(Nothing.self)
 
   private static let known = LockedValue<[ObjectIdentifier: TableInfo]>([:])
 
-  /// Recently used tables, indexed by a few bits of the model's address: a lookup needs no lock and no hashing.
+  /// A cache of recently used tables, indexed by a few bits of the model's address. A lookup needs no lock and no
+  /// hashing.
   ///
-  /// Sound: a slot holds either nil or a `TableInfo` from `known`, which is never freed, and is written atomically.
+  /// Sound: a slot contains nil or a `TableInfo` from `known`, which is never freed. Slots are written atomically.
   nonisolated(unsafe) private static let recent: UnsafeMutablePointer<Atomic<UnsafeRawPointer?>> = {
     let slots = UnsafeMutablePointer<Atomic<UnsafeRawPointer?>>.allocate(capacity: recentCount)
     for index in 0..<recentCount { (slots + index).initialize(to: Atomic(nil)) }
@@ -250,26 +252,27 @@ package final class TableInfo: Sendable {
     return info
   }
 
-  /// Returns the information on a table with a model's layout, which may be the model's own.
+  /// Returns the information on a table with a model's layout. Throws `.misuse` if the model's declarations are
+  /// inconsistent.
   package static func of(_ model: (some Sqlable).Type, named name: String) throws -> TableInfo {
     let info = unchecked(model).named(name)
     if let defect = info.defect { throw defect }
     return info
   }
 
-  /// True if this is the table that its model names.
+  /// True if the model declares this table's name, and the table is not in an attached database.
   package var isNamedByModel: Bool { database == nil && name.isExactly(modelName) }
 
-  /// True if both are tables of the same model.
+  /// True if both tables have the same model.
   package func hasSameModel(as other: TableInfo) -> Bool { model == other.model }
 
-  /// Returns the information on a table with the same layout, in the same database.
+  /// Returns the information on another table with the same layout, in the same database.
   package func named(_ name: String) -> TableInfo { named(name, in: database) }
 
-  /// Returns the information on a table with the same layout, in an attached database. That information is never freed
-  /// either.
+  /// Returns the information on another table with the same layout, in an attached database. The returned object is
+  /// never freed.
   package func named(_ name: String, in database: String?) -> TableInfo {
-    // By bytes, as SQLite compares names: == equates the two encodings of an é.
+    // Compare names by bytes, as SQLite does: == equates the two encodings of an é.
     guard !name.isExactly(self.name) || !database.isExactly(self.database) else { return self }
     if let untyped { return untyped.named(name, in: database).info }
     if database == nil, name.isExactly(modelName), let modelTable = TableInfo.known(model) { return modelTable }
@@ -290,10 +293,10 @@ package final class TableInfo: Sendable {
 
   private static let otherTables = LockedValue<[OtherTable: TableInfo]>([:])
 
-  /// The information on a model that has been used.
+  /// Returns the information on a model that the program has used.
   package static func known(_ model: ObjectIdentifier) -> TableInfo? { known.withLock { $0[model] } }
 
-  /// Returns the information on a model without checking it: a defect is thrown when a statement runs.
+  /// Returns the information on a model without a check. Running a statement throws the defect.
   @inlinable
   package static func unchecked<Model: Sqlable>(_ model: Model.Type) -> TableInfo {
     recent(ObjectIdentifier(model)) ?? searched(model)
@@ -302,7 +305,7 @@ package final class TableInfo: Sendable {
   @usableFromInline
   static func searched(_ model: (some Sqlable).Type) -> TableInfo {
     let info = declared(model)
-    // Statements of a defective model only throw, so they need no fast path.
+    // Statements of a defective model only throw, so a defective model needs no fast path.
     if info.defect == nil {
       let address = UnsafeRawPointer(Unmanaged.passUnretained(info).toOpaque())
       slot(ObjectIdentifier(model)).pointee.store(address, ordering: .releasing)
@@ -310,7 +313,8 @@ package final class TableInfo: Sendable {
     return info
   }
 
-  /// Returns the information on a model without a defect, if it is among the recently used ones.
+  /// Returns the information on a model from the cache of recently used tables. The cache contains only models without
+  /// a defect.
   @usableFromInline
   static func recent(_ id: ObjectIdentifier) -> TableInfo? {
     guard let address = slot(id).pointee.load(ordering: .acquiring) else { return nil }
@@ -319,16 +323,16 @@ package final class TableInfo: Sendable {
   }
 
   private static func slot(_ id: ObjectIdentifier) -> UnsafeMutablePointer<Atomic<UnsafeRawPointer?>> {
-    // Metadata is aligned to at least 8 bytes: the lowest bits are always zero.
+    // Metadata is aligned to at least 8 bytes, so the lowest bits are always zero.
     recent + Int((UInt(bitPattern: id) >> 4) % UInt(recentCount))
   }
 
-  /// Returns the information on a model. Only the model's own declarations are read, not those of models to which its
-  /// foreign keys refer.
+  /// Returns the information on a model. Reads only this model's declarations, not the models that its foreign keys
+  /// reference.
   static func declared(_ model: (some Sqlable).Type) -> TableInfo {
     let id = ObjectIdentifier(model)
     if let info = known.withLock({ $0[id] }) { return info }
-    // Created outside the lock: the model's static properties may request another model's information.
+    // Created outside the lock, because the model's static properties can request another model's information.
     let info = TableInfo(model)
     return known.withLock { known in
       if let first = known[id] { return first }
@@ -338,27 +342,28 @@ package final class TableInfo: Sendable {
     }
   }
 
-  /// Returns the table of a model that has been used and has this column; nil if there is none.
+  /// Returns the table of a used model that contains this column; nil if no used model contains the column.
   static func table(with definition: ColumnDefinition) -> TableInfo? {
     known.withLock { known in
       known.values.first { info in info.columns.contains { $0.definition === definition } }
     }
   }
 
-  /// The position of a column of this table; nil for a column of another table.
+  /// Returns the position of a column in this table; nil for a column of another table.
   package func position(of definition: ColumnDefinition) -> Int? { columns.position(of: definition) }
 
   package func position(named name: String) -> Int? { columns.firstIndex { $0.name.isExactly(name) } }
 }
 
 extension [Column] {
-  /// The position of a column: the same object, or else a redeclaration evaluated again for each use.
+  /// Returns the position of a column. Compares identities first, then declarations: a computed property creates a new
+  /// object on each use.
   func position(of definition: ColumnDefinition) -> Int? {
     firstIndex { $0.definition === definition } ?? firstIndex { $0.definition.isSame(as: definition) }
   }
 }
 
-/// The model of tables without one.
+/// The placeholder model of named queries and of unknown tables.
 private struct Nothing: Sqlable {
   static let tableName = ""
   static let tableLayout: [Column] = []
@@ -367,7 +372,7 @@ private struct Nothing: Sqlable {
 }
 
 extension ColumnDefinition {
-  /// The origin of the column, for an error about a table that lacks the column.
+  /// The table or source line that declares the column, for an error about a table without this column.
   var origin: String {
     if let table = TableInfo.table(with: self) { return "; the column belongs to table \(table.name) (\(declaration))" }
     return "; the column at \(declaration) must be a static let of the model"

@@ -1,4 +1,4 @@
-/// A row of a ``Table``: values by the names of columns.
+/// A row of a ``Table``: values by column name.
 ///
 /// ```swift
 /// let people = Table("person", "id", "full_name")
@@ -6,14 +6,14 @@
 /// for row in try people.read().run(db) { print(try row.get("full_name", as: String.self)) }
 /// ```
 ///
-/// A column that it does not have is left out: an insert stores its default. A value that can't be stored, such as NaN,
-/// is reported when the row is written.
+/// If the row does not contain a column, an insert stores the column's default. If the row contains a value that can't
+/// be stored, such as NaN, writing the row throws.
 public struct TableRow: Sqlable {
   private var row: DynamicRow
-  /// Why a value can't be stored.
+  /// The error for the first value that can't be stored.
   private var failure: SqlError?
 
-  /// A row with these values; nil is NULL.
+  /// Makes a row with these values; nil becomes NULL.
   public init(_ values: KeyValuePairs<String, (any SqlValue)?> = [:]) {
     row = DynamicRow(columns: [], values: [])
     for (column, value) in values { set(column, value) }
@@ -27,12 +27,12 @@ public struct TableRow: Sqlable {
   /// Returns the value of a column.
   ///
   /// Throws `.decoding` when the value does not fit `Value`, and `.schema` if the row has no such column. NULL fits
-  /// only an optional.
+  /// only an optional type.
   public func get<Value: SqlValue>(_ column: String, as type: Value.Type = Value.self) throws -> Value {
     try row.get(column)
   }
 
-  /// The value of a column as it is stored; nil if the row does not have it.
+  /// The stored value of a column; nil if the row does not contain the column.
   public subscript(_ column: String) -> DatabaseValue? {
     get { columns.firstIndex(where: column.isExactly).map { values[$0] } }
     set {
@@ -40,7 +40,7 @@ public struct TableRow: Sqlable {
     }
   }
 
-  /// Sets a column; nil is NULL. A date is stored as seconds since 1970: say `.iso8601` and others by a term.
+  /// Sets a column; nil stores NULL. A date is stored as seconds since 1970; to store another format, assign a term.
   public mutating func set(_ column: String, _ value: (any SqlValue)?) {
     do { set(column, try (value?.databaseValue ?? .null).checked()) } catch {
       let error = error as? SqlError ?? .misuse("the value can't be stored")
@@ -88,7 +88,7 @@ extension TableRow: Hashable, CustomStringConvertible, ExpressibleByDictionaryLi
 }
 
 extension ReadRow {
-  /// All values of a model's columns, with their names.
+  /// Returns the values of the model's columns with the columns' names.
   fileprivate func dynamic() throws -> DynamicRow {
     let (names, range) = (try columnNames, state.pointee.named)
     return DynamicRow(
@@ -97,7 +97,7 @@ extension ReadRow {
 }
 
 extension RowWriter {
-  /// Sets a column that a row was read with: a generated one is left out, and so is a key without a value.
+  /// Sets a column from a row. Leaves out a generated column, and a key column whose value is NULL.
   fileprivate mutating func set(_ value: DatabaseValue, ofColumn name: String) throws {
     let position = try position(named: name)
     guard !isGenerated(position), value != .null || !cells[position].isKey else { return }

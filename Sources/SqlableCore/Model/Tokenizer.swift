@@ -1,4 +1,4 @@
-/// Splits text into the words of a full-text index: one of FTS5's built-in tokenizers, or one of the program's own.
+/// A tokenizer of FTS5, built-in or custom, which splits text into the words of a full-text index.
 ///
 /// ```swift
 /// static let tableFullText = FullTextIndex(title, body, tokenizer: .porter)     // tokenize = 'porter unicode61 …'
@@ -12,7 +12,7 @@
 ///
 /// Two tokenizers are equal when they have the same name and arguments in SQL.
 public struct Tokenizer: Sendable {
-  /// The name and arguments, as FTS5 expects them.
+  /// The name and arguments, in the form that FTS5 expects.
   let arguments: [String]
   let custom: UserTokenizer?
 
@@ -29,7 +29,7 @@ public struct Tokenizer: Sendable {
   /// Words of letters and digits in any script, ignoring case.
   ///
   /// - Parameters:
-  ///   - removeDiacritics: Whether to ignore diacritics, so that e and é match.
+  ///   - removeDiacritics: True if e and é match.
   ///   - tokenCharacters: Additional characters that are part of words.
   ///   - separators: Additional characters that separate words.
   public static func unicode61(
@@ -52,23 +52,23 @@ public struct Tokenizer: Sendable {
     Tokenizer(["ascii"] + characters(tokenCharacters, separators))
   }
 
-  /// Stems of English words, so that "correction" finds "corrected".
+  /// Stems of English words: "correction" finds "corrected".
   public static let porter = Tokenizer(["porter"] + unicode61.arguments)
 
-  /// Stems of the English words that another tokenizer finds.
+  /// Stems of the English words that another tokenizer returns.
   public static func porter(_ other: Tokenizer) -> Tokenizer { Tokenizer(["porter"] + other.arguments) }
 
-  /// Sequences of three characters, so that a part of a word finds it, ignoring case.
+  /// Sequences of three characters, ignoring case. A part of a word finds the word.
   ///
   /// A query word of fewer than three characters finds nothing.
   public static let trigram = Tokenizer(["trigram", "case_sensitive", "0"])
 
-  /// Sequences of three characters, with or without regard to case.
+  /// Sequences of three characters, case-sensitive or not.
   public static func trigram(caseSensitive: Bool) -> Tokenizer {
     Tokenizer(["trigram", "case_sensitive", caseSensitive ? "1" : "0"])
   }
 
-  /// A tokenizer registered on the handle, or provided by an SQLite extension, by name.
+  /// The tokenizer with a name. The handle registers the tokenizer, or an SQLite extension provides it.
   public static func named(_ name: String, _ arguments: String...) -> Tokenizer { Tokenizer([name] + arguments) }
 
   private static func characters(_ tokenCharacters: String, _ separators: String) -> [String] {
@@ -80,16 +80,17 @@ public struct Tokenizer: Sendable {
 
   /// Makes a tokenizer from a closure that returns the words of a text, in order.
   ///
-  /// The closure must always return the same words for the same text: if the words differ from those of the time the
-  /// row was stored, the index no longer finds the row and is damaged when the row changes. After changing a tokenizer,
-  /// call `rebuildFullText`.
+  /// The closure must always return the same words for the same text. If the words differ from the words at the time of
+  /// the insert, the index does not find the row. A later change of the row damages the index. After changing a
+  /// tokenizer, call `rebuildFullText`.
   ///
-  /// It runs on the statement's thread with the handle's lock held. Writing to the same handle inside it throws
-  /// `.misuse`. An error that the closure throws is rethrown by the statement, which is rolled back.
+  /// The closure runs on the statement's thread while that thread holds the handle's lock. A write to the same handle
+  /// inside the closure throws `.misuse`. If the closure throws, SQLite rolls the statement back, and the statement
+  /// throws the same error.
   ///
   /// - Parameters:
   ///   - name: The name in SQL, not case-sensitive.
-  ///   - body: Splits a text into words.
+  ///   - body: Returns the words of a text.
   public init(_ name: String, _ body: @escaping @Sendable (_ text: String, Purpose) throws -> [Token]) {
     arguments = [name]
     custom = UserTokenizer(name: name) { text, purpose in
@@ -97,9 +98,9 @@ public struct Tokenizer: Sendable {
     }
   }
 
-  /// Why a text is tokenized.
+  /// The reason for tokenizing a text.
   public enum Purpose: Sendable, Hashable {
-    /// The text is being stored or removed.
+    /// A statement stores or removes the text.
     case document
     /// The text is a query.
     case query
@@ -119,17 +120,17 @@ public struct Tokenizer: Sendable {
     }
   }
 
-  /// A word, and the range of the text that it stands for, which `highlight` marks.
+  /// A word, and its range in the text. `highlight` marks the range.
   public struct Token: Sendable, Hashable {
     public var text: String
     public var range: Range<String.Index>
-    /// True if it is a synonym of the preceding word, at the same position.
+    /// True if the word is a synonym of the preceding word, at the same position.
     public var isSynonym: Bool
 
     /// - Parameters:
-    ///   - text: The word as it is indexed and searched for; an empty one is ignored.
+    ///   - text: The word that the index stores and searches. An empty word is ignored.
     ///   - range: The word's range in the text; a range outside the text throws `.misuse`.
-    ///   - isSynonym: Whether it is a synonym of the preceding word, at the same position.
+    ///   - isSynonym: True if the word is a synonym of the preceding word, at the same position.
     public init(_ text: String, at range: Range<String.Index>, isSynonym: Bool = false) {
       self.text = text
       self.range = range
@@ -151,7 +152,7 @@ extension Tokenizer: Hashable {
   public static func == (left: Tokenizer, right: Tokenizer) -> Bool { left.arguments == right.arguments }
   public func hash(into hasher: inout Hasher) { hasher.combine(arguments) }
 
-  /// The value of `tokenize = '…'`: words of letters, digits and underscores unquoted, everything else in quotes.
+  /// The value of `tokenize = '…'`. Arguments are quoted, except arguments of only letters, digits and underscores.
   package var sql: String {
     arguments.map { argument in
       let isPlain = !argument.isEmpty && argument.utf8.allSatisfy { $0.isLetterOrDigit }

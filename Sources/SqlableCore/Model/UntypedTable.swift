@@ -1,7 +1,7 @@
 /// The known structure of a table without a model.
 package struct UntypedTable: Sendable {
   let name: String
-  /// The attached database that contains the table; nil for the first database that has such a table.
+  /// The attached database that contains the table; nil if SQLite searches all databases for the table.
   var database: String? = nil
   let columns: [UntypedColumn]
   var isWithoutRowid = false
@@ -15,7 +15,8 @@ package struct UntypedTable: Sendable {
     columns.indices.filter { columns[$0].keyPosition > 0 }.sorted { columns[$0].keyPosition < columns[$1].keyPosition }
   }
 
-  /// The columns as a model would declare them. Columns of the same name, in tables of the same name, are the same.
+  /// The columns in the form of a model's declarations. Two columns are equal if the column names and the table names
+  /// are equal.
   var declarations: [Column] {
     columns.map { column in
       Column(
@@ -24,28 +25,29 @@ package struct UntypedTable: Sendable {
     }
   }
 
-  /// A table with the same columns.
+  /// Returns a table with the same columns and another name.
   func named(_ name: String, in database: String?) -> UntypedTable {
     UntypedTable(name: name, database: database, columns: columns, isWithoutRowid: isWithoutRowid)
   }
 
   // MARK: Known tables
 
-  /// Declarations are never freed, so a program that takes names from its data must not make too many.
+  /// The maximum number of tables. Tables are never freed, so a program that reads table names from data would leak
+  /// memory.
   static let maximumCount = 20_000
-  /// The most columns of all tables together.
+  /// The maximum number of columns in all tables together.
   static let maximumColumns = 200_000
 
   private struct Known {
     var tables: [UntypedTable: TableInfo] = [:]
     var columns = 0
-    /// The places of columns, by table and name, in place of lines in a source.
+    /// A number for each table and column name, used instead of the declaration's line.
     var lines: [[[UInt8]]: UInt] = [:]
   }
 
   private static let known = LockedValue(Known())
 
-  /// The information on the table, the same object for all equal tables; `.excessive` beyond the limits.
+  /// The information on the table. Equal tables share one object. Beyond the limits the result is `.excessive`.
   var info: TableInfo {
     if let info = UntypedTable.known.withLock({ $0.tables[self] }) { return info }
     let info = TableInfo(self)
@@ -75,9 +77,9 @@ package struct UntypedTable: Sendable {
 /// The known properties of a column of an untyped table.
 package struct UntypedColumn: Sendable {
   let name: String
-  /// The column's place in the primary key, from 1; 0 for none.
+  /// The column's position in the primary key, from 1; 0 for a column outside the key.
   package var keyPosition = 0
-  /// True if the column is the only column of the key, and the rowid.
+  /// True if the column is the only column of the key and is the rowid.
   package var isRowid = false
   var isGenerated = false
 
@@ -86,7 +88,7 @@ package struct UntypedColumn: Sendable {
   }
 }
 
-// By bytes, as SQLite compares names: == equates the two encodings of an é.
+// Names are compared by bytes, as in SQLite: == equates the two encodings of an é.
 extension UntypedTable: Hashable {
   package static func == (left: UntypedTable, right: UntypedTable) -> Bool {
     left.name.isExactly(right.name) && left.database.isExactly(right.database)

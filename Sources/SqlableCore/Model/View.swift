@@ -1,24 +1,24 @@
-/// The query that a view's rows come from.
+/// The query that defines a view.
 public struct View: Sendable, Hashable {
   let query: DeclaredExpression
 
-  /// A query in SQL, which is inserted unchanged: it must come from the program, never from user input.
+  /// Makes a view from an SQL query, inserted unchanged. Write the query in the program; never take it from user input.
   ///
-  /// It must have as many columns as the model.
+  /// The query must have the same number of columns as the model.
   public init(sql: String) { query = .sql(sql) }
 
   init(_ query: DeclaredExpression) { self.query = query }
 
-  /// The query's SQL, with literals in place of values.
+  /// Returns the query's SQL, with literals in place of values.
   ///
-  /// - Parameter real: Spells a number so that SQLite reads it exactly.
+  /// - Parameter real: Returns a literal from which SQLite reads the exact number.
   package func sql(for table: TableInfo, real: (Double) throws -> String) throws -> String {
     try query.sql(for: table, real: real)
   }
 }
 
 extension TableInfo {
-  /// Throws `.misuse` for a view, which can't be changed.
+  /// Throws `.misuse` for a view, because a view is read-only.
   func checkIsNoView() throws {
     guard view == nil else { throw SqlError.misuse("view \(name) is read-only").at(table: name) }
   }

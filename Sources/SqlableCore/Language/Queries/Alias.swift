@@ -1,4 +1,4 @@
-/// A table or query under another name, needed when a query contains the same table twice.
+/// A table or query under another name. A query that reads the same table twice needs an alias.
 ///
 /// ```swift
 /// let boss = Alias(Person.self, "boss")
@@ -9,7 +9,7 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   public let name: String
   @usableFromInline package let source: SelectQuery.Source
 
-  /// The same table or query under another name, for a query that contains it twice: `"team" AS "other"`.
+  /// Returns the same table or query under a further name: `"team" AS "other"`.
   public func alias(_ name: String) -> Alias { Alias(name, source.alias(name)) }
 
   func hinted(_ hint: IndexHint) -> Alias {
@@ -18,7 +18,7 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
     return Alias(name, source)
   }
 
-  /// Names the rows of SQLite's table-valued function that has the name of the model's table.
+  /// Names the rows of a table-valued function of SQLite. The function's name is the model's table name.
   package init(_ name: String, calling argument: SqlExpression, _ database: String?) {
     var source = Model.source()
     source.alias = name
@@ -29,7 +29,7 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
 
   private init(_ name: String, _ source: SelectQuery.Source) { (self.name, self.source) = (name, source) }
 
-  /// Names the table of a model, or another table with its layout.
+  /// Names the table of a model, or another table with the same layout.
   ///
   /// ```swift
   /// let old = Alias(Bicycle.self, "old", in: "archive")     // "archive" AS "old"
@@ -39,7 +39,7 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
     self.init(name, .table, in: table, database: database)
   }
 
-  /// Names a query with the columns of a model: a common table expression.
+  /// Names a query that returns the columns of a model: a common table expression.
   ///
   /// ```swift
   /// let team = Alias(Worker.self, "team") { team in
@@ -52,10 +52,11 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
   /// // SELECT "team"."id", "team"."name", … FROM "team"
   /// ```
   ///
-  /// The closure receives the alias itself, for recursive queries. If its query has a different number of columns than
-  /// the model, running the statement throws `.invalidStatement`. With `materialized: true` SQLite computes the rows
-  /// once, `MATERIALIZED`; with `false`, `NOT MATERIALIZED`, it need not, even if the name is used more than once. Both
-  /// need SQLite 3.35.
+  /// The closure receives the alias itself, for recursive queries. Running the statement throws `.invalidStatement` if
+  /// the closure's query has a different number of columns than the model.
+  ///
+  /// With `materialized: true` SQLite computes the rows once, `MATERIALIZED`. With `false` SQLite can compute the rows
+  /// again at each use of the name, `NOT MATERIALIZED`. Both values need SQLite 3.35.
   public init<Query: SelectStatement>(
     _ model: Model.Type, _ name: String, materialized: Bool? = nil, as query: (Alias) -> Query
   ) {
@@ -78,16 +79,16 @@ public struct Alias<Model: Sqlable>: Sendable, Hashable {
     self.source = source
   }
 
-  /// A typed column of the table under this name.
+  /// Returns a typed column of the table under the alias's name.
   public subscript<Value: SqlValue>(_ column: TypedColumn<Model, Value>) -> TypedExpression<Value> {
     TypedExpression(expression: self[column.column])
   }
 
-  /// An untyped column of the table under this name.
+  /// Returns an untyped column of the table under the alias's name.
   public subscript(_ column: Column) -> SqlExpression {
     SqlExpression(.qualified(alias: name, ColumnReference(column)))
   }
 
-  /// Reads all rows, as a query that can be joined, grouped and combined.
+  /// Returns a query of all rows, which you can join, group and combine.
   public func read() -> Select<Model> { Select(SelectQuery(source, results: [.model(0)])) }
 }

@@ -1,4 +1,4 @@
-// The index that SQLite must use for a table: INDEXED BY and NOT INDEXED.
+// Hints that make SQLite use an index for a table: INDEXED BY and NOT INDEXED.
 
 extension Select {
   /// Makes SQLite use this index for the table whose model declares it: `… FROM "bicycle" INDEXED BY "bicycle_color"`.
@@ -8,9 +8,10 @@ extension Select {
   ///   .filter(Bicycle.color == "red")
   /// ```
   ///
-  /// Running it throws `.invalidStatement` if no model of the query, or several, declare the index, or if the index
-  /// can't be used for it, and `.schema(.mismatch)` if the table has no such index. Tables under another name have
-  /// ``Alias/indexed(by:)-(Index)``. A policy refuses it.
+  /// Running the query throws `.invalidStatement` unless exactly one model of the query declares the index, and if
+  /// SQLite can't use the index. Running the query throws `.schema(.mismatch)` if the database's table does not have
+  /// the index. For a table under another name, use ``Alias/indexed(by:)-(Index)``. A policy rejects a query with this
+  /// hint.
   public consuming func indexed(by index: Index) -> Select {
     query.refuseIfCombined("an index")
     query.clauses.hint(index)
@@ -24,7 +25,7 @@ extension Select {
     return self
   }
 
-  /// Makes SQLite read the first table without an index, other than the table's own key: `… NOT INDEXED`.
+  /// Makes SQLite read the first table without an index; SQLite can still use the primary key: `… NOT INDEXED`.
   public consuming func notIndexed() -> Select {
     query.refuseIfCombined("an index")
     query.clauses.hint(.none)
@@ -35,13 +36,13 @@ extension Select {
 extension Alias {
   /// Makes SQLite use this index for the table: `"worker" AS "boss" INDEXED BY "worker_name"`.
   ///
-  /// Running it throws `.schema(.mismatch)` if the table has no such index, and `.invalidStatement` if the index can't
-  /// be used, or if the alias is that of a query.
+  /// Running the query throws `.schema(.mismatch)` if the table does not have the index. Running the query throws
+  /// `.invalidStatement` if SQLite can't use the index, or if the alias names a query.
   public func indexed(by index: Index) -> Alias { indexed(by: index.name(inTable: source.table.name)) }
 
   /// Makes SQLite use the index with this name for the table.
   public func indexed(by name: String) -> Alias { hinted(IndexHint(name: name)) }
 
-  /// Makes SQLite read the table without an index, other than the table's own key.
+  /// Makes SQLite read the table without an index; SQLite can still use the primary key.
   public func notIndexed() -> Alias { hinted(.none) }
 }

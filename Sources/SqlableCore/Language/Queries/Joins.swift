@@ -1,4 +1,4 @@
-// Joins of models and queries of a single item. The rows become tuples.
+// Joins of a model, or of a query with one item in each row. The rows of the result are tuples.
 
 extension Sqlable {
   /// Joins another table: `SELECT … FROM "bicycle" JOIN "person" ON …`.
@@ -8,7 +8,7 @@ extension Sqlable {
     read().join(other, on: condition)
   }
 
-  /// Joins a table under another name, which may be this table.
+  /// Joins a table under another name. The table can be this model's table.
   @inlinable
   public static func join<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     (Self, Other)
@@ -32,14 +32,15 @@ extension Sqlable {
     read().leftJoin(other, on: condition)
   }
 
-  /// Right-joins another table: all its rows, with nil for those without a match here.
+  /// Right-joins another table. The result contains all rows of the other table, with nil for a missing match in this
+  /// table.
   ///
   /// ```swift
   /// let all = Bicycle.rightJoin(Person.self, on: Bicycle.ownerId == Person.id)     // [(Bicycle?, Person)]
   /// // SELECT … FROM "bicycle" RIGHT JOIN "person" ON "bicycle"."owner_id" = "person"."id"
   /// ```
   ///
-  /// Running it throws `.misuse` before SQLite 3.39.
+  /// Running the query throws `.misuse` before SQLite 3.39.
   @inlinable
   public static func rightJoin<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Select<
     (Self?, Other)
@@ -49,7 +50,8 @@ extension Sqlable {
     return .init(tuples: query)
   }
 
-  /// Right-joins a table under another name: all its rows, with nil for those without a match here.
+  /// Right-joins a table under another name. The result contains all rows of the other table, with nil for a missing
+  /// match in this table.
   @inlinable
   public static func rightJoin<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     (Self?, Other)
@@ -59,14 +61,14 @@ extension Sqlable {
     return .init(tuples: query)
   }
 
-  /// Full-joins another table: all rows of both, with nil on the other side for those without a match.
+  /// Full-joins another table. The result contains all rows of both tables, with nil for a missing match.
   ///
   /// ```swift
   /// let all = Bicycle.fullJoin(Person.self, on: Bicycle.ownerId == Person.id)     // [(Bicycle?, Person?)]
   /// // SELECT … FROM "bicycle" FULL JOIN "person" ON "bicycle"."owner_id" = "person"."id"
   /// ```
   ///
-  /// Running it throws `.misuse` before SQLite 3.39.
+  /// Running the query throws `.misuse` before SQLite 3.39.
   @inlinable
   public static func fullJoin<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Select<
     (Self?, Other?)
@@ -76,7 +78,7 @@ extension Sqlable {
     return .init(tuples: query)
   }
 
-  /// Full-joins a table under another name: all rows of both, with nil on the other side for those without a match.
+  /// Full-joins a table under another name. The result contains all rows of both tables, with nil for a missing match.
   @inlinable
   public static func fullJoin<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     (Self?, Other?)
@@ -86,7 +88,7 @@ extension Sqlable {
     return .init(tuples: query)
   }
 
-  /// Cross-joins another table, combining every row with every row of it: `… CROSS JOIN "person"`.
+  /// Cross-joins another table, combining every row with every row of the other table: `… CROSS JOIN "person"`.
   @inlinable
   public static func crossJoin<Other: Sqlable>(_ other: Other.Type) -> Select<(Self, Other)> {
     read().crossJoin(other)
@@ -140,7 +142,7 @@ extension SelectStatement where Row: SelectOutput {
     return .init(tuples: query)
   }
 
-  /// Cross-joins another table, combining every row with every row of it.
+  /// Cross-joins another table, combining every row with every row of the other table.
   @inlinable
   public consuming func crossJoin<Other: Sqlable>(_ other: Other.Type) -> Select<(Row, Other)> {
     var query = asSelect().query
@@ -148,7 +150,7 @@ extension SelectStatement where Row: SelectOutput {
     return .init(tuples: query)
   }
 
-  /// Cross-joins a table under another name, combining every row with every row of it.
+  /// Cross-joins a table under another name, combining every row with every row of the other table.
   @inlinable
   public consuming func crossJoin<Other: Sqlable>(_ other: Alias<Other>) -> Select<(Row, Other)> {
     var query = asSelect().query
@@ -158,8 +160,8 @@ extension SelectStatement where Row: SelectOutput {
 }
 
 extension SelectStatement where Row: JoinedOutput {
-  /// Right-joins another table: all its rows, with nil for those without a match in the query. Running it throws
-  /// `.misuse` before SQLite 3.39.
+  /// Right-joins another table. The result contains all rows of the other table, with nil for a missing match in this
+  /// query. Running the query throws `.misuse` before SQLite 3.39.
   @inlinable
   public consuming func rightJoin<Other: Sqlable>(
     _ other: Other.Type, on condition: any SqlCondition
@@ -169,7 +171,8 @@ extension SelectStatement where Row: JoinedOutput {
     return .init(tuples: query)
   }
 
-  /// Right-joins a table under another name: all its rows, with nil for those without a match in the query.
+  /// Right-joins a table under another name. The result contains all rows of the other table, with nil for a missing
+  /// match in this query.
   @inlinable
   public consuming func rightJoin<Other: Sqlable>(
     _ other: Alias<Other>, on condition: any SqlCondition
@@ -179,8 +182,8 @@ extension SelectStatement where Row: JoinedOutput {
     return .init(tuples: query)
   }
 
-  /// Full-joins another table: all rows of both, with nil on the other side for those without a match. Running it
-  /// throws `.misuse` before SQLite 3.39.
+  /// Full-joins another table. The result contains all rows of both tables, with nil for a missing match. Running the
+  /// query throws `.misuse` before SQLite 3.39.
   @inlinable
   public consuming func fullJoin<Other: Sqlable>(
     _ other: Other.Type, on condition: any SqlCondition
@@ -190,7 +193,7 @@ extension SelectStatement where Row: JoinedOutput {
     return .init(tuples: query)
   }
 
-  /// Full-joins a table under another name: all rows of both, with nil on the other side for those without a match.
+  /// Full-joins a table under another name. The result contains all rows of both tables, with nil for a missing match.
   @inlinable
   public consuming func fullJoin<Other: Sqlable>(
     _ other: Alias<Other>, on condition: any SqlCondition

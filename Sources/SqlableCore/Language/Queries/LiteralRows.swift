@@ -1,4 +1,4 @@
-// Queries of literal rows, and reads of models with a column replaced by a term.
+// Queries of literal rows, and reads of models that replace a column with a term.
 
 /// A query of literal rows: `VALUES (?, ?), (?, ?)`.
 ///
@@ -37,9 +37,10 @@ public func values<Value: SqlValue>(_ values: some Sequence<Value>) -> Select<Va
 /// // WITH RECURSIVE "rate" ("c1", "c2") AS (VALUES (?, ?), (?, ?)) …
 /// ```
 ///
-/// The terms are constants, parameters, functions of them and subqueries; inside another query, also that query's
-/// columns. Running a query with any other column throws `.schema`, and a query without rows `.invalidStatement`.
-// Without key paths: the runtime can't make a key path of a type with a pack.
+/// A term can be a constant, a parameter, a subquery, or a function of other terms. Inside another query, a term can
+/// also refer to that query's columns. Running the query throws `.schema` for any other column, and `.invalidStatement`
+/// if the query has no rows.
+// The function uses a closure, because Swift's runtime can't make a key path of a type with a parameter pack.
 @_disfavoredOverload
 public func values<each Value: SqlValue>(_ rows: [TermRow<repeat each Value>]) -> Select<(repeat each Value)> {
   Select(tuples: SelectQuery(rows: rows.map { $0.terms }))
@@ -50,7 +51,7 @@ public func values<Term: TypedTerm>(_ terms: some Sequence<Term>) -> Select<Term
   Select(SelectQuery(rows: terms.map { [$0.expression] }))
 }
 
-// MARK: - Models with a column replaced by a term
+// MARK: - Reads that replace a column with a term
 
 extension Sqlable {
   /// Reads structs with a term instead of a column: `SELECT max("id"), "name" FROM "bicycle"`.
@@ -60,13 +61,13 @@ extension Sqlable {
   /// // SELECT "id", "name", max("price"), … FROM "car" GROUP BY "name"
   /// ```
   ///
-  /// With a single `min` or `max`, the other columns come from the row with that value. With any other aggregate, they
-  /// come from an arbitrary row of the group.
+  /// With a single `min` or `max`, SQLite reads the other columns from the row with the least or greatest value. With
+  /// any other aggregate, SQLite reads the other columns from an arbitrary row of the group.
   public static func read<Term: TypedTerm>(
     replacing column: TypedColumn<Self, Term.Value>, with term: Term
   ) -> Select<Self> { read(replacing: column.column, term.expression) }
 
-  /// Reads structs with a nullable term instead of a column. NULL throws `.decoding` unless the struct accepts it.
+  /// Reads structs with a nullable term instead of a column. NULL throws `.decoding` unless the property is optional.
   public static func read<Value, Term: TypedTerm>(
     replacing column: TypedColumn<Self, Value>, with term: Term
   ) -> Select<Self> where Term.Value == Value? { read(replacing: column.column, term.expression) }
@@ -76,16 +77,16 @@ extension Sqlable {
     read(replacing: column, term.expression)
   }
 
-  /// Reads structs in part: a column that is not named is not read, and the struct gets the column's default, or NULL.
+  /// Reads structs with only some columns. For every other column, the struct gets the column's default, or NULL.
   ///
   /// ```swift
   /// let bikes = try Bicycle.read(only: Bicycle.id, Bicycle.name).run(db)
   /// // SELECT "id", "name", 'black', NULL FROM "bicycle"
   /// ```
   ///
-  /// For columns that are large, such as a photo. The structs must not be saved: saving would overwrite the columns
-  /// that were not read. Running the query throws `.invalidStatement` if a column that is left out can't be NULL and
-  /// has no default.
+  /// Use this method to leave out large columns, such as a photo. Never save these structs, because an update would
+  /// overwrite the columns that were not read. Running the query throws `.invalidStatement` if a left-out column can't
+  /// be NULL and has no default.
   public static func read(only first: any ColumnConvertible, _ others: any ColumnConvertible...) -> Select<Self> {
     let table = TableInfo.unchecked(Self.self)
     let readColumns = ([first] + others).map { ColumnReference($0.column) }
@@ -93,7 +94,7 @@ extension Sqlable {
       SelectQuery.Replacement(column: ColumnReference(column), term: column.valueIfUnread(in: table))
     }
     for reference in readColumns where table.position(of: reference) == nil {
-      // Reports the column that the table does not have.
+      // Makes the query throw an error that names the missing column.
       replaced.append(SelectQuery.Replacement(column: reference, term: SqlExpression(.column(reference))))
     }
     return Select(SelectQuery(source(), results: [.model(0, replaced: replaced)]))
@@ -106,9 +107,9 @@ extension Sqlable {
 }
 
 extension Column {
-  /// Returns the value that a struct gets if the column is not read: the column's default, or NULL. The term is invalid
-  /// if the default can't be stored. Without a default, it is invalid for a column that can't be NULL and is not the
-  /// key.
+  /// Returns the value that a struct gets if the query does not read the column: the column's default, or NULL. The
+  /// term is invalid if the column can't store the default. The term is also invalid if a column outside the key has no
+  /// default and can't be NULL.
   fileprivate func valueIfUnread(in table: TableInfo) -> SqlExpression {
     let options = definition.options
     do {

@@ -1,5 +1,5 @@
-/// All columns of a model in a row, where the overloads of `select` do not accept `Person.self`, such as after six
-/// terms.
+/// All columns of a model, for a `select` that does not accept `Person.self`, such as a `select` of more than six
+/// items.
 ///
 /// ```swift
 /// Person.select(a, b, c, d, e, f, ModelRow(Person.self))
@@ -7,7 +7,7 @@
 public struct ModelRow<Value: SelectableModel>: Selectable {
   public let selected: Selected
 
-  /// Selects the columns of the model's table. `ModelRow(Person?.self)` is nil if a left join found no row.
+  /// Selects the columns of the model's table. `ModelRow(Person?.self)` reads nil if a left join found no row.
   public init(_ model: Value.Type) { selected = Selected(model) }
 
   fileprivate init(_ selected: Selected) { self.selected = selected }
@@ -16,10 +16,10 @@ public struct ModelRow<Value: SelectableModel>: Selectable {
 extension Alias: Selectable {
   public typealias Value = Model
 
-  /// All columns of the table under this name.
+  /// All columns of the table under the alias's name.
   public var selected: Selected { Selected(source.table, alias: name, isOptional: false) }
 
-  /// All columns of the table under this name, or nil if a left join found no row.
+  /// All columns of the table under the alias's name; reads nil if a left join found no row.
   ///
   /// ```swift
   /// let boss = Alias(Person.self, "boss")

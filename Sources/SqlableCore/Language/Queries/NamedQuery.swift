@@ -1,4 +1,4 @@
-/// A named query whose columns are terms for other queries: a common table expression without a model.
+/// A named query: a common table expression without a model. Other queries use the columns as terms.
 ///
 /// ```swift
 /// let perDay = Flight.select(Flight.day, Flight.delay.average()).groupBy(Flight.day).named("per_day")
@@ -8,8 +8,8 @@
 /// // SELECT "per_day"."c1", "per_day"."c2" FROM "per_day" WHERE "per_day"."c2" > ? ORDER BY "per_day"."c1"
 /// ```
 ///
-/// Running a query that also reads a table with this name throws `.invalidStatement`, as does nesting named queries
-/// more than eight deep. Values keep the form of their columns: a date is compared and read as in its own table.
+/// Running a query throws `.invalidStatement` if the query also reads a table with this name, or nests named queries
+/// more than eight deep. Each column keeps its type: a date is compared and read as in the original table.
 public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
   fileprivate let table: NamedTable
 
@@ -25,8 +25,8 @@ public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
 
   private init(_ table: NamedTable) { self.table = table }
 
-  /// The columns in the order of the query, to be destructured, `let (day, delay) = perDay.columns`, or accessed
-  /// singly, `perDay.columns.0`.
+  /// The columns in the order of the query. Destructure the tuple, `let (day, delay) = perDay.columns`, or access one
+  /// column, `perDay.columns.0`.
   public var columns: (repeat TypedExpression<each Output>) {
     var index = 0
     func next<Value: SqlValue>(_ type: Value.Type) -> TypedExpression<Value> {
@@ -36,10 +36,10 @@ public struct NamedQuery<each Output: SqlValue>: Sendable, Hashable {
     return (repeat next((each Output).self))
   }
 
-  /// All rows, as a query that can be filtered, joined and combined.
+  /// Returns a query of all rows, which you can filter, join and combine.
   public func read() -> Select<(repeat each Output)> { Select(tuples: table.all) }
 
-  /// The same query under another name, for a query that contains it twice: `"per_day" AS "other"`.
+  /// Returns the same query under another name, for a statement that reads the query twice: `"per_day" AS "other"`.
   ///
   /// ```swift
   /// let next = perDay.alias("next")
@@ -66,21 +66,21 @@ public struct NamedColumn<Output: SqlValue>: Sendable, Hashable {
   /// The column, as a term for other queries.
   public var column: TypedExpression<Output> { TypedExpression(expression: table.terms[0]) }
 
-  /// All rows, as a query that can be filtered, joined and combined.
+  /// Returns a query of all rows, which you can filter, join and combine.
   public func read() -> Select<Output> { Select(table.all) }
 
-  /// The same query under another name, for a query that contains it twice: `"ids" AS "other"`.
+  /// Returns the same query under another name, for a statement that reads the query twice: `"ids" AS "other"`.
   public func alias(_ name: String) -> NamedColumn { NamedColumn(table.alias(name)) }
 }
 
-/// The common implementation of named queries.
+/// The shared implementation of ``NamedQuery`` and ``NamedColumn``.
 private struct NamedTable: Sendable, Hashable {
   private(set) var name: String
   private(set) var source: SelectQuery.Source
 
-  /// Names a query. The types apply to columns whose type the query does not determine.
+  /// Names a query. `types` applies to the columns for which the query has no type.
   init(_ name: String, _ query: SelectQuery, _ types: [ColumnType], _ materialized: Bool?, isNamed: Bool) {
-    // A term that is a column, or has the form of one, determines how its values are stored.
+    // A term that refers to a column keeps that column's type.
     let types = zip(query.clauses.columns, types).map { $0.type ?? $1 }
     var source = SelectQuery.Source(table: TableInfo.columns(of: types))
     source.alias = name
@@ -116,9 +116,10 @@ extension Select {
   /// // WITH RECURSIVE "per_name" ("c1", "c2") AS MATERIALIZED (SELECT "name", max("price") FROM "car" GROUP BY "name")
   /// ```
   ///
-  /// With `materialized: true` SQLite computes its rows once, `MATERIALIZED`; with `false` it treats the query as a
-  /// subquery in each place, `NOT MATERIALIZED`. Otherwise SQLite computes them once if the name is used more than
-  /// once. The rows are the same. Running it with either throws `.misuse` before SQLite 3.35.
+  /// With `materialized: true` SQLite computes the rows once, `MATERIALIZED`. With `false` SQLite inserts the query as
+  /// a subquery at each use of the name, `NOT MATERIALIZED`. With nil SQLite computes the rows once if the name is used
+  /// more than once. The result is identical. Before SQLite 3.35, running the query with `true` or `false` throws
+  /// `.misuse`.
   @_disfavoredOverload
   public func named<each Output: SqlValue>(
     _ name: String, materialized: Bool? = nil
@@ -126,7 +127,7 @@ extension Select {
     NamedQuery(name, query, materialized)
   }
 
-  /// Names a recursive query: the rows of this query, and those that `step` repeatedly finds from them.
+  /// Names a recursive query: the rows of this query, and the rows that `step` repeatedly finds from earlier rows.
   ///
   /// ```swift
   /// let team = Worker.select(Worker.id, Worker.name).filter(Worker.id == 1).named("team") { team in
@@ -136,8 +137,9 @@ extension Select {
   /// // WITH RECURSIVE "team" ("c1", "c2") AS (SELECT … WHERE "id" = ? UNION ALL SELECT … JOIN "team" ON …)
   /// ```
   ///
-  /// With `distinct`, rows found before are not added again, `UNION`, which ends cycles. The order of this query is the
-  /// one in which rows are taken to find others, and its limit is that of all rows.
+  /// With `distinct`, SQLite drops duplicates of earlier rows, `UNION`, so that cycles end. This query's order
+  /// determines the order in which SQLite passes rows to `step`. This query's limit applies to the total number of
+  /// rows.
   @_disfavoredOverload
   public func named<each Output: SqlValue>(
     _ name: String, distinct: Bool = false, materialized: Bool? = nil,
@@ -149,13 +151,12 @@ extension Select {
 }
 
 extension Select where Row: SqlValue {
-  /// Names the query, so that other queries can use its column; `materialized` says whether SQLite must compute its
-  /// rows once.
+  /// Names the query, so that other queries can use its column. For `materialized`, see the method for several columns.
   public func named(_ name: String, materialized: Bool? = nil) -> NamedColumn<Row> {
     NamedColumn(name, query, materialized)
   }
 
-  /// Names a recursive query: the rows of this query, and those that `step` repeatedly finds from them.
+  /// Names a recursive query: the rows of this query, and the rows that `step` repeatedly finds from earlier rows.
   public func named(
     _ name: String, distinct: Bool = false, materialized: Bool? = nil, _ step: (NamedColumn<Row>) -> Select
   ) -> NamedColumn<Row> {
@@ -177,21 +178,21 @@ extension SelectStatement {
     joined(other.table.source, .inner, on: condition)
   }
 
-  /// Left-joins a named query without selecting its columns. Without a match its columns are NULL even if their type is
-  /// not optional; `typed(as:)` makes them optional.
+  /// Left-joins a named query without selecting its columns. For a row without a match the columns are NULL, even if
+  /// the type is not optional. To read NULL as nil, use `typed(as:)`.
   public consuming func leftJoining<each Output>(
     _ other: NamedQuery<repeat each Output>, on condition: any SqlCondition
   ) -> Select<Row> {
     joined(other.table.source, .left, on: condition)
   }
 
-  /// Left-joins a named query without selecting its column, which is NULL without a match.
+  /// Left-joins a named query without selecting its column. The column is NULL for a row without a match.
   public consuming func leftJoining<Output>(_ other: NamedColumn<Output>, on condition: any SqlCondition) -> Select<Row>
   {
     joined(other.table.source, .left, on: condition)
   }
 
-  /// Cross-joins a named query without selecting its columns, combining every row with every row of it.
+  /// Cross-joins a named query without selecting its columns: every row is combined with every row of the named query.
   ///
   /// ```swift
   /// let rates = values([("EUR", 1.0), ("USD", 1.08)]).named("rate")
@@ -202,7 +203,7 @@ extension SelectStatement {
     joined(other.table.source, .cross)
   }
 
-  /// Cross-joins a named query without selecting its column, combining every row with every row of it.
+  /// Cross-joins a named query without selecting its column: every row is combined with every row of the named query.
   public consuming func crossJoining<Output>(_ other: NamedColumn<Output>) -> Select<Row> {
     joined(other.table.source, .cross)
   }

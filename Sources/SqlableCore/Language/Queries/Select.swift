@@ -1,4 +1,5 @@
-/// A query of columns, terms and models from one or several tables: a value that does nothing until it is run.
+/// A query of columns, terms and models from one or several tables. Creating a query does not access the database;
+/// `run` executes the query.
 ///
 /// ```swift
 /// let prices = Car.select(Car.name, Car.price).filter(Car.price < 20_000)     // [(String, Double)]
@@ -11,12 +12,12 @@
 ///   ON "bicycle"."owner_id" = "person"."id"
 /// ```
 ///
-/// It is immutable, `Sendable` and `Hashable`. Columns of several tables are distinguished by their declarations, so
-/// names never clash; a table used twice needs an ``Alias``. Running it throws `.schema` for a column of a table that
-/// the query does not contain.
+/// A query is immutable, `Sendable` and `Hashable`. Columns with equal names in different tables never clash, because
+/// the query refers to columns by declaration. If a query reads a table twice, use an ``Alias``. Running the query
+/// throws `.schema` for a column of a table that the query does not contain.
 public struct Select<Row>: Sendable, Hashable {
   @usableFromInline package var query: SelectQuery
-  /// Reads a row from a result's columns. It depends only on the type of the query.
+  /// Reads a row from a result's columns. The closure depends only on the query's type, so `==` ignores the closure.
   @usableFromInline package let read: @Sendable (inout ResultRow) throws -> Row
 
   public static func == (left: Select, right: Select) -> Bool { left.query == right.query }
@@ -39,7 +40,7 @@ extension Select {
 }
 
 extension SelectStatement {
-  /// The same query with rows read as ``DynamicRow``, for a list of queries of different types.
+  /// The same query, reading each row as a ``DynamicRow``. One array can then contain queries of different row types.
   public var untyped: Select<DynamicRow> {
     var query = asSelect().query
     if !query.isPlain { query.clauses.requiredResults = SelectQuery.RequiredResults() }
@@ -50,15 +51,15 @@ extension SelectStatement {
 // MARK: - Modifiers
 
 extension Select {
-  /// Keeps the rows that match a condition. Several filters are combined with AND. A row for which the condition is
-  /// NULL does not match.
+  /// Keeps the rows that match a condition. Several filters are combined with AND. A row does not match if the
+  /// condition is NULL.
   public consuming func filter(_ condition: some SqlCondition) -> Self {
     query.refuseIfCombined("a filter")
     query.clauses.filter.and(condition.expression)
     return self
   }
 
-  /// Orders the rows. A further call orders the rows that compare as equal so far.
+  /// Orders the rows. A second call orders rows that are equal by the first order.
   public consuming func orderBy(_ term: some AnyTerm, _ order: Order = .asc) -> Self {
     query.clauses.order.append(OrderTerm(expression: term.expression, order: order))
     return self
@@ -70,7 +71,7 @@ extension Select {
     return self
   }
 
-  /// Limits the result to `limit` rows. Running it with a negative limit throws `.invalidStatement`.
+  /// Limits the result to `limit` rows. Running the query with a negative limit throws `.invalidStatement`.
   public consuming func limit(_ limit: Int) -> Self {
     query.clauses.limit = .number(limit)
     return self
@@ -83,13 +84,13 @@ extension Select {
     return self
   }
 
-  /// Skips `offset` rows. Running it with a negative offset throws `.invalidStatement`.
+  /// Skips `offset` rows. Running the query with a negative offset throws `.invalidStatement`.
   public consuming func offset(_ offset: Int) -> Self {
     query.clauses.offset = .number(offset)
     return self
   }
 
-  /// Limits the result to a number of rows that is a term without columns, such as a parameter: `LIMIT max(?, 0)`.
+  /// Limits the number of rows by a term without columns, such as a parameter: `LIMIT max(?, 0)`.
   ///
   /// ```swift
   /// let page = try db.prepare(
@@ -97,26 +98,27 @@ extension Select {
   /// let bikes = try page.run(["count": 10, "skipped": 20])
   /// ```
   ///
-  /// Less than 0 is 0, and NULL throws. A column of the query throws `.invalidStatement` when it runs.
+  /// A negative limit counts as 0, and a NULL limit throws. Running the query throws `.invalidStatement` if the term
+  /// contains a column of the query.
   public consuming func limit(_ limit: some TypedTerm<Int>) -> Self {
     query.clauses.limit = SelectQuery.RowCount(limit.expression)
     return self
   }
 
-  /// Limits the result to a number of rows after skipping others, by terms without columns.
+  /// Limits the number of rows and skips rows, both by terms without columns.
   public consuming func limit(_ limit: some TypedTerm<Int>, offset: some TypedTerm<Int>) -> Self {
     query.clauses.limit = SelectQuery.RowCount(limit.expression)
     query.clauses.offset = SelectQuery.RowCount(offset.expression)
     return self
   }
 
-  /// Skips a number of rows that is a term without columns.
+  /// Skips a number of rows, given by a term without columns.
   public consuming func offset(_ offset: some TypedTerm<Int>) -> Self {
     query.clauses.offset = SelectQuery.RowCount(offset.expression)
     return self
   }
 
-  /// Reads from another table with the layout of the first one: `SELECT … FROM "archive"`.
+  /// Reads from another table that has the same layout as the query's first table: `SELECT … FROM "archive"`.
   public consuming func `in`(_ table: String) -> Self {
     query.refuseIfCombined("in")
     query.clauses.read(from: table)
@@ -143,7 +145,7 @@ extension SelectStatement {
     return select
   }
 
-  /// Keeps the groups that match a condition: `HAVING`. It requires ``groupBy(_:)``.
+  /// Keeps the groups that match a condition: `HAVING`. The query needs ``groupBy(_:)``.
   public consuming func having(_ condition: some SqlCondition) -> Select<Row> {
     var select = asSelect()
     select.query.refuseIfCombined("having")
@@ -164,15 +166,15 @@ extension SelectStatement {
   /// Combines the rows of both queries without duplicates: `SELECT … UNION SELECT …`.
   ///
   /// The order and limit of the first query apply to the combined result, and come last in the SQL. Other modifiers
-  /// after the combination would apply only to the first query, so running those throws `.invalidStatement`. Filter
-  /// each query, or name the combination and filter that:
+  /// after `union` would apply only to the first query, so running the query throws `.invalidStatement`. Filter each
+  /// query, or name the combined query and filter the named query:
   ///
   /// ```swift
   /// let either = cheap.union(electric).named("either")
   /// either.read().filter(either.column.like("A%"))
   /// ```
   ///
-  /// Another query that is combined, ordered or limited itself stays one:
+  /// If the other query is already combined, ordered or limited, the other query becomes a subquery:
   ///
   /// ```swift
   /// cheap.except(electric.union(old).limit(10))
@@ -183,12 +185,12 @@ extension SelectStatement {
   /// Combines all rows of both queries: `SELECT … UNION ALL SELECT …`.
   public consuming func unionAll(_ other: some SelectStatement<Row>) -> Select<Row> { combined(.unionAll, with: other) }
 
-  /// Keeps the rows that are in both queries: `SELECT … INTERSECT SELECT …`.
+  /// Keeps the rows that both queries return: `SELECT … INTERSECT SELECT …`.
   public consuming func intersect(_ other: some SelectStatement<Row>) -> Select<Row> {
     combined(.intersect, with: other)
   }
 
-  /// Keeps the rows that are not in the other query: `SELECT … EXCEPT SELECT …`.
+  /// Keeps the rows that the other query does not return: `SELECT … EXCEPT SELECT …`.
   public consuming func except(_ other: some SelectStatement<Row>) -> Select<Row> { combined(.except, with: other) }
 
   private consuming func combined(

@@ -1,4 +1,5 @@
-/// A read of rows: `read()` of a model, or a query. It can be joined, grouped, combined and nested in other queries.
+/// A statement that reads rows: a model's `read()` or a query. You can join, group and combine the statement, or use
+/// the statement as a subquery.
 ///
 /// ```swift
 /// let reds = Bicycle.read().filter(Bicycle.color == "red")            // Statement<Bicycle, [Bicycle]>
@@ -6,7 +7,7 @@
 /// let either = reds.union(Bicycle.read().in("archive"))               // Select<Bicycle>
 /// ```
 ///
-/// Its order and limit apply to the whole resulting query.
+/// The order and limit of the statement apply to the resulting query.
 public protocol SelectStatement<Row>: Sendable {
   associatedtype Row
 

@@ -9,16 +9,17 @@ extension Sqlable {
   @inlinable
   public static func select<A: SelectableModel>(_ a: A.Type) -> Select<A> { Select(giving([Selected(a)])) }
 
-  /// Selects untyped columns and terms, with a ``DynamicRow`` for each row. Pass a typed term as its `expression`.
+  /// Selects untyped columns and terms, and returns a ``DynamicRow`` for each row. For a typed term, pass its
+  /// `expression`.
   public static func select(_ terms: any SqlTerm...) -> Select<DynamicRow> {
     Select(giving(terms.map { Selected($0.expression) }))
   }
 
-  /// A query of all rows and columns.
+  /// Returns a query of all rows and columns.
   @usableFromInline
   static func queryOfAllRows() -> SelectQuery { SelectQuery(source(), results: [.model(0)]) }
 
-  /// A query that selects these items.
+  /// Returns a query that selects these items.
   @usableFromInline
   package static func giving(_ items: [Selected]) -> SelectQuery {
     var query = SelectQuery(source(), results: [])
@@ -31,7 +32,7 @@ extension Sqlable {
 }
 
 extension SelectStatement {
-  /// Selects a model of one of the joined tables, replacing the query's columns.
+  /// Selects a model of one of the joined tables instead of the query's columns.
   @inlinable
   public consuming func select<A: SelectableModel>(_ a: A.Type) -> Select<A> {
     var query = asSelect().query
@@ -39,7 +40,7 @@ extension SelectStatement {
     return .init(query)
   }
 
-  /// Selects a typed column or term, replacing the query's columns.
+  /// Selects a typed column or term instead of the query's columns.
   @inlinable
   public consuming func select<A: Selectable>(_ a: A) -> Select<A.Value> {
     var query = asSelect().query
@@ -47,14 +48,14 @@ extension SelectStatement {
     return .init(query)
   }
 
-  /// Selects untyped columns and terms, replacing the query's columns. Pass a typed term as its `expression`.
+  /// Selects untyped columns and terms instead of the query's columns. For a typed term, pass its `expression`.
   public consuming func select(_ terms: any SqlTerm...) -> Select<DynamicRow> {
     var query = asSelect().query
     query.give(terms.map { Selected($0.expression) })
     return .init(query)
   }
 
-  /// Joins another table without selecting its columns, for conditions and terms that use them.
+  /// Joins another table without selecting its columns. Conditions and terms can refer to the columns.
   public consuming func joining<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Select<Row> {
     joined(Other.source(), .inner, on: condition)
   }
@@ -64,8 +65,8 @@ extension SelectStatement {
     joined(other.source, .inner, on: condition)
   }
 
-  /// Left-joins another table without selecting its columns. Without a match its columns are NULL even if their type is
-  /// not optional; `typed(as:)` makes them optional.
+  /// Left-joins another table without selecting its columns. For a row without a match the columns are NULL, even if
+  /// the type is not optional. To read NULL as nil, use `typed(as:)`.
   ///
   /// ```swift
   /// Person.select(Person.name, Bicycle.id.count()).leftJoining(Bicycle.self, on: Bicycle.ownerId == Person.id)
@@ -77,7 +78,8 @@ extension SelectStatement {
     joined(Other.source(), .left, on: condition)
   }
 
-  /// Left-joins a table under another name without selecting its columns, which are NULL without a match.
+  /// Left-joins a table under another name without selecting its columns. The columns are NULL for a row without a
+  /// match.
   public consuming func leftJoining<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Select<
     Row
   > {
@@ -96,7 +98,7 @@ extension SelectStatement {
 }
 
 extension SelectStatement {
-  /// Joins what has rows without selecting its columns.
+  /// Joins a table or named query without selecting its columns.
   package consuming func joined(
     _ source: SelectQuery.Source, _ join: SelectQuery.Source.Join, on condition: (any SqlCondition)? = nil
   ) -> Select<Row> {
@@ -116,7 +118,7 @@ extension SelectQuery {
     clauses.sources.append(source)
     clauses.findResults()
     if join.keepsJoined {
-      // A right or full join makes all results before it optional.
+      // A right or full join makes all earlier results optional.
       clauses.requiredResults = RequiredResults()
     } else if join == .left {
       clauses.refuseUnmatchedResults()
@@ -124,7 +126,7 @@ extension SelectQuery {
   }
 
   /// Joins a table and appends its columns to the result.
-  // It mutates in place: joining a copy would copy all clauses of the query.
+  // The method mutates in place, because joining a copy would copy all clauses of the query.
   @usableFromInline
   package mutating func add(_ source: Source, _ join: Source.Join, on condition: (any SqlCondition)? = nil) {
     self.join(source, join, on: condition)

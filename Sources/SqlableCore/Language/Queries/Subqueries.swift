@@ -1,6 +1,6 @@
-// Subqueries as values and conditions. They may use columns of the enclosing query.
+// Subqueries as values and conditions. A subquery can refer to columns of the enclosing query.
 
-/// True if a query has rows: `EXISTS (SELECT …)`.
+/// True if a query returns rows: `EXISTS (SELECT …)`.
 ///
 /// ```swift
 /// Person.read().filter(exists(Bicycle.read().filter(Bicycle.ownerId == Person.id)))
@@ -11,7 +11,7 @@ public func exists(_ query: some SelectStatement) -> SqlExpression {
 }
 
 extension SelectStatement {
-  /// The number of the query's rows, as a query of one row. A limit applies.
+  /// Returns a query of one row: the number of this query's rows. The count includes the effect of a limit.
   ///
   /// ```swift
   /// let dear = Car.select(Car.name).distinct().filter(Car.price > 20_000)
@@ -22,7 +22,7 @@ extension SelectStatement {
   /// ```
   public consuming func count() -> Select<Int> { Select(asked(.count)) }
 
-  /// True if the query has rows, as a query of one row: `SELECT EXISTS (SELECT …)`.
+  /// Returns a query of one row, which is true if this query returns rows: `SELECT EXISTS (SELECT …)`.
   ///
   /// ```swift
   /// let isThere = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).exists().first(db)     // Bool?
@@ -36,17 +36,18 @@ extension SelectStatement {
   }
 }
 
-/// The value of a query's first row: `(SELECT max("price") FROM "car")`. NULL without rows.
+/// The value of a query's first row: `(SELECT max("price") FROM "car")`. NULL if the query returns no rows.
 public func scalar<Value: SqlValue>(_ query: Select<Value>) -> TypedExpression<Value?> {
   TypedExpression(expression: SqlExpression(.query(.init(kind: .scalar, query: query.query))))
 }
 
-/// The value of a query's first row. NULL without rows.
+/// The value of a query's first row. NULL if the query returns no rows.
 public func scalar<Value: SqlValue>(_ query: Select<Value?>) -> TypedExpression<Value?> {
   TypedExpression(expression: SqlExpression(.query(.init(kind: .scalar, query: query.query))))
 }
 
-/// The value of an untyped query's first row. NULL without rows. Running it throws if the query has several columns.
+/// The value of an untyped query's first row. NULL if the query returns no rows. Running the statement throws if the
+/// query has several columns.
 public func scalar(_ query: Select<DynamicRow>) -> SqlExpression {
   SqlExpression(.query(.init(kind: .scalar, query: query.query)))
 }
@@ -61,8 +62,8 @@ extension SqlExpression {
 }
 
 extension TypedTerm {
-  /// True if the value is among a query's rows: `"a" IN (SELECT …)`. If those include NULL, the result is NULL instead
-  /// of false.
+  /// True if the value equals a row of a query: `"a" IN (SELECT …)`. If a row is NULL, the result is NULL instead of
+  /// false.
   public func `in`(_ query: Select<Value>) -> SqlExpression { expression.isIn(query.query) }
 
   /// `"a" IN (SELECT …)` for a query of nullable values.
@@ -73,7 +74,7 @@ extension TypedTerm {
     expression.isIn(query.query)
   }
 
-  /// True if the value is not among a query's rows: `NOT "a" IN (SELECT …)`. If those include NULL, it is never true.
+  /// True if the value equals no row of a query: `NOT "a" IN (SELECT …)`. If a row is NULL, the result is never true.
   public func notIn(_ query: Select<Value>) -> SqlExpression { !expression.isIn(query.query) }
 
   /// `NOT "a" IN (SELECT …)` for a nullable term.
@@ -83,11 +84,11 @@ extension TypedTerm {
 }
 
 extension SqlTerm {
-  /// True if the value is among a query's rows: `"a" IN (SELECT …)`. If those include NULL, the result is NULL instead
-  /// of false. Running it throws if the query has several columns.
+  /// True if the value equals a row of a query: `"a" IN (SELECT …)`. If a row is NULL, the result is NULL instead of
+  /// false. Running the statement throws if the query has several columns.
   public func `in`(_ query: Select<some Any>) -> SqlExpression { expression.isIn(query.query) }
 
-  /// True if the value is not among a query's rows: `NOT "a" IN (SELECT …)`. If those include NULL, it is never true.
+  /// True if the value equals no row of a query: `NOT "a" IN (SELECT …)`. If a row is NULL, the result is never true.
   public func notIn(_ query: Select<some Any>) -> SqlExpression {
     !expression.isIn(query.query)
   }

@@ -1,17 +1,17 @@
-// Row values: several terms that are compared as one.
+// Row values: lists of terms that SQL compares as one value.
 
-/// Several terms that are compared as one, the first that differs deciding: `("a", "b")`.
+/// A list of terms that SQL compares as one value: `("a", "b")`. The first terms that differ determine the result.
 ///
 /// ```swift
 /// Car.read().filter(rowValue(Car.price, Car.id) < (20_000, 3))     // … WHERE ("price", "id") < (?, ?)
 /// ```
 ///
-/// A comparison is NULL if a term that decides is NULL. ``rowValue(_:)`` makes one.
+/// To make a row, call ``rowValue(_:)``. A comparison is NULL if SQLite finds a NULL before two terms that differ.
 public struct TermRow<each Value: SqlValue>: Sendable {
   let terms: [SqlExpression]
 }
 
-/// Terms that are compared as one: `("a", "b")`.
+/// Makes a row of terms that SQL compares as one value: `("a", "b")`.
 public func rowValue<each Term: TypedTerm>(_ term: repeat each Term) -> TermRow<repeat (each Term).Value> {
   var terms: [SqlExpression] = []
   func add(_ term: some TypedTerm) { terms.append(term.expression) }
@@ -20,7 +20,7 @@ public func rowValue<each Term: TypedTerm>(_ term: repeat each Term) -> TermRow<
 }
 
 extension TermRow {
-  /// A row value as a term; a row of one term is that term.
+  /// Returns a row value as a term. A row of one term becomes the term itself.
   private static func row(_ terms: [SqlExpression]) -> SqlExpression {
     terms.count == 1 ? terms[0] : SqlExpression(.special(.init(form: .row, terms: terms)))
   }
@@ -32,7 +32,7 @@ extension TermRow {
     return SqlExpression(.binary(comparison, TermRow.row(terms), TermRow.row(others)))
   }
 
-  /// The values in the forms of the terms beside which they stand.
+  /// Converts each value to the form of the compared term.
   private func stored(_ value: repeat each Value) -> [SqlExpression] {
     var stored: [SqlExpression] = []
     func add(_ value: some SqlValue) { stored.append(terms[stored.count].value(value)) }
@@ -90,22 +90,22 @@ extension TermRow {
     left.compared(.greaterOrEqual, left.stored(repeat each right))
   }
 
-  /// True if the values are among rows: `("a", "b") IN (VALUES (?, ?), (?, ?))`. False for no rows.
+  /// True if the row equals one of these rows: `("a", "b") IN (VALUES (?, ?), (?, ?))`. False for an empty list.
   ///
-  /// Each value is a parameter, of which SQLite takes 32,766 in a statement.
+  /// Each value is a parameter. SQLite accepts at most 32,766 parameters in a statement.
   public func `in`(_ rows: [(repeat each Value)]) -> SqlExpression {
     let values = rows.map { row in stored(repeat each row) }
     guard !values.isEmpty else { return .any([]) }
     return isIn(SelectQuery(rows: values))
   }
 
-  /// True if the values are among the rows of a query: `("a", "b") IN (SELECT …)`.
+  /// True if the row equals a row of a query: `("a", "b") IN (SELECT …)`.
   public func `in`(_ query: Select<(repeat each Value)>) -> SqlExpression { isIn(query.query) }
 
-  /// True if the values are not among rows: `NOT ("a", "b") IN (VALUES (?, ?))`. True for no rows.
+  /// True if the row equals none of these rows: `NOT ("a", "b") IN (VALUES (?, ?))`. True for an empty list.
   public func notIn(_ rows: [(repeat each Value)]) -> SqlExpression { !self.in(rows) }
 
-  /// True if the values are not among the rows of a query: `NOT ("a", "b") IN (SELECT …)`.
+  /// True if the row equals no row of a query: `NOT ("a", "b") IN (SELECT …)`.
   public func notIn(_ query: Select<(repeat each Value)>) -> SqlExpression { !self.in(query) }
 
   private func isIn(_ query: SelectQuery) -> SqlExpression {

@@ -3,7 +3,7 @@
 import FoundationEssentials
 
 extension Assignment {
-  /// The assignment of a term to a column.
+  /// Makes an assignment of a term to a column.
   fileprivate init(_ column: Column, _ term: SqlExpression) {
     self.init(column: ColumnReference(column), value: term.storable(in: column))
   }
@@ -21,13 +21,13 @@ extension Column {
   }
 
   /// Returns an assignment of a term to the column.
-  // Disfavored: without context, a parameter assigned to an untyped column is untyped.
+  // Disfavored, so that `Parameter("name")` without a type makes an untyped parameter.
   @_disfavoredOverload
   public func set(to term: some TypedTerm) -> Assignment {
     Assignment(self, term.expression)
   }
 
-  /// The value that the insert would have stored, for the assignments and condition of an upsert: `excluded."color"`.
+  /// The column's value in the new row of an insert, for an upsert's assignments and condition: `excluded."color"`.
   public var excluded: SqlExpression { qualified(by: Upsert.newRow) }
 
   /// The value before the change that fires a ``Trigger``: `"old"."color"`.
@@ -55,14 +55,15 @@ extension TypedColumn {
     Assignment(column, term.expression)
   }
 
-  /// Returns an assignment of a shifted date to the column: `"a" = ("a" + ?)`. If SQLite has no such date, the update
-  /// throws `.constraint(.notNull)`.
-  // Only dates: their functions are optional, because SQLite's calendar ends with the year 9999.
+  /// Returns an assignment of a date term to the column: `"a" = ("a" + ?)`. If the date is outside SQLite's calendar,
+  /// the update throws `.constraint(.notNull)`.
+  // Only dates need this overload: date functions return an optional, because SQLite's calendar ends with the year
+  // 9999.
   public func set<Term: TypedTerm>(to term: Term) -> Assignment where Value == Date, Term.Value == Date? {
     Assignment(column, term.expression)
   }
 
-  /// The value that the insert would have stored, for the assignments and condition of an upsert: `excluded."color"`.
+  /// The column's value in the new row of an insert, for an upsert's assignments and condition: `excluded."color"`.
   public var excluded: TypedExpression<Value> { TypedExpression(expression: column.excluded) }
 
   /// The value before the change that fires a ``Trigger``: `"old"."color"`.

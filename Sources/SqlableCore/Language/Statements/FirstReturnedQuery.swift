@@ -1,4 +1,4 @@
-/// A change that returns columns and terms of one of the rows that it changed; see ``Returning/first()``.
+/// An insert, update or delete that returns columns and terms of one changed row; see ``Returning/first()``.
 public struct FirstReturnedQuery<Model: Sqlable, Row>: Sendable, Hashable {
   package let all: Returning<Model, Row>
 }
@@ -8,7 +8,7 @@ public struct FirstReturnedQuery<Model: Sqlable, Row>: Sendable, Hashable {
 public typealias FirstReturned<Model: Sqlable, Row> = FirstReturnedQuery<Model, Row>
 
 extension Returning {
-  /// Returns only the first row's columns and terms, or nil if no row was changed.
+  /// Returns columns and terms of only the first row; nil if no row was changed.
   ///
   /// ```swift
   /// let raised = try Car.update(Car.price.set(to: Car.price + 1)).filter(Car.id == 3).returning(Car.price).first()
@@ -16,7 +16,7 @@ extension Returning {
   /// // UPDATE "car" SET "price" = "price" + ? WHERE "id" = ? RETURNING "price"
   /// ```
   ///
-  /// Every row is changed, and which of several is the first is up to SQLite. If a value of any of them does not fit
-  /// its type, nothing is changed. As data it is the change that returns all of them.
+  /// The statement changes every matching row. Which of several rows is first is undefined. If a value of any row does
+  /// not fit its type, SQLite rolls the statement back. The encoded form of the statement returns all rows.
   public consuming func first() -> FirstReturnedQuery<Model, Row> { FirstReturnedQuery(all: self) }
 }

@@ -1,4 +1,4 @@
-// The index that SQLite must use for the table of a statement: INDEXED BY and NOT INDEXED.
+// Hints that make SQLite use an index for a statement's table: INDEXED BY and NOT INDEXED.
 
 extension Statement {
   /// Makes SQLite find the rows by this index: `SELECT … FROM "bicycle" INDEXED BY "bicycle_color" WHERE "color" = ?`.
@@ -7,10 +7,11 @@ extension Statement {
   /// Bicycle.read().indexed(by: Index(Bicycle.color)).filter(Bicycle.color == "red")
   /// ```
   ///
-  /// SQLite chooses an index by itself; this guards against a plan that changes. It applies to reads, counts, updates
-  /// and deletes of a whole table. With ``in(_:)-(String)`` it comes after that. Running it throws
-  /// `.schema(.mismatch)` if the table has no such index, and `.invalidStatement` if the index can't be used for it. A
-  /// policy refuses it.
+  /// Without a hint SQLite chooses the index. A hint prevents a later change of the query plan. Reads, counts, updates
+  /// and deletes of a table accept a hint. Call this method after ``in(_:)-(String)``.
+  ///
+  /// Running the statement throws `.schema(.mismatch)` if the table does not have the index, and `.invalidStatement` if
+  /// SQLite can't use the index. A policy rejects a statement with this hint.
   public consuming func indexed(by index: Index) -> Statement {
     indexed(by: index.name(inTable: tree.tableInfo.name))
   }
@@ -21,7 +22,7 @@ extension Statement {
     return self
   }
 
-  /// Makes SQLite find the rows without an index, other than the table's own key: `… FROM "bicycle" NOT INDEXED`.
+  /// Makes SQLite find the rows without an index; SQLite can still use the primary key: `… FROM "bicycle" NOT INDEXED`.
   public consuming func notIndexed() -> Statement {
     tree.hint(.none)
     return self

@@ -21,19 +21,19 @@ extension Sqlable {
   @inlinable
   public static func count(_ condition: some SqlCondition) -> Statement<Self, Int> { count().filter(condition) }
 
-  /// Tests whether there is a row: `SELECT EXISTS (SELECT 1 FROM "bicycle")`.
+  /// Tests whether the table has a row: `SELECT EXISTS (SELECT 1 FROM "bicycle")`.
   @inlinable
   public static func exists() -> Statement<Self, Bool> {
     Statement(.select(SelectQuery(.exists, of: TableInfo.unchecked(Self.self))))
   }
 
-  /// Tests whether there is a row that matches a condition: `exists().filter(condition)`.
+  /// Tests whether a row matches a condition: `exists().filter(condition)`.
   @inlinable
   public static func exists(_ condition: some SqlCondition) -> Statement<Self, Bool> { exists().filter(condition) }
 
-  /// Reads the row with this primary key, or nil: `SELECT … WHERE "id" = ? LIMIT ?`.
+  /// Reads the row with this primary key; nil if no row has the key: `SELECT … WHERE "id" = ? LIMIT ?`.
   ///
-  /// Running it throws `.misuse` if the model has no primary key, or a key of several columns.
+  /// Running the statement throws `.misuse` if the model has no primary key, or a key of several columns.
   @inlinable
   public static func byId(_ key: some SqlValue) -> Statement<Self, Self?> {
     var query = SelectQuery(of: TableInfo.unchecked(Self.self))
@@ -42,13 +42,14 @@ extension Sqlable {
     return Statement(.select(query))
   }
 
-  /// Reads the row with this primary key of several columns, or nil. The values are in the order of the key.
+  /// Reads the row with this primary key of several columns; nil if no row has the key. Pass the values in the order of
+  /// the key's columns.
   ///
   /// ```swift
   /// Seat.byId(12, "A")     // SELECT … FROM "seat" WHERE "row" = ? AND "letter" = ? LIMIT ?
   /// ```
   ///
-  /// Running it throws `.misuse` if the model's key has a different number of columns.
+  /// Running the statement throws `.misuse` if the model's key has a different number of columns.
   @inlinable
   public static func byId(
     _ first: any SqlValue, _ second: any SqlValue, _ others: any SqlValue...
@@ -61,9 +62,9 @@ extension Sqlable {
 
   /// Inserts the struct as a new row and returns its id: `INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)`.
   ///
-  /// With columns, only those are written; one that the struct leaves out gets its default. The id is the integer key
-  /// or rowid, and 0 if nothing was inserted or the table has no integer id. Running it throws `.constraint` when the
-  /// row violates a constraint.
+  /// If you pass columns, the statement writes only these columns. A column that the struct leaves out gets its
+  /// default. The id is the integer key or rowid. The id is 0 if nothing was inserted or the table has no integer id.
+  /// Running the statement throws `.constraint` when the row violates a constraint.
   @inlinable
   public func insert(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
     Statement(.insert(InsertQuery(.row, into: TableInfo.unchecked(Self.self), writing: columns)), rows: .model(self))
@@ -75,8 +76,9 @@ extension Sqlable {
   /// let id = try Ticket.insertDefaults().run(db)     // INSERT INTO "ticket" DEFAULT VALUES
   /// ```
   ///
-  /// A column without a default becomes NULL; running it throws `.constraint` if it can't be NULL. It takes
-  /// `returning()` and `ignoreOnConflict()` like any insert, and no upsert, which needs a column.
+  /// A column without a default becomes NULL. If the column can't be NULL, running the statement throws `.constraint`.
+  /// The statement accepts `returning()` and `ignoreOnConflict()` like any insert. The statement rejects an upsert,
+  /// because an upsert needs a column.
   public static func insertDefaults() -> Statement<Self, Int> {
     Statement(.insert(InsertQuery(.row, into: TableInfo.unchecked(Self.self))), rows: .stored([StoredRow()]))
   }
@@ -87,15 +89,16 @@ extension Sqlable {
     Statement(.insert(InsertQuery(.rows, into: TableInfo.unchecked(Self.self))), rows: .models([]))
   }
 
-  /// Inserts all structs in one transaction and returns their ids in order. If one fails, none is stored.
+  /// Inserts all structs in one transaction and returns the ids in the same order. If one insert fails, no struct is
+  /// stored.
   ///
   /// ```swift
   /// Bicycle.insert(bikes)                    // INSERT INTO "bicycle" ("name", "color") VALUES (?, ?)
   /// Bicycle.insert(bikes, Bicycle.name)      // INSERT INTO "bicycle" ("name") VALUES (?)
   /// ```
   ///
-  /// With columns, only those are written, and the others get their defaults. The statement holds all structs in
-  /// memory; to insert more, stream them with ``insert()``.
+  /// If you pass columns, the statement writes only these columns, and other columns get their defaults. The statement
+  /// keeps all structs in memory. To insert a large number of structs, stream the structs with ``insert()``.
   @inlinable
   public static func insert(
     _ rows: some Sequence<Self>, _ columns: any ColumnConvertible...
@@ -104,7 +107,7 @@ extension Sqlable {
       .insert(InsertQuery(.rows, into: TableInfo.unchecked(Self.self), writing: columns)), rows: .models(Array(rows)))
   }
 
-  /// Inserts the rows of a query, without generated columns, and returns the number of rows inserted.
+  /// Inserts the rows of a query and returns the number of rows inserted. Generated columns are not inserted.
   ///
   /// ```swift
   /// Bicycle.insert(from: Bicycle.read().filter(Bicycle.color == "red")).in("archive")
@@ -138,8 +141,8 @@ extension Sqlable {
 
   /// Inserts a query's values into these untyped columns; the other columns get their defaults.
   ///
-  /// Running it throws `.invalidStatement` if the number of columns differs from the query's, and `.encoding` if a
-  /// column of the query has a type that its target does not store.
+  /// Running the statement throws `.invalidStatement` if the query has a different number of columns. Running the
+  /// statement throws `.encoding` if the type of a query's column does not fit the target column.
   public static func insert(
     _ first: Column, _ others: Column..., from query: some SelectStatement
   ) -> Statement<Self, Int> { insert([first] + others, query.asSelect().query) }
@@ -149,14 +152,15 @@ extension Sqlable {
     Statement(.insert(InsertQuery(.query, into: TableInfo.unchecked(Self.self), writing: columns, of: source)))
   }
 
-  /// Inserts the struct, or updates the row with its primary key; returns the row's id.
+  /// Inserts the struct, or updates the row with the struct's primary key, and returns the row's id.
   ///
   /// ```swift
   /// bike.save()
   /// // INSERT INTO "bicycle" (…) VALUES (…) ON CONFLICT ("id") DO UPDATE SET "name" = excluded."name", …
   /// ```
   ///
-  /// Columns that the struct leaves out keep their values. Running it throws `.misuse` without a primary key.
+  /// In an existing row, columns that the struct leaves out keep their values. Running the statement throws `.misuse`
+  /// if the model has no primary key.
   @inlinable
   public func save() -> Statement<Self, Int> {
     Statement(.insert(InsertQuery(.save, into: TableInfo.unchecked(Self.self))), rows: .model(self))
@@ -169,8 +173,9 @@ extension Sqlable {
   /// bike.update(Bicycle.ownerId)      // UPDATE "bicycle" SET "owner_id" = ? WHERE "id" = ?
   /// ```
   ///
-  /// With columns, only those are written, and one that the struct leaves out is set to NULL. Without, columns that the
-  /// struct leaves out keep their values. Running it throws `.misuse` if the model or struct has no primary key.
+  /// If you pass columns, the statement writes only these columns, and a column that the struct leaves out becomes
+  /// NULL. If you pass no columns, a column that the struct leaves out keeps its value. Running the statement throws
+  /// `.misuse` if the model or struct has no primary key.
   @inlinable
   public func update(_ columns: any ColumnConvertible...) -> Statement<Self, Int> {
     Statement(.update(UpdateQuery(ofRowIn: TableInfo.unchecked(Self.self), writing: columns)), rows: .model(self))
@@ -193,27 +198,28 @@ extension Sqlable {
   /// // UPDATE "bicycle" SET "color" = ? WHERE "id" > ?
   /// ```
   ///
-  /// Running it without a filter or limit throws `.misuse`; ``updateAll(_:)`` updates every row.
+  /// Running the statement without a filter or limit throws `.misuse`. To update every row, use ``updateAll(_:)``.
   public static func update(_ assignments: Assignment...) -> Statement<Self, Int> {
     Statement(.update(UpdateQuery(TableInfo.unchecked(Self.self), assignments)))
   }
 
-  /// Updates columns of the rows that a filter or limit selects with the values of a struct, and returns the number of
-  /// rows changed.
+  /// Sets columns to a struct's values in the rows that a filter or limit selects, and returns the number of rows
+  /// changed.
   ///
   /// ```swift
   /// Bicycle.update(Bicycle.color, Bicycle.ownerId, from: bike).filter(Bicycle.id > 3)
   /// // UPDATE "bicycle" SET "color" = ?, "owner_id" = ? WHERE "id" > ?
   /// ```
   ///
-  /// A column that the struct leaves out is set to NULL. Running it without a filter or limit throws `.misuse`.
+  /// A column that the struct leaves out is set to NULL. Running the statement without a filter or limit throws
+  /// `.misuse`.
   public static func update(
     _ first: any ColumnConvertible, _ others: any ColumnConvertible..., from row: Self
   ) -> Statement<Self, Int> {
     let table = TableInfo.unchecked(Self.self)
     let insert = Statement<Self, Int>(.insert(InsertQuery(.row, into: table)), rows: .model(row))
     let columns = [first] + others
-    // Only these are converted.
+    // Convert only the values that the statement writes.
     let written = WrittenColumns.positions(columns.compactMap { table.position(named: $0.column.name) })
     let values = Result { try StoredRow.rows(of: [row], in: insert.tree.table, written: written).first }
     let assignments = columns.map { column in
@@ -233,7 +239,7 @@ extension Sqlable {
   /// Bicycle.updateAll(Bicycle.color.set(to: "red"))     // UPDATE "bicycle" SET "color" = ?
   /// ```
   ///
-  /// Running it with a filter, order or limit throws `.misuse`.
+  /// Running the statement with a filter, order or limit throws `.misuse`.
   public static func updateAll(_ assignments: Assignment...) -> Statement<Self, Int> {
     Statement(.update(UpdateQuery(TableInfo.unchecked(Self.self), assignments, .all)))
   }
@@ -244,27 +250,28 @@ extension Sqlable {
   /// Bicycle.delete().orderBy(Bicycle.id).limit(100)
   /// ```
   ///
-  /// Running it without a filter or limit throws `.misuse`; ``deleteAll()`` deletes every row.
+  /// Running the statement without a filter or limit throws `.misuse`. To delete every row, use ``deleteAll()``.
   @inlinable
   public static func delete() -> Statement<Self, Int> {
     Statement(.delete(DeleteQuery(TableInfo.unchecked(Self.self), .selected)))
   }
 
-  /// Deletes every row and returns their number: `DELETE FROM "bicycle"`.
+  /// Deletes every row and returns the number of rows deleted: `DELETE FROM "bicycle"`.
   ///
-  /// Running it with a filter, order or limit throws `.misuse`.
+  /// Running the statement with a filter, order or limit throws `.misuse`.
   @inlinable
   public static func deleteAll() -> Statement<Self, Int> {
     Statement(.delete(DeleteQuery(TableInfo.unchecked(Self.self), .all)))
   }
 
-  /// Deletes the rows that match a condition and returns their number: `DELETE FROM "bicycle" WHERE "color" = ?`.
+  /// Deletes the rows that match a condition and returns the number of rows deleted:
+  /// `DELETE FROM "bicycle" WHERE "color" = ?`.
   @inlinable
   public static func delete(_ condition: some SqlCondition) -> Statement<Self, Int> { delete().filter(condition) }
 }
 
 extension SqlExpression {
-  /// The condition that a row's primary key has this value.
+  /// Makes the condition that a row's primary key equals this value.
   @inlinable
   init(key value: some SqlValue, of table: () throws -> TableInfo) {
     do {
@@ -285,7 +292,7 @@ extension SqlExpression {
     SqlExpression(.binary(comparison, self, SqlExpression(value, for: column, comparison.side)))
   }
 
-  /// The condition that a row's primary key has these values.
+  /// Makes the condition that a row's primary key equals these values.
   @usableFromInline
   init(key values: [any SqlValue], of table: () throws -> TableInfo) {
     do {
@@ -303,7 +310,7 @@ extension SqlExpression {
 }
 
 extension TableInfo {
-  /// The single column of the primary key. Throws `.misuse` if the key has no column or several.
+  /// The single column of the primary key. Throws `.misuse` unless the key has exactly one column.
   @usableFromInline
   var keyColumn: Column {
     get throws {

@@ -1,31 +1,34 @@
-// Pages of rows that begin after a given row. Unlike an offset they skip nothing, so that every page costs the same.
+// Pages of rows that start after a given row. With an offset SQLite reads and skips rows. A page skips no rows, so
+// every page costs the same.
 
 extension Statement where Output == [Model] {
-  /// The first rows in the order of the statement, followed by the primary key: the page before those of
-  /// ``page(after:limit:)``.
+  /// Returns the first page of rows; ``page(after:limit:)`` returns the next pages. The rows are in the statement's
+  /// order, then in the order of the primary key.
   ///
   /// ```swift
   /// let first = Bicycle.read().orderBy(Bicycle.color, .desc).page(limit: 50)
   /// // … ORDER BY "color" DESC, "id" DESC LIMIT ?
   /// ```
   ///
-  /// Running the statement throws the errors of a page after a row.
+  /// Running the statement throws the same errors as ``page(after:limit:)``.
   public consuming func page(limit: Int) -> Statement { paged(after: nil, limit) }
 
-  /// The rows after a row, such as the last one of the page before, in the order of the statement.
+  /// Returns the page of rows that follow a row in the statement's order. Pass the last row of the previous page.
   ///
   /// ```swift
   /// let page = Bicycle.read().orderBy(Bicycle.color, .desc).page(after: last, limit: 50)
   /// // … WHERE "color" <= ? AND ("color" < ? OR "id" < ?) ORDER BY "color" DESC, "id" DESC LIMIT ?
   /// ```
   ///
-  /// The primary key follows the terms of the order, so that no two rows have the same place; an index on the terms
-  /// finds the page. NULL has its place as in the order. Rows that are inserted or deleted meanwhile move no other row
-  /// to another page, and the row itself may be gone: keep the row, not only its key, to go on from there.
+  /// The statement adds the primary key to the order, so that the order is unique. SQLite can find the page by an index
+  /// on the order's terms. NULL sorts as in the statement's order.
   ///
-  /// Running the statement throws `.invalidStatement` if the model has no primary key, or a term of the order is not a
-  /// column of the model. A statement with an offset, or a change of rows, throws `.invalidStatement` too. A row that
-  /// can't be stored throws `.encoding`.
+  /// Inserts and deletes between two pages do not move other rows to another page. The given row can be deleted in
+  /// between, because the page uses the struct's values. Keep the struct, not only the key.
+  ///
+  /// Running the statement throws `.invalidStatement` if the model has no primary key, or an order's term is not a
+  /// column of the model. A statement that has an offset or changes rows throws `.invalidStatement` too. A row with
+  /// values that the columns can't store throws `.encoding`.
   public consuming func page(after row: Model, limit: Int) -> Statement { paged(after: row, limit) }
 
   private consuming func paged(after row: Model?, _ limit: Int) -> Statement {
@@ -61,17 +64,17 @@ extension Statement where Output == [Model] {
 }
 
 extension Select {
-  /// The first rows in the order: the page before those of ``page(after:limit:)``.
+  /// Returns the first page of rows; ``page(after:limit:)`` returns the next pages.
   ///
   /// ```swift
   /// let first = Car.select(Car.name, Car.price, Car.id).orderBy(Car.price.desc, Car.id.desc).page(limit: 50)
   /// // … ORDER BY "price" DESC, "id" DESC LIMIT ?
   /// ```
   ///
-  /// Running the query throws the errors of a page after values.
+  /// Running the query throws the same errors as ``page(after:limit:)``.
   public consuming func page(limit: Int) -> Self { paged(after: nil, limit) }
 
-  /// The rows after the row that has these values in the terms of the order.
+  /// Returns the page of rows that follow a row with these values, one value for each term of the order.
   ///
   /// ```swift
   /// let page = Car.select(Car.name, Car.price, Car.id).orderBy(Car.price.desc, Car.id.desc)
@@ -79,10 +82,12 @@ extension Select {
   /// // … WHERE "price" <= ? AND ("price" < ? OR "price" IS NULL OR "id" < ?) … LIMIT ?
   /// ```
   ///
-  /// End the order with a key, so that no two rows have the same place. Otherwise a page leaves out rows with the same
-  /// values as the last row before the page. nil stands for NULL, which has its place as in the order. Running the
-  /// query throws `.invalidStatement` if the number of values differs from that of the terms, without an order, and
-  /// with an offset. Groups, windows and combined queries throw it too: name such a query first.
+  /// Add a key as the last term of the order, so that the order is unique. Otherwise a page leaves out rows with the
+  /// same values as the last row of the previous page. Pass nil for NULL; NULL sorts as in the query's order.
+  ///
+  /// Running the query throws `.invalidStatement` if the query has an offset, no order, or another number of terms than
+  /// values. A query with groups or windows and a combined query throw `.invalidStatement` too. Give the query a name,
+  /// and read the page from the named query.
   public consuming func page(after values: [any SqlValue], limit: Int) -> Self { paged(after: values, limit) }
 
   private consuming func paged(after values: [any SqlValue]?, _ limit: Int) -> Self {
@@ -109,10 +114,10 @@ extension Select {
   }
 }
 
-/// The place of a row in one term of an order.
+/// The value of the previous page's last row for one term of the order.
 private struct PageMark {
   let term: OrderTerm
-  /// The row's value, in the form of the column.
+  /// The row's value, as the column stores it.
   let value: SqlExpression
   let mayBeNull: Bool
 
@@ -123,7 +128,7 @@ private struct PageMark {
   init(_ term: OrderTerm, _ row: StoredRow, _ table: TableInfo) throws {
     let position = try table.position(ofPageTerm: term)
     let (column, isKey) = (table.columns[position], table.key.contains(position))
-    // A struct that keeps defaults leaves out nil: in a nullable column, a missing value is NULL.
+    // A struct that keeps defaults leaves out a nil property. In a nullable column, a missing value is therefore NULL.
     let stored = row[column.name] ?? (column.type.isNullable ? .null : nil)
     guard let value = stored, !isKey || value != .null else {
       let reason = isKey ? "a page can't begin after a row without a key" : "the struct has no value for the column"
@@ -137,13 +142,13 @@ private struct PageMark {
   private var isNull: Bool { if case .value(.null) = value.node { true } else { false } }
   private var isNullFirst: Bool { term.direction == .asc || term.direction == .descNullsFirst }
 
-  /// True if a row comes later by this term alone; nil if none does.
+  /// The condition that a row follows by this term alone; nil if no row can follow.
   var isLater: SqlExpression? {
     if isNull { return isNullFirst ? SqlExpression(.isNotNull(expression)) : nil }
     return compared(term.direction.isUpwards ? .greater : .less)
   }
 
-  /// True if a row comes later or has the same place; nil if all do.
+  /// The condition that a row follows or is equal by this term; nil if the condition is true for all rows.
   var isNotEarlier: SqlExpression? {
     if isNull { return isNullFirst ? nil : SqlExpression(.isNull(expression)) }
     return compared(term.direction.isUpwards ? .greaterOrEqual : .lessOrEqual)
@@ -156,8 +161,8 @@ private struct PageMark {
 }
 
 extension SqlExpression {
-  /// The rows after a place. `a >= ? AND (a > ? OR b > ?)` lets an index on the first term find them, which
-  /// `a > ? OR (a = ? AND b > ?)` does not.
+  /// Returns the condition that a row follows the marked row. SQLite can search an index on the first term for
+  /// `a >= ? AND (a > ? OR b > ?)`, but not for `a > ? OR (a = ? AND b > ?)`.
   fileprivate static func after(_ marks: ArraySlice<PageMark>) -> SqlExpression {
     guard let first = marks.first else { return .any([]) }
     let isLater = first.isLater
@@ -169,7 +174,8 @@ extension SqlExpression {
 }
 
 extension SqlExpression {
-  /// True if the expression has an aggregate or a window function, which no WHERE can have.
+  /// True if the expression contains an aggregate or a window function. WHERE can't contain aggregates or window
+  /// functions.
   fileprivate var combinesRows: Bool {
     if case .call(let call) = node, call.window != nil || call.isAggregate { return true }
     return node.hasTerm { $0.combinesRows }
@@ -186,7 +192,7 @@ extension SelectQuery {
 }
 
 extension SelectQuery.Clauses {
-  /// True if a term of the order may be NULL; false only for columns that are known never to be NULL.
+  /// True if a term of the order can be NULL. The result is false only for a column that is never NULL.
   fileprivate func mayBeNull(_ term: SqlExpression) -> Bool {
     let name: (alias: String?, column: ColumnReference)
     switch term.node {
@@ -195,7 +201,7 @@ extension SelectQuery.Clauses {
     case .qualified(let alias, let reference): name = (alias, reference)
     default: return true
     }
-    // An outer join has NULL where it finds no row.
+    // An outer join returns NULL for a row without a match.
     guard !missesRows else { return true }
     for source in sources where source.alias.isExactly(name.alias) {
       guard case .table = source.kind, let position = source.table.position(of: name.column) else { continue }
@@ -206,12 +212,12 @@ extension SelectQuery.Clauses {
 }
 
 extension TableInfo {
-  /// True if a column may be NULL. A rowid is never NULL, whatever the declaration of its column says.
+  /// True if a column can be NULL. A rowid is never NULL, even if the column is declared nullable.
   fileprivate func mayBeNull(_ position: Int) -> Bool {
     columns[position].type.isNullable && !(keyIsRowid && key.contains(position))
   }
 
-  /// The position of the column by which pages are ordered.
+  /// Returns the position of the column to which a term of the order refers.
   fileprivate func position(ofPageTerm term: OrderTerm) throws -> Int {
     guard let position = columns.indices.first(where: { isColumn($0, term.expression) }) else {
       throw SqlError.invalidStatement("a page after a row needs an order by columns of its model").at(table: name)
@@ -219,7 +225,7 @@ extension TableInfo {
     return position
   }
 
-  /// True if a term is the column at a position, by itself or with a collation.
+  /// True if a term is the column at a position, with or without a collation.
   fileprivate func isColumn(_ position: Int, _ term: SqlExpression) -> Bool {
     switch term.node {
     case .column(let reference): self.position(of: reference) == position

@@ -1,9 +1,10 @@
-// Reads of a model, used as queries.
+// The conversion of a model's reads to queries.
 
 extension Statement: SelectStatement where Output == [Model] {
   public typealias Row = Model
 
-  /// Returns the read as a query. Running it throws `.invalidStatement` if the statement is a change with `RETURNING`.
+  /// Returns the read as a query. Running the query throws `.invalidStatement` if the statement is an insert, update or
+  /// delete with `RETURNING`.
   public consuming func asSelect() -> Select<Model> {
     guard case .select(let query) = tree else {
       var query = SelectQuery(of: tree.tableInfo)

@@ -1,5 +1,6 @@
-// Compiler messages for calls that can't be meant: without these overloads the compiler lists candidates, repeats
-// itself for every value, or names an unrelated protocol. The operators with values are in TypedOperators.swift.
+// Unavailable overloads with clear compiler errors for mistaken calls. Without these overloads the compiler lists
+// candidates, repeats the error for every value, or names an unrelated protocol. TypedOperators.swift contains the
+// overloads for operators with values.
 
 extension TypedTerm {
   @available(*, unavailable, message: "the values have a different type than the term on the left")
@@ -84,9 +85,9 @@ extension SqlFragment.StringInterpolation {
   @available(*, unavailable, message: "a term can't contain a query; use scalar(_:), exists(_:) or in(_:)")
   public mutating func appendInterpolation(_ query: Select<some Any>) {}
 
-  /// Makes running the statement throw `.invalidStatement`. Without it a statement would be bound as JSON, since a
-  /// column can store one; `\(json: statement)` binds it.
-  // Not unavailable: the compiler would take the one for values.
+  /// Makes the outer statement throw `.invalidStatement` when it runs. Without this overload the inner statement would
+  /// be bound as JSON, because a column can store a statement. To bind a statement as JSON, write `\(json: statement)`.
+  // Not marked unavailable, because the compiler would then choose the overload for values.
   public mutating func appendInterpolation<Model, Output>(_ statement: Statement<Model, Output>) {
     refuse("a term can't contain a statement; use scalar(_:), exists(_:) or in(_:)")
   }

@@ -1,6 +1,6 @@
-// Changes that return columns and terms of the rows that they changed.
+// Inserts, updates and deletes that return columns and terms of the changed rows.
 
-/// A change that returns columns and terms of each row that it changed; see `returning(_:)`.
+/// An insert, update or delete that returns columns and terms of each changed row; see `returning(_:)`.
 public struct Returning<Model: Sqlable, Row>: Sendable, Hashable {
   package let change: Statement<Model, [Model]>
   let read: @Sendable (inout ResultRow) throws -> Row
@@ -11,10 +11,10 @@ public struct Returning<Model: Sqlable, Row>: Sendable, Hashable {
 }
 
 extension Returning {
-  /// The terms returned for each row.
+  /// The terms that the statement returns for each row.
   var terms: [SqlExpression] { if case .terms(let terms) = change.tree.returned { terms } else { [] } }
 
-  /// Makes the change return these terms.
+  /// Makes the statement return these terms.
   private init<Output>(
     _ change: consuming Statement<Model, Output>, _ terms: [SqlExpression],
     _ read: @escaping @Sendable (inout ResultRow) throws -> Row
@@ -61,8 +61,8 @@ extension Statement {
   /// // DELETE FROM "car" WHERE "price" > ? RETURNING "id", "name"
   /// ```
   ///
-  /// The values are those stored by the change, or those before a delete. The order of the rows is up to SQLite.
-  /// Running it on a read throws `.invalidStatement`.
+  /// An insert or update returns the stored values. A delete returns the values before the delete. The order of the
+  /// rows is undefined. Running a read with `returning` throws `.invalidStatement`.
   @inlinable
   public consuming func returning<A: TypedTerm, B: TypedTerm>(_ a: A, _ b: B) -> Returning<Model, (A.Value, B.Value)> {
     Returning(tuples: self, [a.expression, b.expression])
@@ -121,9 +121,12 @@ extension Statement where Output == Int {
   /// // DELETE FROM "bicycle" WHERE "color" = ? RETURNING "id", "name", "color"
   /// ```
   ///
-  /// The rows are those stored by the change, including defaults and generated columns, or those before a delete. They
-  /// do not include later changes by triggers, or rows skipped by a conflict. Their order is up to SQLite. If a row
-  /// can't be decoded, nothing is changed. Running it on a count throws `.invalidStatement`.
+  /// An insert or update returns the stored rows, with defaults and generated columns. A delete returns the rows before
+  /// the delete. The rows do not contain later changes by triggers. Rows skipped by a conflict are not returned. The
+  /// order of the rows is undefined.
+  ///
+  /// If a row can't be decoded, SQLite rolls the statement back. Running a count with `returning` throws
+  /// `.invalidStatement`.
   @inlinable
   public consuming func returning() -> Statement<Model, [Model]> {
     tree.giveRows()
@@ -132,7 +135,7 @@ extension Statement where Output == Int {
 }
 
 extension Statement where Output == [Int] {
-  /// Returns the inserted rows as they are stored, instead of their ids.
+  /// Returns the inserted rows as stored, instead of ids.
   @inlinable
   public consuming func returning() -> Statement<Model, [Model]> {
     tree.giveRows()

@@ -1,4 +1,5 @@
-/// A read or change of the table of `Model`: a value that does nothing until it is run.
+/// A statement that reads or changes the table of `Model`. Creating a statement does not access the database; `run`
+/// executes the statement.
 ///
 /// ```swift
 /// let reds = Bicycle.read().filter(Bicycle.color == "red").orderBy(Bicycle.name).limit(10)
@@ -7,8 +8,8 @@
 /// let bikes = try reds.run(db)   // [Bicycle]
 /// ```
 ///
-/// It is immutable: every modifier returns a new statement. It is `Sendable`, `Hashable` and `Codable`; decoding checks
-/// the table and columns against the model.
+/// A statement is immutable: every modifier returns a new statement. A statement is `Sendable`, `Hashable` and
+/// `Codable`. Decoding checks the table and columns against the model.
 public struct Statement<Model: Sqlable, Output>: Sendable {
   @usableFromInline package var tree: StatementTree
   /// The structs to insert, update or delete.
@@ -31,14 +32,14 @@ extension Statement {
   /// Car.read().filter(Car.isElectric)                                        // … WHERE "is_electric"
   /// ```
   ///
-  /// It applies to reads, counts, updates and deletes. A row for which the condition is NULL does not match.
+  /// Reads, counts, updates and deletes accept a filter. A row does not match if the condition is NULL.
   @inlinable
   public consuming func filter(_ condition: some SqlCondition) -> Statement {
     tree.filter(condition.expression)
     return self
   }
 
-  /// Orders the rows. A further call orders the rows that compare as equal so far.
+  /// Orders the rows. A second call orders rows that are equal by the first order.
   ///
   /// ```swift
   /// Bicycle.read().orderBy(Bicycle.color).orderBy(Bicycle.id, .desc)     // … ORDER BY "color", "id" DESC
@@ -62,7 +63,7 @@ extension Statement {
     return self
   }
 
-  /// Limits the statement to `limit` rows. Running it with a negative limit throws `.invalidStatement`.
+  /// Limits the statement to `limit` rows. Running the statement with a negative limit throws `.invalidStatement`.
   ///
   /// ```swift
   /// Bicycle.read().limit(10, offset: 20)                             // … LIMIT ? OFFSET ?
@@ -83,14 +84,14 @@ extension Statement {
     return self
   }
 
-  /// Skips `offset` rows. Running it with a negative offset throws `.invalidStatement`.
+  /// Skips `offset` rows. Running the statement with a negative offset throws `.invalidStatement`.
   @inlinable
   public consuming func offset(_ offset: Int) -> Statement {
     tree.skip(offset)
     return self
   }
 
-  /// Limits the statement to a number of rows that is a term without columns, such as a parameter: `LIMIT max(?, 0)`.
+  /// Limits the number of rows by a term without columns, such as a parameter: `LIMIT max(?, 0)`.
   ///
   /// ```swift
   /// let page = try db.prepare(
@@ -100,19 +101,20 @@ extension Statement {
   /// // DELETE … WHERE "id" IN (SELECT "id" … LIMIT max(?, 0))
   /// ```
   ///
-  /// Less than 0 is 0, and NULL throws. A column of the query throws `.invalidStatement` when it runs.
+  /// A negative limit counts as 0, and a NULL limit throws. Running the statement throws `.invalidStatement` if the
+  /// term contains a column of the query.
   public consuming func limit(_ limit: some TypedTerm<Int>) -> Statement {
     tree.limit(to: limit.expression, skipping: nil)
     return self
   }
 
-  /// Limits the statement to a number of rows after skipping others, by terms without columns.
+  /// Limits the number of rows and skips rows, both by terms without columns.
   public consuming func limit(_ limit: some TypedTerm<Int>, offset: some TypedTerm<Int>) -> Statement {
     tree.limit(to: limit.expression, skipping: offset.expression)
     return self
   }
 
-  /// Skips a number of rows that is a term without columns.
+  /// Skips a number of rows, given by a term without columns.
   public consuming func offset(_ offset: some TypedTerm<Int>) -> Statement {
     tree.limit(to: nil, skipping: offset.expression)
     return self
@@ -130,19 +132,20 @@ extension Statement {
   @inlinable
   public consuming func ignoreOnConflict() -> Statement { onConflict(.ignore) }
 
-  /// Deletes existing rows that conflict with a new one; observers are notified of these deletions.
+  /// Deletes existing rows that conflict with a new row. Observers are notified of these deletions.
   @inlinable
   public consuming func replaceOnConflict() -> Statement { onConflict(.replace) }
 
-  /// Updates the existing row with the same value in a unique column instead of inserting a new one.
+  /// Updates the existing row that has the same value in a unique column, instead of inserting a new row.
   ///
   /// ```swift
   /// bike.insert().onConflict(Bicycle.name, update: Bicycle.color)
   /// // INSERT … ON CONFLICT ("name") DO UPDATE SET "color" = excluded."color"
   /// ```
   ///
-  /// Several are tried in their order: the first whose columns conflict applies. Without columns it must be the last,
-  /// and skips a row that conflicts in any others; several need SQLite 3.35, and running them throws `.misuse` before:
+  /// If you call this method several times, SQLite applies the first call for which the columns conflict. A call
+  /// without columns must be the last call, and skips a row that conflicts in any other column. Running several upserts
+  /// before SQLite 3.35 throws `.misuse`.
   ///
   /// ```swift
   /// user.insert().onConflict(User.id, update: User.name).onConflict(User.email).onConflict()
@@ -150,8 +153,9 @@ extension Statement {
   /// //   ON CONFLICT ("email") DO NOTHING ON CONFLICT DO NOTHING
   /// ```
   ///
-  /// Without columns to update, the existing row is left unchanged. With a condition, the row is updated only if that
-  /// is true; the condition may name columns of the existing row, and by `excluded` those of the new one.
+  /// Without columns to update, the existing row does not change. With a condition, SQLite updates the row only if the
+  /// condition is true. The condition can refer to columns of the existing row, and to columns of the new row by
+  /// `excluded`.
   public consuming func onConflict(
     _ target: any ColumnConvertible..., update columns: any ColumnConvertible...,
     where condition: (any SqlCondition)? = nil
@@ -163,7 +167,7 @@ extension Statement {
     return self
   }
 
-  /// Sets columns of the existing row with the same value in a unique column instead of inserting a new one.
+  /// Sets columns of the existing row that has the same value in a unique column, instead of inserting a new row.
   ///
   /// ```swift
   /// visit.insert().onConflict(Visit.page, set: Visit.count.set(to: Visit.count + Visit.count.excluded))
@@ -182,7 +186,7 @@ extension Statement {
 }
 
 extension Statement {
-  /// Applies the statement to another table with the same layout instead of the model's own.
+  /// Applies the statement to another table that has the same layout as the model's table.
   ///
   /// ```swift
   /// try db.createTable(Bicycle.self, named: "archive")
@@ -190,7 +194,7 @@ extension Statement {
   /// try Bicycle.read().in("archive").run(db)                 // SELECT … FROM "archive"
   /// ```
   ///
-  /// Never take the name from untrusted input: it is quoted and can't inject SQL, but it could name any table.
+  /// Never take the name from untrusted input. A quoted name can't inject SQL, but could refer to any table.
   @inlinable
   public consuming func `in`(_ table: String) -> Statement {
     tree.name(table)
@@ -206,10 +210,12 @@ extension Statement {
   /// // INSERT INTO "archive"."bicycle" (…) SELECT … FROM "bicycle"
   /// ```
   ///
-  /// Without it SQLite takes the first database that has a table of this name, the handle's own before those attached;
-  /// `in(database: "main")` takes no other. Changes of an attached database fire no observer, and a statement on one
-  /// has no form as data: which databases are attached is the program's own matter. Running it throws
-  /// `.schema(.missingTable)` if no database of this name has such a table.
+  /// Without this modifier SQLite searches the handle's own database first, then the attached databases.
+  /// `in(database: "main")` restricts the statement to the handle's own database.
+  ///
+  /// Changes of an attached database do not notify observers. A statement on an attached database can't be encoded,
+  /// because each program attaches its own databases. Running the statement throws `.schema(.missingTable)` if the
+  /// database is not attached or does not have the table.
   @inlinable
   public consuming func `in`(database: String) -> Statement {
     tree.name(inDatabase: database)
@@ -218,7 +224,7 @@ extension Statement {
 }
 
 extension Statement where Output == [Model] {
-  /// Returns only the first row, or nil if there is none.
+  /// Returns only the first row; nil if no row matches.
   ///
   /// ```swift
   /// Bicycle.read().orderBy(Bicycle.id, .desc).first()     // … ORDER BY "id" DESC LIMIT ?

@@ -1,9 +1,10 @@
 import FoundationEssentials
 
-/// The stored values of a row by column. A missing column was left out.
+/// The stored values of a row by column name. A column that the struct left out has no entry.
 @usableFromInline
 package struct StoredRow: Sendable, Hashable {
-  /// Keyed by bytes: == equates the two encodings of an é, which name two columns.
+  /// The keys are compared by bytes: == equates the two encodings of an é, but SQLite treats the two names as different
+  /// columns.
   package private(set) var values: [ByteComparedName: DatabaseValue] = [:]
 
   package init() {}
@@ -17,7 +18,7 @@ package struct StoredRow: Sendable, Hashable {
     set { values[ByteComparedName(wrappedValue: name)] = newValue }
   }
 
-  /// Returns the values by column name, for encoding. Throws if two names would be the same key.
+  /// Returns the values by column name, for encoding. Throws if Swift's == equates two column names.
   package func byName() throws -> [String: DatabaseValue] {
     var named: [String: DatabaseValue] = [:]
     for (name, value) in values {
@@ -30,7 +31,8 @@ package struct StoredRow: Sendable, Hashable {
   }
 }
 
-/// The rows of a statement: as structs, so that each is converted only once when the statement runs, or as decoded.
+/// The rows of a statement. Structs are converted to stored values when the statement runs. Decoded statements contain
+/// stored values.
 @usableFromInline
 package enum StatementRows<Model: Sqlable>: Sendable {
   case none
@@ -50,7 +52,7 @@ extension StatementRows {
     }
   }
 
-  /// Writes a row's values to `writer`. Returns false if there is no such row.
+  /// Writes a row's values to `writer`. Returns false if the index is outside the rows.
   @inlinable
   func take(_ index: Int, into writer: inout RowWriter) throws -> Bool {
     switch self {
@@ -64,7 +66,7 @@ extension StatementRows {
 }
 
 extension Statement {
-  /// Returns the statement's rows as values. Throws if a value does not fit its column.
+  /// Returns the statement's rows as stored values. Throws if a value does not fit its column.
   package func storedRows() throws -> [StoredRow] {
     switch rows {
     case .none: return []
@@ -76,14 +78,14 @@ extension Statement {
 }
 
 extension StoredRow {
-  /// The values that structs write, at some positions or all.
+  /// Returns the values that structs write, for the columns that the statement uses.
   static func rows<Model: Sqlable>(
     of models: [Model], in table: TableInfo, written: WrittenColumns = .all
   ) throws -> [StoredRow] {
     let buffer = ParameterBuffer()
     var writer = RowWriter(table: table, buffer: buffer, written: written)
     return try models.map { model in
-      // Each row gets its own scope, so that a kept copy of an earlier row's writer can't change a later row.
+      // Each row gets its own scope, so that a copy of an earlier row's writer can't change a later row.
       let mark = buffer.mark
       defer { buffer.release(to: mark) }
       try writer.take(model)
@@ -128,7 +130,8 @@ extension Statement: Hashable {
     hasher.combine(comparableRows)
   }
 
-  /// The rows, or the error if they can't be stored: structs that fail with the same error are equal.
+  /// The stored rows, or the error if a struct can't be stored. Two statements that fail with the same error have equal
+  /// rows.
   private var comparableRows: Result<[StoredRow], SqlError> {
     Result { try storedRows() }.mapError { $0 as? SqlError ?? .misuse("the rows can't be stored") }
   }

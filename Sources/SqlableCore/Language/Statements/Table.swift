@@ -1,4 +1,4 @@
-/// A table without a model: its columns have names, and hold any value.
+/// A table without a model. The columns have names but no types, and accept any value.
 ///
 /// ```swift
 /// let people = Table("person", "id", "full_name", "born_at")
@@ -8,33 +8,33 @@
 /// // UPDATE "person" SET "full_name" = ? WHERE "id" = ?
 /// ```
 ///
-/// For migrations, which meet tables as they were, and for tables that are known only at run time. It is a value that
-/// touches nothing; `db.table("person")` makes one with all columns that a database has. Only the columns that are
-/// named can be used; others throw `.schema` when the statement runs, as does a table that is not there.
+/// Use a `Table` in migrations, where tables have older versions, and for tables that are known only at run time. The
+/// initializer does not access the database. `db.table("person")` returns a table with all columns that the database's
+/// table has. Running a statement throws `.schema` for a column that this value does not list, and for a missing table.
 ///
-/// Values are stored and compared as they are, without a column's type to convert them: a date as seconds since 1970.
-/// Never take names from untrusted input: they are quoted and can't inject SQL, but could name any table. The names
-/// that a program has used are kept until it ends; after 20,000 tables statements throw `.misuse`.
+/// Values are stored and compared without conversion to a column's type; a date becomes seconds since 1970. Never take
+/// names from untrusted input. Quoted names can't inject SQL, but could refer to any table. Names that the program has
+/// used are never freed. After 20,000 tables statements throw `.misuse`.
 public struct Table: Sendable {
   unowned(unsafe) let info: TableInfo
 
   package init(_ table: UntypedTable) { info = table.info }
 
-  /// A table with these columns. It needs none for `count()`, `exists()` and `deleteAll()`.
+  /// Makes a table with these columns. `count()`, `exists()` and `deleteAll()` need no columns.
   public init(_ name: String, _ columns: String...) { self.init(name, columns: columns) }
 
-  /// A table with these columns.
+  /// Makes a table with these columns.
   public init(_ name: String, columns: [String]) {
     self.init(UntypedTable(name: name, columns: columns.map { UntypedColumn(name: $0) }))
   }
 
   public var name: String { info.name }
 
-  /// The names of its columns.
+  /// The names of the table's columns.
   public var columns: [String] { info.columns.map(\.name) }
 
-  /// A column, for conditions, terms and assignments. Using one that the table does not have throws `.schema` when the
-  /// statement runs.
+  /// Returns a column, for conditions, terms and assignments. If the table does not list the column, running the
+  /// statement throws `.schema`.
   public subscript(_ column: String) -> Column {
     if let position = info.position(named: column) { return info.columns[position] }
     return Column(column, .any)
@@ -55,13 +55,14 @@ extension Table {
   /// Reads the rows that match a condition: `read().filter(condition)`.
   public func read(_ condition: some SqlCondition) -> Statement<TableRow, [TableRow]> { read().filter(condition) }
 
-  /// Reads the row with this primary key, or nil. Running it throws `.misuse` if the table has no key of one column, or
-  /// was not made by `db.table(_:)`, which knows the key.
+  /// Reads the row with this primary key; nil if no row has the key. Running the statement throws `.misuse` unless
+  /// `db.table(_:)` returned the table and the key has exactly one column. Only `db.table(_:)` reads the key from the
+  /// database.
   public func byId(_ key: some SqlValue) -> Statement<TableRow, TableRow?> {
     read().filter(SqlExpression(key: key) { info }).first()
   }
 
-  /// Selects columns and terms, with a ``DynamicRow`` for each row.
+  /// Selects columns and terms, and returns a ``DynamicRow`` for each row.
   ///
   /// ```swift
   /// people.select(people["full_name"], people["id"].count()).groupBy(people["full_name"])
@@ -86,21 +87,21 @@ extension Table {
   /// Counts the rows that match a condition: `count().filter(condition)`.
   public func count(_ condition: some SqlCondition) -> Statement<TableRow, Int> { count().filter(condition) }
 
-  /// Tests whether there is a row: `SELECT EXISTS (SELECT 1 FROM "person")`.
+  /// Tests whether the table has a row: `SELECT EXISTS (SELECT 1 FROM "person")`.
   public func exists() -> Statement<TableRow, Bool> { Statement(.select(SelectQuery(.exists, of: info))) }
 
-  /// Tests whether there is a row that matches a condition: `exists().filter(condition)`.
+  /// Tests whether a row matches a condition: `exists().filter(condition)`.
   public func exists(_ condition: some SqlCondition) -> Statement<TableRow, Bool> { exists().filter(condition) }
 }
 
 extension Table {
-  /// Inserts a row and returns its id, which is 0 in a table without integer ids.
+  /// Inserts a row and returns its id. The id is 0 if the table has no integer ids.
   ///
   /// ```swift
   /// people.insert(["full_name": "Ann Smith"])     // INSERT INTO "person" ("full_name") VALUES (?)
   /// ```
   ///
-  /// Columns that are left out get their defaults.
+  /// Columns that the row leaves out get their defaults.
   public func insert(_ row: TableRow) -> Statement<TableRow, Int> {
     Statement(.insert(InsertQuery(.row, into: info)), rows: .model(row))
   }
@@ -110,7 +111,7 @@ extension Table {
     Statement(.insert(InsertQuery(.row, into: info)), rows: .stored([StoredRow()]))
   }
 
-  /// Inserts rows in one transaction and returns their ids in order. If one fails, none is stored.
+  /// Inserts rows in one transaction and returns the ids in the same order. If one insert fails, no row is stored.
   public func insert(_ rows: [TableRow]) -> Statement<TableRow, [Int]> {
     Statement(.insert(InsertQuery(.rows, into: info)), rows: .models(rows))
   }
@@ -133,26 +134,29 @@ extension Table {
       .insert(InsertQuery(.query, into: info, writing: [first] + others, of: query.asSelect().query)))
   }
 
-  /// Inserts the row, or updates the one with its primary key; see ``Sqlable/save()``. Running it throws `.misuse` for
-  /// a table that was not made by `db.table(_:)`, which knows the key.
+  /// Inserts the row, or updates the existing row with the same primary key; see ``Sqlable/save()``. Running the
+  /// statement throws `.misuse` unless `db.table(_:)` returned the table. Only `db.table(_:)` reads the key from the
+  /// database.
   public func save(_ row: TableRow) -> Statement<TableRow, Int> {
     Statement(.insert(InsertQuery(.save, into: info)), rows: .model(row))
   }
 
-  /// Updates the row with the primary key of this one, and returns the number of rows changed (0 or 1). Running it
-  /// throws `.misuse` for a table that was not made by `db.table(_:)`, which knows the key.
+  /// Updates the stored row with the same primary key, and returns the number of rows changed (0 or 1). Running the
+  /// statement throws `.misuse` unless `db.table(_:)` returned the table. Only `db.table(_:)` reads the key from the
+  /// database.
   public func update(_ row: TableRow) -> Statement<TableRow, Int> {
     Statement(.update(UpdateQuery(ofRowIn: info, writing: [])), rows: .model(row))
   }
 
-  /// Deletes the row with the primary key of this one, and returns the number of rows deleted (0 or 1). Running it
-  /// throws `.misuse` for a table that was not made by `db.table(_:)`, which knows the key.
+  /// Deletes the stored row with the same primary key, and returns the number of rows deleted (0 or 1). Running the
+  /// statement throws `.misuse` unless `db.table(_:)` returned the table. Only `db.table(_:)` reads the key from the
+  /// database.
   public func delete(_ row: TableRow) -> Statement<TableRow, Int> {
     Statement(.delete(DeleteQuery(info, .row)), rows: .model(row))
   }
 
-  /// Updates columns of the rows that a filter or limit selects, and returns the number of rows changed. Running it
-  /// without a filter or limit throws `.misuse`.
+  /// Updates columns of the rows that a filter or limit selects, and returns the number of rows changed. Running the
+  /// statement without a filter or limit throws `.misuse`.
   public func update(_ assignments: Assignment...) -> Statement<TableRow, Int> {
     Statement(.update(UpdateQuery(info, assignments)))
   }
@@ -162,19 +166,19 @@ extension Table {
     Statement(.update(UpdateQuery(info, assignments, .all)))
   }
 
-  /// Deletes the rows that a filter or limit selects, and returns the number of rows deleted. Running it without a
-  /// filter or limit throws `.misuse`.
+  /// Deletes the rows that a filter or limit selects, and returns the number of rows deleted. Running the statement
+  /// without a filter or limit throws `.misuse`.
   public func delete() -> Statement<TableRow, Int> { Statement(.delete(DeleteQuery(info, .selected))) }
 
   /// Deletes the rows that match a condition: `DELETE FROM "person" WHERE "id" = ?`.
   public func delete(_ condition: some SqlCondition) -> Statement<TableRow, Int> { delete().filter(condition) }
 
-  /// Deletes every row and returns their number: `DELETE FROM "person"`.
+  /// Deletes every row and returns the number of rows deleted: `DELETE FROM "person"`.
   public func deleteAll() -> Statement<TableRow, Int> { Statement(.delete(DeleteQuery(info, .all))) }
 }
 
 extension SelectStatement {
-  /// Joins a table without a model, whose columns conditions and terms may then use.
+  /// Joins a table without a model. Conditions and terms can then refer to the table's columns.
   ///
   /// ```swift
   /// Bicycle.read().joining(people, on: people["id"] == Bicycle.ownerId).filter(people["full_name"] == "Ann Smith")

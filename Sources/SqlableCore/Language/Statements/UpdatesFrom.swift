@@ -1,28 +1,28 @@
-// Updates that take values from other tables.
+// Updates that read values from other tables.
 
 extension Statement where Output == Int {
-  /// Takes values for the update from the rows of another table: `UPDATE "bicycle" SET … FROM "person" WHERE …`.
+  /// Reads values for the update from the rows of another table: `UPDATE "bicycle" SET … FROM "person" WHERE …`.
   ///
   /// ```swift
   /// Bicycle.update(Bicycle.name.set(to: Person.name)).from(Person.self, on: Bicycle.ownerId == Person.id)
   /// // UPDATE "bicycle" SET "name" = "person"."name" FROM "person" WHERE "bicycle"."owner_id" = "person"."id"
   /// ```
   ///
-  /// Rows without a match stay as they are. If several rows match one, SQLite takes one of them, and which is not
-  /// defined. Further calls join further tables. The filter may use all of them, `returning` only the updated one. An
-  /// order or a limit throws `.invalidStatement` when it runs, as does an update of a struct.
+  /// Rows without a match do not change. If several rows of the other table match, SQLite uses an arbitrary row. To
+  /// join more tables, call `from` again. The filter can refer to all tables, `returning` only to the updated table.
+  /// Running the statement throws `.invalidStatement` if the update has an order or limit, or updates a struct.
   public consuming func from<Other: Sqlable>(_ other: Other.Type, on condition: any SqlCondition) -> Statement {
     tree.join(Other.source(), on: condition.expression)
     return self
   }
 
-  /// Takes values for the update from a table or query under another name, which may be a table of the same model.
+  /// Reads values for the update from a table or query under another name. The table can belong to the same model.
   public consuming func from<Other: Sqlable>(_ other: Alias<Other>, on condition: any SqlCondition) -> Statement {
     tree.join(other.source, on: condition.expression)
     return self
   }
 
-  /// Takes values for the update from the rows of a named query.
+  /// Reads values for the update from the rows of a named query.
   ///
   /// ```swift
   /// let spent = Order.select(Order.buyerId, Order.price.sum()).groupBy(Order.buyerId).named("spent")
@@ -36,7 +36,7 @@ extension Statement where Output == Int {
     return self
   }
 
-  /// Takes values for the update from the rows of a named query of a single column.
+  /// Reads values for the update from the rows of a named query of a single column.
   public consuming func from<Value>(_ other: NamedColumn<Value>, on condition: any SqlCondition) -> Statement {
     tree.join(other.source, on: condition.expression)
     return self

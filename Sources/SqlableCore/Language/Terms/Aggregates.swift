@@ -1,4 +1,5 @@
-// Aggregates: one value for all rows of a group. They ignore NULL; each comment states the result for no rows.
+// Aggregates, which return one value for all rows of a group. Aggregates ignore NULL. Each comment states the result
+// for a group without rows.
 
 /// The number of rows in each group, or of all rows: `count(*)`.
 public func countAll(where condition: (any SqlCondition)? = nil) -> TypedExpression<Int> {
@@ -21,7 +22,7 @@ extension SqlExpression {
 }
 
 extension TypedTerm {
-  /// The number of values that are not NULL, `count("a")`, or of distinct ones, `count(DISTINCT "a")`.
+  /// The number of values that are not NULL, `count("a")`, or the number of distinct values, `count(DISTINCT "a")`.
   ///
   /// ```swift
   /// Bicycle.ownerId.count(distinct: true, where: Bicycle.color == "red")
@@ -63,8 +64,8 @@ extension TypedTerm {
   /// Car.name.groupConcat(", ", orderBy: Car.price.desc)     // group_concat("name", ? ORDER BY "price" DESC)
   /// ```
   ///
-  /// Without an order the values are in an undefined one. An order needs SQLite 3.44; running it with an earlier one
-  /// throws `.misuse`. With an order it can't be a window function: that throws `.invalidStatement`.
+  /// Without `orderBy` the order of the values is undefined. Before SQLite 3.44 running the statement with `orderBy`
+  /// throws `.misuse`. A window function can't have `orderBy`: running the statement throws `.invalidStatement`.
   public func groupConcat(
     _ separator: String = ",", orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String?> {
@@ -73,8 +74,8 @@ extension TypedTerm {
         .groupConcat, [SqlExpression(separator)], orderBy: orderings, where: condition))
   }
 
-  /// All distinct values as one text: `group_concat(DISTINCT "a")`. SQLite allows only a comma as their separator. NULL
-  /// for no rows. An order needs SQLite 3.44.
+  /// All distinct values as one text: `group_concat(DISTINCT "a")`. The separator is always a comma, because SQLite
+  /// allows no other separator. NULL for no rows. `orderBy` needs SQLite 3.44.
   public func groupConcat(
     distinct: Bool, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String?> {
@@ -84,9 +85,10 @@ extension TypedTerm {
 }
 
 extension TypedTerm where Value: SqlNumber {
-  /// The sum: `sum("a")`, an `Int` for integers of any size, a `Double` for `Float`. NULL for no rows.
+  /// The sum: `sum("a")`. NULL for no rows. The sum of integers of any size is an `Int`; the sum of `Float`s is a
+  /// `Double`.
   ///
-  /// Running it throws on overflow of 64 bits.
+  /// Running the statement throws if the sum overflows 64 bits.
   public func sum(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> TypedExpression<Value.Sum?> {
     TypedExpression(expression: expression.aggregate(.sum, isDistinct: distinct, where: condition))
   }
@@ -103,12 +105,12 @@ extension TypedTerm where Value: SqlNumber {
 }
 
 extension SqlTerm {
-  /// The number of values that are not NULL, `count("a")`, or of distinct ones, `count(DISTINCT "a")`.
+  /// The number of values that are not NULL, `count("a")`, or the number of distinct values, `count(DISTINCT "a")`.
   public func count(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> SqlExpression {
     expression.aggregate(.count, isDistinct: distinct, where: condition)
   }
 
-  /// The sum: `sum("a")`. NULL for no rows. Running it throws on integer overflow.
+  /// The sum: `sum("a")`. NULL for no rows. Running the statement throws if the sum overflows 64 bits.
   public func sum(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> SqlExpression {
     expression.aggregate(.sum, isDistinct: distinct, where: condition)
   }
@@ -133,16 +135,16 @@ extension SqlTerm {
     expression.aggregate(.max, where: condition)
   }
 
-  /// All values as one text: `group_concat("a", ?)`. NULL for no rows. Without an order the values are in an undefined
-  /// one; an order needs SQLite 3.44.
+  /// All values as one text: `group_concat("a", ?)`. NULL for no rows. Without `orderBy` the order of the values is
+  /// undefined. `orderBy` needs SQLite 3.44.
   public func groupConcat(
     _ separator: String = ",", orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
     expression.aggregate(.groupConcat, [SqlExpression(separator)], orderBy: orderings, where: condition)
   }
 
-  /// All distinct values as one text: `group_concat(DISTINCT "a")`. SQLite allows only a comma as their separator. NULL
-  /// for no rows. An order needs SQLite 3.44.
+  /// All distinct values as one text: `group_concat(DISTINCT "a")`. The separator is always a comma, because SQLite
+  /// allows no other separator. NULL for no rows. `orderBy` needs SQLite 3.44.
   public func groupConcat(
     distinct: Bool, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {

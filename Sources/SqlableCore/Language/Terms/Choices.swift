@@ -7,7 +7,7 @@
 /// // CASE WHEN "salary" > ? THEN ? WHEN "salary" > ? THEN ? ELSE ? END
 /// ```
 ///
-/// All results must have the type of the first one. An untyped first result makes the whole term untyped.
+/// All results must have the type of the first result. If the first result is untyped, the term is untyped.
 public enum Case {
   /// `CASE WHEN a THEN ?`
   public static func when<Value: SqlValue>(_ condition: some SqlCondition, then value: Value) -> CaseBuilder<Value> {
@@ -179,29 +179,30 @@ extension TypedTerm {
     expression.combined(.isSame, with: other.expression)
   }
 
-  /// The lesser of two values: `min("a", ?)`. NULL if either is NULL.
+  /// The lesser of two values: `min("a", ?)`. NULL if either value is NULL.
   public func least(_ value: Value) -> TypedExpression<Value> {
     TypedExpression(expression: expression.call(.scalarMin, expression.value(value)))
   }
 
-  /// The least of several values: `min("a", "b", "c")`. NULL if any is NULL.
+  /// The least of several values: `min("a", "b", "c")`. NULL if any value is NULL.
   public func least(_ first: some TypedTerm<Value>, _ others: any TypedTerm<Value>...) -> TypedExpression<Value> {
     TypedExpression(expression: .call(.scalarMin, [expression, first.expression] + others.map(\.expression)))
   }
 
-  /// The greater of two values: `max("a", ?)`. NULL if either is NULL.
+  /// The greater of two values: `max("a", ?)`. NULL if either value is NULL.
   public func greatest(_ value: Value) -> TypedExpression<Value> {
     TypedExpression(expression: expression.call(.scalarMax, expression.value(value)))
   }
 
-  /// The greatest of several values: `max("a", "b", "c")`. NULL if any is NULL.
+  /// The greatest of several values: `max("a", "b", "c")`. NULL if any value is NULL.
   public func greatest(_ first: some TypedTerm<Value>, _ others: any TypedTerm<Value>...) -> TypedExpression<Value> {
     TypedExpression(expression: .call(.scalarMax, [expression, first.expression] + others.map(\.expression)))
   }
 
-  /// Converts the value to the type's storage class: `CAST("a" AS INTEGER)`. SQLite casts never fail: a word becomes 0.
-  // Disfavored: a nullable term has an overload with a nullable result. The compiler still picks this one if the
-  // context requires a result that is never NULL, hence the check.
+  /// Converts the value to the type's storage class: `CAST("a" AS INTEGER)`. SQLite's casts never fail: text that is
+  /// not a number becomes 0.
+  // Disfavored: for a nullable term another overload returns a nullable result. If the context requires a result that
+  // is not optional, the compiler picks this overload. The function therefore checks the types.
   @_disfavoredOverload
   public func cast<Target: SqlValue>(to type: Target.Type) -> TypedExpression<Target> {
     guard Value.columnType.isNullable, !Target.columnType.isNullable else {
@@ -263,22 +264,23 @@ extension SqlTerm {
     expression.combined(.isSame, with: other.expression)
   }
 
-  /// The lesser of two values: `min("a", ?)`. NULL if either is NULL.
+  /// The lesser of two values: `min("a", ?)`. NULL if either value is NULL.
   public func least(_ value: any SqlValue) -> SqlExpression { expression.call(.scalarMin, expression.value(value)) }
 
-  /// The least of several values: `min("a", "b", "c")`. NULL if any is NULL.
+  /// The least of several values: `min("a", "b", "c")`. NULL if any value is NULL.
   public func least(_ first: any SqlTerm, _ others: any SqlTerm...) -> SqlExpression {
     .call(.scalarMin, [expression, first.expression] + others.map(\.expression))
   }
 
-  /// The greater of two values: `max("a", ?)`. NULL if either is NULL.
+  /// The greater of two values: `max("a", ?)`. NULL if either value is NULL.
   public func greatest(_ value: any SqlValue) -> SqlExpression { expression.call(.scalarMax, expression.value(value)) }
 
-  /// The greatest of several values: `max("a", "b", "c")`. NULL if any is NULL.
+  /// The greatest of several values: `max("a", "b", "c")`. NULL if any value is NULL.
   public func greatest(_ first: any SqlTerm, _ others: any SqlTerm...) -> SqlExpression {
     .call(.scalarMax, [expression, first.expression] + others.map(\.expression))
   }
 
-  /// Converts the value to the type's storage class: `CAST("a" AS INTEGER)`. SQLite casts never fail: a word becomes 0.
+  /// Converts the value to the type's storage class: `CAST("a" AS INTEGER)`. SQLite's casts never fail: text that is
+  /// not a number becomes 0.
   public func cast(to type: any SqlValue.Type) -> SqlExpression { expression.cast(to: type) }
 }

@@ -21,22 +21,23 @@ extension TypedExpression where Value == Bool {
 }
 
 extension TypedColumn where Value == Bool? {
-  /// `"a" IS NULL`, although the call reads as a test for false.
+  /// `"a" IS NULL`. Deprecated, because the call reads as a test for false.
   @available(*, deprecated, message: "for an optional Bool this means IS NULL; use isNull, or == false")
   public static prefix func ! (column: TypedColumn) -> SqlExpression { column.isNull }
 }
 
-/// A truth value or an optional truth value: a term of this type is a condition by itself, as ``TypedTerm/isTrue``.
+/// `Bool` or an optional `Bool`. A filter accepts a term of this type as a condition, like ``TypedTerm/isTrue``.
 public protocol SqlBoolean: SqlValue {}
 
 extension Bool: SqlBoolean {}
 extension Optional: SqlBoolean where Wrapped: SqlBoolean {}
 
 extension TypedTerm where Value: SqlBoolean {
-  // Not by operators on SqlCondition: with them, the compiler takes five times as long to refuse a wrong filter.
+  // A property instead of operators on SqlCondition: with operators the compiler needs five times as long to reject an
+  // invalid filter.
 
-  /// The term as a condition among others: `"a"`. NULL is not true, and not false either: the opposite that keeps NULL
-  /// is `isNot(true)`.
+  /// The term as a condition that can be combined with other conditions: `"a"`. A filter drops rows where the term is
+  /// NULL. To keep rows with NULL or false, use `isNot(true)`.
   ///
   /// ```swift
   /// Car.read().filter(Car.isElectric.isTrue || Car.price < 5_000)     // … WHERE "is_electric" OR "price" < ?
@@ -44,13 +45,13 @@ extension TypedTerm where Value: SqlBoolean {
   public var isTrue: SqlExpression { expression }
 }
 
-/// A condition that a filter takes: a ``SqlExpression``, or a column or expression of a truth value.
+/// A condition that a filter accepts: a ``SqlExpression``, or a column or expression of type `Bool`.
 ///
 /// ```swift
 /// Car.read().filter(Car.isElectric)     // … WHERE "is_electric"
 /// ```
 ///
-/// NULL is not true.
+/// A row does not match if the condition is NULL.
 public protocol SqlCondition: AnyTerm {}
 
 extension SqlExpression: SqlCondition {}
@@ -66,7 +67,7 @@ extension SqlCondition where Self == SqlExpression {
 }
 
 extension SqlTerm {
-  /// The term as a condition: `"a"`. True for a number that is not 0; NULL is not true.
+  /// The term as a condition: `"a"`. A number is true unless it is 0. A row does not match if the term is NULL.
   public var isTrue: SqlExpression { expression }
 }
 

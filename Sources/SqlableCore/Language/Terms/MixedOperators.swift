@@ -1,5 +1,5 @@
-// Comparisons of a typed and an untyped term. Known types are checked when the statement runs. Disfavored, because an
-// untyped parameter is both a typed and an untyped term.
+// Comparisons of a typed term with an untyped term. Running the statement checks the types that are known. The
+// operators are disfavored, because an untyped parameter is both a typed and an untyped term.
 
 extension SqlTerm {
   /// `"a" = "b"`

@@ -1,5 +1,5 @@
-// The operators of untyped terms. Few overloads with concrete types keep type checking of long filters fast. Values are
-// not terms, so `3 == 3` keeps its meaning.
+// The operators of untyped terms. Type checking of long filters is fast, because the operators have few overloads with
+// concrete types. Values are not terms, so `3 == 3` is still Swift's comparison.
 
 infix operator ∈ : ComparisonPrecedence
 
@@ -132,7 +132,8 @@ extension SqlTerm {
 
   /// True if the value is in a list: `"a" IN (?, ?, ?)`.
   ///
-  /// The list may have any length: a long one is bound as a single parameter. An empty list gives false, even for NULL.
+  /// The list can have any length: SQLite receives a long list as a single parameter. With an empty list the result is
+  /// false, even for NULL.
   public func `in`(_ values: some Sequence<some SqlValue>) -> SqlExpression { expression.isIn(values) }
 
   /// True if the value is not in a list: `NOT "a" IN (?, ?, ?)`. True for an empty list.
@@ -143,7 +144,7 @@ extension SqlTerm {
   /// True if the value is in a range, including both bounds: `"a" BETWEEN ? AND ?`.
   public func between(_ low: any SqlValue, and high: any SqlValue) -> SqlExpression { expression.isBetween(low, high) }
 
-  /// True if the value is between two terms, including both: `"a" BETWEEN "b" AND "c"`.
+  /// True if the value is between two terms or equals a bound: `"a" BETWEEN "b" AND "c"`.
   public func between(_ low: some SqlTerm, and high: some SqlTerm) -> SqlExpression {
     expression.isBetween(low.expression, high.expression)
   }
@@ -160,18 +161,18 @@ extension SqlTerm {
   /// True if the values differ, where NULL equals only NULL: `"a" IS NOT ?`. Never NULL.
   public func isNot(_ value: any SqlValue) -> SqlExpression { expression.compared(.isNotSame, with: value) }
 
-  /// Matches a pattern in which `%` stands for any text and `_` for one character, ignoring the case of A to Z:
-  /// `"a" LIKE ? ESCAPE '!'`.
+  /// True if the text matches a pattern, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '!'`. In the pattern `%`
+  /// matches any text and `_` matches one character.
   public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression {
     expression.isLike(pattern, escape: escape)
   }
 
-  /// Matches a pattern that is a term, such as another column: `"a" LIKE "b"`.
+  /// True if the text matches a pattern that is a term, such as another column: `"a" LIKE "b"`.
   public func like(_ pattern: some SqlTerm, escape: Character? = nil) -> SqlExpression {
     expression.isLike(pattern.expression, escape: escape)
   }
 
-  /// The term with another collation for comparing and ordering: `"a" COLLATE NOCASE`.
+  /// Returns the term with another collation, which compares and orders text: `"a" COLLATE NOCASE`.
   public func collate(_ collation: Collate) -> SqlExpression {
     SqlExpression(.collate(expression, collation))
   }

@@ -1,4 +1,5 @@
-// Comparisons of a nullable term with one that is not, such as a nullable foreign key with the key it references.
+// Comparisons of a nullable term with a term that is not nullable, such as a nullable foreign key with the referenced
+// key.
 
 extension TypedTerm {
   /// `"a" = "b"` for a nullable `a`.
@@ -63,11 +64,12 @@ extension TypedTerm {
 }
 
 extension TypedTerm {
-  /// The same term as a nullable one, for arithmetic with a nullable term.
+  /// The same term with an optional type, for arithmetic with a nullable term.
   ///
   /// ```swift
   /// Flight.year.optional - Plane.year     // "year" - "year", an Int?
   /// ```
-  // Not overloads of the operators: with them the compiler takes seconds to type-check a sum of ten terms.
+  // A property instead of operator overloads: with overloads the compiler needs seconds to type-check a sum of ten
+  // terms.
   public var optional: TypedExpression<Value?> { TypedExpression(expression: expression) }
 }

@@ -1,4 +1,4 @@
-/// A term with the direction in which it orders rows.
+/// A term of an ORDER BY with the sort direction.
 ///
 /// ```swift
 /// Bicycle.select(Bicycle.name).orderBy(Bicycle.color.asc, Bicycle.id.desc)     // … ORDER BY "color", "id" DESC
@@ -7,10 +7,11 @@
 public struct Ordering: Sendable, Hashable {
   package var term: OrderTerm
 
-  /// The same ordering with NULL before all values: `"color" DESC NULLS FIRST`.
+  /// The same ordering, with NULL before all values: `"color" DESC NULLS FIRST`.
   public var nullsFirst: Ordering { with(term.direction.isUpwards ? .asc : .descNullsFirst) }
 
-  /// The same ordering with NULL after all values: `"color" NULLS LAST`. An index on the term does not provide it.
+  /// The same ordering, with NULL after all values: `"color" NULLS LAST`. SQLite can't use an index on the term for
+  /// this ordering.
   public var nullsLast: Ordering { with(term.direction.isUpwards ? .ascNullsLast : .desc) }
 
   private func with(_ direction: OrderTerm.Direction) -> Ordering {

@@ -1,13 +1,13 @@
-/// A named placeholder in a prepared statement, whose value is passed when the statement runs.
+/// A named parameter of a prepared statement. Pass the parameter's value when the statement runs.
 ///
 /// ```swift
 /// let byColor = try db.prepare(Bicycle.read().filter(Bicycle.color == Parameter("color")))     // … WHERE "color" = ?
 /// let reds = try byColor.run(["color": "red"])
 /// ```
 ///
-/// Its type follows from the typed column or expression that it is compared with. Running a statement with a parameter
-/// without preparing it throws `.misuse`. Parameters with the same name get the same value, each in the form of the
-/// column that it is compared with.
+/// Swift infers the type from the typed column or expression in the comparison. Running a statement with a parameter
+/// throws `.misuse` unless the statement was prepared. Parameters with the same name have the same value. Each
+/// parameter converts the value to the type of the compared column.
 public struct Parameter<Value: SqlValue>: Sendable, Hashable {
   public let name: String
 
@@ -18,7 +18,7 @@ extension Parameter: TypedTerm {
   public var expression: SqlExpression { SqlExpression(.parameter(name)) }
 }
 
-/// Compared with an untyped term, the parameter accepts any value.
+/// An untyped parameter, for comparisons with untyped terms. The parameter accepts any value.
 extension Parameter: SqlTerm where Value == Null {
   public init(_ name: String) { self.name = name }
 }

@@ -19,8 +19,9 @@ extension ScalarFunction {
 }
 
 extension AggregateFunction {
-  /// Calls the aggregate with terms of its parameter types: `"median"("a")`. `distinct` ignores duplicate values,
-  /// `condition` selects the rows, and `orderings` are the order in which it takes them, which needs SQLite 3.44.
+  /// Calls the aggregate with terms of its parameter types: `"median"("a")`. `distinct` ignores duplicate values, and
+  /// `condition` selects the rows. `orderings` is the order in which SQLite passes the rows to the aggregate, and needs
+  /// SQLite 3.44.
   public func callAsFunction<each Term: TypedTerm>(
     _ term: repeat each Term, distinct: Bool = false, orderBy orderings: Ordering...,
     where condition: (any SqlCondition)? = nil
@@ -85,11 +86,11 @@ extension UserFunction {
 }
 
 extension SqlTerm {
-  /// The term with a registered collation for comparing and ordering: `"a" COLLATE "swedish"`.
+  /// Returns the term with a registered collation, which compares and orders text: `"a" COLLATE "swedish"`.
   public func collate(_ collation: Collation) -> SqlExpression { collate(.named(collation.name)) }
 }
 
 extension TypedTerm {
-  /// The term with a registered collation for comparing and ordering: `"a" COLLATE "swedish"`.
+  /// Returns the term with a registered collation, which compares and orders text: `"a" COLLATE "swedish"`.
   public func collate(_ collation: Collation) -> TypedExpression<Value> { collate(.named(collation.name)) }
 }

@@ -1,4 +1,4 @@
-/// A part of a query's rows: a typed column or term, or all columns of a model.
+/// An item that a query selects: a typed column or term, or all columns of a model.
 ///
 /// ```swift
 /// Person.join(Bicycle.self, on: Bicycle.ownerId == Person.id)
@@ -7,19 +7,19 @@
 /// // FROM … GROUP BY "person"."id"
 /// ```
 ///
-/// ``TypedColumn``, ``TypedExpression``, ``Alias`` and ``ModelRow`` conform; there is nothing to implement.
+/// ``TypedColumn``, ``TypedExpression``, ``Alias`` and ``ModelRow`` conform. Programs do not implement this protocol.
 public protocol Selectable<Value>: Sendable {
-  /// The type of this part in a row.
+  /// The type of the item in a row.
   associatedtype Value: SelectOutput
 
-  /// The result columns of this part.
+  /// The result columns of the item.
   var selected: Selected { get }
 }
 
 /// The result columns of a ``Selectable``.
 public struct Selected: Sendable {
   let result: SelectQuery.Result
-  /// The type that a term is read as, if it is known.
+  /// The Swift type of a typed term's values; nil for an untyped term or a model.
   private(set) var value: (any SqlValue.Type)? = nil
 
   init(_ term: SqlExpression) { result = .term(term) }
@@ -30,7 +30,7 @@ public struct Selected: Sendable {
     self.value = value
   }
 
-  /// All columns of a model's table.
+  /// Selects all columns of a model's table.
   @usableFromInline
   package init(_ model: (some SelectableModel).Type) {
     func table(of model: (some Sqlable).Type) -> TableInfo { TableInfo.unchecked(model) }

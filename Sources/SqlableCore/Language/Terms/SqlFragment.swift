@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A piece of SQL for a term that the library has no Swift for: SQL text around columns, terms and values.
+/// A term in SQL, for SQL that the library does not offer in Swift: SQL text around columns, terms and values.
 ///
 /// ```swift
 /// let cents = TypedExpression<Int>(sql: "CAST(round(\(Car.price) * 100) AS INTEGER) % \(100)")
@@ -8,20 +8,22 @@ import FoundationEssentials
 /// // … WHERE (CAST(round("price" * 100) AS INTEGER) % ?) = ? ORDER BY …
 /// ```
 ///
-/// The text is the program's. In it
-/// - columns and terms become their SQL, columns with their tables where a query has several;
-/// - values are bound, a sequence of values as a list: `?, ?`; `\(json: value)` binds one JSON text;
+/// Write the text in the program. In the text,
+/// - columns and terms become SQL; a column includes the table's name if the query reads several tables;
+/// - values become bound parameters; a sequence of values becomes a list, `?, ?`, and `\(json: value)` becomes one JSON
+///   text;
 /// - models, `\(table: name)` and `\(column: name)` become quoted names.
 ///
-/// It makes one term, in parentheses, wherever it stands. Text that would not stay one throws `.invalidStatement` when
-/// the statement runs, before SQLite is called: a `;`, a parenthesis, quote or comment without its end, a parameter
-/// written by hand, a NUL. What SQLite can't read throws when it compiles the statement.
+/// The fragment is a single term, in parentheses. Running the statement throws `.invalidStatement` if the text contains
+/// a `;`, a NUL or a handwritten parameter, or does not close a parenthesis, quote or comment. This check runs before
+/// SQLite is called. For any other invalid SQL, running the statement throws SQLite's error.
 public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation {
   let expression: SqlExpression
 
   public init(stringLiteral text: String) { self.init(verbatim: text) }
 
-  /// Takes the text as it is. Never build it from input from outside: it can't end the term, but it can read anything.
+  /// Inserts the text unchanged. Never build the text from untrusted input: the text can't end the term, but can read
+  /// any table.
   public init(verbatim text: String) {
     var interpolation = StringInterpolation(literalCapacity: text.utf8.count, interpolationCount: 0)
     interpolation.appendLiteral(text)
@@ -39,11 +41,11 @@ public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation 
 
     public mutating func appendLiteral(_ literal: String) { text.append(literal) }
 
-    /// Writes a column or term, with its values bound.
+    /// Inserts a column or term, and binds the term's values.
     public mutating func appendInterpolation(_ term: some AnyTerm) { text.append(term.expression) }
 
-    /// Binds a value; a date as the seconds since 1970.
-    // Disfavored: an array conforms too, and becomes a list if possible.
+    /// Binds a value. A date becomes seconds since 1970.
+    // Disfavored: an array conforms to `SqlValue` too, but should become a list if possible.
     @_disfavoredOverload
     public mutating func appendInterpolation(_ value: any SqlValue) {
       text.append(value is any JSONList ? SqlExpression(invalid: SqlError.listInText) : SqlExpression(value))
@@ -57,7 +59,7 @@ public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation 
       text.append(SqlExpression { try value.checked() })
     }
 
-    /// Binds a value in the form in which a column stores it, which for dates may differ from the default.
+    /// Binds a value as a column stores it. For dates, a column's form can differ from the default.
     ///
     /// ```swift
     /// SqlExpression(sql: "\(Visit.at) NOT BETWEEN \(start, as: Visit.at) AND \(end, as: Visit.at)")
@@ -66,9 +68,10 @@ public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation 
       text.append(SqlExpression(value, for: column.column))
     }
 
-    /// Binds values as a list: `?, ?, ?`, or nothing if there are none. Write the parentheses of an IN in the text.
+    /// Binds values as a list: `?, ?, ?`. An empty sequence inserts nothing. Write the parentheses of an IN in the
+    /// text.
     public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element: SqlValue {
-      // A type that defines how it is stored is one value, even if it is a sequence.
+      // A sequence that conforms to `SqlValue` is one value, unless the type is a plain list.
       if let value = values as? any SqlValue, !(value is any JSONList) { return text.append(SqlExpression(value)) }
       text.append(list: values) { SqlExpression($0) }
     }
@@ -78,27 +81,27 @@ public struct SqlFragment: Sendable, Hashable, ExpressibleByStringInterpolation 
       text.append(list: values) { value in SqlExpression { try value.checked() } }
     }
 
-    /// Binds a value as one JSON text, `nil` as NULL.
+    /// Binds a value as one JSON text; `nil` becomes NULL.
     public mutating func appendInterpolation<Value: Encodable>(json value: Value?) {
       text.append(SqlExpression { try value.map { try JSONText.encode($0).checked() } ?? .null })
     }
 
-    /// Makes running the statement throw.
+    /// Makes the statement throw this message when it runs.
     mutating func refuse(_ message: String) { text.append(SqlExpression(invalid: SqlError.invalidStatement(message))) }
 
-    /// Writes the quoted name of a model's table.
+    /// Inserts the quoted name of a model's table.
     public mutating func appendInterpolation<Model: Sqlable>(_ model: Model.Type) { text.append(name: model.tableName) }
 
-    /// Writes the quoted name of a table.
+    /// Inserts the quoted name of a table.
     public mutating func appendInterpolation(table name: String) { text.append(name: name) }
 
-    /// Writes the quoted name of a column.
+    /// Inserts the quoted name of a column.
     public mutating func appendInterpolation(column name: String) { text.append(name: name) }
   }
 }
 
 extension SqlExpression {
-  /// Makes a term or condition of SQL text: `SqlExpression(sql: "\(Car.price) % 1 = 0")`. See ``SqlFragment``.
+  /// Makes a term or condition from SQL text: `SqlExpression(sql: "\(Car.price) % 1 = 0")`. See ``SqlFragment``.
   public init(sql fragment: SqlFragment) { self = fragment.expression }
 
   fileprivate init(_ value: () throws -> DatabaseValue) {
@@ -107,31 +110,31 @@ extension SqlExpression {
 }
 
 extension TypedExpression {
-  /// Makes a term of SQL text, whose values are read as `Value`; those of another type throw `.decoding`, and so does
-  /// NULL, unless `Value` is optional. See ``SqlFragment``.
+  /// Makes a term from SQL text and reads the results as `Value`. A result of another type throws `.decoding`; NULL
+  /// throws `.decoding` unless `Value` is optional. See ``SqlFragment``.
   ///
   /// ```swift
   /// let second = TypedExpression<Double?>(sql: "nth_value(\(Car.price), 2) OVER (ORDER BY \(Car.price))")
   /// ```
   ///
-  /// Dates are read and compared in their default form, seconds since 1970; a decimal is its number of units.
+  /// A date is read and compared as seconds since 1970. A decimal is read and compared as its number of units.
   public init(sql fragment: SqlFragment) { expression = fragment.expression }
 }
 
-/// SQL text around terms while it is written, and what is wrong with it.
+/// The SQL text and terms of a fragment under construction, and the first error.
 private struct FragmentText {
   private var texts: [[UInt8]] = [[]]
   private var terms: [SqlExpression] = []
   private var failure: SqlError?
-  /// The place at which the unread literal text begins, in the last of the texts.
+  /// The offset of the first unread byte in the last text.
   private var unread = 0
   /// The number of open parentheses.
   private var depth = 0
   private var (hasTokens, hasQuery) = (false, false)
-  /// True if the last thing written was a term, value or name.
+  /// True if the text ends with a term, value or name.
   private var isAfterInterpolation = false
 
-  /// The term that the text is.
+  /// The complete term, or an invalid term for an incomplete text.
   var expression: SqlExpression {
     var text = self
     let isOpen = text.readLiteral()
@@ -161,7 +164,8 @@ private struct FragmentText {
     write(Array(literal.utf8))
   }
 
-  /// Reads the literal text since the last term, value or name. Returns whether it ends in quotes or in a comment.
+  /// Reads the literal text since the last term, value or name. Returns true if the text ends in quotes or in a
+  /// comment.
   private mutating func readLiteral() -> Bool {
     guard !isAfterInterpolation else { return false }
     let text = texts[texts.count - 1]
@@ -211,8 +215,8 @@ private struct FragmentText {
     write(name.quotedBytes())
   }
 
-  /// Refuses an interpolation that would not be bound, or would end the quotes around it, and separates it from what is
-  /// before it.
+  /// Prepares for an interpolation. Rejects an interpolation inside quotes or a comment, and adds a space after a
+  /// preceding word.
   private mutating func beginInterpolation() {
     if readLiteral() { fail(.quotedInText) }
     let last = texts.last?.last

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// A number or optional number, to which arithmetic applies. Custom types that are stored as numbers may conform.
+/// A number or optional number, which supports arithmetic. Custom types that are stored as numbers can conform.
 public protocol SqlNumber: SqlValue {
-  /// The type of a sum of such numbers, which has room for more than one of them: `Int` for integers, `Double` for
-  /// `Float`, otherwise the type itself.
+  /// The type of a sum: `Int` for integers, `Double` for `Float`, otherwise the type itself. A sum can be too large for
+  /// the type of its terms.
   associatedtype Sum: SqlValue = Self
 }
 
@@ -11,13 +11,13 @@ extension Double: SqlNumber {}
 extension Float: SqlNumber {
   public typealias Sum = Double
 }
-/// Its arithmetic needs columns of the type `.decimal(scale:)`: others are text.
+/// Arithmetic with `Decimal` needs columns of the type `.decimal(scale:)`. Other columns store a `Decimal` as text.
 extension Decimal: SqlNumber {}
 extension Optional: SqlNumber where Wrapped: SqlNumber {
   public typealias Sum = Wrapped.Sum
 }
 
-/// An integer or optional integer, to which bitwise operations apply.
+/// An integer or optional integer, which supports bitwise operations.
 public protocol SqlInteger: SqlNumber {}
 
 extension SqlInteger where Self: FixedWidthInteger {
@@ -36,7 +36,7 @@ extension UInt32: SqlInteger {}
 extension UInt64: SqlInteger {}
 extension Optional: SqlInteger where Wrapped: SqlInteger {}
 
-/// A decimal or optional decimal. Arithmetic that keeps the scale of its column is exact; any other throws.
+/// A decimal or optional decimal. Arithmetic that keeps the column's scale is exact; any other arithmetic throws.
 public protocol SqlDecimal: SqlNumber {}
 
 extension Decimal: SqlDecimal {}

@@ -5,10 +5,10 @@ public protocol AnyTerm: Sendable {
   var expression: SqlExpression { get }
 }
 
-/// An untyped ``Column`` or ``SqlExpression``. Its operators take values of any type.
+/// An untyped ``Column`` or ``SqlExpression``. The operators accept values of any type.
 public protocol SqlTerm: AnyTerm {}
 
-/// A ``TypedColumn`` or ``TypedExpression``. Its operators take values of its type.
+/// A ``TypedColumn`` or ``TypedExpression``. The operators accept only values of the term's type.
 public protocol TypedTerm<Value>: AnyTerm, Selectable where Value: SqlValue {}
 
 extension SqlExpression: SqlTerm {
@@ -29,7 +29,7 @@ extension TypedColumn: TypedTerm {
 }
 
 extension TypedTerm {
-  /// The same term as a nullable one, for a column of a left-joined table that is selected without its model.
+  /// Returns the same term with an optional type. Use this method to select a single column of a left-joined table.
   ///
   /// ```swift
   /// Car.leftJoin(Garage.self, on: Car.garageId == Garage.id).select(Car.name, Garage.city.typed(as: String?.self))
@@ -39,16 +39,17 @@ extension TypedTerm {
 }
 
 extension SqlTerm {
-  /// The same term with a type, so that its values are read as that type. The SQL does not change.
+  /// Returns the same term with a type. The query reads the values as this type. The SQL does not change.
   public func typed<Value: SqlValue>(as type: Value.Type) -> TypedExpression<Value> {
     TypedExpression(expression: expression)
   }
 }
 
 extension SqlExpression {
-  /// A value to combine with this term. If the term is a column, the value takes the form that the column stores.
+  /// Returns a value to combine with this term. If the term is a column, the value is converted to the column's type.
   ///
-  /// - Parameter side: How it is compared; without one it must be a value that the column could hold.
+  /// - Parameter side: The rounding direction for a comparison. If nil, the column must be able to store the value
+  ///   exactly.
   package func value(_ value: any SqlValue, _ side: RoundingSide? = nil) -> SqlExpression {
     guard let columnDefinition else { return SqlExpression(value) }
     return SqlExpression(value, for: Column(columnDefinition), side)
@@ -58,19 +59,19 @@ extension SqlExpression {
   func compared(_ comparison: BinaryOperator, with value: (any SqlValue)?) -> SqlExpression {
     let right = value.map { self.value($0, comparison.side) } ?? SqlExpression(DatabaseValue.null)
     if case .value(.null) = right.node {
-      // nil on the right means IS NULL: "= NULL" is never true.
+      // Compare nil with IS NULL, because "= NULL" is never true.
       switch comparison {
       case .equal: return SqlExpression(.isNull(self))
       case .notEqual: return SqlExpression(.isNotNull(self))
       default: break
       }
     }
-    // A value compared with a column has been converted to its form, or rejected, already.
+    // For a column, `value(_:_:)` has already converted or rejected the value.
     guard columnDefinition == nil else { return SqlExpression(.binary(comparison, self, right)) }
     return combined(comparison, with: right)
   }
 
-  /// The same for a value of a known type, without boxing it: most conditions compare a column with a value.
+  /// Compares the term with a value without boxing the value. Most conditions compare a column with a value.
   @inlinable
   consuming func compared<Value: SqlValue>(_ comparison: BinaryOperator, with value: Value) -> SqlExpression {
     guard let type = typeOfValues else { return compared(comparison, with: value as any SqlValue) }
@@ -79,7 +80,7 @@ extension SqlExpression {
     }
   }
 
-  /// The type of the column that the term is, if it compares values in the form in which it stores them.
+  /// The column's type, if the term is a column that compares values in their stored form; otherwise nil.
   @usableFromInline
   var typeOfValues: ColumnType? {
     switch node {
@@ -90,7 +91,7 @@ extension SqlExpression {
     }
   }
 
-  /// Compares the column with a value in the form it stores; `=` and `<>` with NULL become `IS NULL` and `IS NOT NULL`.
+  /// Compares the column with a value in stored form. `=` and `<>` with NULL become `IS NULL` and `IS NOT NULL`.
   @usableFromInline
   consuming func compared(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
     if case .null = storage, comparison == .equal { return SqlExpression(.isNull(self)) }
@@ -98,21 +99,21 @@ extension SqlExpression {
     return combined(comparison, in: storage)
   }
 
-  /// Combines the column with a value in the form it stores, also with NULL.
+  /// Combines the column with a value in stored form. A comparison with NULL does not become `IS NULL`.
   @usableFromInline
   consuming func combined(_ comparison: BinaryOperator, in storage: DatabaseValue) -> SqlExpression {
     if let defect = defect(ofComparing: storage) { return SqlExpression(invalid: defect, of: self) }
     return SqlExpression(.binary(comparison, self, SqlExpression(storage)), size: .ofTwo)
   }
 
-  /// The error if the column can't be compared with the value.
+  /// Returns the error if the column can't be compared with the value.
   private func defect(ofComparing storage: DatabaseValue) -> (any Error)? {
     do { _ = try storage.checked() } catch { return error }
     guard let type = typeOfValues, !type.compares(with: storage.storageClass) else { return nil }
     return type.mismatch(storage.storageClass)
   }
 
-  /// An invalid comparison with a column; running it throws the error.
+  /// Makes an invalid comparison with a column. Running the statement throws the error.
   @usableFromInline
   init(invalid error: any Error, of term: SqlExpression) {
     self.init(invalid: error, column: term.columnDefinition.map(Column.init(_:)))
@@ -122,7 +123,8 @@ extension SqlExpression {
     combined(operation, with: operand(value, operation))
   }
 
-  /// A value that stands beside this term in an operation. Beside a decimal it takes its scale, or is a whole factor.
+  /// Returns a value as the other operand of an operation. If this term is a decimal, the value gets the decimal's
+  /// scale. A whole factor becomes an integer.
   func operand(_ value: any SqlValue, _ operation: BinaryOperator) -> SqlExpression {
     guard columnDefinition?.type.scale != nil, operation.takesDecimals else { return SqlExpression(value) }
     guard operation == .times else { return self.value(value) }
@@ -133,13 +135,13 @@ extension SqlExpression {
     return SqlExpression(DatabaseValue.integer(units))
   }
 
-  /// A quotient or remainder that is not optional, so a divisor that would make it NULL is an error.
+  /// Returns a quotient or remainder of a non-optional type. A divisor that would make the result NULL is an error.
   func divided(_ operation: BinaryOperator, by value: any SqlValue) -> SqlExpression {
     let divisor = operand(value, operation)
     switch divisor.node {
     case .value(.integer(0)), .value(.real(0)):
       return SqlExpression(invalid: SqlError.invalidStatement("division by 0 gives NULL"))
-    // % converts both sides to integers, so a divisor below 1 becomes 0.
+    // SQLite's % converts both operands to integers, so a divisor below 1 becomes 0.
     case .value(.real(let real)) where operation == .remainder && real.magnitude < 1:
       return SqlExpression(invalid: SqlError.invalidStatement("the remainder of a division by less than 1 gives NULL"))
     default: return combined(operation, with: divisor)
@@ -162,7 +164,7 @@ extension SqlExpression {
     return isIn(stored)
   }
 
-  /// Tests whether the column is one of these values, which are in the form it stores.
+  /// Tests whether the column equals one of these values in stored form.
   @usableFromInline
   func isIn(_ values: [DatabaseValue]) -> SqlExpression {
     for value in values {
@@ -187,7 +189,7 @@ extension SqlExpression {
     SqlExpression(.between(self, value(low, .above), value(high, .below)))
   }
 
-  /// Bounds that are terms.
+  /// Tests whether the term is between two terms.
   func isBetween(_ low: SqlExpression, _ high: SqlExpression) -> SqlExpression {
     for (comparison, bound) in [(BinaryOperator.greaterOrEqual, low), (.lessOrEqual, high)] {
       if let defect = SqlExpression.defect(of: comparison, self, bound) { return SqlExpression(invalid: defect) }

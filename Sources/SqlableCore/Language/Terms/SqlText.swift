@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// Text or optional text, to which the text functions apply. Enums with text raw values and other custom types that are
-/// stored as text may conform.
+/// Text or optional text, which supports the text functions. Enums with text raw values and other custom types that are
+/// stored as text can conform.
 public protocol SqlText: SqlValue {
   associatedtype Count: SqlValue = Int
 }

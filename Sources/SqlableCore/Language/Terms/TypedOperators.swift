@@ -1,4 +1,4 @@
-// The operators of typed columns and expressions: a value of another type does not compile.
+// The operators of typed columns and expressions. A value of another type does not compile.
 
 extension TypedTerm {
   /// `"a" = ?`, or `"a" IS NULL` for nil.
@@ -73,7 +73,8 @@ extension TypedTerm {
 
   /// True if the value is in a list: `"a" IN (?, ?, ?)`.
   ///
-  /// The list may have any length: a long one is bound as a single parameter. An empty list gives false, even for NULL.
+  /// The list can have any length: SQLite receives a long list as a single parameter. With an empty list the result is
+  /// false, even for NULL.
   @inlinable
   public func `in`(_ values: some Sequence<Value>) -> SqlExpression { expression.isIn(values) }
 
@@ -83,18 +84,18 @@ extension TypedTerm {
   /// True if the value is in a range, including both bounds: `"a" BETWEEN ? AND ?`.
   public func between(_ low: Value, and high: Value) -> SqlExpression { expression.isBetween(low, high) }
 
-  /// True if the value is between two terms, including both: `"a" BETWEEN "b" AND "c"`.
+  /// True if the value is between two terms or equals a bound: `"a" BETWEEN "b" AND "c"`.
   public func between<Low: TypedTerm, High: TypedTerm>(_ low: Low, and high: High) -> SqlExpression
   where Low.Value == Value, High.Value == Value {
     expression.isBetween(low.expression, high.expression)
   }
 
-  /// True if the value is between a term and a value, including both: `"a" BETWEEN "b" AND ?`.
+  /// True if the value is between a term and a value or equals a bound: `"a" BETWEEN "b" AND ?`.
   public func between<Low: TypedTerm>(_ low: Low, and high: Value) -> SqlExpression where Low.Value == Value {
     expression.isBetween(low.expression, expression.value(high, .below))
   }
 
-  /// True if the value is between a value and a term, including both: `"a" BETWEEN ? AND "b"`.
+  /// True if the value is between a value and a term or equals a bound: `"a" BETWEEN ? AND "b"`.
   public func between<High: TypedTerm>(_ low: Value, and high: High) -> SqlExpression where High.Value == Value {
     expression.isBetween(expression.value(low, .above), high.expression)
   }
@@ -113,13 +114,13 @@ extension TypedTerm {
   @inlinable
   public func isNot(_ value: Value) -> SqlExpression { expression.compared(.isNotSame, with: value) }
 
-  /// The term with another collation for comparing and ordering: `"a" COLLATE NOCASE`.
+  /// Returns the term with another collation, which compares and orders text: `"a" COLLATE NOCASE`.
   public func collate(_ collation: Collate) -> TypedExpression<Value> {
     TypedExpression(expression: SqlExpression(.collate(expression, collation)))
   }
 }
 
-// A key of `Int` is often compared with a struct's `Int?`, which is nil until the struct is stored.
+// Programs often compare a key of type `Int` with a struct's `Int?`, which is nil until the struct is stored.
 extension TypedTerm where Value: SqlInteger {
   /// `"a" = ?`, or `"a" IS NULL` for nil.
   @_disfavoredOverload
@@ -173,7 +174,7 @@ extension TypedTerm where Value: SqlNumber {
     TypedExpression(expression: left.expression.combined(.times, with: right.expression))
   }
 
-  /// `"a" / ?`. Running it with 0 throws `.invalidStatement`, since the result would be NULL.
+  /// `"a" / ?`. Running the statement with 0 throws `.invalidStatement`, because the result would be NULL.
   public static func / (left: Self, right: Value) -> TypedExpression<Value> {
     TypedExpression(expression: left.expression.divided(.divided, by: right))
   }
@@ -194,7 +195,7 @@ extension TypedTerm where Value: SqlNumber {
     TypedExpression(expression: left.expression.combined(.divided, with: right.expression))
   }
 
-  /// `"a" % ?`. Running it with 0 throws `.invalidStatement`, since the result would be NULL.
+  /// `"a" % ?`. Running the statement with 0 throws `.invalidStatement`, because the result would be NULL.
   public static func % (left: Self, right: Value) -> TypedExpression<Value> {
     TypedExpression(expression: left.expression.divided(.remainder, by: right))
   }
@@ -241,7 +242,7 @@ extension TypedTerm {
   }
 }
 
-// Values on the left.
+// Operators with the value on the left.
 
 extension TypedTerm where Value: SqlNumber {
   /// `? + "a"`
@@ -310,7 +311,8 @@ extension TypedTerm {
   }
 }
 
-// Compiler messages for values of another type: without these overloads the compiler names an unrelated protocol.
+// Unavailable overloads for values of another type. Without these overloads the compiler's error names an unrelated
+// protocol.
 extension TypedTerm {
   @available(*, unavailable, message: "the value has a different type than the term on the left")
   public static func == (left: Self, right: some SqlValue) -> SqlExpression { left.expression }

@@ -1,22 +1,22 @@
-/// A column of a row, from which a value of a `Codable` type is decoded. The source is the single value that the type's
-/// `init(from:)` asks for, or else JSON.
+/// A column of a row that stores a value of a `Codable` type. If the type's `init(from:)` requests a single value, the
+/// column stores that value. Otherwise the column stores JSON.
 struct CodedCell {
   let row: ReadRow
   /// The column's position in the row.
   let position: Int
-  /// The type that determines how the column's values are stored; nil if no column is known.
+  /// The column's type; nil if the result column does not come from a known column.
   let type: ColumnType?
-  /// The declaration of the column, for errors.
+  /// The column's declaration, for errors.
   var definition: ColumnDefinition?
   let key: (any CodingKey)?
 
-  /// Decodes a value that is stored as JSON unless its `init(from:)` asks for a single value.
+  /// Decodes a value: JSON, unless the type's `init(from:)` requests a single value.
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     let decoder = CellDecoder(cell: self, type: type)
     let value = Result { try Value(from: decoder) }
     if decoder.isStructured { return try decodeJSON(type) }
     do { return try value.get() } catch is DecodingError {
-      // The error's description may quote the value.
+      // The error's description could contain the value.
       let isRaw = type is any RawRepresentable.Type
       throw located(
         SqlError.decoding(
@@ -31,14 +31,14 @@ struct CodedCell {
 
   private func located(_ error: any Error) -> any Error { row.located(error, column: definition, position: position) }
 
-  /// The container of a type that decodes itself as a single value.
+  /// Returns the container for a type that decodes a single value.
   func container(of type: Any.Type) -> any SingleValueDecodingContainer { CellDecoder(cell: self, type: type) }
 }
 
 extension CodedCell {
   var isNull: Bool { row.isNull(at: position) }
 
-  /// The value of a type that is stored as it is.
+  /// Returns the value of a type that is a `SqlValue`.
   func stored<Value: SqlValue>(as type: Value.Type = Value.self) throws -> Value {
     try row.checkCurrent()
     do {
@@ -51,27 +51,28 @@ extension CodedCell {
     }
   }
 
-  /// The value of a type that has two names here: `Value` and `Result` are the same.
+  /// Returns the value. `Value` and `Result` are the same type; only `Value` is known to be a `SqlValue`.
   func stored<Value: SqlValue, Result>(_ type: Value.Type, as result: Result.Type) throws -> Result {
-    // Sound: `type` was made by a cast of `result`.
+    // Sound: the caller obtained `type` by a cast of `result`.
     unsafeBitCast(try stored(as: type), to: result)
   }
 
-  /// The value of any type.
+  /// Returns the value of any decodable type.
   func value<Value: Decodable>(as type: Value.Type) throws -> Value {
     guard let stored = type as? any SqlValue.Type else { return try decode(type) }
     return try self.stored(stored, as: type)
   }
 }
 
-/// Thrown into the code of a `Codable` type that asks for keys or a list, which only JSON has.
+/// The error that stops a type's `init(from:)` or `encode(to:)` when the type requests a keyed or unkeyed container.
+/// Only JSON supports these containers.
 struct StructuredValue: Error {}
 
-/// Decodes a value from one column.
+/// A decoder that reads a value from one column.
 private final class CellDecoder: Decoder, SingleValueDecodingContainer {
   let cell: CodedCell
   let type: Any.Type
-  /// True if the type has asked for more than a single value.
+  /// True if the type has requested more than a single value.
   private(set) var isStructured = false
 
   init(cell: CodedCell, type: Any.Type) { (self.cell, self.type) = (cell, type) }
@@ -95,7 +96,7 @@ private final class CellDecoder: Decoder, SingleValueDecodingContainer {
   func decode<Value: SqlValue & Decodable>(_ type: Value.Type) throws -> Value { try cell.stored() }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    // A type that consists of itself is one that only a decoder knows how to decode.
+    // A type that decodes itself from a value of the same type relies on the decoder. Decode the value from JSON.
     guard type != self.type else { throw structured() }
     return try cell.value(as: type)
   }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The columns that store the keys of a model, found once per process and never freed.
+/// The columns of a model's coding keys, looked up once per process and never freed.
 final class KeyedColumns: Sendable {
   let table: TableInfo
-  /// The map that was created first; most models have no other. Sound: the map is never freed.
+  /// The first map. Most models have only one map. Sound: the map is never freed.
   nonisolated(unsafe) private let first = Atomic<UnsafePointer<KeyMap>?>(nil)
   private let cache = LockedValue(Cache())
   private let writer = Atomic(Writer.unknown.rawValue)
@@ -16,7 +16,7 @@ final class KeyedColumns: Sendable {
     var maps: [ObjectIdentifier: UnsafePointer<KeyMap>] = [:]
   }
 
-  /// The way in which a model is written: by its encoding, or by the values of `valueForColumn(_:)`.
+  /// The method that writes a model: `encode(to:)` or `valueForColumn(_:)`.
   private enum Writer: UInt8 {
     case unknown, encoding, values
   }
@@ -44,8 +44,8 @@ final class KeyedColumns: Sendable {
     return Unmanaged<KeyedColumns>.fromOpaque(known).takeUnretainedValue()
   }
 
-  /// Returns the position of the column that stores a key: the column of this name, or else of this name in snake_case.
-  /// Nil if there is no such column. Throws `.misuse` if the column stores another key.
+  /// Returns the position of a key's column; nil if the key has no column. The column has the key's name, or the key's
+  /// name in snake_case. Throws `.misuse` if another key uses the same column.
   func position(of name: String) throws -> Int? {
     try cache.withLock { cache in
       let key = ByteComparedName(wrappedValue: name)
@@ -63,7 +63,7 @@ final class KeyedColumns: Sendable {
     }
   }
 
-  /// The columns of a type of keys.
+  /// Returns the columns of a key type.
   @inline(__always)
   func map<Key: CodingKey>(of keys: Key.Type) -> UnsafePointer<KeyMap> {
     if let map = first.load(ordering: .acquiring), map.pointee.keys == ObjectIdentifier(keys) { return map }
@@ -84,7 +84,7 @@ final class KeyedColumns: Sendable {
     }
   }
 
-  /// True if the model implements `valueForColumn(_:)`, which takes precedence over its encoding.
+  /// True if the model implements `valueForColumn(_:)`, which takes precedence over `encode(to:)`.
   @inline(__always)
   func hasValueForColumn(_ model: some Sqlable) -> Bool {
     switch Writer(rawValue: writer.load(ordering: .relaxed)) {
@@ -104,7 +104,7 @@ final class KeyedColumns: Sendable {
 
   // MARK: Errors
 
-  /// The error for a key that has a value but no column.
+  /// Returns the error for a key with a value but without a column.
   @inline(never)
   func missing(_ key: any CodingKey) -> SqlError {
     let (name, snake) = (key.stringValue, snakeCase(key.stringValue))
@@ -130,7 +130,7 @@ final class EmbeddedColumns: Sendable {
   let fields: [Column]
   let columns: [Column]
 
-  /// Creates the list of the columns that are named by a prefix and the fields; nil unless the table has all of them.
+  /// Finds a column for each field, named by the prefix and the field's name; nil if the table lacks a column.
   fileprivate init?(of type: any SqlEmbedded.Type, prefix: String, in table: TableInfo) {
     (self.type, fields) = (type, type.fields)
     columns = fields.compactMap { field in
@@ -140,12 +140,12 @@ final class EmbeddedColumns: Sendable {
   }
 }
 
-/// The form in which values of a type are stored under a key.
+/// The way in which a key stores values of one type.
 struct CodedForm: Sendable {
   let type: ObjectIdentifier
-  /// The type, if its values are stored as they are; nil otherwise.
+  /// The type, if the type is a `SqlValue` and needs no encoding; otherwise nil.
   let value: (any SqlValue.Type)?
-  /// The columns of an embedded struct whose key has no column; nil otherwise.
+  /// The columns of an embedded struct, if the key has no column of its own; otherwise nil.
   let embedded: EmbeddedColumns?
 
   fileprivate init(of type: Any.Type, under name: String, in table: TableInfo, hasColumn: Bool) {
@@ -159,27 +159,27 @@ struct CodedForm: Sendable {
   }
 }
 
-/// The columns of one type of keys, in memory that is never freed. Most types of keys are enums of one byte, for which
-/// a column is looked up without its name.
+/// The columns of one key type, in memory that is never freed. Most key types are enums of one byte. For these types,
+/// the lookup uses the byte instead of the name.
 ///
-/// The map consists of addresses, so that using it retains nothing.
+/// The map contains only addresses, so that a lookup retains no object.
 struct KeyMap {
   let keys: ObjectIdentifier
   unowned(unsafe) let columns: KeyedColumns
-  /// The identities of the table's columns; see ``TableInfo``.
+  /// The identities of the table's columns; see ``TableInfo/identities``.
   let identities: UnsafePointer<UnsafeRawPointer>
   let cells: UnsafePointer<TableInfo.Cell>
-  /// The slots by the key's byte; nil if the keys have more than one byte. Each slot is atomic.
+  /// The slots, indexed by the key's byte; nil if the key type has more than one byte. Each slot is atomic.
   private let slots: UnsafeMutablePointer<Slot>?
 
   private struct Slot: ~Copyable {
     /// The position of the column.
     let position = Atomic(KeyMap.unknown)
-    /// The form of the type of the key's values.
+    /// The form for the first type of the key's values.
     let form = Atomic<UnsafePointer<CodedForm>?>(nil)
   }
 
-  /// The position of a key without a column.
+  /// The position for a key without a column.
   static let none = -1
   private static let unknown = -2
 
@@ -197,15 +197,15 @@ struct KeyMap {
     self.slots = slots
   }
 
-  /// The position of the column that stores a key; `none` if there is none.
+  /// Returns the position of a key's column; `none` if the key has no column.
   @inline(__always)
   func position<Key: CodingKey>(of key: Key) throws -> Int {
     let position = knownPosition(of: key)
     return position == KeyMap.unknown ? try search(for: key) : position
   }
 
-  /// The position of the column that stores a key; a negative number if there is none, or if the column must be
-  /// searched.
+  /// Returns the cached position of a key's column. The result is negative if the key has no column or the position is
+  /// not cached.
   @inline(__always)
   func knownPosition<Key: CodingKey>(of key: Key) -> Int {
     slots.map { $0[KeyMap.byte(of: key)].position.load(ordering: .relaxed) } ?? KeyMap.unknown
@@ -218,7 +218,7 @@ struct KeyMap {
     return position
   }
 
-  /// Returns the form in which values of a type are stored under a key.
+  /// Returns the way in which a key stores values of one type.
   @inline(__always)
   func form<Key: CodingKey>(of type: Any.Type, under key: Key) throws -> CodedForm {
     if let slots, let form = slots[KeyMap.byte(of: key)].form.load(ordering: .acquiring),
@@ -235,7 +235,7 @@ struct KeyMap {
     let form = CodedForm(of: type, under: key.stringValue, in: columns.table, hasColumn: hasColumn)
     guard let slots else { return form }
     let slot = KeyMap.byte(of: key)
-    // A key whose values have several types keeps the form of the first.
+    // If a key's values have several types, the slot caches only the form of the first type.
     guard slots[slot].form.load(ordering: .relaxed) == nil else { return form }
     let kept = UnsafeMutablePointer<CodedForm>.allocate(capacity: 1)
     kept.initialize(to: form)
@@ -248,7 +248,7 @@ struct KeyMap {
     return form
   }
 
-  /// Returns the byte of a key; 0 for the only key of a type, which has no bytes.
+  /// Returns the byte of a key. An enum with a single key has no bytes; the result is 0.
   @inline(__always)
   private static func byte<Key: CodingKey>(of key: Key) -> Int {
     MemoryLayout<Key>.size == 0 ? 0 : Int(unsafeBitCast(key, to: UInt8.self))

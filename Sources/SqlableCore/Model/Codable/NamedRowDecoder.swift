@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// The columns of a result, by the names that keys have for them.
+/// The columns of a result, by name.
 final class NamedColumns {
-  /// Nil for a column that has no name.
+  /// The names of the columns; nil for a column without a name.
   private let names: [String?]
   private let types: [ColumnType?]
-  /// The positions by name; `severalNamed` for a name of several columns.
+  /// The positions by name; `severalNamed` if several columns have the name.
   private var positions: [ByteComparedName: Int] = [:]
 
   private static let severalNamed = -1
 
-  /// - Parameter types: How the values of the columns are stored, as far as columns are known.
+  /// - Parameter types: The types of the columns; nil for a column of unknown type.
   init(_ names: [String?], types: [ColumnType?] = []) {
     (self.names, self.types) = (names, types)
     for (position, name) in names.enumerated() where name != nil {
@@ -19,12 +19,12 @@ final class NamedColumns {
     }
   }
 
-  /// The position of the column that a key names: the one of this name, or else of its name in snake_case.
+  /// Returns the position of the column that has the key's name, or the key's name in snake_case.
   fileprivate func lookup(_ key: String) -> Int? {
     positions[ByteComparedName(wrappedValue: key)] ?? positions[ByteComparedName(wrappedValue: snakeCase(key))]
   }
 
-  /// The position of a key's column. Throws if there is none, or several.
+  /// Returns the position of a key's column. Throws unless exactly one column has the name.
   fileprivate func position(of key: any CodingKey) throws -> Int {
     let name = key.stringValue
     guard let position = lookup(name) else {
@@ -48,12 +48,12 @@ final class NamedColumns {
   }
 }
 
-/// Decodes a value from the columns of a result, found by their names; a value that decodes itself as a single one
-/// from the result's only column.
+/// A decoder that reads a value from the columns of a result by name. If the type decodes a single value, the result
+/// must have exactly one column.
 struct NamedRowDecoder: Decoder {
   let row: ReadRow
   let columns: NamedColumns
-  /// The type that is decoded.
+  /// The type to decode.
   let type: Any.Type
 
   var codingPath: [any CodingKey] { [] }
@@ -77,7 +77,8 @@ struct NamedRowDecoder: Decoder {
 }
 
 extension ReadRow {
-  /// Decodes a value from the columns of the result. An error that its `init(from:)` throws carries no value.
+  /// Decodes a value from the columns of the result. An error of `init(from:)` is replaced by an error that does not
+  /// contain the value.
   func decode<Value: Decodable>(_ type: Value.Type, from columns: NamedColumns) throws -> Value {
     do {
       return try Value(from: NamedRowDecoder(row: self, columns: columns, type: type))
@@ -91,7 +92,7 @@ extension ReadRow {
   }
 }
 
-/// The columns of a row, by keys.
+/// The keyed container that decodes keys from the columns of a row.
 private struct NamedKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let row: ReadRow
   let columns: NamedColumns
@@ -126,7 +127,7 @@ private struct NamedKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try cell(key).value(as: type)
   }
 
-  // MARK: What a row does not have
+  // MARK: Unsupported containers
 
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key

@@ -1,4 +1,4 @@
-/// Throws an error for each value: an encoder can't throw when it is asked for a container.
+/// An encoder that throws an error for each value. The methods of `Encoder` that return a container can't throw.
 struct RefusingEncoder: Encoder, UnkeyedEncodingContainer, SingleValueEncodingContainer {
   let error: any Error
 

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Decodes a model from the columns of a row.
+/// A decoder that reads a model from the columns of a row.
 struct RowDecoder: Decoder {
   let row: ReadRow
   /// Never freed.
@@ -22,7 +22,7 @@ struct RowDecoder: Decoder {
   }
 }
 
-/// The columns of a row, by the keys of a model.
+/// The keyed container that decodes a model's keys from the columns of a row.
 private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let row: ReadRow
   /// Never freed.
@@ -55,7 +55,8 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func decodeNil(forKey key: Key) throws -> Bool { try row.isNull(column: column(of: key), of: table) }
 
-  /// The value of a key's column, which most often has the same position in the row as in the table.
+  /// Returns the value of a key's column. Tries the column's position in the table first, because rows usually have the
+  /// table's layout.
   @inline(__always)
   private func stored<Value: SqlValue>(_ key: Key) throws -> Value {
     let (state, column) = (row.state, map.pointee.knownPosition(of: key))
@@ -93,7 +94,7 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    // The most frequent of the types for which the protocol has no requirement of their own.
+    // A fast path for dates: `Date` is the most frequent type without its own method in the protocol.
     if type == Date.self, try map.pointee.position(of: key) >= 0 {
       return unsafeBitCast(try stored(key) as Date, to: type)
     }
@@ -120,7 +121,7 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try row.areNull(columns.columns) ? nil : try row.get(columns.type, as: type, columns)
   }
 
-  // One for each type: the protocol has defaults for them, which ask three questions instead of one.
+  // One method for each type, because the protocol's default implementations call three methods for each value.
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try optional(key) }
   func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try optional(key) }
   func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try optional(key) }
@@ -136,7 +137,7 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try optional(key) }
   func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try optional(key) }
 
-  // MARK: What a row does not have
+  // MARK: Unsupported containers
 
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
@@ -161,7 +162,7 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 }
 
 extension ReadRow {
-  /// The position of a column of the table whose model is read.
+  /// Returns the position in the row of a column of the current model's table.
   @inline(__always)
   func position(ofColumn index: Int, in table: TableInfo) throws -> Int {
     if state.pointee.isCurrent(generation) {
@@ -173,7 +174,7 @@ extension ReadRow {
     return try search(for: table.columns[index])
   }
 
-  /// The value of a column of the table whose model is read.
+  /// Returns the value of a column of the current model's table.
   @inline(__always)
   func get<Value: SqlValue>(column index: Int, of table: TableInfo, as type: Value.Type = Value.self) throws -> Value {
     let position = try position(ofColumn: index, in: table)
@@ -187,15 +188,15 @@ extension ReadRow {
     }
   }
 
-  /// The value of a column, whose type has two names here: `Value` and `Result` are the same.
+  /// Returns the value of a column. `Value` and `Result` are the same type; only `Value` is known to be a `SqlValue`.
   func get<Value: SqlValue, Result>(
     _ type: Value.Type, as result: Result.Type, column index: Int, of table: TableInfo
   ) throws -> Result {
-    // Sound: `type` was made by a cast of `result`.
+    // Sound: the caller obtained `type` by a cast of `result`.
     unsafeBitCast(try get(column: index, of: table, as: type), to: result)
   }
 
-  /// An embedded struct, whose type has two names here.
+  /// Returns an embedded struct. `Part` and `Result` are the same type.
   fileprivate func get<Part: SqlEmbedded, Result>(
     _ type: Part.Type, as result: Result.Type, _ columns: EmbeddedColumns
   ) throws -> Result {
@@ -207,7 +208,7 @@ extension ReadRow {
   }
 }
 
-/// `owner_id` becomes `ownerId`.
+/// Converts `owner_id` to `ownerId`.
 func camelCase(_ name: String) -> String {
   let words = name.split(separator: "_")
   return words.dropFirst().reduce(String(words.first ?? "")) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }

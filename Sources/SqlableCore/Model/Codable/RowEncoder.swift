@@ -1,6 +1,6 @@
-/// Encodes a model into the columns of a row.
+/// An encoder that writes a model to the columns of a row.
 final class RowEncoder: Encoder {
-  /// The row, while the model's `write(to:)` runs.
+  /// The row; nil unless the model's `write(to:)` is running.
   @exclusivity(unchecked) var row: UnsafeMutablePointer<RowWriter>?
   let columns: KeyedColumns
 
@@ -21,14 +21,14 @@ final class RowEncoder: Encoder {
     refuse("encodes a single-value container; a row needs a keyed container")
   }
 
-  /// Records that the row can't be written, and returns an encoder that throws the reason.
+  /// Records an error for the row, and returns an encoder that throws the same error.
   func refuse(_ problem: String, key: (any CodingKey)? = nil) -> RefusingEncoder {
     let error = columns.refused(problem, key: key)
     if let row { row.pointee.failure = row.pointee.failure ?? error }
     return RefusingEncoder(error: error)
   }
 
-  /// The row. Throws once it has been written.
+  /// Returns the row. Throws after `write(to:)` has returned.
   @inline(__always)
   func current() throws -> UnsafeMutablePointer<RowWriter> {
     guard let row else { throw expiredError() }
@@ -42,25 +42,26 @@ final class RowEncoder: Encoder {
   @inline(__always)
   func set<Value: SqlValue>(_ value: Value, at position: Int) throws {
     let row = try current()
-    // SQLite computes generated columns, but a struct may hold the value that it read.
+    // SQLite computes generated columns. A struct can contain a generated column's value from an earlier read.
     if !row.pointee.isGenerated(position) { row.pointee.set(value, at: position) }
   }
 
   func setNull(at position: Int) throws { try current().pointee.setNull(at: position) }
 
-  /// Sets a value whose type has two names here: `Stored` and `Value` are the same.
+  /// Sets a value. `Stored` and `Value` are the same type; only `Stored` is known to be a `SqlValue`.
   func set<Stored: SqlValue, Value>(_ value: Value, as type: Stored.Type, at position: Int) throws {
-    // Sound: `type` was made by a cast of `Value.self`.
+    // Sound: the caller obtained `type` by a cast of `Value.self`.
     try set(unsafeBitCast(value, to: type), at: position)
   }
 
-  /// Sets a value of a `Codable` type: the single value that it encodes, or else its JSON.
+  /// Sets a value of a `Codable` type. If the type encodes a single value, the column stores that value. Otherwise the
+  /// column stores JSON.
   func encode<Value: Encodable>(_ value: Value, at position: Int, _ key: any CodingKey) throws {
     let encoder = CellEncoder(row: self, position: position, key: key, type: Value.self)
     let written = Result { try value.encode(to: encoder) }
     if !encoder.isStructured {
       do { try written.get() } catch is EncodingError {
-        // Its description may quote the value.
+        // The error's description could contain the value.
         let refused = SqlError.encoding(expected: "a value that \(Value.self) encodes", found: "another value")
         return try current().pointee.fail(refused, at: position)
       }
@@ -70,7 +71,7 @@ final class RowEncoder: Encoder {
   }
 }
 
-/// The columns of a row, by the keys of a model.
+/// The keyed container that encodes a model's keys to the columns of a row.
 private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let encoder: RowEncoder
   /// Never freed.
@@ -122,7 +123,7 @@ private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
     for column in columns.columns { try encoder.current().pointee.setNull(column) }
   }
 
-  // One for each type: the protocol has defaults for them, which skip nil.
+  // One method for each type, because the protocol's default implementations skip nil.
   func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try set(value, key) }
   func encodeIfPresent(_ value: String?, forKey key: Key) throws { try set(value, key) }
   func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try set(value, key) }
@@ -138,7 +139,7 @@ private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try set(value, key) }
   func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try set(value, key) }
 
-  // MARK: What a row does not have
+  // MARK: Unsupported containers
 
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
@@ -161,22 +162,22 @@ private struct RowEncoderKeys<Key: CodingKey>: KeyedEncodingContainerProtocol {
 }
 
 extension RowWriter {
-  /// Sets the columns of an embedded struct, whose type has two names here.
+  /// Sets the columns of an embedded struct. `Part` and `Value` are the same type.
   fileprivate mutating func set<Part: SqlEmbedded, Value>(
     _ value: Value, as type: Part.Type, _ columns: EmbeddedColumns
   ) {
-    // Sound: `type` was made by a cast of `Value.self`.
+    // Sound: the caller obtained `type` by a cast of `Value.self`.
     set(unsafeBitCast(value, to: type), fields: columns.fields, columns: columns.columns)
   }
 }
 
-/// Encodes a value into one column.
+/// An encoder that writes a value to one column.
 private final class CellEncoder: Encoder, SingleValueEncodingContainer {
   let row: RowEncoder
   let position: Int
   let key: any CodingKey
   let type: Any.Type
-  /// True if it was given more than a single value.
+  /// True if the type encoded more than a single value.
   private(set) var isStructured = false
   private(set) var isSet = false
 
@@ -211,7 +212,7 @@ private final class CellEncoder: Encoder, SingleValueEncodingContainer {
   }
 
   func encode<Value: Encodable>(_ value: Value) throws {
-    // A type that consists of itself is one that only an encoder knows how to encode.
+    // A type that encodes itself as a value of the same type relies on the encoder. Encode the value as JSON.
     guard Value.self != type else { return try structured().encode(value) }
     isSet = true
     if let stored = Value.self as? any SqlValue.Type { return try row.set(value, as: stored, at: position) }

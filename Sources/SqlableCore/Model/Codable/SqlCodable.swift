@@ -1,4 +1,4 @@
-/// A model that its `Codable` conformance reads and writes: it declares its columns and nothing else.
+/// A model that reads and writes rows by its `Codable` conformance. The model declares only its columns.
 ///
 /// ```swift
 /// struct Boat: SqlCodable {
@@ -13,16 +13,17 @@
 /// }
 /// ```
 ///
-/// A coding key is stored in the column of the same name, or else in the column of its name in snake_case. A key
-/// without a column throws `.misuse`, unless its property is optional: such a property is not stored, and nil when
-/// read. A column without a key is left out of inserts and updates. Two keys for one column throw `.misuse`.
+/// The column of a coding key has the key's name, or the key's name in snake_case. A key without a column throws
+/// `.misuse` unless the property is optional. An optional property without a column is not stored, and a read returns
+/// nil. Inserts and updates leave out a column without a key. Two keys for one column throw `.misuse`.
 ///
-/// A ``SqlValue`` is stored as in any other model, an ``SqlEmbedded`` struct in the columns whose names begin with the
-/// key and an underscore. Any other `Codable` type is stored as the single value that it encodes, or else as JSON.
-/// `nil` stores NULL, except in a column of the primary key, which is left out.
+/// A ``SqlValue`` is stored as in any other model. An ``SqlEmbedded`` struct is stored in columns with the key and an
+/// underscore as the prefix. Any other `Codable` type is stored as a single value if the type encodes a single value,
+/// and otherwise as JSON. `nil` stores NULL, but leaves out a column of the primary key.
 ///
-/// An `init(row:)`, a `write(to:)` or a `valueForColumn(_:)` that the model implements itself takes precedence; the
-/// other direction still uses `Codable`. The model's other uses of `Codable` are unaffected.
+/// If the model implements `init(row:)`, `write(to:)` or `valueForColumn(_:)`, that method takes precedence over
+/// `Codable`. A model that implements only reading still writes by `Codable`, and vice versa. Other uses of `Codable`,
+/// such as JSON, do not change.
 public protocol SqlCodable: Sqlable, Codable {}
 
 extension SqlCodable {
@@ -47,7 +48,7 @@ extension SqlCodable {
         try encode(to: encoder)
       }
     } catch {
-      // The first error, `row.failure`, is thrown after this call.
+      // After this call the statement throws the first error, `row.failure`.
       guard row.failure == nil else { return }
       if let error = error as? EncodingError { return row.fail(error, of: Self.self, columns) }
       throw error
@@ -57,8 +58,8 @@ extension SqlCodable {
 }
 
 extension ReadRow {
-  /// Returns an error that a model's `init(from:)` has thrown, with its place and without the value, which its
-  /// description may quote.
+  /// Adds table, column and row to an error of a model's `init(from:)`. Drops the error's description, because the
+  /// description could contain the value.
   fileprivate func located(_ error: DecodingError, of model: Any.Type, _ columns: KeyedColumns) -> any Error {
     let refused = SqlError.decoding(expected: "\(model)", found: "a value that init(from:) refuses")
     guard let key = error.path.first, let column = try? columns.position(of: key.stringValue),
@@ -67,7 +68,7 @@ extension ReadRow {
     return located(refused, column: columns.table.columns[column].definition, position: position)
   }
 
-  /// Columns without a key are not read on purpose: writing leaves them out.
+  /// Marks all columns as read or skipped. Decoding deliberately does not read columns without a key.
   fileprivate func noteDecoded(_ table: TableInfo) {
     #if DEBUG
     for column in table.columns { skip(column) }
@@ -76,7 +77,7 @@ extension ReadRow {
 }
 
 extension DecodingError {
-  /// The keys that lead to the value that was refused.
+  /// The coding path of the rejected value.
   var path: [any CodingKey] {
     switch self {
     case .keyNotFound(_, let context), .valueNotFound(_, let context), .typeMismatch(_, let context),
@@ -88,7 +89,8 @@ extension DecodingError {
 }
 
 extension RowWriter {
-  /// Records an error that a model's `encode(to:)` has thrown, without the value, which its description may quote.
+  /// Records an error of a model's `encode(to:)`. Drops the error's description, because the description could contain
+  /// the value.
   fileprivate mutating func fail(_ error: EncodingError, of model: Any.Type, _ columns: KeyedColumns) {
     let refused = SqlError.encoding(expected: "a value that \(model) encodes", found: "another value")
     if case .invalidValue(_, let context) = error, let key = context.codingPath.first,
@@ -100,7 +102,7 @@ extension RowWriter {
     }
   }
 
-  /// Columns without a key are left out on purpose.
+  /// Marks the columns without a value as skipped. Encoding deliberately leaves out columns without a key.
   fileprivate func noteEncoded() {
     #if DEBUG
     for position in table.columns.indices where !values[position].isSet { noteSkipped(position) }
