@@ -35,7 +35,8 @@ struct MetricsTests {
         try await server.send(.get, "/bicycles?color=red")
         let page = try await server.send(.get, "/")
         let text = String(buffer: page.body)
-        #expect(page.status == .ok && page.headers[.contentType] == "text/html; charset=utf-8")
+        #expect(page.status == .ok)
+        #expect(page.headers[.contentType] == "text/html; charset=utf-8")
         #expect(text.contains(#"<span class="state good">healthy</span>"#))
         #expect(
           text.contains("INSERT INTO &quot;bicycle&quot;") && text.contains("<b>Write lock</b>free")
@@ -71,7 +72,10 @@ struct MetricsTests {
       try await withServer(service) { server in
         try await server.send(.get, "/bicycles?color=red")
         let well = try await server.decode(Health.self, "/health")
-        #expect(well.isHealthy && well.problems == [] && well.answerSeconds != nil && well.freeBytes != nil)
+        #expect(well.isHealthy)
+        #expect(well.problems == [])
+        #expect(well.answerSeconds != nil)
+        #expect(well.freeBytes != nil)
         try FileManager.default.moveItem(atPath: filepath, toPath: filepath + ".moved")
         let ill = try await server.send(.get, "/health")
         #expect(ill.status == .serviceUnavailable)

@@ -29,7 +29,8 @@ struct SearchTests {
     try await withBicycles { server, _ in
       let red = Bicycle.read().filter(Bicycle.color == "red")
       let found = try await server.search(red.json(), "Anna")
-      #expect(found.status == .ok && found.headers[.contentType]?.hasPrefix("application/json") == true)
+      #expect(found.status == .ok)
+      #expect(found.headers[.contentType]?.hasPrefix("application/json") == true)
       #expect(
         try found.json == #"{"rows":[{"color":"red","id":1,"name":"Norco","owner":"Anna","price":500},"#
           + #"{"color":"red","id":4,"name":"Scott","owner":"Anna","price":100}]}"#)
@@ -131,7 +132,8 @@ struct SearchTests {
       await onThread { for _ in 0..<readers { begun.wait() } }
       for path in ["/search", "/search/events"] {
         let late = try await server.search(Bicycle.count().json(), "Anna", path)
-        #expect(late.status == .serviceUnavailable && late.headers[.retryAfter] == "1")
+        #expect(late.status == .serviceUnavailable)
+        #expect(late.headers[.retryAfter] == "1")
       }
       for _ in 0..<readers { end.signal() }
       #expect(try await server.search(Bicycle.count().json(), "Anna").status == .ok)

@@ -13,7 +13,8 @@ import Testing
     #expect(try db.query("PRAGMA integrity_check", as: String.self) == ["ok"])
     let rows = try Flight.count().run(db)
     let again = try db.importFlights(flights(1...3))
-    #expect(again.failure == nil && again.rows == 3)
+    #expect(again.failure == nil)
+    #expect(again.rows == 3)
     #expect(try Flight.count().run(db) == rows + 3)
   }
 
@@ -23,7 +24,10 @@ import Testing
         FlightLines.flight(1545),
         "2013,1,31,NA,2359,NA,NA,500,NA,\"B6\",9,NA,JFK,BQN,NA,1576,23,59,2013-02-01T04:00:00Z",
       ])
-      #expect(result.failure == nil && result.rows == 2 && result.skippedCount == 0 && result.table == "flight")
+      #expect(result.failure == nil)
+      #expect(result.rows == 2)
+      #expect(result.skippedCount == 0)
+      #expect(result.table == "flight")
       let expected = [
         Flight(
           id: 1, year: 2013, month: 1, day: 1, departure: 517, scheduledDeparture: 515, departureDelay: 2,
@@ -43,7 +47,8 @@ import Testing
   @Test func aFileWithoutFlightsIsImportedToo() throws {
     try withFlightsDatabase { db in
       let result = try db.importFlights([])
-      #expect(result.failure == nil && result.rows == 0)
+      #expect(result.failure == nil)
+      #expect(result.rows == 0)
       try expectUsable(db)
     }
   }
@@ -54,7 +59,8 @@ import Testing
     try withFlightsDatabase { db in
       let result = try db.importFlights(flights(1...2) + [FlightLines.malformed(3)] + flights(4...5))
       #expect(result.failure as? CSVError == CSVError(line: 4, column: "distance", problem: .notAnInteger))
-      #expect(result.rows == 2 && result.skippedCount == 0)
+      #expect(result.rows == 2)
+      #expect(result.skippedCount == 0)
       #expect(try db.flightNumbers() == [1, 2])
       try expectUsable(db)
     }
@@ -64,7 +70,9 @@ import Testing
     try withFlightsDatabase { db in
       let lines = flights(1...2) + [FlightLines.malformed(3), "2013,1", "\"x"] + flights(4...5)
       let result = try db.importFlights(lines, policy: .skip)
-      #expect(result.failure == nil && result.rows == 4 && result.skippedCount == 3)
+      #expect(result.failure == nil)
+      #expect(result.rows == 4)
+      #expect(result.skippedCount == 3)
       #expect(
         result.skipped.map(\.description)
           == [
@@ -82,7 +90,8 @@ import Testing
       let lines = flights(1...4_321) + [FlightLines.malformed(0)] + flights(4_322...9_000)
       let result = try db.importFlights(lines) { committed.append($0) }
       #expect(result.failure as? CSVError == CSVError(line: 4_323, column: "distance", problem: .notAnInteger))
-      #expect(result.rows == 4_321 && committed == [2_000, 4_000, 4_321])
+      #expect(result.rows == 4_321)
+      #expect(committed == [2_000, 4_000, 4_321])
       #expect(try db.flightNumbers() == Array(1...4_321))
       try expectUsable(db)
     }
@@ -94,7 +103,9 @@ import Testing
       let stopped = try db.importFlights(lines)
       #expect(stopped.failure as? CSVError == CSVError(line: 2, column: "distance", problem: .notAnInteger))
       let skipped = try db.importFlights(lines, policy: .skip)
-      #expect(skipped.failure == nil && skipped.rows == 0 && skipped.skippedCount == 5_000)
+      #expect(skipped.failure == nil)
+      #expect(skipped.rows == 0)
+      #expect(skipped.skippedCount == 5_000)
       #expect(skipped.skipped.map(\.line) == Array(2...21), "of the many only the first are kept")
       #expect(try Flight.count().run(db) == 0)
       try expectUsable(db)
@@ -122,7 +133,9 @@ import Testing
       lines[2_299] = FlightLines.flight(2_300, carrier: "NA")
       lines[2_399] = FlightLines.flight(2_400, carrier: "")
       let result = try db.importFlights(lines, policy: .skip) { committed.append($0) }
-      #expect(result.failure == nil && result.rows == 4_496 && result.skippedCount == 4)
+      #expect(result.failure == nil)
+      #expect(result.rows == 4_496)
+      #expect(result.skippedCount == 4)
       #expect(
         result.skipped.map(\.description)
           == [
@@ -154,7 +167,9 @@ import Testing
         #expect(stopped.failure.map { "\($0)" } == "line 3: refused by a constraint (primaryKey)")
         #expect(stopped.rows == 1)
         let skipped = Importer(db: db, policy: .skip).run(Airline.self, from: try CSVReader<Airline.CSV>.open(path))
-        #expect(skipped.failure == nil && skipped.rows == 1 && skipped.skipped.map(\.line) == [2, 3])
+        #expect(skipped.failure == nil)
+        #expect(skipped.rows == 1)
+        #expect(skipped.skipped.map(\.line) == [2, 3])
       }
       #expect(try Airline.byId("UA").run(db)?.name == "United Air Lines Inc.")
       #expect(try Airline.byId("YY").run(db)?.name == "Newer Air")
@@ -171,7 +186,10 @@ import Testing
       try db.execute(SQL(verbatim: "PRAGMA max_page_count = \(pages + 100)"))
       let result = try db.importFlights(flights(1...20_000), policy: .skip)
       #expect((result.failure as? SqlError)?.kind == .full)
-      #expect(result.rows > 0 && result.rows % 2_000 == 0 && result.rows < 20_000 && result.skippedCount == 0)
+      #expect(result.rows > 0)
+      #expect(result.rows % 2_000 == 0)
+      #expect(result.rows < 20_000)
+      #expect(result.skippedCount == 0)
       #expect(try db.flightNumbers() == Array(1...result.rows))
       try db.execute("PRAGMA max_page_count = 1000000")
       try expectUsable(db)
@@ -183,7 +201,8 @@ import Testing
       try db.close()
       // More batches than wait at a time: the reader must not be left behind, waiting for room.
       let result = try db.importFlights(flights(1...9_000))
-      #expect((result.failure as? SqlError)?.kind == .closed && result.rows == 0)
+      #expect((result.failure as? SqlError)?.kind == .closed)
+      #expect(result.rows == 0)
     }
   }
 }

@@ -10,7 +10,9 @@ struct ProgramTests {
   @Test func helpIsPrintedAndNothingElseDone() throws {
     try withDirectory { directory in
       let run = try Program.flights.run(["--help", "--database", directory + "/x.sqlite"], in: directory)
-      #expect(run.exitCode == 0 && run.output.contains("USAGE: Flights [<flights.csv>]") && run.errors == "")
+      #expect(run.exitCode == 0)
+      #expect(run.output.contains("USAGE: Flights [<flights.csv>]"))
+      #expect(run.errors == "")
       #expect(!FileManager.default.fileExists(atPath: directory + "/x.sqlite"))
     }
   }
@@ -18,7 +20,8 @@ struct ProgramTests {
   @Test func aMistakeOnTheCommandLineIsExitCode2() throws {
     try withDirectory { directory in
       let run = try Program.flights.run(["--nope"], in: directory)
-      #expect(run.exitCode == 2 && run.output == "")
+      #expect(run.exitCode == 2)
+      #expect(run.output == "")
       #expect(run.errors.hasPrefix("Flights: Unknown option '--nope'\nUsage: Flights [<flights.csv>] "))
     }
   }
@@ -36,10 +39,12 @@ struct ProgramTests {
       try writeFlights((1...3).map { FlightLines.flight($0) }, to: directory + "/first.csv")
       try writeFlights((4...5).map { FlightLines.flight($0) }, to: directory + "/second.csv")
       let first = try Program.flights.run(["first.csv", "--database", "x.sqlite"], in: directory)
-      #expect(first.exitCode == 0 && first.errors == "")
+      #expect(first.exitCode == 0)
+      #expect(first.errors == "")
       #expect(first.output.hasPrefix("Importing first.csv\ninto x.sqlite\n\nImported"))
       let second = try Program.flights.run(["second.csv", "--database", "x.sqlite"], in: directory)
-      #expect(second.exitCode == 0 && second.errors == "")
+      #expect(second.exitCode == 0)
+      #expect(second.errors == "")
       #expect(second.output.contains("\nwhere the 3 flights of an earlier import are replaced\n"))
       #expect(second.output.contains("\nOf 2 flights\n"))
 
@@ -60,7 +65,8 @@ struct ProgramTests {
       let line = "EWR,2013,1,1,5,39,26,59,270,10.5,NA,0.5,1012,2.5,2013-01-01T10:00:00Z"
       try Data("\(header)\n\(line)\n".utf8).write(to: URL(fileURLWithPath: directory + "/weather.csv"))
       let run = try Program.flights.run(["flights.csv", "--questions", "--database", "x.sqlite"], in: directory)
-      #expect(run.exitCode == 0 && run.errors == "")
+      #expect(run.exitCode == 0)
+      #expect(run.errors == "")
       #expect(run.output.hasPrefix("Importing flights.csv\nwith weather.csv beside it\ninto x.sqlite\n\nImported"))
       #expect(run.output.contains("\n  United Air Lines Inc.        3       11.00\n"))
       #expect(run.output.contains("\n  EWR      2013-01-01 10:00        3        2.00  10.50  0.50  2.50\n"))
@@ -88,7 +94,8 @@ struct ProgramTests {
       #expect(try SqliteDatabase(filepath: directory + "/x.sqlite").flightNumbers() == [1, 2])
 
       let skipped = try Program.flights.run(["flights.csv", "--database=x.sqlite", "--on-error=skip"], in: directory)
-      #expect(skipped.exitCode == 0 && skipped.errors == "")
+      #expect(skipped.exitCode == 0)
+      #expect(skipped.errors == "")
       #expect(skipped.output.contains("\nflight: 1 line skipped\n  line 4: \(FlightLines.reason)\n"))
       #expect(try SqliteDatabase(filepath: directory + "/x.sqlite").flightNumbers() == [1, 2, 4])
     }
@@ -102,7 +109,8 @@ struct ProgramTests {
       try db.close()
       let before = try Data(contentsOf: URL(fileURLWithPath: path))
       let run = try Program.flights.run(["--database", "other.sqlite"], in: directory)
-      #expect(run.exitCode == 1 && run.output == "")
+      #expect(run.exitCode == 1)
+      #expect(run.output == "")
       #expect(run.errors == "Flights: other.sqlite: is a database of another program; it was left as it is\n")
       #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
     }
