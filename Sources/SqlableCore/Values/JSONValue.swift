@@ -139,12 +139,12 @@ enum JSONText {
       }
       return value
     } catch let error as DecodingError {
-      throw SqlError.decoding(expected: "the JSON of \(name)", found: "TEXT that \(reason(for: error))")
+      throw SqlError.decoding(expected: "the JSON of \(name)", found: "TEXT that \(reason(for: error, text))")
     }
   }
 
   /// Describes the mismatch without the value.
-  private static func reason(for error: DecodingError) -> String {
+  private static func reason(for error: DecodingError, _ text: String) -> String {
     /// Names the innermost declared key of a path.
     func key(_ context: DecodingError.Context) -> String {
       context.codingPath.reversed().lazy.compactMap(declaredName).first.map { ", at key \($0)" } ?? ""
@@ -153,8 +153,7 @@ enum JSONText {
     case .keyNotFound(let missing, _): "lacks " + (declaredName(of: missing).map { "the key \($0)" } ?? "a key")
     case .valueNotFound(let type, let context): "holds null where \(type) is expected\(key(context))"
     case .typeMismatch(let type, let context): "holds another type where \(type) is expected\(key(context))"
-    // Foundation's parser attaches its error. A type that refuses a value of valid JSON attaches none.
-    case .dataCorrupted(let context) where context.underlyingError != nil: "is not valid JSON"
+    case .dataCorrupted where (try? JSON(text: text)) == nil: "is not valid JSON"
     case .dataCorrupted(let context): "holds a value that its type refuses\(key(context))"
     @unknown default: "does not decode"
     }

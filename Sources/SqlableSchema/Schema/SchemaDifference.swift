@@ -98,7 +98,7 @@ extension SchemaDifference: CustomStringConvertible {
   /// `bicycle.color: the type is TEXT, and should be INTEGER`
   public var description: String {
     let location = column.map { "\(table).\($0)" } ?? table
-    let words = ["the", kind.words] + (name.map { [$0] } ?? [])
+    let words = ["the", kind.words] + (isWhole ? [] : name.map { [$0] } ?? [])
     let subject = words.joined(separator: " ")
     let problem =
       switch (expected, found) {

@@ -1,7 +1,5 @@
 // Calls of registered functions and uses of registered collations.
 
-import Foundation
-
 extension ScalarFunction {
   /// Calls the function with terms of its parameter types: `"distance"("a", "b")`.
   public func callAsFunction<each Term: TypedTerm>(_ term: repeat each Term) -> TypedExpression<Output>
@@ -70,18 +68,10 @@ extension UserFunction {
   private func defect<Argument: SqlValue>(
     of term: SqlExpression, as type: Argument.Type
   ) -> SqlExpression.InvalidTerm? {
-    guard let column = term.columnDefinition else { return nil }
-    let isDecimal = type == Decimal.self || type == Decimal?.self
-    switch (column.type.base, type.columnType.base) {
-    case (.date(.unixMilliseconds), .date(let format)) where format != .unixMilliseconds:
-      return SqlExpression.mismatch(
-        "function \(name) would read milliseconds as seconds; use seconds(since:)", of: term)
-    case (.decimal, _) where isDecimal:
-      return SqlExpression.mismatch(
-        "function \(name) would read the units of a scaled decimal as its value; use a parameter of type Int",
-        of: term)
-    default: return nil
+    guard case .date(.unixMilliseconds) = term.columnDefinition?.type.base, case .date = type.columnType.base else {
+      return nil
     }
+    return SqlExpression.mismatch("function \(name) would read milliseconds as seconds; use seconds(since:)", of: term)
   }
 }
 
