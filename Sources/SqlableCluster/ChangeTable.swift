@@ -1,7 +1,8 @@
 #if Cluster
 import Sqlable
 
-/// The log of changed rows in the database: triggers of the observed tables write to the log, in the same transaction.
+/// The table that records changed rows. Triggers on the observed tables insert into this table, in the writer's
+/// transaction.
 ///
 /// ```sql
 /// CREATE TRIGGER "sqlable_change_bicycle_insert" AFTER INSERT ON "bicycle" BEGIN
@@ -10,7 +11,7 @@ import Sqlable
 /// ```
 struct ChangeTable {
   static let table = "sqlable_change"
-  /// The minimum number of changes that the log keeps.
+  /// The minimum number of changes that the change table keeps.
   static let length = 100_000
 
   static let createTable = """
@@ -18,9 +19,9 @@ struct ChangeTable {
     "change" INTEGER NOT NULL, "id" INTEGER, "previousId" INTEGER, "key" TEXT, "previousKey" TEXT)
     """
 
-  /// The key of a table: its columns or its rowid, and the comparison of its values.
+  /// The key of a table: its columns or its rowid, and the comparison of key values.
   struct Key: Sendable {
-    /// The columns as SQL, unless the rowid is the key.
+    /// The quoted names of the key columns; empty if the rowid is the key.
     let columns: [String]
     /// The name of the rowid; nil for a table without a rowid.
     let rowid: String?
@@ -33,14 +34,14 @@ struct ChangeTable {
       comparison = shape.comparison
     }
 
-    /// Returns two SQL expressions for a row: its id, and its key as the literals of an SQL list.
+    /// Returns two SQL expressions for a row: the row's id, and the key as a list of SQL literals.
     fileprivate func values(_ row: String) -> (id: String, key: String) {
       let key = columns.map { "quote(\(row).\($0))" }.joined(separator: " || ', ' || ")
       return (rowid.map { "\(row).\($0)" } ?? "NULL", key.isEmpty ? "NULL" : key)
     }
   }
 
-  /// Returns the statements that create the triggers of a table. Running them again has no effect.
+  /// Returns the statements that create a table's triggers. The statements have no effect if the triggers exist.
   static func triggers(ofTable table: String, _ key: Key) -> [String] {
     Change.allCases.map { change in
       let (old, new) = (key.values("old"), key.values("new"))
@@ -54,8 +55,8 @@ struct ChangeTable {
     }
   }
 
-  /// Returns a query of the entries after a number, with the version of the schema. The query always has a row, because
-  /// `pragma_schema_version` has one.
+  /// Returns a query of the entries after a number, with the schema version. The query always returns at least one row,
+  /// because `pragma_schema_version` has one.
   static func entries(after number: Int, limit: Int) -> SQL {
     """
     SELECT v."schema_version", c."number", c."table", c."change", c."id", c."previousId", c."key", c."previousKey"
@@ -64,7 +65,7 @@ struct ChangeTable {
     """
   }
 
-  /// A query of the version of the schema, and of the number of the last change.
+  /// A query of the schema version and of the number of the last change.
   static let end: SQL = """
     SELECT v."schema_version", coalesce((SELECT seq FROM sqlite_sequence WHERE name = \(table)), 0)
     FROM pragma_schema_version AS v

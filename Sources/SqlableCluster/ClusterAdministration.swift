@@ -1,12 +1,12 @@
 #if Cluster
 import Sqlable
 
-/// The nodes of a cluster. All methods ask the leader; they wait for one and for other changes, and throw
-/// `.unavailable` after the configuration's timeout.
+/// Management of a cluster's nodes. All methods send their requests to the leader. A method waits until a leader exists
+/// and other membership changes are complete. Throws `.unavailable` after the configuration's timeout.
 extension SqliteCluster {
   private var membership: ClusterMembership { ClusterMembership(leader) }
 
-  /// Returns the nodes of the cluster with their roles, in the order of their ids.
+  /// Returns the nodes of the cluster with their roles, sorted by id.
   ///
   /// ```swift
   /// let voters = try await cluster.members().filter { $0.role == .voter }
@@ -15,42 +15,44 @@ extension SqliteCluster {
     try await membership.members(before: Deadline.after(configuration.timeout)).sorted { $0.id < $1.id }
   }
 
-  /// Removes a node, such as one whose machine is lost. If it was a voter, a stand-by that answers becomes one.
+  /// Removes a node, for example after the loss of its machine. If the node was a voter, a stand-by that answers
+  /// becomes a voter.
   ///
   /// ```swift
   /// try await cluster.removeMember(2)
   /// ```
   ///
-  /// Its id must not be used again. Does nothing if the cluster has no such node; throws `.misuse` for its only one.
+  /// The node's id must not be used again. Does nothing if the cluster has no such node. Throws `.misuse` if the node
+  /// is the only node of the cluster.
   public func removeMember(_ id: UInt64) async throws {
     try await membership.remove(id, before: Deadline.after(configuration.timeout))
   }
 
-  /// Takes a node that answers out of the cluster. If it was a voter, a stand-by becomes one first; if it leads,
-  /// another voter does.
+  /// Removes a node that still answers. If the node is a voter, a stand-by becomes a voter first. If the node is the
+  /// leader, another voter becomes the leader first.
   ///
   /// ```swift
   /// try await cluster.retireMember(2)     // then stop its process
   /// ```
   ///
-  /// Its id must not be used again. Throws `.misuse` for a node that the cluster does not have, and its only one, and
-  /// `.unavailable` if the node does not answer: ``removeMember(_:)`` removes one that is lost.
+  /// The node's id must not be used again. Throws `.misuse` if the cluster has no such node or only this node. Throws
+  /// `.unavailable` if the node does not answer; use ``removeMember(_:)`` for a lost node.
   public func retireMember(_ id: UInt64) async throws {
     try await membership.remove(id, mustAnswer: true, before: Deadline.after(configuration.timeout))
   }
 
-  /// Gives a node another role. It returns once the node has what the role needs: a voter has all commits.
+  /// Assigns a role to a node. Returns once the node has the data for the role: a voter has all commits.
   ///
   /// ```swift
   /// try await cluster.assign(.standby, to: 3)
   /// ```
   ///
-  /// Throws `.misuse` for the node that leads, and one that the cluster does not have.
+  /// Throws `.misuse` if the node is the leader, or if the cluster has no such node.
   public func assign(_ role: ClusterRole, to id: UInt64) async throws {
     try await membership.assign(role, to: id, before: Deadline.after(configuration.timeout))
   }
 
-  /// Makes a voter the leader; without an id, any other than the one that leads.
+  /// Makes a voter the leader. Without an id, any voter other than the present leader is chosen.
   ///
   /// ```swift
   /// try await cluster.transferLeadership(to: 2)

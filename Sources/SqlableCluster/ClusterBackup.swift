@@ -11,15 +11,15 @@ extension SqliteCluster {
   /// try await cluster.backup(to: "/backups/bikes.sqlite")
   /// ```
   ///
-  /// The file is a database of SQLite: a snapshot that has every commit that was acknowledged before the call. The
-  /// leader sends its copy at once, and the client holds the copy in memory. The client creates, checks and renames the
-  /// file as ``SqliteDatabase/backup(to:_:)-(String,_)`` does, with the same errors. Only the file's owner may read it.
-  /// The call ends within `timeLimit`, or else within the client's `timeout`. Throws `.misuse` for a database of more
-  /// than 2 GiB.
+  /// The file is an SQLite database. The snapshot contains every commit that was acknowledged before the call. The
+  /// leader sends the whole copy in one answer, and the client holds the copy in memory. The client creates, checks and
+  /// renames the file as ``SqliteDatabase/backup(to:_:)-(String,_)`` does, with the same errors. Only the file's owner
+  /// can read the file. The time limit is `timeLimit`, or the client's `timeout` if `timeLimit` is nil. Throws
+  /// `.misuse` for a database of more than 2 GiB.
   ///
   /// - Parameters:
-  ///   - checks: The checks before the file gets its name.
-  ///   - schema: The models whose tables must be there.
+  ///   - checks: The checks that run before the file gets its final name.
+  ///   - schema: The models whose tables the backup must contain.
   ///   - method: `.vacuumed` leaves out free pages.
   public func backup(
     to path: String, _ method: BackupOptions.Method = .copied, checks: BackupChecks = .integrity, schema: Schema? = nil,
@@ -52,20 +52,20 @@ extension SqliteCluster {
   /// try await cluster.restore(from: "/backups/bikes.sqlite")
   /// ```
   ///
-  /// The backup is a database of SQLite, such as one that a service had before it moved to a cluster. The client checks
-  /// the backup first, and reads it into memory. Then all tables of the cluster's database are dropped, and those of
-  /// the backup are created and filled row by row. Clients see the old contents until the commit, and the new ones
-  /// after it. Live results are read again, and loops over changes get `.missed`. After any error but
-  /// `.outcomeUnknown`, the database is as before.
+  /// The backup is an SQLite database, for example the database of a service that moves to a cluster. The client first
+  /// checks the backup and reads the backup into memory. Then the client drops all tables of the cluster's database,
+  /// and creates and fills the tables of the backup. Clients see the old contents until the commit and the new contents
+  /// after the commit. Live results are read again, and loops over changes receive `.missed`. After any error except
+  /// `.outcomeUnknown`, the database is unchanged.
   ///
-  /// The restored database also has the table of transaction ids. The call records an id there, to detect whether a
-  /// commit without an answer is stored. All rows are one commit, which each node holds in memory. The call ends within
-  /// `timeLimit`, or else within the client's `timeout`. Throws the errors of ``SqliteDatabase/restore(from:_:)`` for
-  /// the backup, `.misuse` inside a transaction, and the errors of the nodes.
+  /// The restored database also contains the table of transaction ids. The call stores an id in that table, to detect
+  /// whether a commit without an answer was stored. All rows belong to one commit, which each node holds in memory. The
+  /// time limit is `timeLimit`, or the client's `timeout` if `timeLimit` is nil. Throws the errors of
+  /// ``SqliteDatabase/restore(from:_:)`` for the backup, `.misuse` inside a transaction, and the errors of the nodes.
   ///
   /// - Parameters:
-  ///   - checks: The checks of the backup before anything is replaced.
-  ///   - schema: The models whose tables must be there.
+  ///   - checks: The checks of the backup, which run before any table is replaced.
+  ///   - schema: The models whose tables the backup must contain.
   public func restore(
     from path: String, checks: BackupChecks = .integrity, schema: Schema? = nil, timeLimit: Duration? = nil
   ) async throws {
@@ -99,7 +99,7 @@ extension SqliteCluster {
 extension ClusterTransaction {
   /// Drops all tables, triggers and views, and sets `user_version` and `application_id` to 0.
   fileprivate func dropAll() async throws {
-    // Views are dropped before the tables that they name. Virtual tables drop their shadow tables themselves.
+    // Views are dropped before the tables that the views read. DROP of a virtual table also drops its shadow tables.
     let objects = try await query(
       """
       SELECT type, name FROM sqlite_schema
@@ -113,7 +113,7 @@ extension ClusterTransaction {
     for name in ["user_version", "application_id"] { try await execute(SQL(verbatim: "PRAGMA \(name) = 0")) }
   }
 
-  /// Runs a part of a dump of a database in memory.
+  /// Sends one part of a dump to the cluster: a statement, or the rows of a query.
   fileprivate func run(_ part: DatabaseDump.Part, of dump: DatabaseDump) async throws {
     switch part {
     case .statement(let sql): try await execute(SQL(verbatim: sql))
@@ -123,7 +123,8 @@ extension ClusterTransaction {
       while true {
         var requests: [SqlRequest] = []
         while requests.count < 1_000, let values = try next() {
-          // The protocol can't carry so many values, or a text with U+0000, so the row is sent as SQL text.
+          // The protocol limits the number of values and can't carry U+0000 in a text. The row is then sent as SQL
+          // text.
           let isText = columns > WireRequest.maximumValues || values.contains(where: \.hasNul)
           requests.append(
             isText
@@ -138,12 +139,13 @@ extension ClusterTransaction {
 }
 
 extension ClusterSession {
-  /// The maximum number of bytes that a node can send at once.
+  /// The maximum size of a database that a node can send, in bytes.
   private static let maximumSize: Int64 = 1 << 31
 
-  /// Returns the files of the database, with every commit that was acknowledged before the call.
+  /// Returns the database's files, which contain every commit that was acknowledged before the call.
   func files(of database: String, before deadline: ContinuousClock.Instant) async throws -> [WireFile] {
-    // Like any read, the query makes the leader apply all commits of its Raft log. The request for the files does not.
+    // A query makes the leader apply all commits of its Raft log. The request for the files does not, so a query runs
+    // first.
     let size = SqlRequest(
       sql: "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", values: [], isReadOnly: true)
     guard case .integer(let bytes)? = try await answer(to: size, before: deadline).rows.first?.first else {
@@ -159,7 +161,7 @@ extension ClusterSession {
 }
 
 extension WireFile {
-  /// Writes the file to a path. Throws `.full` and the other errors of the system.
+  /// Writes the file to a path. Throws `.full` and other errors of the operating system.
   fileprivate func write(to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }
@@ -176,7 +178,7 @@ extension WireFile {
 }
 
 extension DatabaseValue {
-  /// True if the value is a text with U+0000.
+  /// True if the value is a text that contains U+0000.
   fileprivate var hasNul: Bool { if case .text(let text) = self { text.utf8.contains(0) } else { false } }
 }
 #endif

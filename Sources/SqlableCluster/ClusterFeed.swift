@@ -2,35 +2,35 @@
 import Sqlable
 import Dispatch
 
-/// A reader of the log of changed rows, for this client's observers, loops over changes and live results.
+/// Reads the change table for this client's observers, loops over changes and live results.
 ///
-/// The first observer, loop or live result starts the reader. Each read continues from the last position. The reader
-/// polls the leader, because a node sends no notifications.
+/// The first observer, loop or live result starts the reader. Each read continues after the last change that was read.
+/// The reader polls the leader, because nodes send no notifications.
 final class ClusterFeed: Sendable {
   private struct State {
-    /// The tables whose changes are logged, by folded name.
+    /// The observed tables, by folded name.
     var tables: [[UInt8]: ChangeTable.Key] = [:]
     var schemaVersion: Int?
-    /// The number of the last change that was read; nil until the log is read for the first time.
+    /// The number of the last change that was read; nil before the first read of the change table.
     var position: Int?
-    /// The last change of each table.
+    /// The number of the last change of each table.
     var latest: [[UInt8]: Int] = [:]
-    /// The number of times that changes of unknown tables were detected.
+    /// The number of reads that found a gap or a new schema version, so that any table might have changed.
     var unknown = 0
     var waiters: [ObjectIdentifier: Waiter] = [:]
     var reading: Task<Void, Never>?
     var isClosed = false
-    /// The waiter that ends the pause between two reads; nil outside of a pause.
+    /// The waiter that ends the pause between two reads; nil if the reader is not pausing.
     var sleeper: Waiter?
-    /// True if a commit of this client came while the log was being read.
+    /// True if this client committed while the reader was reading the change table.
     var isPoked = false
   }
 
   private let state = LockedValue(State())
   private let interval: Duration
-  /// A database in memory with the observers, their queue and `didFail`.
+  /// An in-memory database that holds the observers, their queue and `didFail`.
   let root: SqliteDatabase
-  /// The feed that matches changes with the loops over changes.
+  /// Matches changes with the loops over changes.
   let feed: PoolFeed
   private let slots = Slots(1)
   private static let maximumEntries = 10_000
@@ -57,8 +57,8 @@ final class ClusterFeed: Sendable {
 
   // MARK: Tables
 
-  /// Starts to observe the changes of tables: creates the log and the triggers that are missing, and begins to read the
-  /// log.
+  /// Starts to observe tables. Creates the missing change table and triggers, and starts the task that reads the change
+  /// table.
   func follow(_ tables: [String], _ cluster: SqliteCluster) async throws {
     let isNew = try state.withLock { state in
       if state.isClosed { throw SqlError.closedCluster }
@@ -75,7 +75,7 @@ final class ClusterFeed: Sendable {
     }
     state.withLock { state in
       guard state.reading == nil, !state.isClosed else { return }
-      // The task must not keep the client alive.
+      // The task has only weak references, so that the client can be released.
       state.reading = Task.detached { [weak self, weak cluster] in
         while let pause = await self?.readIfOpen(cluster) {
           let sleeper = self?.sleeper()
@@ -85,7 +85,7 @@ final class ClusterFeed: Sendable {
     }
   }
 
-  /// Returns the number of the log's last change, and the version of the schema.
+  /// Returns the number of the last change and the schema version.
   private static func end(_ cluster: SqliteCluster) async throws -> (position: Int, schemaVersion: Int?) {
     let rows = try await cluster.query(ChangeTable.end, as: Int.self, Int.self)
     return rows.first.map { (position: $0.1, schemaVersion: $0.0) } ?? (position: 0, schemaVersion: nil)
@@ -93,8 +93,8 @@ final class ClusterFeed: Sendable {
 
   private var followed: [String] { state.withLock { $0.tables.keys.map { String(decoding: $0, as: UTF8.self) } } }
 
-  /// Creates the log and the tables' triggers if they are missing. Throws for a table that does not exist, or leaves it
-  /// out if `leavesOutMissing`.
+  /// Creates the change table and the tables' triggers if they are missing. A table that does not exist is skipped if
+  /// `leavesOutMissing`; otherwise the method throws.
   private func createTriggers(
     of tables: [String], _ cluster: SqliteCluster, leavesOutMissing: Bool = false
   ) async throws {
@@ -123,7 +123,7 @@ final class ClusterFeed: Sendable {
 
   // MARK: Reading
 
-  /// Ends the pause before the next read of the log. To be called after a commit of this client.
+  /// Ends the pause before the next read. Call this after a commit of this client.
   func poke() {
     let sleeper = state.withLock { state in
       state.isPoked = state.sleeper == nil
@@ -133,7 +133,7 @@ final class ClusterFeed: Sendable {
     sleeper?.wake()
   }
 
-  /// Returns the waiter that ends the next pause between two reads; nil if the next read follows at once.
+  /// Returns the waiter that ends the next pause between two reads; nil if the next read must start without a pause.
   private func sleeper() -> Waiter? {
     let waiter = Waiter()
     return state.withLock { state in
@@ -144,7 +144,7 @@ final class ClusterFeed: Sendable {
     }
   }
 
-  /// Reads new changes. Returns the pause until the next read; nil once the client is closed or released.
+  /// Reads new changes. Returns the pause until the next read; nil if the client is closed or released.
   private func readIfOpen(_ cluster: SqliteCluster?) async -> Duration? {
     let isClosed = state.withLock { state in
       state.sleeper = nil
@@ -166,18 +166,18 @@ final class ClusterFeed: Sendable {
         defer { state.schemaVersion = first.0 }
         return state.schemaVersion.map { $0 != first.0 } ?? false
       }
-      // Triggers are created first: later changes are then logged, and earlier changes count as missed.
+      // Triggers are created first. Later changes are then recorded, and earlier changes count as missed.
       var start = position
       if isOther {
         try await createTriggers(of: followed, cluster, leavesOutMissing: true)
-        // The log may have been dropped and recreated. Its numbers then restart at 1.
+        // Another client might have dropped and recreated the change table. Its numbers then restart at 1.
         if try await ClusterFeed.end(cluster).position < position { start = 0 }
       }
       deliver(changes, isUnknown: isGap || isOther, upTo: changes.last?.number ?? start)
       try await trim(changes, cluster)
       return changes.count == ClusterFeed.maximumEntries ? .zero : interval
     } catch let error as SqlError where error.kind == .schema(.missingTable(ChangeTable.table)) {
-      // A client dropped the log. The numbers of the new log start at 1.
+      // A client dropped the change table. The numbers of the new table start at 1.
       try? await createTriggers(of: followed, cluster, leavesOutMissing: true)
       deliver([], isUnknown: true, upTo: 0)
       return interval
@@ -187,7 +187,7 @@ final class ClusterFeed: Sendable {
   }
 
   private func trim(_ changes: [Entry], _ cluster: SqliteCluster) async throws {
-    // All clients trim the log at the same numbers, and only the first client has entries to delete.
+    // All clients delete at the same numbers. Only the first of these clients finds entries to delete.
     guard let last = changes.last(where: { $0.number % 1_000 == 0 }), last.number > 2 * ChangeTable.length else {
       return
     }
@@ -220,7 +220,8 @@ final class ClusterFeed: Sendable {
     return nil
   }
 
-  /// Returns the values of a list of literals. SQLite parses the literals, because SQLite wrote them.
+  /// Returns the values of a list of SQL literals. SQLite evaluates the list, because SQLite's quote() wrote the
+  /// literals.
   private func list(_ text: DatabaseValue) throws -> [DatabaseValue] {
     guard case .text(let text) = text else { return [] }
     return try root.query(SQL(verbatim: "SELECT \(text)"), as: DynamicRow.self).first?.values ?? []
@@ -229,7 +230,7 @@ final class ClusterFeed: Sendable {
   private func deliver(_ entries: [Entry], isUnknown: Bool, upTo position: Int) {
     let rows = entries.map(\.row)
     if isUnknown || !rows.isEmpty {
-      // Notified in the order of the log: observers on their queue, loops by their feed.
+      // Changes are delivered in the order of the change table: to observers on their queue, to loops by the feed.
       if let recipients = root.registry.recipients(for: rows) { root.queue.async { recipients.deliver() } }
       let interest = feed.interest
       let named = rows.compactMap { row in interest.name(ofTable: row.table).map { row.named($0) } }
@@ -248,16 +249,16 @@ final class ClusterFeed: Sendable {
 
   // MARK: Live results
 
-  /// The position in the log up to which a live result includes the changes.
+  /// The last change that a live result includes.
   struct Mark: Sendable {
     fileprivate var position: Int
     fileprivate var unknown: Int
   }
 
-  /// The mark of a read that begins now: the read includes at least the changes up to this mark.
+  /// The mark of a read that starts now. The result of the read includes at least the changes up to this mark.
   var mark: Mark { state.withLock { Mark(position: $0.position ?? 0, unknown: $0.unknown) } }
 
-  /// Waits until one of the tables has changed since a mark. Returns false if the client was closed. Throws
+  /// Waits until one of the tables changes after a mark. Returns false if the client is closed. Throws
   /// `CancellationError`.
   func waitForChange(of tables: Set<[UInt8]>, since mark: Mark, isolation: isolated (any Actor)?) async throws -> Bool {
     while true {

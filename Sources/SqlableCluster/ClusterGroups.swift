@@ -2,11 +2,11 @@
 import Sqlable
 import NIOCore
 
-// Waiting writes run in groups, and the writes of a group share a commit.
+// Waiting writes run in groups. The writes of a group share a commit.
 
 extension ClusterWriter {
-  /// Runs requests as a part of a shared transaction, all or none of them. Returns nil if an earlier call with the same
-  /// record is stored.
+  /// Runs the requests of one write in a shared transaction: all requests are stored, or none. Returns nil if an
+  /// earlier call with the same record is stored.
   func run(
     _ requests: [SqlRequest], _ record: TransactionRecord? = nil, check: (@Sendable ([SqlAnswer]) throws -> Void)?,
     before deadline: ContinuousClock.Instant, _ times: CallTimes?
@@ -29,7 +29,7 @@ extension ClusterWriter {
     var attempts = 0
     while let deadline = latestDeadline() {
       do {
-        // Each waiting call ends by its own deadline.
+        // Each waiting write ends by its own deadline.
         try await turn.take(before: deadline, late: .late("other transactions held the writer until the deadline"))
         defer { turn.giveBack() }
         let session = try await openSession(before: deadline)
@@ -56,8 +56,8 @@ extension ClusterWriter {
     }
   }
 
-  /// Returns the latest deadline of the waiting writes; nil if no write waits. If `ends`, the task then ends, and the
-  /// next write starts another task.
+  /// Returns the latest deadline of the waiting writes; nil if no write waits. If `ends` and no write waits, marks the
+  /// task as ended, so that the next write starts a new task.
   private func latestDeadline(ends: Bool = true) -> ContinuousClock.Instant? {
     state.withLock { state in
       while state.waiting.first?.outcome.isEnded == true { state.waiting.removeFirst() }
@@ -74,7 +74,8 @@ extension ClusterWriter {
     }
   }
 
-  /// Returns the next writes that may join a group of `count` writes: one, or several that may be sent at once.
+  /// Returns the next writes for a group that already has `count` writes: one write, or several that can be sent
+  /// together.
   private func next(after count: Int, upTo limit: Int) -> [ClusterWrite] {
     state.withLock { state in
       var writes: [ClusterWrite] = []
@@ -101,16 +102,16 @@ extension ClusterWriter {
     }
   }
 
-  /// Returns the time for which a group may grow. Each write takes a round trip. On a slow network, a fixed time would
-  /// leave a single write in every commit.
+  /// Returns the time for which a group can grow. Each write takes a round trip. On a slow network, a fixed time would
+  /// leave only one write in every commit.
   private func groupTime(_ roundTrip: Duration) -> Duration {
     max(configuration.maximumGroupTime, min(roundTrip * 10, .seconds(1)))
   }
 
   private typealias Group = [(write: ClusterWrite, outcome: Result<[SqlAnswer], any Error>)]
 
-  /// Runs waiting writes in the open transaction, and commits. If nothing is stored, throws an error of the node, and
-  /// the writes wait again.
+  /// Runs waiting writes in the open transaction, and commits. If nothing is stored, requeues the writes and throws the
+  /// node's error.
   private func runGroup(_ session: ClusterSession, for time: Duration) async throws {
     var done: Group = []
     let end = ContinuousClock.now + time
@@ -132,7 +133,8 @@ extension ClusterWriter {
             putBack(done.map(\.write) + [write])
             throw error
           }
-          // An answer that can't be decoded closes the connection. The other writes did not cause that.
+          // An answer that can't be decoded closes the connection. Only this write caused the error, so the other
+          // writes run again.
           write.stop(sqlError.afterRollback)
           putBack(done.map(\.write))
           throw NodeFailure(address: session.address, reason: "can't read an answer of the node", wasSent: false)
@@ -165,7 +167,7 @@ extension ClusterWriter {
       if write.isAlone { break }
     }
     if confirmation != nil, !done.isEmpty, !done.contains(where: { $0.write.stores($0.outcome) }) {
-      // A leader that was cut off may answer with old data. A commit that stores something proves that the node leads.
+      // A leader that was cut off might answer with old data. A stored change proves that the node is still the leader.
       do { try await session.changePage(before: .now + configuration.timeout) } catch {
         putBack(done.map(\.write))
         throw error
@@ -174,15 +176,15 @@ extension ClusterWriter {
     try await commit(done, session)
   }
 
-  /// Returns the maximum number of writes that may be sent at once.
+  /// Returns the maximum number of writes that can be sent together.
   private func sendLimit(after count: Int, before end: ContinuousClock.Instant) -> Int {
     let timePerRequest = state.withLock { $0.timePerRequest }
     let fittingCount = max(0, (end - .now) / timePerRequest)
     return min(Int(min(fittingCount, 1_000)), ClusterSession.maximumSent, configuration.maximumGroup - count)
   }
 
-  /// Runs writes that are sent at once. Returns false if one of them has ended the transaction. Throws an error of the
-  /// node, as ``runGroup(_:for:)`` does.
+  /// Runs writes that are sent together. Returns false if one of the writes ended the transaction. Throws a node's
+  /// error, as ``runGroup(_:for:)`` does.
   private func runTogether(
     _ writes: [ClusterWrite], on session: ClusterSession, _ done: inout Group
   ) async throws -> Bool {
@@ -215,8 +217,8 @@ extension ClusterWriter {
         throw error
       }
       if !isOpen, let error = outcomes[first].outcome.failure {
-        // The node lacked a resource, which ended the transaction. Each later write without an error ran by itself, and
-        // may or may not be stored.
+        // The node lacked a resource, which ended the transaction. Each later write without an error ran outside the
+        // transaction, so its outcome is unknown.
         let (before, after) = (outcomes[..<first], outcomes[(first + 1)...])
         for (write, outcome) in after where outcome.failure == nil { write.ended(SqlError.outcomeUnknown(error)) }
         let otherWrites = done + before + after.filter { $0.outcome.failure != nil }
@@ -224,20 +226,20 @@ extension ClusterWriter {
         return false
       }
     }
-    // Writes that the node refused during a checkpoint run later in the group.
+    // The node refused some writes during a checkpoint. These writes run later in the group.
     let (delayed, run) = (outcomes.filter(\.outcome.isCheckpoint), outcomes.filter { !$0.outcome.isCheckpoint })
     putBack(delayed.map(\.write))
     done += run
     return true
   }
 
-  /// Fails a write that has ended the whole transaction, if the write was alone and the leader is confirmed. Otherwise
-  /// the write runs again, alone, after the others.
+  /// Handles a write that ended the whole transaction. The write fails if it ran alone and the leader is confirmed.
+  /// Otherwise the write runs again, alone, after the other writes.
   private func ended(
     _ write: ClusterWrite, _ error: any Error, on session: ClusterSession, with otherWrites: Group
   ) async throws {
     let isKnown = confirmation == nil || write.confirmed == session.address
-    // If a write's record is stored already, the write's next attempt detects which attempt stored it.
+    // If the write's record is already stored, the next attempt detects which attempt stored the record.
     if write.isAlone, isKnown, !TransactionRecord.isStored(error) { write.ended(error.afterRollback) }
     let wasAlone = write.isAlone
     write.runAlone()
@@ -255,11 +257,11 @@ extension ClusterWriter {
       return true
     }
     guard refused.isEmpty else {
-      // The whole group is rolled back, and the other writes run again.
+      // The whole group is rolled back. The other writes then run again.
       await rollBack(session)
       return putBack(group.map(\.write).filter { !$0.outcome.isEnded })
     }
-    // A write that was stopped meanwhile must not be stored.
+    // If a write was stopped meanwhile, the group is not committed.
     guard done.allSatisfy({ $0.write.commits() }) else {
       for (write, _) in done { write.requeued() }
       await rollBack(session)
@@ -278,18 +280,19 @@ extension ClusterWriter {
       drop(session, after: error)
     case .refused(let error):
       await rollBack(session)
-      // A foreign key that is checked at the commit may be the cause. Alone, each write has its own outcome.
+      // SQLite checks deferred foreign keys at the commit, and any write can be the cause. Each write therefore runs
+      // again alone.
       if let last = group.last, group.count == 1 { return try await ended(last.write, error, on: session, with: []) }
       for (write, _) in group { write.runAlone() }
     case .unknown(let error):
       drop(session, after: error)
-      // For a write with a record, the next attempt detects whether the commit is stored.
+      // If a write has a record, its next attempt detects whether the commit is stored.
       let isRepeated = error.isNodeFailure
       for (write, answers) in done where !(isRepeated && write.isUnknown(answers)) {
         write.ended(SqlError.outcomeUnknown(error))
       }
     }
-    // Refused writes are queued again, too: a write that was rolled back may have caused the refusal.
+    // Requeue refused writes too: a write that was rolled back might have caused the refusal.
     putBack(group.map(\.write).filter { !$0.outcome.isEnded })
   }
 
@@ -299,7 +302,7 @@ extension ClusterWriter {
 }
 
 extension SqlError {
-  /// True if the call may have succeeded with more time.
+  /// True if the call might succeed with more time.
   fileprivate var isTransient: Bool { [.busy, .timeout, .unavailable].contains(kind) }
 }
 #endif

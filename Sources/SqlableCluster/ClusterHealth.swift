@@ -2,36 +2,36 @@
 import Sqlable
 
 extension SqliteCluster {
-  /// True if a client can serve, for the readiness probe of a service.
+  /// The health of a cluster as one client sees it, for the readiness probe of a service.
   public struct Health: Sendable, Hashable {
-    /// Something that an operator must look at.
+    /// A problem that an operator should examine.
     public enum Problem: Sendable, Hashable {
       /// The client is closed.
       case closed
-      /// A read got no answer, for this reason: `.unavailable` without a leader, `.timeout` if the answer was late.
+      /// A read got no answer, for this reason: `.unavailable` without a leader, `.timeout` for a late answer.
       case noAnswer(SqlError.Kind)
       /// A write was not stored, for this reason.
       case noWrite(SqlError.Kind)
-      /// So few voters answer this client that nothing can be stored.
+      /// Too few voters answer this client for a majority, so nothing can be stored.
       case noMajority(answering: Int, voters: Int)
       /// These voters do not answer this client.
       case unreachable([UInt64])
-      /// The cluster has so few voters that it does not survive the loss of one.
+      /// The cluster has too few voters to survive the loss of a voter.
       case fewVoters(Int)
     }
 
     public let problems: [Problem]
-    /// The duration of a read, including the voters' confirmation if the client confirms its reads; nil without an
-    /// answer.
+    /// The duration of a read; nil without an answer. Includes the voters' confirmation if the client confirms its
+    /// reads.
     public let answer: Duration?
-    /// The node that leads; nil while no node leads.
+    /// The leader; nil if the cluster has no leader.
     public let leader: ClusterMember?
-    /// The nodes of the cluster as the leader knows them or, without a leader, as most other nodes know them. Ordered
-    /// by id.
+    /// The nodes of the cluster, sorted by id. The list comes from the leader or, without a leader, is the list that
+    /// most nodes report.
     public let members: [ClusterMember]
 
     public var isHealthy: Bool { problems.isEmpty }
-    /// True if reads and writes are answered, though the cluster may not survive another loss.
+    /// True if the cluster answers reads and stores writes, even if it might not survive the loss of another node.
     public var isServing: Bool {
       answer != nil && !problems.contains { if case .noWrite = $0 { true } else { false } }
     }
@@ -46,10 +46,9 @@ extension SqliteCluster {
   /// return health.isServing ? .ok : .serviceUnavailable     // health.problems say what to mend
   /// ```
   ///
-  /// The call ends within the deadline, and never throws. Each problem prints as a sentence. Fewer than three voters
-  /// are a problem, so a cluster of one or two nodes is not healthy. The write sets `PRAGMA user_version` to its
-  /// present value, and is left out while another transaction has the write lock. Traces report neither the read nor
-  /// the write.
+  /// The call ends within `limit` and never throws. Each problem prints as a sentence. A cluster with fewer than three
+  /// voters is never healthy. The write sets `PRAGMA user_version` to its present value. The write is skipped while
+  /// another transaction has the write lock. Traces report neither the read nor the write.
   public func health(within limit: Duration = .seconds(1)) async -> Health {
     let begin = ContinuousClock.now
     let deadline = Deadline.after(limit)
@@ -87,7 +86,7 @@ extension SqliteCluster {
 }
 
 extension ClusterSession {
-  /// Commits a transaction that changes nothing, unless another one has the write lock.
+  /// Commits a transaction that changes nothing. Returns without a commit if another transaction has the write lock.
   fileprivate func writeNothing(before deadline: ContinuousClock.Instant) async throws {
     do { try await execute("BEGIN IMMEDIATE", before: deadline) } catch let error as SqlError where error.kind == .busy
     {
@@ -101,7 +100,7 @@ extension ClusterSession {
       try await execute("PRAGMA user_version = \(version)", before: deadline)
       try await execute("COMMIT", before: deadline)
     } catch {
-      // Without an answer, the connection is closed, and the node rolls back.
+      // If the node did not answer, the connection is closed and the node rolls back.
       if isUsable(after: error) { try? await execute("ROLLBACK", before: .now + .seconds(2)) }
       throw error
     }

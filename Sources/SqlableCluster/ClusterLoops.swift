@@ -1,11 +1,10 @@
 #if Cluster
 import Sqlable
 
-// Loops over the rows of reads and queries on a cluster.
+// Loops over the rows of queries on a cluster.
 
 extension SqliteCluster {
-  /// Calls `body` with each row of a query. The query runs again after the loss of a leader only as long as no row has
-  /// come.
+  /// Calls `body` with each row of a query. If the leader is lost before the first row, the query runs again.
   func forEach<Row, Outcome>(
     _ request: SqlRequest, _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?,
     _ body: (Row) async throws -> Outcome
@@ -44,7 +43,7 @@ extension SqliteCluster {
 }
 
 extension SqlRequest {
-  /// Throws for what has no loop on a cluster.
+  /// Throws if the statement can't be read in a loop on a cluster.
   func checkLoop() throws {
     try [self].check()
     guard !isQuery else { return }
@@ -55,7 +54,7 @@ extension SqlRequest {
 }
 
 extension SelectStatement {
-  /// Reads one row after another on a cluster, in the parts in which the node sends them, until `body` returns `.stop`.
+  /// Reads the rows of a query on a cluster one at a time, until `body` returns `.stop`.
   ///
   /// ```swift
   /// try await Bicycle.read().forEach(cluster) { bike in
@@ -65,11 +64,12 @@ extension SelectStatement {
   /// try await Bicycle.select(Bicycle.id, Bicycle.name).forEach(cluster) { id, name in … }
   /// ```
   ///
-  /// One part is in memory at a time: the node waits while `body` runs. All rows are of one snapshot, and each comes
-  /// once. Throws `.unavailable` if the leader is lost after the first row, and `.timeout` if the loop does not end
-  /// before the deadline. Inside a transaction of the cluster it is a part of it, and the only statement until it ends.
-  /// Throws `.invalidStatement` for a change that returns its rows.
-  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
+  /// The node sends the rows in parts, and waits while `body` runs. Only one part is in memory at a time. All rows
+  /// belong to one snapshot, and each row is delivered once. Inside a transaction of the cluster, the loop is part of
+  /// the transaction, and no other statement can run until the loop ends. Throws `.unavailable` if the leader is lost
+  /// after the first row, and `.timeout` if the loop does not end before the deadline. Throws `.invalidStatement` for a
+  /// change that returns its rows.
+  // Disfavored, because otherwise a closure of several lines without a return would be ambiguous.
   @_disfavoredOverload
   public func forEach(
     _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
@@ -81,9 +81,9 @@ extension SelectStatement {
     }
   }
 
-  /// Reads one row after another in a transaction of a cluster, until `body` returns `.stop`. No other statement of the
-  /// transaction may run meanwhile: it throws `.misuse`.
-  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
+  /// Reads the rows of a query in a transaction of a cluster one at a time, until `body` returns `.stop`. Other
+  /// statements of the transaction throw `.misuse` during the loop.
+  // Disfavored, because otherwise a closure of several lines without a return would be ambiguous.
   @_disfavoredOverload
   public func forEach(
     _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
@@ -95,7 +95,8 @@ extension SelectStatement {
     }
   }
 
-  /// Reads one row after another on a cluster. What `body` returns is ignored, unless it is ``Iteration/stop``.
+  /// Reads the rows of a query on a cluster one at a time. The result of `body` is ignored, unless it is
+  /// ``Iteration/stop``.
   public func forEach<Outcome>(
     _ cluster: SqliteCluster, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
     line: UInt = #line, _ body: (Row) async throws -> Outcome
@@ -106,8 +107,8 @@ extension SelectStatement {
     }
   }
 
-  /// Reads one row after another in a transaction of a cluster. What `body` returns is ignored, unless it is
-  /// ``Iteration/stop``.
+  /// Reads the rows of a query in a transaction of a cluster one at a time. The result of `body` is ignored, unless it
+  /// is ``Iteration/stop``.
   public func forEach<Outcome>(
     _ transaction: ClusterTransaction, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID,
     line: UInt = #line, _ body: (Row) async throws -> Outcome

@@ -1,12 +1,12 @@
 #if Cluster
 import Sqlable
 
-/// Changes of a cluster's nodes, which its leader makes one at a time.
+/// Membership changes, which the leader makes one at a time.
 ///
-/// Each is sent again until the nodes are as wanted: the leader refuses a change while another one goes on, and one
-/// whose answer is lost may have been made.
+/// Each change is sent again until the membership is as requested. The leader refuses a change while another change is
+/// in progress. A change whose answer was lost might already be complete.
 struct ClusterMembership: Sendable {
-  /// The number of nodes that become voters as they join: three survive the loss of one.
+  /// The number of nodes that become voters when they join. Three voters survive the loss of one voter.
   static let voters = 3
 
   let leader: ClusterLeader
@@ -18,12 +18,13 @@ struct ClusterMembership: Sendable {
     leader = ClusterLeader(nodes: try nodes.map { try NodeAddress($0, "the address of a node") })
   }
 
-  /// The nodes with their roles, as the leader knows them.
+  /// Returns the nodes with their roles, as the leader reports them.
   func members(before deadline: ContinuousClock.Instant) async throws -> [ClusterMember] {
     try await change(before: deadline) { _, _ in nil }
   }
 
-  /// Sends what `next` returns for the nodes as they are, until it returns nil. Returns the nodes as they are then.
+  /// Sends the request that `next` returns for the present members, until `next` returns nil. Returns the members at
+  /// that time.
   @discardableResult
   func change(
     before deadline: ContinuousClock.Instant,
@@ -45,7 +46,7 @@ struct ClusterMembership: Sendable {
           guard let request = try await next(members, address) else { return members }
           do { _ = try await connection.answer(to: request, before: deadline) } catch let error as SqlError {
             guard !error.isNodeFailure else { throw error }
-            // Another change is in the way, or this one is made already.
+            // Another change is in progress, or this change is already complete.
             reason = error
             try await Task.sleep(for: .milliseconds(50))
           }
@@ -61,7 +62,7 @@ struct ClusterMembership: Sendable {
     throw SqlError.unavailable(reason)
   }
 
-  /// The ids of the voters that do not answer.
+  /// Returns the ids of the voters that do not answer.
   static func silentVoters(
     of members: [ClusterMember], before deadline: ContinuousClock.Instant
   ) async -> [UInt64] {
@@ -73,8 +74,8 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// Asks nodes, and those that they name, for the nodes of the cluster. Returns which of them answer, and the nodes
-  /// as most of them know them.
+  /// Asks nodes, and all nodes that the answers list, for the members of the cluster. Returns the nodes that answered,
+  /// and the list that most nodes reported.
   static func survey(
     _ nodes: [NodeAddress], before deadline: ContinuousClock.Instant
   ) async -> (answering: Set<NodeAddress>, members: [ClusterMember]) {
@@ -91,7 +92,7 @@ struct ClusterMembership: Sendable {
       for await (node, members) in group {
         guard let members else { continue }
         answering.insert(node)
-        // A new node knows of none.
+        // A new node reports no members.
         if !members.isEmpty { lists[members.sorted { $0.id < $1.id }, default: 0] += 1 }
         ask(members.compactMap { try? NodeAddress($0.address) })
       }
@@ -100,7 +101,7 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// Adds a node, as a voter while there are too few. The node must run.
+  /// Adds a node. The node becomes a voter if the cluster has fewer than three voters. The node must be running.
   func join(_ id: UInt64, _ address: NodeAddress, before deadline: ContinuousClock.Instant) async throws {
     try await change(before: deadline) { members, _ in
       guard let member = try ClusterMembership.member(id, address, of: members) else {
@@ -112,9 +113,11 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// Removes a node. If it was a voter another node that answers becomes one; if it leads another one does.
+  /// Removes a node. If the node is a voter, another node that answers becomes a voter first. If the node is the
+  /// leader, another voter becomes the leader first.
   ///
-  /// - Parameter mustAnswer: Whether to throw if the cluster has no such node, or the node does not answer.
+  /// - Parameter mustAnswer: True if the method throws when the cluster has no such node, or when the node does not
+  ///   answer.
   func remove(_ id: UInt64, mustAnswer: Bool = false, before deadline: ContinuousClock.Instant) async throws {
     if mustAnswer {
       guard let member = try await members(before: deadline).first(where: { $0.id == id }) else {
@@ -165,7 +168,7 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// Makes a node the leader; nil: any voter but the one that leads.
+  /// Makes a voter the leader. If `id` is nil, any voter other than the present leader is chosen.
   func transfer(to id: UInt64?, before deadline: ContinuousClock.Instant) async throws {
     let former = LockedValue<NodeAddress?>(nil)
     try await change(before: deadline) { members, leader in
@@ -188,7 +191,7 @@ struct ClusterMembership: Sendable {
     }
   }
 
-  /// The node with this id; nil if there is none. Throws if the id or the address is another node's.
+  /// Returns the member with this id; nil if no member has the id. Throws if another member has the id or the address.
   static func member(_ id: UInt64, _ address: NodeAddress, of members: [ClusterMember]) throws -> ClusterMember? {
     if let other = members.first(where: { $0.address == "\(address)" && $0.id != id }) {
       throw SqlError.misuse(
@@ -203,7 +206,7 @@ struct ClusterMembership: Sendable {
 }
 
 extension NodeConnection {
-  /// True if a node answers at all; within a second, unless there is a deadline.
+  /// Returns true if a node answers before the deadline. The default deadline is one second.
   static func answers(_ address: String, before deadline: ContinuousClock.Instant? = nil) async -> Bool {
     let deadline = deadline ?? .now + .seconds(1)
     guard let address = try? NodeAddress(address),
@@ -213,7 +216,7 @@ extension NodeConnection {
     return (try? await connection.send(.leader, before: deadline)) != nil
   }
 
-  /// The nodes of the cluster, as a node knows them; nil if it does not answer.
+  /// Returns the members of the cluster as one node reports them; nil if the node does not answer.
   static func members(
     namedBy address: NodeAddress, before deadline: ContinuousClock.Instant
   ) async -> [ClusterMember]? {

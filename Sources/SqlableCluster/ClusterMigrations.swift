@@ -10,9 +10,10 @@ extension Migration {
   /// }
   /// ```
   ///
-  /// If the leader is lost before the commit is sent, `body` is called again. Another `revision` makes it another
-  /// migration. On a handle or pool it throws `.misuse`. Its checksum is that of ``init(_:revision:_:)``: a program
-  /// that moves from a file to a cluster may have one in place of the other.
+  /// If the leader is lost before the commit is sent, `body` is called again. A migration with a changed `revision`
+  /// counts as a new migration. On a handle or pool, the migration throws `.misuse`. The migration's checksum equals
+  /// that of ``init(_:revision:_:)``. So a program that moves from a file to a cluster can replace that migration with
+  /// this one.
   public init(
     onCluster name: String, revision: Int = 1,
     _ body: @escaping @Sendable (any AsyncSqlExecutor) async throws -> Void
@@ -21,7 +22,7 @@ extension Migration {
       name, kind: "code", content: "\(revision)", .whole { _ in throw Migration.needsCluster }, .whole(body))
   }
 
-  /// A migration in batches that runs on a cluster, each batch in a transaction of its own; see
+  /// A migration that runs on a cluster in batches, each batch in a separate transaction; see
   /// ``init(batches:revision:_:)``.
   public init(
     onCluster name: String, revision: Int = 1,
@@ -35,17 +36,17 @@ extension Migration {
 }
 
 extension Migrations {
-  /// Runs the migrations that have not run on a cluster, in their order, each in a transaction with its record.
+  /// Runs the pending migrations on a cluster, in their order. Each migration and its record share a transaction.
   ///
   /// ```swift
   /// try await migrations.apply(cluster)
   /// ```
   ///
-  /// It does what ``apply(_:file:line:progress:)`` does on a handle, and throws what that throws: programs that start
-  /// at once run each migration once. SQL and statements run as they are; Swift code is that of
-  /// ``Migration/init(onCluster:revision:_:)``. Throws `.misuse` before anything runs if a migration that has not run
-  /// needs a handle, and inside a transaction. Each transaction has the time of one call, the client's `timeout`, and
-  /// all together that of ``withDeadline(_:isolation:_:)``.
+  /// Works as ``apply(_:file:line:progress:)`` does on a handle, with the same errors. If several programs start at the
+  /// same time, each migration runs once. Migrations of SQL or statements run unchanged; for Swift code, use
+  /// ``Migration/init(onCluster:revision:_:)``. Throws `.misuse` inside a transaction. Throws `.misuse` before the
+  /// first migration runs if a pending migration needs a handle. The client's `timeout` limits each transaction;
+  /// ``withDeadline(_:isolation:_:)`` limits the whole call.
   @discardableResult
   public func apply(
     _ cluster: SqliteCluster, progress: @escaping @Sendable (Progress) -> Void = { _ in }
@@ -54,7 +55,7 @@ extension Migrations {
     guard cluster.current == nil else { throw SqlError.misuse("migrations can't run inside a transaction") }
     var run = Run()
     while true {
-      // Most programs find nothing to do, and need no write lock for that.
+      // Usually no migration is pending. A read detects this without the write lock.
       let records = try await cluster.read { tx in try await Migrations.records(tx) }
       let existing = records ?? []
       try checkIsNotNewer(existing)
@@ -70,15 +71,15 @@ extension Migrations {
     }
   }
 
-  /// Returns what a cluster's database has of the migrations, without changing it.
+  /// Returns which migrations have run on a cluster's database. The database is not changed.
   ///
-  /// Throws `.schema(.mismatch)` if one was changed or removed after it has run.
+  /// Throws `.schema(.mismatch)` if a migration was changed or removed after it ran.
   public func status(_ cluster: SqliteCluster) async throws -> Status {
     try checkNames()
     return try status(of: await cluster.read { tx in try await Migrations.records(tx) } ?? [])
   }
 
-  /// Throws if a migration that has not run can't run on a cluster.
+  /// Throws if a pending migration can't run on a cluster.
   private func checkIsRemote(from records: [MigrationRecord]) throws {
     for position in pending(after: records) where all[position].remoteWork == nil {
       let message = "the migration needs a handle, not a cluster; use Migration(onCluster:)"
@@ -86,14 +87,14 @@ extension Migrations {
     }
   }
 
-  /// Makes the table of the records. Returns whether the database was new, and has all tables now.
+  /// Creates the table of migration records. Returns true if the database was new and now has all tables of the schema.
   private func prepare(_ cluster: SqliteCluster) async throws -> Bool {
     if fresh == nil { try checkIsRemote(from: []) }
     return try await cluster.transaction(
       enforcesForeignKeys: true, before: Deadline.after(cluster.configuration.timeout)
     ) { tx in
       guard try await Migrations.records(tx) == nil else { return false }
-      // Tables of the library's own are there before those of the program.
+      // The library creates some tables before the program does. A database with only these tables counts as new.
       let tableCount = try await tx.query(
         """
         SELECT count(*) FROM sqlite_schema
@@ -111,14 +112,15 @@ extension Migrations {
     }
   }
 
-  /// Runs a migration, or its next batch. Returns nil if another program has run something after these records.
+  /// Runs a migration or its next batch. Returns nil if another program has changed the records meanwhile.
   private func step(
     _ position: Int, after records: [MigrationRecord], _ cluster: SqliteCluster
   ) async throws -> Step? {
     let migration = all[position]
     let isWhole = if case .whole? = migration.remoteWork { true } else { false }
     do {
-      // With foreign keys enforced, to drop a table is to delete its rows first, and those that refer to them.
+      // If foreign keys are enforced, DROP TABLE first deletes the table's rows, and with them the rows that reference
+      // the table.
       return try await cluster.transaction(
         enforcesForeignKeys: !isWhole, before: Deadline.after(cluster.configuration.timeout)
       ) { tx in
@@ -140,7 +142,7 @@ extension Migrations {
     } catch { throw migration.failure(error.afterRollback) }
   }
 
-  /// The records of the database; nil if it has no table for them.
+  /// Returns the migration records; nil if the database has no table of records.
   private static func records(_ tx: ClusterTransaction) async throws -> [MigrationRecord]? {
     do { return try await MigrationRecord.read().orderBy(MigrationRecord.position).run(tx) } catch {
       guard (error as? SqlError)?.kind == .schema(.missingTable(Migrations.tableName)) else { throw error }
@@ -150,7 +152,7 @@ extension Migrations {
 }
 
 extension ClusterTransaction {
-  /// Throws if rows refer to rows that are not there.
+  /// Throws if rows reference missing rows.
   fileprivate func checkForeignKeys() async throws {
     let rows = try await query(
       "SELECT \"table\", rowid, parent FROM pragma_foreign_key_check LIMIT 10", as: String.self, Int?.self,

@@ -5,19 +5,20 @@ import Dispatch
 extension SqliteCluster: ObservedDatabase {
   public var registrations: Registrations { feed.root.registrations }
 
-  /// Returns the rows of the model's table that transactions of all clients change from now on, as an asynchronous
-  /// sequence.
+  /// Returns an asynchronous sequence of the rows of the model's table that any client's transactions change after the
+  /// call.
   ///
   /// ```swift
   /// for await case .row(let row) in try await cluster.changes(on: Bicycle.self, .update) { print(row.id) }
   /// ```
   ///
-  /// The first call for a table creates the triggers that log its changes, in the same transaction, in the table
-  /// `sqlable_change`; each client reads that after its own commits, and every `pollInterval`. Rows come in the order
-  /// of the log, each once; `.missed` stands for those that may be missing, as on a pool, and comes when the schema was
-  /// changed, or the log was trimmed meanwhile. A row that a conflict replaced is not reported as deleted.
+  /// The first call for a table creates the table `sqlable_change` and triggers that record changes in it. Each client
+  /// reads `sqlable_change` after its own commits and every `pollInterval`. Changes are delivered once each, in the
+  /// order of `sqlable_change`. As on a pool, `.missed` reports that changes might be missing. This happens after a
+  /// schema change, or if entries were deleted before they were read. A row that a conflict clause replaced is not
+  /// reported as deleted.
   ///
-  /// Throws what `transaction` throws, `.schema(.missingTable)` without the table.
+  /// Throws the errors of `transaction`, and `.schema(.missingTable)` if the table does not exist.
   public func changes<Model: Sqlable>(
     on model: Model.Type, _ change: Change? = nil, in tableName: String? = nil, id: (any SqlValue)? = nil,
     buffering limit: Int = 10_000
@@ -27,8 +28,8 @@ extension SqliteCluster: ObservedDatabase {
     return Changes(ChangeSubscription(feed.feed, observed, limit)) { $0 }
   }
 
-  /// Calls `body` with the id of each row of the model's table that a transaction of any client changes: after the
-  /// commit, on ``queue``; see ``changes(on:_:in:id:buffering:)``.
+  /// Calls `body` with the id of each row of the model's table that a transaction of any client changes. The call runs
+  /// on ``queue`` after the commit; see ``changes(on:_:in:id:buffering:)``.
   ///
   /// ```swift
   /// let token = try await cluster.observe(.update, on: Bicycle.self, id: 2) { id in … }
@@ -41,7 +42,7 @@ extension SqliteCluster: ObservedDatabase {
     try await observe(change, on: model, in: tableName, id: id) { (change: RowChange) in try body(change.id) }
   }
 
-  /// Calls `body` with each changed row: its change, its id and key.
+  /// Calls `body` with each changed row: the kind of change, the id and the key.
   @_disfavoredOverload
   @discardableResult
   public func observe<Model: Sqlable>(
@@ -55,16 +56,16 @@ extension SqliteCluster: ObservedDatabase {
 }
 
 extension Runnable where Output: Sendable {
-  /// Returns a live result: what running it on a cluster gives, at once and again after commits of any client that
-  /// change a table it reads.
+  /// Returns a live result. The sequence delivers the statement's present result, and a new result after commits of any
+  /// client that change the statement's tables.
   ///
   /// ```swift
   /// for try await bikes in Bicycle.read().filter(Bicycle.color == "red").updates(in: cluster) { print(bikes.count) }
   /// ```
   ///
-  /// Each loop reads for itself; a result equal to the one before is skipped. Commits become known after at most
-  /// `pollInterval`. Throws `.invalidStatement` for what writes, or reads what can't be followed, such as virtual
-  /// tables, and ends with an error of a read.
+  /// Each loop runs its own reads. A result equal to the previous result is skipped. The client detects other clients'
+  /// commits within `pollInterval`. Throws `.invalidStatement` for a statement that writes, or that reads a table whose
+  /// changes can't be tracked, such as a virtual table. The sequence ends with the error of a failed read.
   public func updates(in cluster: SqliteCluster) -> ClusterUpdates<Self> {
     ClusterUpdates(work: self, cluster: cluster)
   }
@@ -79,7 +80,7 @@ public struct ClusterUpdates<Work: Runnable>: AsyncSequence, Sendable where Work
 
   public struct Iterator: AsyncIteratorProtocol {
     private let source: ClusterUpdates
-    /// The statements that it has sent, and the tables that they read.
+    /// The SQL texts that were sent, and the tables that these texts read.
     private var texts: Set<String> = []
     private var tables: Set<[UInt8]> = []
     private var mark: ClusterFeed.Mark?
@@ -88,7 +89,7 @@ public struct ClusterUpdates<Work: Runnable>: AsyncSequence, Sendable where Work
 
     fileprivate init(_ source: ClusterUpdates) { self.source = source }
 
-    /// Returns the result when it differs from the last one; nil when the client was closed.
+    /// Returns the next result that differs from the previous result; nil if the client was closed.
     public mutating func next() async throws -> Work.Output? { try await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Work.Output? {
@@ -105,7 +106,7 @@ public struct ClusterUpdates<Work: Runnable>: AsyncSequence, Sendable where Work
           let output = try await work.run(over: recorder)
           let new = recorder.texts.subtracting(texts)
           if !new.isEmpty {
-            // Their changes are logged from here on, and not from before: the result is read once more.
+            // Changes of the new tables are recorded only from now on, so the result is read again.
             tables.formUnion(try await cluster.feed.follow(tablesOf: new, cluster))
             texts = texts.count > 1_000 ? new : texts.union(new)
             mark = nil
@@ -126,7 +127,7 @@ public struct ClusterUpdates<Work: Runnable>: AsyncSequence, Sendable where Work
 }
 
 extension ClusterFeed {
-  /// Follows the tables that SQL reads, and returns them.
+  /// Starts to observe the tables that SQL texts read, and returns these tables.
   fileprivate func follow(tablesOf texts: Set<String>, _ cluster: SqliteCluster) async throws -> Set<[UInt8]> {
     let copy = try await ClusterSchemaCopy(of: cluster)
     let read = try copy.db.running { connection in
@@ -142,7 +143,7 @@ extension ClusterFeed {
   }
 }
 
-/// Keeps what a cluster has answered.
+/// Records the requests that a cluster received and its answers.
 private final class RecordingTransport: SqlTransport {
   private let cluster: SqliteCluster
   private let recorded = LockedValue<(texts: Set<String>, answers: [SqlAnswer])>(([], []))

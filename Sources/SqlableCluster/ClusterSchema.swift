@@ -2,23 +2,23 @@
 import Sqlable
 
 extension SqliteCluster {
-  /// Creates the tables and indexes of models, or adds the columns, indexes and triggers that existing tables lack.
+  /// Creates the tables and indexes of models, and adds missing columns, indexes and triggers to existing tables.
   ///
   /// ```swift
   /// try await cluster.createTables(Person.self, Bicycle.self)
   /// ```
   ///
-  /// It does what `createTables(_:)` of a handle does, in one transaction, and throws what that throws. Several
-  /// programs may call it at the same time.
+  /// Works as `createTables(_:)` does on a handle, in one transaction, with the same errors. Several programs can call
+  /// this at the same time.
   @discardableResult
   public func createTables(_ models: any Sqlable.Type...) async throws -> [SchemaChange] {
     try await createTables(of: Schema(models))
   }
 
-  /// Creates the tables of a schema's models, and its triggers; see ``createTables(_:)``.
+  /// Creates the tables and triggers of a schema; see ``createTables(_:)``.
   @discardableResult
   public func createTables(of schema: Schema) async throws -> [SchemaChange] {
-    // In most starts nothing is missing, and the write lock is not needed.
+    // Usually nothing is missing. A read detects this without the write lock.
     let copy = try await read { tx in try await ClusterSchemaCopy(of: tx) }
     let changes = try copy.db.createTables(of: schema)
     guard try !copy.statements(for: changes, of: schema).isEmpty else { return changes }
@@ -31,7 +31,8 @@ extension SqliteCluster {
   }
 }
 
-/// A copy of a cluster's schema without its rows, in memory: what a handle would do to it tells what is to be sent.
+/// An in-memory copy of a cluster's schema, without rows. A change of the copy shows which statements the cluster
+/// needs.
 struct ClusterSchemaCopy: Sendable {
   let db: SqliteDatabase
   private let objects: [Object]
@@ -57,13 +58,13 @@ struct ClusterSchemaCopy: Sendable {
     }.filter { !shadows.contains($0.name) && !$0.name.hasPrefix("sqlite_") }
   }
 
-  /// The SQL for what `createTables(of:)` has done to the copy since it was made.
+  /// Returns the SQL of the changes that `createTables(of:)` has made to the copy.
   func statements(for changes: [SchemaChange], of schema: Schema) throws -> [String] {
     func key(_ object: Object) -> String { "\(object.type) \(object.name)" }
     let before = Dictionary(uniqueKeysWithValues: objects.map { (key($0), $0) })
     let objects = try ClusterSchemaCopy.objects(of: db)
     var (tables, otherObjects): ([String], [String]) = ([], [])
-    // Only full-text indexes and their triggers are made anew.
+    // Only full-text indexes and their triggers are dropped and created again.
     var dropped = Set(before.keys).subtracting(objects.map(key))
     for object in objects {
       let known = before[key(object)]

@@ -1,17 +1,17 @@
 #if Cluster
 import Sqlable
 
-// Transactions of a cluster: a closure at a time has the writer.
+// Transactions of a cluster: one closure at a time uses the writer's connection.
 
 extension ClusterWriter {
-  /// Runs `body` in a separate transaction, and again if the leader was lost before the commit was sent. Returns nil if
+  /// Runs `body` in a separate transaction. Retries if the leader was lost before the commit was sent. Returns nil if
   /// an earlier call with the same record is stored.
   func transaction<Value>(
     _ record: TransactionRecord?, enforcesForeignKeys: Bool = true, before deadline: ContinuousClock.Instant,
     of cluster: SqliteCluster, isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value? {
     var attempts = ClusterAttempts(before: deadline)
-    // The value of `body` and the number of the attempt, if the outcome of an attempt is unknown.
+    // The value of `body` and the attempt's number, if the outcome of an attempt is unknown.
     var unknown: (value: Value, attempt: Int64)?
     let call = TracedCall(on: cluster)
     while true {
@@ -42,12 +42,12 @@ extension ClusterWriter {
 
   private enum Attempt<Value> {
     case stored(Value)
-    /// Stored by an earlier attempt or, if the value is nil, by another call with the same record.
+    /// An earlier attempt is stored. If the value is nil, another call with the same record is stored.
     case storedBefore(Value?)
-    /// The closure has asked for a rollback.
+    /// The closure returned `.rollback`.
     case undone(Value)
     case failed(any Error)
-    /// Another attempt may succeed.
+    /// Another attempt might succeed.
     case again(any Error)
   }
 
@@ -64,11 +64,13 @@ extension ClusterWriter {
     defer { turn.giveBack() }
     let session: ClusterSession
     do { session = try await openSession(before: deadline) } catch { return .again(error) }
-    // The pragma has no effect inside a transaction, and must not outlast this one.
+    // The pragma has no effect inside a transaction. Later transactions must not inherit the setting, so the connection
+    // is closed.
     defer { if !enforcesForeignKeys { forget(session) } }
     do {
       if !enforcesForeignKeys { try await session.execute("PRAGMA foreign_keys = OFF", before: deadline) }
-      // A transaction that writes nothing returns what it reads, so the leader must be confirmed first.
+      // A transaction that writes nothing returns the data that it read. The voters must therefore confirm the leader
+      // first.
       try await confirmation?.confirm(session.address, before: deadline)
       try await begin(session, before: deadline)
       if let record {
@@ -95,7 +97,7 @@ extension ClusterWriter {
         return .undone(value)
       }
       try await record?.store(number, session, before: deadline)
-      // Nothing is stored up to here. A later cancellation does not stop the commit.
+      // Nothing is stored before this point. A later cancellation does not stop the commit.
       try Task.checkCancellation()
       guard deadline > .now else { throw SqlError.late("the transaction did not end in time").afterRollback }
     } catch {
@@ -130,10 +132,11 @@ extension ClusterWriter {
   }
 }
 
-/// The transaction of a closure on a ``SqliteCluster``. The transaction runs everything that can be run.
+/// The transaction of a closure on a ``SqliteCluster``. A transaction runs any statement or query that the cluster
+/// runs.
 ///
-/// The statements of a transaction see each other's changes. A transaction is valid inside the closure; later calls
-/// throw `.misuse`.
+/// Each statement sees the changes of the earlier statements. The transaction is valid only inside the closure; later
+/// calls throw `.misuse`.
 public final class ClusterTransaction: SqlTransport, CheckingTransport {
   @TaskLocal static var current: ClusterTransaction?
 
@@ -141,22 +144,22 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     var isEnded = false
     /// The error that ended the transaction on the node.
     var failure: (any Error)?
-    /// The number of savepoints so far, from which the next savepoint gets its name.
+    /// The number of savepoints so far. The name of the next savepoint contains this number.
     var savepoints = 0
-    /// True if a loop reads rows, so that the connection takes no other statement.
+    /// True if a loop is reading rows. The connection then accepts no other statement.
     var isInLoop = false
   }
 
   private let session: ClusterSession
   let cluster: SqliteCluster
   private let deadline: ContinuousClock.Instant
-  /// The traced call; nil if nothing is traced.
+  /// The traced call; nil if no trace is active.
   private let call: TracedCall?
   private let isReadOnly: Bool
-  /// The transaction of another client around this one.
+  /// The surrounding transaction, which belongs to another client.
   let outer = ClusterTransaction.current
   private let state = LockedValue(State())
-  /// The turn to send statements, because child tasks may call at the same time.
+  /// The turn to send statements. Child tasks can call at the same time, but a connection runs one statement at a time.
   private let turn = Slots(1)
 
   init(
@@ -167,16 +170,16 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     self.call = call
   }
 
-  /// True if `body` has returned: a task that it has started may still run.
+  /// True if `body` has returned. A task that `body` started might still be running.
   var isEnded: Bool { state.withLock { $0.isEnded } }
 
   /// True if the node has ended the transaction.
   private var isLost: Bool { state.withLock { $0.failure != nil } }
 
-  /// The error by which the node was lost during the transaction; nil if the node was not lost.
+  /// The error of the lost node; nil if no node was lost during the transaction.
   var nodeFailure: (any Error)? { state.withLock { $0.failure.flatMap { $0.isNodeFailure ? $0 : nil } } }
 
-  /// Calls `body`. Throws if the transaction ended meanwhile, even if `body` does not throw.
+  /// Calls `body`. Throws if the transaction ended meanwhile, even if `body` catches the error.
   func run<Value>(
     isolation: isolated (any Actor)?, _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value {
@@ -193,7 +196,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     do { return try await cluster.atSite(file, line) { try await work.run(over: self) } } catch var error as SqlError
       where error.transaction == .none
     {
-      // An error of the library itself leaves the transaction as it is.
+      // An error of the library leaves the transaction open.
       if !isEnded, !isLost { error.transaction = .untouched }
       throw error
     }
@@ -216,7 +219,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     defer { turn.giveBack() }
     let end = min(deadline, Deadline.current ?? deadline)
     guard end > .now else {
-      // The statement was not sent, so the transaction goes on.
+      // The statement was not sent, so the transaction stays open.
       throw SqlError(.timeout, message: "no time was left to run the statement", transaction: .untouched)
     }
     times?.didSend()
@@ -236,8 +239,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     }
   }
 
-  /// Calls `body` in a savepoint. If `body` throws or returns `.rollback`, its changes are undone, and the changes
-  /// around the savepoint stay.
+  /// Calls `body` in a savepoint. If `body` throws or returns `.rollback`, only the changes of `body` are undone.
   ///
   /// ```swift
   /// try await cluster.transaction { tx in
@@ -246,7 +248,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   /// }
   /// ```
   ///
-  /// `cluster.transaction` does the same inside a closure. Throws `.misuse` in a transaction that only reads.
+  /// `cluster.transaction` does the same inside the closure of a transaction. Throws `.misuse` in a read transaction.
   @discardableResult
   public func transaction<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
@@ -254,8 +256,8 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     try await nested(isolation: isolation, body)
   }
 
-  /// Calls `body` with each row of a query. Nothing else runs in the transaction meanwhile: a node runs one statement
-  /// of a connection at a time.
+  /// Calls `body` with each row of a query. No other statement of the transaction can run during the loop, because a
+  /// node runs one statement of a connection at a time.
   func forEach<Row, Outcome>(
     _ request: SqlRequest, _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?,
     _ body: (Row) async throws -> Outcome
@@ -290,8 +292,8 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     call?.add(request, rows: rows, nil, times)
   }
 
-  /// Returns the error for the caller of a failed statement. SQLite decides whether the transaction goes on, so the
-  /// node is asked.
+  /// Returns the error of a failed statement for the caller. SQLite might have ended the transaction, so the method
+  /// asks the node.
   private func meaning(of error: any Error) async -> any Error {
     guard session.isUsable(after: error) else { return noteFailure(error) }
     do {
@@ -312,7 +314,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
       return state.savepoints
     }
     let name = "sqlable_\(number)"
-    // After an error, `isInTransaction(before:)` releases the second savepoint, to detect whether the transaction is
+    // After an error, `isInTransaction(before:)` releases the inner savepoint. This shows whether the transaction is
     // still open.
     try await control("SAVEPOINT \(name); SAVEPOINT sqlable_group")
     do {
@@ -320,13 +322,13 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
       try await control(isRollback(value) ? "ROLLBACK TO \(name); RELEASE \(name)" : "RELEASE \(name)")
       return value
     } catch {
-      // If the whole transaction has ended, its savepoints are gone.
+      // If the whole transaction has ended, its savepoints no longer exist.
       if !isLost { try await control("ROLLBACK TO \(name); RELEASE \(name)") }
       throw error
     }
   }
 
-  /// Waits for the statements of other tasks. Throws if the transaction has ended.
+  /// Waits until the statements of other tasks have ended. Throws if the transaction has ended.
   private func takeTurn() async throws {
     guard !state.withLock({ $0.isInLoop }) else {
       throw SqlError.misuse(
@@ -357,6 +359,6 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
   }
 }
 
-/// True if a closure asks for its changes to be undone.
+/// True if a closure returned `.rollback`.
 private func isRollback(_ value: some Any) -> Bool { (value as? TransactionResult) == .rollback }
 #endif

@@ -1,32 +1,32 @@
 #if Cluster
 import Sqlable
 
-/// A write of one caller.
+/// A write of one caller: requests that are stored together.
 final class ClusterWrite: Sendable {
   let deadline: ContinuousClock.Instant
-  /// Nil if an earlier call with the record is stored.
+  /// The outcome of the write; nil answers if an earlier call with the record is stored.
   let outcome = CallOutcome<[SqlAnswer]?>()
-  /// Nil if nothing is traced.
+  /// The times of the call for traces; nil if no trace is active.
   let times: CallTimes?
   private let requests: [SqlRequest]
   private let record: TransactionRecord?
-  /// Throws if the answers can't be used; then nothing of it is stored.
+  /// Throws if the caller can't use the answers. The write is then not stored.
   private let check: (@Sendable ([SqlAnswer]) throws -> Void)?
-  /// True if it is one request, after which nothing has to be undone.
+  /// True if the write is a single request and an error of the request leaves nothing to undo.
   private let keepsTransaction: Bool
   private let state = LockedValue(State())
 
   private struct State {
-    /// True if its COMMIT may have been sent.
+    /// True if the write's COMMIT might have been sent.
     var isCommitting = false
     var isAlone = false
-    /// True if the task was cancelled while the commit was under way.
+    /// True if the task was cancelled during the commit.
     var isCancelled = false
     var confirmed: NodeAddress?
     var losses = 0
-    /// The attempt that runs.
+    /// The number of the running attempt.
     var attempt: Int64 = 0
-    /// The answers of an attempt whose outcome is not known.
+    /// The answers of an attempt whose outcome is unknown, and the number of the attempt.
     var unknown: (answers: [SqlAnswer], attempt: Int64)?
   }
 
@@ -42,13 +42,13 @@ final class ClusterWrite: Sendable {
 
   var isRepeatable: Bool { record != nil }
 
-  /// The request that it consists of, if it may be sent together with those of other writes: after an error of it, or
-  /// of one ahead of it, nothing has to be undone.
+  /// The write's only request, if it can be sent together with the requests of other writes; otherwise nil. An error of
+  /// one of these requests leaves nothing to undo.
   var single: SqlRequest? {
     keepsTransaction && !isAlone ? requests[0] : nil
   }
 
-  /// Runs the requests in the open transaction, with the record first.
+  /// Runs the requests in the open transaction, after the statement that stores the record.
   func answers(on session: ClusterSession, before deadline: ContinuousClock.Instant) async throws -> [SqlAnswer] {
     times?.didSend()
     defer { times?.didAnswer() }
@@ -60,7 +60,7 @@ final class ClusterWrite: Sendable {
       let answers = try await session.answers(to: recordRequests + requests, before: deadline)
       return Array(answers.dropFirst(recordRequests.count))
     } catch var error as SqlError where error.batchIndex != nil {
-      // Those of the record are none of the batch.
+      // The error's index counts the statements of the record too, so the index is corrected.
       error.batchIndex = error.batchIndex.flatMap {
         requests.count > 1 && $0 >= recordRequests.count ? $0 - recordRequests.count : nil
       }
@@ -68,7 +68,7 @@ final class ClusterWrite: Sendable {
     }
   }
 
-  /// True if a commit with this outcome stores something, so that the node needs a majority for it.
+  /// True if the commit of this outcome stores something. The node then needs a majority.
   func stores(_ outcome: Result<[SqlAnswer], any Error>) -> Bool {
     guard case .success(let answers) = outcome else { return false }
     return isRepeatable
@@ -77,47 +77,47 @@ final class ClusterWrite: Sendable {
       }
   }
 
-  /// Why answers can't be used.
+  /// Returns the error that makes the answers unusable; nil if the caller can use the answers.
   func refusal(of answers: [SqlAnswer]) -> (any Error)? {
     do { try check?(answers) } catch { return error }
     return nil
   }
 
-  /// The node that the voters have confirmed since the call began.
+  /// The node that the voters confirmed as the leader after the call started.
   var confirmed: NodeAddress? {
     get { state.withLock { $0.confirmed } }
     set { state.withLock { $0.confirmed = newValue } }
   }
 
-  /// Notes the answers of a commit whose outcome is not known; false if that can't be found out.
+  /// Keeps the answers of a commit with an unknown outcome. Returns false if no record can later show the outcome.
   func isUnknown(_ answers: [SqlAnswer]) -> Bool {
     if isRepeatable { state.withLock { $0.unknown = (answers, $0.attempt) } }
     return isRepeatable
   }
 
-  /// After an error that says that it is stored: forgets the answers of an attempt that is not the one.
+  /// Handles an error that shows that the record is stored. Discards the kept answers if a different attempt is stored.
   func findStored(on session: ClusterSession, before deadline: ContinuousClock.Instant) async throws {
     guard let record, let unknown = state.withLock({ $0.unknown }) else { return }
     let stored = try await record.storedAttempt(session, before: deadline)
     if stored != unknown.attempt { state.withLock { $0.unknown = nil } }
   }
 
-  /// Ends it with what a node said of it.
+  /// Ends the write with the error of a node.
   func refused(_ error: any Error) {
     guard isRepeatable, TransactionRecord.isStored(error) else {
-      // Its record was not there: no earlier attempt is stored.
+      // The record was missing, so no earlier attempt is stored.
       state.withLock { $0.unknown = nil }
       return stop(error)
     }
     outcome.end(.success(state.withLock { $0.unknown?.answers }))
   }
 
-  /// True if it shares no commit with others.
+  /// True if the write shares no commit with other writes.
   var isAlone: Bool { state.withLock { $0.isAlone } }
 
   func runAlone() { state.withLock { $0.isAlone = true } }
 
-  /// Ends it with an error. While its commit is under way, only a deadline does, and its outcome is not known.
+  /// Ends the write with an error. During the commit, only a deadline ends the write, and the outcome is then unknown.
   func stop(_ error: any Error) {
     state.withLock { state in
       if state.unknown != nil {
@@ -134,7 +134,7 @@ final class ClusterWrite: Sendable {
 
   func ended(_ error: any Error) { outcome.end(.failure(error)) }
 
-  /// True if its commit may be sent: it was not stopped.
+  /// Marks the write as committing. Returns false if the write was stopped, so that its commit must not be sent.
   func commits() -> Bool {
     state.withLock { state in
       state.isCommitting = !outcome.isEnded
@@ -142,7 +142,7 @@ final class ClusterWrite: Sendable {
     }
   }
 
-  /// To be called when its commit was not sent, or stored nothing.
+  /// Marks the write as waiting again. Call this if its commit was not sent, or stored nothing.
   func requeued() {
     state.withLock { state in
       state.isCommitting = false
@@ -150,7 +150,7 @@ final class ClusterWrite: Sendable {
     }
   }
 
-  /// Counts a connection that broke while it ran.
+  /// Counts a connection that broke during the write.
   func connectionBroke(_ error: any Error) {
     let isLast = state.withLock { state in
       state.losses += 1

@@ -2,20 +2,19 @@
 import Sqlable
 import NIOCore
 
-/// The one connection that writes. Writes that wait for the connection share a commit, in order.
+/// The only connection for writes. Writes that wait for the connection share a commit, in order.
 final class ClusterWriter: Sendable {
   struct State {
     var waiting = CircularBuffer<ClusterWrite>()
-    /// True if a task runs groups.
+    /// True if a task is running groups.
     var isRunning = false
     var isClosed = false
     var session: ClusterSession?
-    /// The time when another client was last seen to have the write lock; nil if never.
+    /// The last time when another client had the write lock; nil if no other client had the lock.
     var contended: ContinuousClock.Instant?
-    /// The time since which this client has had the lock, with short breaks between its transactions; nil between its
-    /// turns.
+    /// The start of this client's turn with the write lock, which can span several transactions; nil between turns.
     var hasLockSince: ContinuousClock.Instant?
-    /// The average duration of a request that is sent together with others.
+    /// The average duration of a request that was sent together with other requests.
     var timePerRequest = Duration.microseconds(100)
     var counts = Counts()
   }
@@ -29,10 +28,10 @@ final class ClusterWriter: Sendable {
   let confirmation: LeaderConfirmation?
   let configuration: ClusterConfiguration
   let state = LockedValue(State())
-  /// The turn to write, for a group or a transaction.
+  /// The turn to write, which a group or a transaction takes.
   let turn = Slots(1)
 
-  /// A closure to be called after each commit.
+  /// Called after each commit.
   private let didCommit: @Sendable () -> Void
 
   init(
@@ -74,22 +73,22 @@ final class ClusterWriter: Sendable {
     throw SqlError.closedCluster
   }
 
-  /// Closes the connection, which makes the node roll back its transaction.
+  /// Closes the connection, so that the node rolls back its transaction. Reports a failure of the node.
   func drop(_ session: ClusterSession, after error: any Error) {
     forget(session)
     if error.isNodeFailure { leader.failed(session.address, error) }
   }
 
-  /// Closes the connection; the next write opens another one.
+  /// Closes the connection. The next write opens a new connection.
   func forget(_ session: ClusterSession) {
     session.close()
     state.withLock { if $0.session === session { $0.session = nil } }
   }
 
-  /// True if another client was seen to have the write lock lately.
+  /// True if another client had the write lock within the last second.
   private var isContended: Bool { state.withLock { state in state.contended.map { $0 + .seconds(1) > .now } ?? false } }
 
-  /// Returns the error of a write that waited too long.
+  /// Returns the error of a write that waited until its deadline.
   func meaning(ofLate error: any Error) -> any Error {
     guard (error as? SqlError)?.kind == .timeout, leader.last != nil, isContended else {
       return leader.meaning(ofLate: error)
@@ -97,14 +96,14 @@ final class ClusterWriter: Sendable {
     return SqlError.lateForLock
   }
 
-  /// The longest pause between two requests for the write lock. Each request takes the leader's time, which the writes
-  /// of many processes need.
+  /// The longest pause between two requests for the write lock. Each request uses time of the leader that other
+  /// processes' writes need.
   private static let maximumPause = Duration.milliseconds(256)
-  /// The time for which a client goes on with transactions while others wait. Between two transactions the lock is
-  /// free, but another client gets the lock only by asking at that moment.
+  /// The time for which a client starts new transactions while other clients wait. The lock is free between two
+  /// transactions, but another client gets the lock only if its request arrives at that moment.
   private static let turnTime = Duration.milliseconds(40)
 
-  /// True if others may have waited for a whole turn of this client.
+  /// Returns true if this client's turn is over and other clients might be waiting.
   private func isTurnOver() -> Bool {
     guard isContended else { return false }
     return state.withLock { state in
@@ -114,15 +113,15 @@ final class ClusterWriter: Sendable {
     }
   }
 
-  /// Begins a transaction, and returns the time that the node took to answer. Waits for the write lock while another
-  /// client has it. A node has no lock queue, so the client asks again and again.
+  /// Begins a transaction, and returns the time until the node answered. A node has no queue for the write lock, so the
+  /// client retries while another client has the lock.
   @discardableResult
   func begin(
     _ session: ClusterSession, before deadline: ContinuousClock.Instant, while isWanted: () -> Bool = { true }
   ) async throws -> Duration {
-    // After its turn, a client leaves the others the time to ask.
+    // After its turn, a client pauses, so that other clients can get the lock.
     if isTurnOver() { try await Task.sleep(for: .milliseconds(2) * Double.random(in: 0.5...1)) }
-    // The pauses are random, so that every client gets a turn.
+    // Random pauses give every client a chance.
     var backoff = Backoff(from: .milliseconds(1), upTo: ClusterWriter.maximumPause, least: 0)
     var isRetry = false
     while true {
@@ -138,7 +137,7 @@ final class ClusterWriter: Sendable {
         try await Task.sleep(until: min(deadline, .now + backoff.next()), clock: .continuous)
       } catch var failure as NodeFailure {
         if failure.isLate, isContended { throw SqlError.lateForLock }
-        // BEGIN is not a statement of the caller, so the call may try the next leader, whatever has silenced this one.
+        // BEGIN is not a statement of the caller, so the call can try the next leader after any failure of this node.
         failure.wasSent = false
         throw failure
       }
@@ -150,7 +149,7 @@ final class ClusterWriter: Sendable {
     case stored
     /// Nothing is stored, and the connection is unusable.
     case lost(any Error)
-    /// Nothing is stored: the transaction can't be committed.
+    /// Nothing is stored: the node refused the commit.
     case refused(any Error)
     case unknown(any Error)
   }
@@ -172,7 +171,7 @@ final class ClusterWriter: Sendable {
     }
   }
 
-  /// Rolls back the open transaction after an error, or closes a connection that is unusable.
+  /// Rolls back the open transaction after an error, or closes an unusable connection.
   func abandon(_ session: ClusterSession, after error: any Error) async {
     if session.isUsable(after: error) { await rollBack(session) } else { drop(session, after: error) }
   }
@@ -183,8 +182,8 @@ final class ClusterWriter: Sendable {
 }
 
 extension Error {
-  /// The error, with its transaction marked as rolled back. An `SqlError` whose outcome is unknown, and any other
-  /// error, stays as it is.
+  /// The error with its transaction marked as rolled back. Other errors, and an `SqlError` with an unknown outcome, are
+  /// unchanged.
   var afterRollback: any Error {
     guard var error = self as? SqlError, error.transaction != .unknown else { return self }
     error.transaction = .rolledBack

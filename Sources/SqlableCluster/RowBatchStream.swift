@@ -1,17 +1,17 @@
 #if Cluster
 import Sqlable
 
-/// The rows of a query, in the parts in which a node sends them. One part is in memory at a time.
+/// The rows of a query, in parts as the node sends them. Only one part is in memory at a time.
 struct RowBatchStream {
   private let session: ClusterSession
   private let request: SqlRequest
   private let deadline: ContinuousClock.Instant
   private var answer = SqlAnswer()
-  /// The number of rows with which `forEach` has called its closure.
+  /// The number of rows for which `forEach` called its closure.
   private(set) var rows = 0
-  /// True if the node has sent all rows, so that the connection takes the next statement.
+  /// True if the node has sent all rows, so that the connection can run the next statement.
   private(set) var isAtEnd = false
-  /// True if the node or the connection has failed, and not the caller.
+  /// True if the node or the connection failed; false if the caller's closure failed.
   private(set) var isFailed = false
 
   private init(_ session: ClusterSession, _ request: SqlRequest, before deadline: ContinuousClock.Instant) {
@@ -28,7 +28,7 @@ struct RowBatchStream {
     return parts
   }
 
-  /// Calls `body` with each row until it returns `.stop`. Throws `.timeout` once the deadline has passed.
+  /// Calls `body` with each row until `body` returns `.stop`. Throws `.timeout` if the deadline has passed.
   mutating func forEach<Row, Outcome>(
     _ read: (ReceivedRows) throws -> [Row], isolation: isolated (any Actor)?, _ body: (Row) async throws -> Outcome
   ) async throws {
@@ -37,15 +37,16 @@ struct RowBatchStream {
         try Task.checkCancellation()
         guard deadline > .now else { throw late }
         rows += 1
-        // The value decides: the compiler chooses between the overloads of forEach, not the user.
+        // The loop checks the value itself, because the compiler, not the user, chooses between the overloads of
+        // forEach.
         if try await body(row) as? Iteration == .stop { return }
       }
     } while try await next(before: deadline, isolation: isolation)
   }
 
-  /// Receives the remaining rows, and discards them.
+  /// Receives and discards the remaining rows.
   mutating func skip(before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)?) async throws {
-    // After a failure, the result or the connection has ended.
+    // After a failure, no more rows arrive.
     guard !isFailed else { return }
     do { while try await next(before: deadline, isolation: isolation) {} } catch {
       if !isAtEnd { session.close() }
@@ -65,7 +66,7 @@ struct RowBatchStream {
       return true
     } catch {
       isFailed = true
-      // A failure that the node reports ends the result.
+      // An error that the node reports ends the result.
       isAtEnd = error is SqlError
       stop()
       throw deadline <= .now && error is NodeFailure ? late : error

@@ -2,7 +2,7 @@
 import Sqlable
 import Foundation
 
-/// A database that a cluster of dqlite nodes replicates. Needs the package trait `Cluster`.
+/// The client of a database that a cluster of dqlite nodes replicates. Needs the package trait `Cluster`.
 ///
 /// ```swift
 /// let cluster = try SqliteCluster(nodes: ["10.0.0.1:9000", "10.0.0.2:9000", "10.0.0.3:9000"])
@@ -10,10 +10,11 @@ import Foundation
 /// let reds = try await Bicycle.read().filter(Bicycle.color == "red").run(cluster)
 /// ```
 ///
-/// The client finds the leader, and follows when the leader changes. A call returns once a majority of the nodes has
-/// stored its writes. Without a leader, calls wait for one, within their deadline. A request that is known not to have
-/// run is retried. A commit that was sent and not answered throws `.outcomeUnknown`. A read sees every commit that was
-/// acknowledged before the read began. Everything that can be run can run on a cluster. All tasks may share the client.
+/// The client finds the leader, and detects when the leader changes. A call returns once a majority of the nodes has
+/// stored the call's writes. Without a leader, calls wait for a leader until their deadline. A request that certainly
+/// did not run is retried. A commit that was sent but not answered throws `.outcomeUnknown`. A read sees every commit
+/// that was acknowledged before the read started. Any query or statement can run on a cluster. Tasks can share a
+/// client.
 public final class SqliteCluster: SqlTransport, CheckingTransport {
   public let configuration: ClusterConfiguration
   let leader: ClusterLeader
@@ -25,10 +26,10 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   /// The number of the client, unique among the clients and handles of this process.
   let number = SqliteDatabase.newNumber()
 
-  /// Creates a client of the cluster of these nodes, each given as `host:port`. The first call connects. One node that
-  /// answers is enough: that node names the others.
+  /// Creates a client of the cluster with these nodes, each in the form `host:port`. The client connects at the first
+  /// call. One node that answers is enough, because the node lists the other nodes.
   ///
-  /// Throws `.misuse` without a node, for a malformed address, and for an invalid configuration.
+  /// Throws `.misuse` for an empty list, a malformed address or an invalid configuration.
   public init(nodes: [String], configuration: ClusterConfiguration = ClusterConfiguration()) throws {
     try configuration.check()
     guard !nodes.isEmpty else { throw SqlError.misuse("a cluster needs the address of at least one node") }
@@ -41,8 +42,8 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     self.feed = feed
   }
 
-  /// Runs requests. Requests that are all reads run on a separate connection, in one snapshot. Otherwise the requests
-  /// run together with the waiting writes, in one commit. Several requests succeed together or not at all.
+  /// Runs requests. If all requests are reads, they run on a separate connection, in one snapshot. Otherwise the
+  /// requests run together with the waiting writes, in one commit. If one of several requests fails, none is stored.
   public func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer] {
     try await answers(to: requests, check: nil)
   }
@@ -73,7 +74,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
   }
 
-  /// Calls `body`, which runs the requests, and reports the requests while anything is traced.
+  /// Calls `body`, which runs the requests. Reports the requests to traces, if any trace is active.
   fileprivate func traced(
     _ requests: [SqlRequest], _ body: (CallTimes?) async throws -> [SqlAnswer]?
   ) async throws -> [SqlAnswer]? {
@@ -82,7 +83,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
     let isTransaction = requests.count > 1
     do {
-      // Nil means that an earlier call with the same id was stored.
+      // Nil means that an earlier call with the same id is stored.
       guard let answers = try await body(call.times) else { return nil }
       call.add(requests, .success(answers))
       if isTransaction { call.end(.committed) }
@@ -104,7 +105,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     try await atSite(file, line) { try await work.run(over: self) }
   }
 
-  /// Calls `body`, whose trace events get the file and line while anything is traced.
+  /// Calls `body` with the file and line as the call site for trace events, if any trace is active.
   func atSite<Value>(
     _ file: StaticString, _ line: UInt, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
   ) async rethrows -> Value {
@@ -113,7 +114,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
       CallSite(file: file, line: line), operation: body, isolation: isolation)
   }
 
-  /// Calls `body` with a transaction, which commits when it returns and rolls back when it throws.
+  /// Calls `body` in a transaction. The transaction commits when `body` returns, and rolls back when `body` throws.
   ///
   /// ```swift
   /// try await cluster.transaction { tx in
@@ -123,10 +124,10 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   /// }
   /// ```
   ///
-  /// No other write of the cluster runs meanwhile. If the leader is lost before the commit is sent, nothing is stored,
-  /// and `body` is called again: keep other side effects out of `body`. Calls on the cluster inside `body` are a part
-  /// of the transaction. Throws `.outcomeUnknown` if the commit was sent and not answered, and `.timeout` if the
-  /// transaction did not get its turn in time.
+  /// No other write of the cluster runs meanwhile. If the leader is lost before the commit is sent, nothing is stored
+  /// and `body` is called again. So `body` should have no other side effects. Calls on the cluster inside `body` belong
+  /// to the transaction. Throws `.outcomeUnknown` if the commit was sent but not answered, and `.timeout` if the
+  /// transaction did not get its turn before the deadline.
   @discardableResult
   public func transaction<Value>(
     isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
@@ -139,30 +140,30 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
   }
 
-  /// Calls `body` in a separate transaction, with foreign keys enforced or not. With a record, which no other call has,
-  /// an unknown outcome is looked up.
+  /// Calls `body` in a separate transaction. If a record is passed, a query for the record determines an unknown
+  /// outcome. No other call uses the same record.
   func transaction<Value>(
     _ record: TransactionRecord? = nil, enforcesForeignKeys: Bool, before deadline: ContinuousClock.Instant,
     isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value {
     let value = try await writer.transaction(
       record, enforcesForeignKeys: enforcesForeignKeys, before: deadline, of: self, isolation: isolation, body)
-    // Nil means that an earlier call with the same id was stored.
+    // Nil means that an earlier call with the same id is stored.
     guard let value else { throw SqlError.withoutAnswer }
     return value
   }
 
-  /// Calls `body` with a transaction that is stored once, however often the call is repeated with the same id.
+  /// Calls `body` in a transaction that is stored only once, even if the call is repeated with the same id.
   ///
   /// ```swift
   /// let order = UUID()
   /// try await retrying { try await cluster.transaction(id: order) { tx in … } }
   /// ```
   ///
-  /// The id is recorded in the same commit. If an earlier call with this id was stored, this call does not call `body`,
-  /// and returns nil. A commit with an unknown outcome is looked up, and repeated if it is not stored.
-  /// `.outcomeUnknown` is only thrown if no node answered before the deadline. Ids are kept for the configuration's
-  /// `transactionIdAge`.
+  /// The id is stored in the same commit. If an earlier call with this id is stored, the call returns nil without
+  /// calling `body`. After an unknown outcome, the client queries the id, and repeats the transaction if the id is
+  /// missing. So `.outcomeUnknown` is thrown only if no node answered before the deadline. The cluster keeps ids for
+  /// the configuration's `transactionIdAge`.
   @discardableResult
   public func transaction<Value>(
     id: UUID, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
@@ -176,14 +177,14 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
   }
 
-  /// Runs a statement that is stored once, however often the call is repeated with the same id.
+  /// Runs a statement that is stored only once, even if the call is repeated with the same id.
   ///
   /// ```swift
   /// let id = try await cluster.run(bike.insert(), id: request.key)
   /// ```
   ///
-  /// The counterpart of ``transaction(id:isolation:file:line:_:)`` for one statement, which shares its commit with
-  /// other writes. Returns nil if an earlier call with this id was stored. Throws `.misuse` inside a transaction.
+  /// Works as ``transaction(id:isolation:file:line:_:)`` does, for one statement, which shares its commit with other
+  /// writes. Returns nil if an earlier call with this id is stored. Throws `.misuse` inside a transaction.
   @discardableResult
   public func run<Work: Runnable>(
     _ work: Work, id: UUID, file: StaticString = #fileID, line: UInt = #line
@@ -197,8 +198,8 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
   }
 
-  /// Calls `body` with a read-only transaction, whose reads all see one snapshot. If the leader is lost, `body` is
-  /// called again.
+  /// Calls `body` in a read-only transaction. All reads of the transaction see one snapshot. If the leader is lost,
+  /// `body` is called again.
   ///
   /// ```swift
   /// let (count, first) = try await cluster.read { tx in
@@ -232,7 +233,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
   }
 
-  /// The open transaction of this cluster that the current task is in; nil if there is none.
+  /// The open transaction of this cluster in the current task; nil if there is none.
   var current: ClusterTransaction? {
     var transaction = ClusterTransaction.current
     while let candidate = transaction {
@@ -242,7 +243,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     return nil
   }
 
-  /// Ends all waiting calls, and closes the connections. Later calls throw `.closed`.
+  /// Ends all waiting calls with an error, and closes the connections. Later calls throw `.closed`.
   public func close() {
     leader.close()
     feed.close()
@@ -253,7 +254,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
 
   deinit { close() }
 
-  /// The counters of the client, and the leader that the client knows.
+  /// The counters of the client, and the last known leader.
   public var statistics: ClusterStatistics {
     let counts = writer.counts
     return ClusterStatistics(
@@ -262,13 +263,13 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   }
 }
 
-/// Counters of a cluster's client since its creation, and the leader that the client knows.
+/// The counters of a cluster's client since its creation, and the last known leader.
 public struct ClusterStatistics: Sendable, Hashable, Codable {
-  /// The address of the leader, as far as is known; nil while no leader is known.
+  /// The address of the last known leader; nil if the leader is unknown.
   public let leader: String?
-  /// The number of times that a different leader than before was found.
+  /// The number of times that the client found a different leader.
   public let leaderChanges: Int
-  /// The number of writes and transactions that were stored.
+  /// The number of stored writes and transactions.
   public let writes: Int
   /// The number of commits that stored these writes and transactions.
   public let commits: Int
@@ -304,13 +305,13 @@ private struct RepeatableTransport: CheckingTransport {
 }
 
 extension SqlRequest {
-  /// True if the request reads, by its flag and by its SQL text. A text that writes, sent as a read outside of a
-  /// transaction, would end the node's process.
+  /// True if the request is a read according to its flag and its SQL text. A writing statement that is sent as a read
+  /// outside a transaction would end the node's process.
   var isQuery: Bool { isReadOnly && ClusterStatement.cache.value(of: sql).isQuery }
 }
 
 extension [SqlRequest] {
-  /// Throws `.misuse` for a statement that a cluster can't run, before anything is sent.
+  /// Throws `.misuse` for a statement that a cluster can't run. Nothing is sent then.
   func check() throws {
     for request in self {
       guard let refusal = ClusterStatement.cache.value(of: request.sql).refusal else { continue }

@@ -1,11 +1,11 @@
 #if Cluster
 import Sqlable
 
-/// A traced call on a cluster. The events are delivered when the call has ended: after the whole transaction.
+/// A traced call on a cluster. The events are delivered after the call, and after the whole transaction.
 final class TracedCall: Sendable {
-  /// The file and line of the call that the task makes.
+  /// The file and line of the current task's call.
   @TaskLocal static var site: CallSite?
-  /// The maximum number of statements that are reported for a transaction.
+  /// The maximum number of statements that are reported per transaction.
   private static let maximumStatements = 10_000
 
   private struct Traced {
@@ -24,7 +24,7 @@ final class TracedCall: Sendable {
   private let origin: TraceEvent.Origin
   private let state = LockedValue(State())
 
-  /// Returns nil if nothing is traced, or if a trace receiver makes the call.
+  /// Returns nil if no trace is active, or if a trace receiver makes the call.
   init?(on cluster: SqliteCluster) {
     guard cluster.traces.isActive || TraceHub.process.isActive, !Tracing.isReceiving else { return nil }
     self.cluster = cluster
@@ -37,8 +37,8 @@ final class TracedCall: Sendable {
       label: cluster.configuration.label, handle: cluster.number, callSite: site, context: Tracing.context)
   }
 
-  /// Adds the events of requests that have run, up to the failed one if there is one. Requests that were sent together
-  /// share the time equally: the time of `requestTimes` inside a transaction, otherwise the time of the call.
+  /// Adds the events of requests that ran, up to the failed request. Requests that were sent together share the time
+  /// equally. Inside a transaction the time comes from `requestTimes`, otherwise from the call.
   func add(_ requests: [SqlRequest], _ outcome: Result<[SqlAnswer], any Error>, _ requestTimes: CallTimes? = nil) {
     let origin = TracedCall.origin(on: cluster)
     let end = ContinuousClock.now
@@ -81,7 +81,7 @@ final class TracedCall: Sendable {
     }
   }
 
-  /// Adds the event of a transaction, whose statements are those added since the last transaction event.
+  /// Adds the event of a transaction. The event covers the statements that were added after the last transaction event.
   func end(_ outcome: TraceEvent.Outcome, _ error: (any Error)? = nil) {
     let end = ContinuousClock.now
     let all = times.parts(until: end)
@@ -102,7 +102,7 @@ final class TracedCall: Sendable {
     await deliver()
   }
 
-  /// Calls the receivers. Statements that receivers run are not traced.
+  /// Calls the trace receivers. Statements that receivers run are not traced.
   func deliver() async {
     let events = state.withLock { state in
       defer { state.events = [] }

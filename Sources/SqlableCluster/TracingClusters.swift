@@ -2,7 +2,7 @@
 import Sqlable
 
 extension SqliteCluster {
-  /// Calls `body` with every statement and transaction of this client, after it has ended.
+  /// Calls `body` with an event for every statement and transaction of this client, after its end.
   ///
   /// ```swift
   /// let token = cluster.trace { event in print(event) }
@@ -10,13 +10,13 @@ extension SqliteCluster {
   /// cluster.removeTrace(token)
   /// ```
   ///
-  /// `body` is called in the task that made the call, before the call returns, and after the whole transaction. For a
-  /// statement outside of a transaction, `waiting` is the wait for the leader and the writer. `stepping` is a message's
-  /// round trip, and `committing` is the commit that the statement shares. Nodes do not report what they scan and
-  /// compile. Plans, index advice and values of columns are as on a handle; a plan is one more message, after the call.
-  /// Statements that `body` itself runs are not traced.
+  /// `body` is called in the task that made the call, after the whole transaction and before the call returns. For a
+  /// statement outside a transaction, `waiting` is the wait for the leader and the writer. `stepping` is the round trip
+  /// of a message. `committing` is the commit that the statement shares with other writes. Nodes report neither scanned
+  /// rows nor compile times. Plans, index advice and column values are available as on a handle; a plan needs one more
+  /// message after the call. Statements that `body` itself runs are not traced.
   ///
-  /// Without a trace nothing is measured. `SqliteDatabase.traceAll` covers clients, too.
+  /// Without a trace, nothing is measured. `SqliteDatabase.traceAll` also traces clients.
   @discardableResult
   public func trace(
     _ options: TraceOptions = TraceOptions(), _ body: @escaping @Sendable (TraceEvent) -> Void
@@ -27,7 +27,7 @@ extension SqliteCluster {
   /// Ends a trace of this client.
   public func removeTrace(_ token: TraceToken) { traces.remove(token) }
 
-  /// Returns the details that the events of a request have only if a receiver asks for them; nil without a request.
+  /// Returns the details that are computed only if a receiver asks for them; nil for an event without a request.
   func details(
     of event: TraceEvent, _ request: SqlRequest?, for receivers: [TraceHub.Receiver]
   ) async -> (any TraceDetails)? {
@@ -39,7 +39,7 @@ extension SqliteCluster {
     }
   }
 
-  /// Returns the steps of the query plan, indented by their depth; none if no node answers within a second.
+  /// Returns the steps of the query plan, indented by their depth; empty if no node answers within a second.
   private func plan(of request: SqlRequest) async -> [String] {
     let question = SqlRequest(
       sql: "EXPLAIN QUERY PLAN " + request.sql, values: request.values, isReadOnly: true)
@@ -50,7 +50,7 @@ extension SqliteCluster {
     return QueryPlan(sql: request.sql, rows: answer?.rows ?? []).description.split(separator: "\n").map(String.init)
   }
 
-  /// Returns index advice for a statement, tried in a copy of the schema; none if no node answers within a second.
+  /// Returns index advice for a statement, tested on a copy of the schema; empty if no node answers within a second.
   private func advice(for sql: String) async -> [String] {
     let schema = SqlRequest(
       sql: "SELECT sql FROM main.sqlite_schema WHERE sql IS NOT NULL ORDER BY type = 'table' DESC", values: [],
@@ -66,7 +66,7 @@ extension SqliteCluster {
   }
 }
 
-/// The details of a request that a client has sent: its plan, its values and a search for index advice.
+/// The details of a request that a client sent: its plan, its values and a search for index advice.
 private struct RemoteDetails: FindingAdvice {
   let request: SqlRequest
   let steps: [String]

@@ -2,14 +2,14 @@
 import Sqlable
 import Foundation
 
-/// A record that lets a transaction be stored once, however often the call is repeated. The record holds the
+/// A record that ensures that a transaction is stored only once, even if the call is repeated. The record contains the
 /// transaction's id, and is stored in the same commit.
 ///
-/// The record also names the attempt that was stored. Two calls with one id may each have made an attempt with an
-/// unknown outcome. Each call then knows only what its own attempt returned.
+/// The record also identifies the stored attempt. Two calls with the same id can each have an attempt with an unknown
+/// outcome, and each call has only its own attempt's result.
 struct TransactionRecord: Sendable {
   let id: UUID
-  /// The time for which ids are kept.
+  /// The time for which ids are stored.
   let age: Duration
 
   private static let table = "\"sqlable_transaction\""
@@ -21,7 +21,8 @@ struct TransactionRecord: Sendable {
     attempt INTEGER NOT NULL)
     """
 
-  /// The minimum number of ids that are kept: a clock that jumps ahead must not remove ids that are still in use.
+  /// The minimum number of ids that stay stored. A clock that jumps ahead must not cause the removal of ids that are
+  /// still in use.
   private static let minimum = 100_000
 
   /// Returns a random number that identifies an attempt.
@@ -34,7 +35,7 @@ struct TransactionRecord: Sendable {
       values: [value, .integer(attempt)], isReadOnly: false)
   }
 
-  /// The request that removes records older than `age`, beyond the minimum number that is kept.
+  /// The request that removes records older than `age`. The newest records stay, up to the minimum number.
   var trim: SqlRequest {
     let table = TransactionRecord.table
     return SqlRequest(
@@ -45,7 +46,7 @@ struct TransactionRecord: Sendable {
       values: [.integer(Int64(age.wholeMicroseconds / 1_000_000))], isReadOnly: false)
   }
 
-  /// True if a write should also remove old records: true at random for one write in 64.
+  /// True if a write should also remove old records. The result is random, and true for one in 64 writes.
   static var trims: Bool { Int.random(in: 0..<64) == 0 }
 
   /// True if an error shows that the transaction is already stored.
@@ -59,7 +60,7 @@ struct TransactionRecord: Sendable {
     (error as? SqlError)?.kind == .schema(.missingTable("sqlable_transaction"))
   }
 
-  /// Returns the attempt that is stored under this id; nil if there is none. Creates the table if it is missing.
+  /// Returns the stored attempt for this id; nil if no attempt is stored. Creates the table if it is missing.
   func storedAttempt(_ session: ClusterSession, before deadline: ContinuousClock.Instant) async throws -> Int64? {
     let request = SqlRequest(
       sql: "SELECT attempt FROM \(TransactionRecord.table) WHERE id = ?", values: [value], isReadOnly: true)
@@ -74,7 +75,7 @@ struct TransactionRecord: Sendable {
     }
   }
 
-  /// Stores the record in the open transaction. Now and then also removes old records.
+  /// Stores the record in the open transaction. Occasionally also removes old records.
   func store(
     _ attempt: Int64, _ session: ClusterSession, before deadline: ContinuousClock.Instant
   ) async throws {

@@ -1,13 +1,13 @@
 #if Cluster
 import Sqlable
 
-/// Random pauses between attempts. Their bound doubles with each one, up to a maximum.
+/// Random pauses between attempts. The upper bound of the pauses doubles with each attempt, up to a maximum.
 ///
-/// The pauses are random so that clients that wait for the same thing do not ask at the same time.
+/// Random pauses keep clients that wait for the same event from retrying at the same time.
 struct Backoff {
   private var bound: Duration
   private let maximum: Duration
-  /// The part of the bound that each pause takes at least.
+  /// The minimum length of a pause, as a part of the bound.
   private let least: Double
 
   init(from first: Duration, upTo maximum: Duration, least: Double = 0.5) {

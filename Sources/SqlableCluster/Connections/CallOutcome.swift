@@ -1,7 +1,7 @@
 #if Cluster
 import Sqlable
 
-/// The outcome of a call, which the first call of `end(_:)` sets, and one task awaits.
+/// The outcome of a call. The first call of `end(_:)` sets the outcome, and one task awaits the outcome.
 final class CallOutcome<Value: Sendable>: Sendable {
   private enum State {
     case open
@@ -31,8 +31,8 @@ final class CallOutcome<Value: Sendable>: Sendable {
     return isFirst
   }
 
-  /// Waits for the outcome. If the deadline passes or the task is cancelled first, `stop` gets the error, and decides
-  /// whether the wait ends.
+  /// Waits for the outcome. If the deadline passes or the task is cancelled first, calls `stop` with the error. The
+  /// wait ends only if `stop` sets an outcome.
   func value(
     before deadline: ContinuousClock.Instant, late: SqlError, stop: @escaping @Sendable (any Error) -> Void
   ) async throws -> Value {

@@ -1,7 +1,8 @@
 #if Cluster
 import Sqlable
 
-/// The times when the parts of a call began, for the events of a trace. Of several attempts, the last one counts.
+/// The times of a call's steps, for trace events. If a call has several attempts, the times are those of the last
+/// attempt.
 final class CallTimes: Sendable {
   private struct State {
     var sent: ContinuousClock.Instant?
@@ -11,14 +12,14 @@ final class CallTimes: Sendable {
   private let begin = ContinuousClock.now
   private let state = LockedValue(State())
 
-  /// To be called when the requests of the call are sent.
+  /// Call this when the requests are sent.
   func didSend() { state.withLock { $0 = State(sent: .now) } }
 
-  /// To be called when the requests are answered, before the commit.
+  /// Call this when the requests are answered, before the commit.
   func didAnswer() { state.withLock { $0.answered = .now } }
 
-  /// Returns the durations of a call: before its requests were sent, until they were answered, and until the call's
-  /// end.
+  /// Returns the duration before the requests were sent, the duration until the answers, and the remaining duration
+  /// until `end`.
   func parts(until end: ContinuousClock.Instant) -> (waiting: Duration, stepping: Duration, committing: Duration) {
     let (sent, answered) = state.withLock { state in (state.sent ?? end, state.answered ?? end) }
     return (begin.duration(to: sent), sent.duration(to: answered), answered.duration(to: end))

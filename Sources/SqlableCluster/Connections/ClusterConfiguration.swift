@@ -5,28 +5,28 @@ import Sqlable
 public struct ClusterConfiguration: Sendable, Hashable {
   /// The name of the database on the nodes. A cluster can have several databases; a ``SqliteCluster`` uses one of them.
   public var database = "main"
-  /// The longest time that a call may take, unless `withDeadline` sets an earlier end. The time covers the search for a
-  /// leader, the wait for the write lock, and the run of the call.
+  /// The maximum duration of a call, unless `withDeadline` sets an earlier end. The duration includes the search for a
+  /// leader, the wait for the write lock and the execution.
   public var timeout: Duration = .seconds(30)
-  /// The number of reads that run at the same time, each on a separate connection. Writes have one more connection.
+  /// The number of reads that run at the same time, each on a separate connection. Writes use one more connection.
   public var connections = 4
-  /// True if a read sees every commit that was acknowledged before the read began, even while a leader is cut off. Each
-  /// read then begins with a question to the voters, which costs a round trip. If false, a leader that was cut off
-  /// answers with older data until the leader notices. In return, a client that reaches only the leader can read.
+  /// True if a read sees every commit that was acknowledged before the read, even while a former leader is cut off.
+  /// Each read then first asks the voters, which costs a round trip. If false, a leader that was cut off answers with
+  /// older data until the leader notices the loss. In return, a client that reaches only the leader can read.
   public var confirmsReads = true
   /// The maximum number of writes that share a commit.
   public var maximumGroup = 256
-  /// The time for which a group of writes may grow before the commit. On a slow network, the time is ten round trips,
-  /// up to a second, because each write of a group takes one.
+  /// The time for which a group of writes can grow before the commit. Each write of a group takes a round trip. On a
+  /// slow network, the time is therefore ten round trips, but at most a second.
   public var maximumGroupTime: Duration = .milliseconds(50)
-  /// The number of statements that each connection keeps compiled on its node.
+  /// The number of compiled statements that each connection keeps on its node.
   public var statementCacheSize = 128
-  /// The time for which the ids of `transaction(id:)` are kept.
+  /// The time for which the cluster remembers the ids of `transaction(id:)`.
   public var transactionIdAge: Duration = .seconds(7 * 86_400)
-  /// The interval at which observers and live results poll for the commits of other clients. Without observers and live
-  /// results, the client does not poll.
+  /// The interval at which observers and live results poll for other clients' commits. A client without observers and
+  /// live results does not poll.
   public var pollInterval: Duration = .milliseconds(50)
-  /// The label that errors and the events of traces name; nil for none.
+  /// The label in errors and trace events; nil for no label.
   public var label: String?
 
   /// The database in which a new leader commits its term.
@@ -35,7 +35,7 @@ public struct ClusterConfiguration: Sendable, Hashable {
   public init() {}
 
   func check() throws {
-    // A node has room for a thousand bytes, and does not check the length.
+    // A node's buffer for the name has a thousand bytes, and the node does not check the length.
     guard 1...255 ~= database.utf8.count, !database.utf8.contains(0) else {
       throw SqlError.misuse("a database of a cluster needs a name of 1 to 255 bytes")
     }

@@ -5,7 +5,7 @@ import CSqlableSQLite
 extension SqlError {
   /// The error for a failure that a node reports.
   init(code: Int, message: String, sql: String?, label: String?) {
-    // From 1,000 on there are codes of dqlite's own, beside SQLite's extended ones, which have more than ten bits.
+    // Codes from 1,000 to 1,023 are dqlite's own. SQLite's extended codes never have these values.
     let isDqliteCode = 1_000..<1_024 ~= code
     let (primary, extended) = (
       isDqliteCode ? SQLITE_ERROR : Int32(truncatingIfNeeded: code & 0xFF), Int32(truncatingIfNeeded: code)
@@ -24,33 +24,33 @@ extension SqlError {
     }
   }
 
-  /// True if the node is not the leader: nothing was done.
+  /// True if the node is not the leader, so that nothing was done.
   var isNotLeader: Bool {
-    // While a leader hands over dqlite 1.11 answers a commit with Raft's own code, 7, as if it were SQLite's.
+    // During a handover, dqlite 1.11 answers a commit with Raft's own code, 7, as if the code were SQLite's.
     [10_250, 8_202].contains(extendedCode) || (extendedCode == 7 && message == "no more rows available")
   }
 
-  /// True if the node did not get a majority for a commit. A later leader may have it nevertheless.
+  /// True if the node did not get a majority for a commit. A later leader might store the commit nevertheless.
   var isLeadershipLost: Bool { [10_506, 8_458].contains(extendedCode) }
 
-  /// True if the node is no longer of use, while another may be.
+  /// True if the node is unusable but another node might be usable.
   var isNodeFailure: Bool {
-    // ABORT: the node shuts down; it closes the databases of its connections first. A barrier fails when leadership is
-    // lost.
+    // ABORT means that the node is shutting down and has closed the databases of its connections. A barrier fails when
+    // the node loses leadership.
     isNotLeader || isLeadershipLost || code == 4 || message == "barrier error" || (code == 10 && kind == .io)
       || (code == 12 && message == "no database opened")
   }
 
-  /// The error for a call that found no leader in time.
+  /// The error of a call that found no leader before the deadline.
   static func unavailable(_ reason: (any Error)?) -> SqlError {
     let reason = reason.map { ": \(SqlError.message(of: $0))" } ?? ""
     return SqlError(.unavailable, message: "the cluster had no leader before the deadline\(reason)")
   }
 
-  /// The error for a commit that may be stored, or may not.
+  /// The error of a commit that might be stored or not.
   static func outcomeUnknown(_ reason: any Error) -> SqlError {
     var text = SqlError.message(of: reason)
-    // dqlite says that of any commit that it does not complete.
+    // dqlite reports this error for any commit that it does not complete.
     if (reason as? SqlError)?.kind == .io { text = "the node answered \(text), and may have lost its leadership" }
     return SqlError(
       .outcomeUnknown,
@@ -58,14 +58,14 @@ extension SqlError {
       transaction: .unknown)
   }
 
-  /// The error for a write that did not get its turn, since nodes have no queue.
+  /// The error of a write that did not get the write lock. Nodes have no queue for the lock.
   static var lateForLock: SqlError { late("other clients held the write lock until the deadline") }
 
   static func late(_ what: String) -> SqlError { SqlError(.timeout, message: what) }
 }
 
 extension NodeConnection {
-  /// Returns the response to a request. Throws the error that the node answers with, with the statement's text.
+  /// Sends a request, and returns the response. Throws the node's error, with the SQL text of the statement.
   func answer(
     to request: WireRequest, _ sql: String? = nil, _ label: String? = nil, inParts: Bool = false,
     before deadline: ContinuousClock.Instant
@@ -77,7 +77,7 @@ extension NodeConnection {
 }
 
 extension Error {
-  /// The same error with the text of the statement, unless it has one: a value can't be sent, or a row not be read.
+  /// The error with the statement's SQL text, unless the error already has an SQL text.
   func of(_ sql: String?) -> any Error {
     guard var error = self as? SqlError, error.sql == nil else { return self }
     error.sql = sql
@@ -86,7 +86,7 @@ extension Error {
 }
 
 extension WireResponse {
-  /// The response itself. Throws the error that it may be instead.
+  /// Returns the response. Throws if the response is an error.
   func checked(_ sql: String?, _ label: String?) throws -> WireResponse {
     guard case .failure(let code, let message) = self else { return self }
     throw SqlError(code: code, message: message, sql: sql, label: label)

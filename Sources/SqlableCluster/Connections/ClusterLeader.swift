@@ -1,37 +1,37 @@
 #if Cluster
 import Sqlable
 
-/// The search for the leader, with the last known leader and the known nodes.
+/// The search for the leader. Stores the last known leader and the known nodes.
 final class ClusterLeader: Sendable {
   private struct State {
-    /// The nodes that the program names.
+    /// The nodes from the program's configuration.
     let configured: [NodeAddress]
-    /// The other nodes that a leader named last.
+    /// The other nodes that a leader listed last.
     var discovered: [NodeAddress] = []
     var leader: NodeAddress?
-    /// The leader that was lost last: nodes may name it for a while.
+    /// The leader that was lost last. Nodes might still name this leader for a while.
     var lostLeader: NodeAddress?
-    /// The leader that was found last.
+    /// The last leader that a search found.
     var named: NodeAddress?
     var changes = 0
-    /// True if the nodes had the time to answer since a leader was known, and named no leader.
+    /// True if the last complete search found no leader.
     var isMissing = false
-    /// True if the leader is in doubt, and the other nodes are being asked.
+    /// True if the leader might be lost, and the other nodes are being asked.
     var isDoubted = false
     var isClosed = false
   }
 
   private let state: LockedValue<State>
   private static let patience = Duration.milliseconds(500)
-  /// The shortest wait for the last nodes after most have answered; longer if those answers took long.
+  /// The minimum wait for slow nodes after most nodes have answered. The wait is longer if the answers took long.
   private static let grace = Duration.milliseconds(20)
 
   init(nodes: [NodeAddress]) { state = LockedValue(State(configured: nodes)) }
 
   var nodes: [NodeAddress] { state.withLock { $0.configured + $0.discovered } }
-  /// The number of times that another leader than before was found.
+  /// The number of times that a search found a different leader.
   var changes: Int { state.withLock { $0.changes } }
-  /// The node that led when the nodes were last asked; nil if the leader is unknown.
+  /// The last known leader; nil if the leader is unknown.
   var last: NodeAddress? { state.withLock { $0.leader } }
 
   /// Returns the leader. Throws `.unavailable` at the deadline.
@@ -53,7 +53,7 @@ final class ClusterLeader: Sendable {
         return leader
       case .failure(let error):
         reason = error
-        // An attempt that the call's own deadline cut short proves nothing about the nodes.
+        // An attempt that the call's own deadline cut short says nothing about the nodes.
         if (error as? NodeFailure)?.isLate != true || end <= deadline {
           isMissing = true
           state.withLock { $0.isMissing = true }
@@ -65,25 +65,24 @@ final class ClusterLeader: Sendable {
     throw SqlError.unavailable(reason)
   }
 
-  /// Returns the error of a call that waited too long: `.unavailable` if there is no leader, otherwise the error
+  /// Returns the error for a call that timed out: `.unavailable` if the cluster has no leader, otherwise the error
   /// itself.
   func meaning(ofLate error: any Error) -> any Error {
     let isMissing = state.withLock { $0.leader == nil && $0.isMissing }
     return (error as? SqlError)?.kind == .timeout && isMissing ? SqlError.unavailable(nil) : error
   }
 
-  /// Forgets the leader, if `address` still is the leader's address.
+  /// Forgets the leader, if the leader still has this address.
   func forget(_ address: NodeAddress) {
     state.withLock { state in
       if state.leader == address { (state.leader, state.lostLeader) = (nil, address) }
     }
   }
 
-  /// Handles an error of a call on the leader: forgets the leader, unless the error proves nothing about the node.
+  /// Handles an error of a call on the leader. Forgets the leader, unless the error might have another cause.
   func failed(_ address: NodeAddress, _ error: any Error) {
     guard (error as? NodeFailure)?.isLate == true else { return forget(address) }
-    // The call's time is over, possibly because the node is stopped. The other nodes show whether there is a new
-    // leader.
+    // The call timed out, possibly because the node is stopped. The other nodes show whether there is a new leader.
     let isFirst = state.withLock { state in
       defer { state.isDoubted = true }
       return !state.isDoubted
@@ -98,7 +97,7 @@ final class ClusterLeader: Sendable {
   /// Ends the search.
   func close() { state.withLock { $0.isClosed = true } }
 
-  /// Keeps the nodes that a leader names. The nodes that another node names may be outdated, and are only added.
+  /// Stores the nodes that a leader lists. A list from another node might be outdated, so its nodes are only added.
   func note(_ members: [ClusterMember], fromLeader: Bool = true) {
     let addresses = members.compactMap { try? NodeAddress($0.address) }
     state.withLock { state in
@@ -108,7 +107,7 @@ final class ClusterLeader: Sendable {
     }
   }
 
-  /// True if the other nodes name another leader than this node, which is silent.
+  /// Returns true if the other nodes name a leader other than this silent node.
   func isElsewhere(than address: NodeAddress) async -> Bool {
     let otherNodes = nodes.filter { $0 != address }
     guard case .success(let leader) = await ask(otherNodes, before: .now + ClusterLeader.patience) else { return false }
@@ -119,12 +118,12 @@ final class ClusterLeader: Sendable {
     case names(NodeAddress)
     case namesNone
     case failed(any Error)
-    /// The remaining nodes had time enough.
+    /// The wait for the remaining nodes is over.
     case timeIsUp
   }
 
-  /// Asks all nodes at once for the leader, and returns the first answer that names a leader. The leader that was lost
-  /// counts only if most nodes name it, or if no other node is named.
+  /// Asks all nodes at the same time, and returns the first named leader. A lost leader counts only if most nodes name
+  /// the lost leader, or if no node names another leader.
   private func ask(_ nodes: [NodeAddress], before end: ContinuousClock.Instant) async -> Result<NodeAddress, any Error>
   {
     let former = state.withLock { $0.lostLeader }
@@ -148,7 +147,7 @@ final class ClusterLeader: Sendable {
         case .timeIsUp: return outcome
         }
         if answers == nodes.count { return outcome }
-        // A machine that is down does not even refuse a connection.
+        // A machine that is down does not even refuse a connection. So the wait for the last nodes is short.
         if answers == nodes.count / 2 + 1 {
           let grace = max(ClusterLeader.grace, begin.duration(to: .now) * 3)
           group.addTask {
@@ -168,7 +167,7 @@ final class ClusterLeader: Sendable {
       if case .node(let id, let address) = try await connection.send(.leader, before: end), id != 0 {
         return .names(try NodeAddress(address))
       }
-      // A node that does not vote names no leader but lists the voters, which are asked next.
+      // A node that does not vote names no leader, but lists the voters. The voters are asked next.
       if case .nodes(let members) = try await connection.send(.nodes, before: end) {
         note(members, fromLeader: false)
       }

@@ -1,22 +1,22 @@
 #if Cluster
 import Sqlable
 
-/// A connection to the leader with the database open, for one call at a time.
+/// A connection to the leader with an open database, for one call at a time.
 ///
-/// After a request without an answer, the connection is closed, and the node rolls back its transaction.
+/// If a request gets no answer, the connection is closed, and the node rolls back the transaction.
 actor ClusterSession {
   nonisolated let address: NodeAddress
   nonisolated let connection: NodeConnection
   let label: String?
   let cacheSize: Int
-  /// The statement cache by SQL text, which drops the least recently used entry. A text that was seen once has no
-  /// compiled statement.
+  /// The statement cache by SQL text. A full cache drops the least recently used entry. An SQL text that was used only
+  /// once has no compiled statement.
   private var statements: [String: CachedStatement] = [:]
   private var uses = 0
-  /// The version of the schema, and whether a trigger or conflict clause in it can end a transaction; nil if unknown.
+  /// The schema version. `mayRollBack` is true if a trigger or conflict clause can end a transaction. Nil if unknown.
   var schema: (version: Int64, mayRollBack: Bool)?
-  /// True if requests of the open transaction may be sent before earlier requests are answered. Nil after a request
-  /// that may have changed the schema.
+  /// True if the open transaction's requests can be sent before earlier requests are answered. Nil after a request that
+  /// might have changed the schema.
   var mayPipeline: Bool? = false
 
   private struct CachedStatement {
@@ -47,7 +47,7 @@ actor ClusterSession {
         if error.isNodeFailure { leader.failed(address, error) }
         throw error
       }
-      // No request of the caller was sent. The time to connect may be over before that of the call.
+      // No request of the caller was sent. The time limit for connecting can end before the time limit of the call.
       (failure.wasSent, failure.isLate) = (false, failure.isLate && deadline <= .now)
       leader.failed(address, failure)
       throw failure
@@ -77,29 +77,29 @@ actor ClusterSession {
       if statement.isChange { answer.changes = rows.count }
     case .result(let id, let changes) where statement.isChange:
       answer.changes = changes
-      // If a statement changes nothing, or its table has no row ids, the node sends the id of an earlier insert.
+      // If no row changed, or the table has no rowids, the node reports the id of an earlier insert.
       if changes > 0, request.hasRowId { answer.lastInsertedId = Int(id) }
     default: break
     }
     return answer
   }
 
-  /// Runs a query, and returns the first part of its rows, as `.rows`.
+  /// Runs a query, and returns the first part of the rows as `.rows`.
   func firstPart(of request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> WireResponse {
     try await run(request, returnsRows: true, inParts: true, before: deadline)
   }
 
-  /// Returns the next part of the rows of the query that is read in parts.
+  /// Returns the next part of the rows of the running query.
   func nextPart(of request: SqlRequest, before deadline: ContinuousClock.Instant) async throws -> WireResponse {
     try await connection.nextPart(before: deadline).checked(request.sql, label)
   }
 
-  /// Runs the library's own SQL: one or several statements without values.
+  /// Runs SQL of the library: one or more statements without parameters.
   func execute(_ sql: String, before deadline: ContinuousClock.Instant) async throws {
     _ = try await send(.executeSQL(sql, values: []), sql, before: deadline)
   }
 
-  /// Returns the files of a database, as the node has them.
+  /// Returns the files of a database in their state on the node.
   func dump(_ database: String, before deadline: ContinuousClock.Instant) async throws -> [WireFile] {
     guard case .files(let files) = try await send(.dump(database: database), nil, before: deadline) else {
       throw SqlError.wire("no files")
@@ -124,7 +124,7 @@ actor ClusterSession {
     return returnsRows ? .query(statement: id, values: values) : .execute(statement: id, values: values)
   }
 
-  /// Returns the compiled statement for a text that was seen before; nil for a new text. Compiling takes an extra
+  /// Returns the compiled statement of a text that was used before; nil for a new text. Compiling needs an extra
   /// message.
   private func compiled(_ sql: String, before deadline: ContinuousClock.Instant) async throws -> UInt32? {
     uses += 1
@@ -162,7 +162,7 @@ actor ClusterSession {
 }
 
 extension ClusterSession {
-  /// Calls `body` in a transaction that reads.
+  /// Calls `body` in a read transaction.
   static func withSnapshot<Value>(
     on session: ClusterSession, before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws -> Value

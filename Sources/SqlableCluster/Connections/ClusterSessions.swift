@@ -1,7 +1,7 @@
 #if Cluster
 import Sqlable
 
-/// The connections for reads. Each read has a connection for itself.
+/// The connections for reads. Each read uses a separate connection.
 final class ClusterSessions: Sendable {
   private let leader: ClusterLeader
   private let confirmation: LeaderConfirmation?
@@ -16,13 +16,13 @@ final class ClusterSessions: Sendable {
     slots = Slots(configuration.connections)
   }
 
-  /// Calls `body` with a connection. Retries until `body` succeeds, another attempt can't mend its error, or the
-  /// deadline passes. So `body` must be repeatable.
+  /// Calls `body` with a connection. Retries until `body` succeeds, the deadline passes, or the error can't be resolved
+  /// by another attempt. `body` must be repeatable.
   func attempt<Value>(
     before deadline: ContinuousClock.Instant, isolation: isolated (any Actor)? = #isolation,
     _ body: (ClusterSession) async throws -> Value
   ) async throws -> Value {
-    // Confirmed before the wait for a connection: more reads then share a question.
+    // The confirmation comes before the wait for a connection, so that more reads share one question.
     var confirmed = await confirmedLeader(before: deadline)
     let late = SqlError.late("all \(configuration.connections) connections are in use")
     do { try await slots.take(before: deadline, late: late) } catch { throw leader.meaning(ofLate: error) }
@@ -94,18 +94,18 @@ final class ClusterSessions: Sendable {
 }
 
 extension ClusterSession {
-  /// True if the connection is as it was before a request that threw this error.
+  /// True if a request that threw this error left the connection usable.
   nonisolated func isUsable(after error: any Error) -> Bool {
     isOpen && !error.isNodeFailure && !(error is CancellationError)
   }
 }
 
 extension Error {
-  /// True if the node is unusable while another node may be usable.
+  /// True if the node is unusable while another node might be usable.
   var isNodeFailure: Bool { self is NodeFailure || (self as? SqlError)?.isNodeFailure == true }
 }
 
-/// The pauses between the attempts of a call: short at first and random.
+/// The pauses between a call's attempts, which are random and grow.
 struct ClusterAttempts {
   private let deadline: ContinuousClock.Instant
   private var backoff = Backoff(from: .milliseconds(2), upTo: .milliseconds(100))
@@ -113,17 +113,18 @@ struct ClusterAttempts {
   private var losses = 0
   /// The error of the last attempt, and the time when it failed; nil before the first failure.
   private var last: (error: any Error, time: ContinuousClock.Instant)?
-  /// The maximum number of broken connections: a statement that makes a node crash would crash one node after the
-  /// other.
+  /// The maximum number of broken connections. Without a limit, a statement that crashes a node would crash one node
+  /// after the other.
   static let maximumLosses = 3
 
   init(before deadline: ContinuousClock.Instant) { self.deadline = deadline }
 
-  /// Waits before the next attempt. Throws the error if another attempt is useless. Without time left, throws
-  /// `.timeout` if other clients have the write lock, otherwise the caller's error, such as `.unavailable`.
+  /// Waits before the next attempt. Throws the error if another attempt is useless. If no time is left and another
+  /// client has the write lock, throws `.timeout`. If no time is left for another reason, throws the caller's error,
+  /// such as `.unavailable`.
   mutating func pause(after error: any Error) async throws {
     if (error as? NodeFailure)?.isLate == true {
-      // The deadline cut this attempt short, so the cause is the error of the attempt before.
+      // The deadline cut this attempt short, so the previous attempt's error is the cause.
       if let last, last.time + .milliseconds(200) > .now { throw last.error.ofCluster }
       guard .now + .milliseconds(10) < deadline else { throw error.ofCluster }
     }
@@ -141,7 +142,7 @@ struct ClusterAttempts {
 }
 
 extension Error {
-  /// Returns the error for the caller, with the label of the client unless the error has a label.
+  /// The error for the caller, with the client's label unless the error already has a label.
   func labelled(_ label: String?) -> any Error { (ofCluster as? SqlError)?.labelled(label) ?? self }
 
   /// The error for the caller.

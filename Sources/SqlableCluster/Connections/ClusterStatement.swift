@@ -1,19 +1,19 @@
 import Sqlable
 
-/// The effects of SQL text on a node, derived from its words.
+/// The effects of an SQL text on a node, derived from the keywords of the text.
 package struct ClusterStatement: Sendable {
   /// True if the statement inserts, updates or deletes rows.
   let isChange: Bool
-  /// True if each changed row changes a page: SQLite writes no page for a row that an update leaves as it was.
+  /// True if each changed row changes a page. SQLite writes no page for an update that leaves a row unchanged.
   let changesPages: Bool
   let returnsRows: Bool
-  /// True if the statement is a query, which changes nothing.
+  /// True if the statement is a query, which changes no data.
   package let isQuery: Bool
-  /// True if the statement is a query or a change, and has no clause by which an error ends the transaction.
+  /// True if the statement is a query or a change, and no clause of the statement ends the transaction after an error.
   let keepsTransaction: Bool
-  /// The reason why the statement is not sent; nil if it may be sent.
+  /// The reason why the statement is not sent; nil if the statement can be sent.
   package let refusal: String?
-  /// The SQL text that is sent instead of the statement; nil for the text itself.
+  /// The SQL text to send instead of the statement; nil if the statement itself is sent.
   package let sentSql: String?
 
   static let cache = SQLTextCache { ClusterStatement(of: $0) }
@@ -22,7 +22,7 @@ package struct ClusterStatement: Sendable {
     let tokens = SQLTokenList(sql)
     let start = (0..<tokens.count).first { !tokens.isSign($0, UInt8(ascii: ";")) } ?? 0
     let first = tokens.keyword(start)
-    // Only the keywords outside of parentheses count: the queries after WITH stand inside.
+    // Only keywords outside parentheses count, because the queries after WITH are in parentheses.
     var (depth, keywords) = (0, Set<String>())
     for index in 0..<tokens.count {
       if tokens.isSign(index, UInt8(ascii: "(")) {
@@ -50,7 +50,7 @@ package struct ClusterStatement: Sendable {
 
   private static let queries: Set = ["SELECT", "VALUES", "EXPLAIN"]
 
-  /// True if the name of the created object has the schema temp.
+  /// True if the statement creates an object in the schema temp.
   private static func createsInTemp(_ tokens: SQLTokenList, _ start: Int) -> Bool {
     for index in start..<tokens.count {
       if tokens.isWord(index, "as") || tokens.isWord(index, "on") || tokens.isSign(index, UInt8(ascii: "(")) { break }
@@ -72,7 +72,7 @@ package struct ClusterStatement: Sendable {
     case "CREATE" where ["TEMP", "TEMPORARY"].contains(tokens.keyword(start + 1)) || createsInTemp(tokens, start):
       return "a cluster does not support temporary tables, views or triggers: each call may use another connection"
     case "PRAGMA": return pragma?.refusal
-    // SQLite runs some pragmas as it compiles them.
+    // SQLite runs some pragmas during compilation, even with EXPLAIN.
     case "EXPLAIN":
       let isPlan = tokens.isWord(start + 1, "query") && tokens.isWord(start + 2, "plan")
       return tokens.isWord(start + (isPlan ? 3 : 1), "pragma") ? "a PRAGMA can't be explained" : nil
@@ -83,18 +83,18 @@ package struct ClusterStatement: Sendable {
 
 /// A PRAGMA in SQL text.
 private struct ClusterPragma {
-  /// True if the PRAGMA sets something, and so has no result.
+  /// True if the PRAGMA sets a value, and therefore has no result.
   let isSetting: Bool
-  /// The reason why the PRAGMA is not sent; nil if it may be sent.
+  /// The reason why the PRAGMA is not sent; nil if the PRAGMA can be sent.
   let refusal: String?
 
-  /// The pragmas that can be read, and not set: a node ends its process if the page size is set.
+  /// The pragmas that can be read but not set. A node's process ends if the page size is set.
   private static let readPragmas: Set = ["encoding", "freelist_count", "page_count", "page_size"]
 
-  /// The pragmas that an argument sets, in parentheses too.
+  /// The pragmas that an argument sets, also in the form with parentheses.
   private static let setPragmas: Set = ["application_id", "user_version"]
 
-  /// The pragmas that mean the same on a node as in a file.
+  /// The pragmas that have the same meaning on a node as on a file.
   private static let pragmas: Set = [
     "application_id", "collation_list", "compile_options", "encoding", "foreign_key_check", "foreign_key_list",
     "freelist_count", "function_list", "index_info", "index_list", "index_xinfo", "integrity_check", "module_list",

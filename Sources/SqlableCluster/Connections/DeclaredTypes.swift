@@ -1,18 +1,20 @@
 import Sqlable
 
-/// The types of columns to which dqlite gives a meaning of its own.
+/// Declared column types that dqlite treats specially.
 ///
-/// In a column that is declared as `BOOLEAN`, `DATE`, `DATETIME` or `TIMESTAMP` it reports NULL as 0 or an empty text,
-/// and ends its process for values that it does not expect there, such as a real. To SQLite all four are `NUMERIC`, by
-/// which they are replaced: nothing else is stored or compared then.
+/// dqlite treats columns of the declared types `BOOLEAN`, `DATE`, `DATETIME` and `TIMESTAMP` specially. In these
+/// columns, NULL becomes 0 or an empty text, and unexpected values, such as a real, end the process. SQLite gives all
+/// four types NUMERIC affinity. `NUMERIC` can therefore replace the four types without any effect on storage or
+/// comparison.
 enum DeclaredTypes {
   private static let special: Set = ["BOOLEAN", "DATE", "DATETIME", "TIMESTAMP"]
-  /// Words after the type of a column; after any other one the type is a longer one, which means nothing to dqlite.
+  /// Keywords that can follow a column's type. After any other word, the type is a longer one that dqlite does not
+  /// treat specially.
   private static let afterType: Set = [
     "AS", "CHECK", "COLLATE", "CONSTRAINT", "DEFAULT", "GENERATED", "NOT", "NULL", "PRIMARY", "REFERENCES", "UNIQUE",
   ]
 
-  /// A statement that declares columns, with `NUMERIC` instead of these types; nil if it has none of them.
+  /// Returns the statement with `NUMERIC` in place of these types; nil if the statement has no such type.
   static func replaced(in sql: String) -> String? {
     let tokens = SQLTokenList(sql)
     let types = names(in: tokens).map { $0 + 1 }.filter { isSpecial(tokens, at: $0) }
@@ -27,11 +29,12 @@ enum DeclaredTypes {
     return String(decoding: result + bytes[start...], as: UTF8.self)
   }
 
-  /// The places of the names of columns that the statement declares; of constraints, too.
+  /// Returns the token indexes of the column names that the statement declares. The result includes the names of
+  /// constraints.
   private static func names(in tokens: SQLTokenList) -> [Int] {
     let start = (0..<tokens.count).first { !tokens.isSign($0, UInt8(ascii: ";")) } ?? 0
     if tokens.isWord(start, "alter"), tokens.isWord(start + 1, "table") {
-      // The table's name may be ADD, in quotes or after that of its database.
+      // The table's name can be ADD in quotes, or can follow the name of its schema.
       let add = start + (tokens.isSign(start + 3, UInt8(ascii: ".")) ? 5 : 3)
       guard tokens.isWord(add, "add") else { return [] }
       return [tokens.isWord(add + 1, "column") ? add + 2 : add + 1]
@@ -49,7 +52,7 @@ enum DeclaredTypes {
 
   private static func isSpecial(_ tokens: SQLTokenList, at index: Int) -> Bool {
     guard let name = tokens.name(index), special.contains(name.uppercased()) else { return false }
-    // Of a type that begins with quotes SQLite keeps only their content.
+    // If a type begins with a quoted word, SQLite stores only the content of the quotes as the type.
     guard tokens.isWord(index), index + 1 < tokens.count else { return true }
     return [UInt8(ascii: ","), UInt8(ascii: ")"), UInt8(ascii: ";")].contains { tokens.isSign(index + 1, $0) }
       || afterType.contains(tokens.keyword(index + 1))

@@ -1,24 +1,24 @@
 #if Cluster
 import Sqlable
 
-/// The confirmation that a node still leads: the voters are asked for the leader that they follow.
+/// Confirms that a node is still the leader. The voters are asked which leader they follow.
 ///
-/// A leader that was cut off does not notice at once, and would answer a read with old data. A majority of the voters
-/// acknowledges each commit. A voter that has acknowledged a commit of a later leader follows the later leader. Suppose
-/// that a majority, with the node itself, follows the node, and the node answers as the leader afterwards. Its answer
-/// then includes all commits that were acknowledged before the voters were asked.
+/// A leader that was cut off does not notice immediately, and would answer a read with old data. A majority of the
+/// voters acknowledges each commit. A voter that acknowledged a later leader's commit follows the later leader. Suppose
+/// that a majority, including the node itself, follows the node, and that the node then answers as the leader. The
+/// answer then includes all commits that were acknowledged before the voters were asked.
 ///
-/// Calls that come while voters are asked share the next round of questions.
+/// Calls that start during a round of questions share the next round.
 final class LeaderConfirmation: Sendable {
   private struct State {
     var rounds: [NodeAddress: Rounds] = [:]
     var links: [NodeAddress: NodeLink] = [:]
-    /// The voters that a leader named last.
+    /// The voters that a leader listed last.
     var voters: [NodeAddress] = []
     var isClosed = false
   }
 
-  /// The calls that wait for the running round, and for the round after it.
+  /// The calls that wait for the running round, and the calls that wait for the next round.
   private struct Rounds {
     var running: [CallOutcome<Void>] = []
     var next: [CallOutcome<Void>] = []
@@ -29,8 +29,8 @@ final class LeaderConfirmation: Sendable {
 
   init(_ leader: ClusterLeader) { self.leader = leader }
 
-  /// Waits until a majority has confirmed, after this call began, that the node leads. Throws ``NodeFailure`` if the
-  /// node does not lead.
+  /// Waits until a majority confirms that the node is the leader. Only answers to questions after the start of this
+  /// call count. Throws ``NodeFailure`` if the node is not the leader.
   func confirm(_ address: NodeAddress, before deadline: ContinuousClock.Instant) async throws {
     let call = CallOutcome<Void>()
     let isFirst = try state.withLock { state in
@@ -54,7 +54,7 @@ final class LeaderConfirmation: Sendable {
     round.ask([address] + voters.filter { $0 != address })
   }
 
-  /// Ends the calls of a round that has ended, and starts the next round if other calls wait.
+  /// Ends the calls of a finished round, and starts the next round if other calls are waiting.
   fileprivate func ended(_ address: NodeAddress, _ result: Result<Void, any Error>) {
     let (calls, isNext) = state.withLock { state in
       let rounds = state.rounds[address] ?? Rounds()
@@ -80,7 +80,7 @@ final class LeaderConfirmation: Sendable {
     }
   }
 
-  /// Ends all waits.
+  /// Ends all waiting calls with an error.
   func close() {
     let (links, rounds) = state.withLock { state in
       state.isClosed = true
@@ -92,18 +92,18 @@ final class LeaderConfirmation: Sendable {
   }
 }
 
-/// A round of questions to all voters, whether one node leads.
+/// A round of questions that asks all voters whether one node is the leader.
 private final class LeadershipRound: Sendable {
   private struct State {
-    /// The voters that the leader names; nil before its answer.
+    /// The voters that the leader listed; nil before the leader's answer.
     var voters: [NodeAddress]?
     var asked: Set<NodeAddress> = []
     var followers: Set<NodeAddress> = []
-    /// The nodes that follow another node, or did not answer.
+    /// The nodes that follow another leader, or did not answer.
     var otherNodes: Set<NodeAddress> = []
     var isEnded = false
 
-    /// Returns the outcome of the answers so far; nil while more answers are needed.
+    /// Returns the outcome of the answers so far; nil if more answers are needed.
     func outcome(_ leader: NodeAddress) -> Result<Void, any Error>? {
       guard let voters else { return nil }
       let majority = voters.count / 2 + 1
@@ -132,7 +132,7 @@ private final class LeadershipRound: Sendable {
     }
   }
 
-  /// Returns the question to a node: the leader is asked for the voters, the other nodes for their leader.
+  /// Returns the question for a node. The leader is asked for the voters; other nodes are asked for their leader.
   func question(to node: NodeAddress) -> WireRequest { node == leader ? .nodes : .leader }
 
   func take(_ answer: Result<WireResponse, any Error>, of node: NodeAddress) {
@@ -170,14 +170,14 @@ private final class LeadershipRound: Sendable {
   }
 }
 
-/// A lasting connection to one node, which is asked one question at a time.
+/// A permanent connection to one node, which carries one question at a time.
 private final class NodeLink: Sendable {
   private struct State {
     var connection: NodeConnection?
     var waiting: [LeadershipRound] = []
-    /// True if a question is on its way.
+    /// True if a question is waiting for its answer.
     var isAsking = false
-    /// The time until which a node that failed is left alone.
+    /// The time before which a node that failed is not asked again.
     var retryTime = ContinuousClock.now
     var isClosed = false
   }
@@ -211,7 +211,7 @@ private final class NodeLink: Sendable {
     if isFirst { askNext() }
   }
 
-  /// Sends the question of the first waiting round. The answer serves all rounds that have the same question.
+  /// Sends the question of the first waiting round. The answer is used for all rounds with the same question.
   private func askNext() {
     let (rounds, connection, retryTime) = state.withLock { state in
       let first = state.waiting.first

@@ -1,29 +1,29 @@
 #if Cluster
 import Sqlable
 
-// Requests that are sent at once, before earlier ones are answered.
+// Requests that are sent together, before earlier requests are answered.
 
-/// The results of requests that were sent at once.
+/// The results of requests that were sent together.
 struct PipelinedRequests: Sendable {
   var results: [Result<SqlAnswer, any Error>]
-  /// The index of the first request without an answer; nil if there is none. Either the connection broke, or the node
-  /// is unusable.
+  /// The index of the first request without an answer; nil if all requests were answered. The connection broke, or the
+  /// node is unusable.
   var brokenIndex: Int?
 }
 
 extension ClusterSession {
-  /// The maximum number of requests that are sent at once.
+  /// The maximum number of requests that are sent together.
   static let maximumSent = 128
 
-  /// Begins a transaction that writes, with a savepoint. Detects whether the requests of the transaction may be sent
-  /// before earlier ones are answered.
+  /// Begins a write transaction with a savepoint. Detects whether requests of the transaction can be sent before
+  /// earlier requests are answered.
   ///
-  /// After most errors the transaction stays open, and the later statements run in it. After an error that ends the
-  /// transaction, the later statements would be stored at once, each by itself. So no statement, trigger or conflict
-  /// clause may end the transaction.
+  /// After most errors the transaction stays open, and the later statements still belong to the transaction. After an
+  /// error that ends the transaction, each later statement would be committed separately. So no statement, trigger or
+  /// conflict clause is allowed to end the transaction.
   ///
-  /// - Parameter isRetry: Whether another client had the lock a moment ago. The version is then read only after the
-  ///   lock is taken, because each question takes the leader's time.
+  /// - Parameter isRetry: True if another client had the lock a moment ago. The schema version is then read only after
+  ///   BEGIN succeeds, because each request uses the leader's time.
   func beginWriting(isRetry: Bool = false, before deadline: ContinuousClock.Instant) async throws {
     mayPipeline = false
     if isRetry {
@@ -53,11 +53,11 @@ extension ClusterSession {
     return try await answer(to: request, before: deadline).rows.first?.first != .integer(0)
   }
 
-  /// Sends requests at once, and returns the result of each. No request may end the transaction.
+  /// Sends requests together, and returns the result of each request. No request is allowed to end the transaction.
   func answers(toAll requests: [SqlRequest], before deadline: ContinuousClock.Instant) async throws -> PipelinedRequests
   {
     let statements = requests.map { ClusterStatement.cache.value(of: $0.sql) }
-    // A compiled statement that the cache can't keep would be dropped before it runs.
+    // If the cache is too small for all statements, some compiled statements would be dropped before their execution.
     let areKept = Set(requests.map(\.sql)).count <= cacheSize
     var messages: [Result<WireMessage, any Error>] = []
     for (request, statement) in zip(requests, statements) {
@@ -66,7 +66,7 @@ extension ClusterSession {
           for: request, returnsRows: statement.returnsRows, isKept: areKept, before: deadline)
         messages.append(.success(try WireMessage(sent)))
       } catch {
-        // A request that does not compile, or can't be sent, fails alone.
+        // A request that does not compile or can't be sent does not affect the other requests.
         guard isUsable(after: error) else { throw error }
         messages.append(.failure(error.of(request.sql)))
       }
@@ -97,8 +97,8 @@ extension SqlError {
 }
 
 extension ClusterSession {
-  /// True if the transaction is still open after a statement that failed. Some errors end the whole transaction, and
-  /// the savepoint with it. Throws if the node does not answer.
+  /// Returns true if the transaction is still open after a failed statement. Some errors end the whole transaction
+  /// together with its savepoint. Throws if the node does not answer.
   func isInTransaction(before deadline: ContinuousClock.Instant) async throws -> Bool {
     do {
       try await execute("RELEASE sqlable_group; SAVEPOINT sqlable_group", before: deadline)
@@ -109,7 +109,7 @@ extension ClusterSession {
     }
   }
 
-  /// Changes a page of the database but no data, so that the commit needs a majority.
+  /// Changes a page of the database but no data. The commit then needs a majority.
   func changePage(before deadline: ContinuousClock.Instant) async throws {
     let request = SqlRequest(sql: "PRAGMA user_version", values: [], isReadOnly: true)
     guard case .integer(let version)? = try await answer(to: request, before: deadline).rows.first?.first else {
@@ -118,7 +118,7 @@ extension ClusterSession {
     try await execute("PRAGMA user_version = \(version)", before: deadline)
   }
 
-  /// Runs requests in the open transaction, and undoes them if `check` refuses their answers.
+  /// Runs requests in the open transaction. If `check` throws for the answers, the changes of the requests are undone.
   func answers(
     to requests: [SqlRequest], check: ([SqlAnswer]) throws -> Void, before deadline: ContinuousClock.Instant
   ) async throws -> [SqlAnswer] {
@@ -134,13 +134,13 @@ extension ClusterSession {
     }
   }
 
-  /// Runs requests in the open transaction, all or none of them.
+  /// Runs requests in the open transaction. If one request fails, all requests are undone.
   func answers(to requests: [SqlRequest], before deadline: ContinuousClock.Instant) async throws -> [SqlAnswer] {
     if requests.count == 1 { return [try await answer(to: requests[0], before: deadline)] }
     try await execute("SAVEPOINT sqlable_call", before: deadline)
     do {
       var answers: [SqlAnswer]?
-      // The version of an uncommitted schema can't be cached: another schema may get the same version later.
+      // The version of an uncommitted schema can't be cached, because another schema might get the same version later.
       if mayPipeline == nil { mayPipeline = try await !mayRollBack(before: deadline) }
       if canSendTogether(requests) {
         answers = try await answersSentTogether(to: requests, before: deadline)
@@ -163,14 +163,14 @@ extension ClusterSession {
 }
 
 extension ClusterSession {
-  /// Undoes the changes since a savepoint. Throws if the node is lost meanwhile. The transaction is then rolled back,
-  /// and the first error does not show what is stored.
+  /// Undoes the changes after a savepoint. If the node is lost meanwhile, throws the error of that loss. The
+  /// transaction is then rolled back, and the first error no longer describes the outcome.
   private func undo(
     _ savepoint: String, after error: any Error, before deadline: ContinuousClock.Instant
   ) async throws {
     guard isUsable(after: error) else { return }
     do { try await execute("ROLLBACK TO \(savepoint); RELEASE \(savepoint)", before: deadline) } catch {
-      // The savepoint is gone if the first error has ended the transaction.
+      // If the first error ended the transaction, the savepoint no longer exists.
       guard isUsable(after: error) else { throw error }
     }
   }
@@ -181,8 +181,8 @@ extension ClusterSession {
     }
   }
 
-  /// Sends requests at once, and returns the answers. Returns nil if the node refused a request during a checkpoint,
-  /// and ran the later ones.
+  /// Sends requests together, and returns the answers. Returns nil if the node refused a request during a checkpoint
+  /// but ran later requests.
   private func answersSentTogether(
     to requests: [SqlRequest], before deadline: ContinuousClock.Instant
   ) async throws -> [SqlAnswer]? {

@@ -2,7 +2,7 @@
 import Sqlable
 import NIOCore
 
-/// Lets a number of calls through at a time, in the order in which they came.
+/// A limit on the number of concurrent calls. Waiting calls get free slots in the order of their arrival.
 final class Slots: Sendable {
   private struct State {
     var free: Int
@@ -14,7 +14,7 @@ final class Slots: Sendable {
 
   init(_ count: Int) { state = LockedValue(State(free: count)) }
 
-  /// Waits for a slot. Throws `late` at the deadline, `.closed` once closed, `CancellationError` if the task is
+  /// Waits for a slot. Throws `late` at the deadline, `.closed` after `close()`, and `CancellationError` if the task is
   /// cancelled.
   func take(before deadline: ContinuousClock.Instant, late: SqlError) async throws {
     try Task.checkCancellation()
@@ -32,7 +32,7 @@ final class Slots: Sendable {
   }
 
   func giveBack() {
-    // One that does not wait any more is passed over.
+    // A call that no longer waits is skipped.
     while let next = state.withLock({ state -> CallOutcome<Void>? in
       let next = state.waiting.popFirst()
       if next == nil { state.free += 1 }
@@ -42,7 +42,7 @@ final class Slots: Sendable {
     }
   }
 
-  /// Ends all waits.
+  /// Ends all waiting calls with an error.
   func close() {
     let waiting = state.withLock { state in
       state.isClosed = true

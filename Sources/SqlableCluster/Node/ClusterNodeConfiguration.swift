@@ -1,7 +1,7 @@
 #if ClusterNode
 import Sqlable
 
-/// The settings of one node of a cluster.
+/// The configuration of a cluster node.
 ///
 /// ```swift
 /// var configuration = ClusterNodeConfiguration()
@@ -9,40 +9,42 @@ import Sqlable
 /// configuration.allowsUnencryptedNetwork = true         // they are in a network of their own
 /// ```
 public struct ClusterNodeConfiguration: Sendable, Hashable {
-  /// The time that a message takes from node to node. Between 1 millisecond and 1 hour, in whole milliseconds.
+  /// The expected latency of a message between two nodes. Between 1 millisecond and 1 hour, in whole milliseconds.
   ///
   /// The leader sends a heartbeat every 1.5 latencies. A node that receives no heartbeat for 15 to 30 latencies
-  /// proposes itself as leader. The default, 50 milliseconds, gives a new leader one to two seconds after the old one
-  /// dies. Nodes that share two busy processors keep their leader with 50 milliseconds, and lose their leader with 5.
+  /// proposes itself as leader. With the default, 50 milliseconds, a new leader is elected one to two seconds after the
+  /// old leader dies. On two busy processors, nodes keep their leader with 50 milliseconds but lose the leader with 5
+  /// milliseconds.
   public var networkLatency: Duration
-  /// The number of commits after which a node writes a snapshot of its databases. Default: 1,024, as dqlite's.
+  /// The number of commits between two snapshots of a node's databases. Default: 1,024, as in dqlite.
   public var snapshotThreshold: Int
-  /// The number of commits that a node keeps after a snapshot, in memory and on disk. A node that was away for more
-  /// commits receives a whole snapshot. Default: 1,024.
+  /// The number of commits that a node keeps in memory and on disk after a snapshot. A node that missed more commits
+  /// receives a complete snapshot. Default: 1,024.
   ///
-  /// A commit takes the size of its changed pages. A commit that many writes share can take a megabyte, so dqlite's own
-  /// default, 8,192, takes gigabytes.
+  /// The size of a commit is the size of its changed pages. A commit of many writes can take a megabyte, so dqlite's
+  /// own default, 8,192, can take gigabytes.
   public var snapshotTrailing: Int
-  /// The free space of the disk below which the node hands leadership over and stops, in bytes. Default: 64 MiB.
+  /// The minimum free disk space, in bytes. With less space, the node transfers leadership and stops. Default: 64 MiB.
   ///
-  /// dqlite 1.11 ends the whole process if it leads and can't write its log. So the node stops earlier, and does not
-  /// start with less free space. ``SqliteClusterNode/stopReason`` and the health give the reason. The node checks the
+  /// In dqlite 1.11, a leader that can't write its log ends the whole process. So the node stops earlier, and does not
+  /// start with less free space. ``SqliteClusterNode/stopReason`` and the health report the reason. The node checks the
   /// free space four times a second.
   public var minimumFreeBytes: Int
-  /// The processor time that a statement may take on the node; a longer statement ends with `.interrupted`. Default: 10
-  /// seconds. If several nodes run in one process, the limit of the node that started last applies to all.
+  /// The maximum processor time of a statement on the node. A longer statement ends with `.interrupted`. Default: 10
+  /// seconds. If several nodes run in one process, the limit of the last started node applies to all nodes.
   ///
-  /// A node runs one statement at a time, and answers no other node meanwhile. A statement that takes longer than the
-  /// other nodes wait for a heartbeat costs the node its leadership anyway.
+  /// A node runs one statement at a time, and does not answer other nodes meanwhile. A statement that delays a
+  /// heartbeat for too long costs the node its leadership in any case.
   public var maximumStatementTime: Duration
-  /// A number shared by nodes that fail together, such as the nodes of one rack. Shown with the node; default: 0.
+  /// A number for nodes that fail together, such as the nodes of one rack. dqlite only reports the number. Default: 0.
   public var failureDomain: Int
-  /// The address to listen on, such as `0.0.0.0:9001` for all interfaces; nil for the address of the node.
+  /// The address to listen on, such as `0.0.0.0:9001` for all interfaces. If nil, the node listens on its own address.
   public var bindAddress: String?
-  /// True if the node may use addresses other than loopback. Default: false, and such an address is refused.
+  /// True if the node is allowed to use addresses other than loopback addresses. If false, such an address is refused.
+  /// Default: false.
   ///
-  /// dqlite encrypts nothing and asks for no password: a machine that reaches the port can read and write all
-  /// databases. Set this only for a network of trusted machines, or use a tunnel, as the guide of clusters describes.
+  /// dqlite has no encryption and no passwords. Any machine that reaches the port can read and write all databases. Set
+  /// this only for a network of trusted machines, or use a tunnel, as the guide of clusters describes.
   public var allowsUnencryptedNetwork: Bool
 
   public init(

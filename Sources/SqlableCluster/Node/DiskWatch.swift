@@ -3,33 +3,33 @@ import Sqlable
 import Dispatch
 import Glibc
 
-/// Watches the disk of a node: dqlite goes on acknowledging commits after its files were removed, and a leader of
-/// dqlite 1.11 that can't write its log reads freed memory.
+/// Monitors the disk of a node. Without this check, dqlite acknowledges commits even after its files were removed. A
+/// leader of dqlite 1.11 that can't write its log reads freed memory.
 final class DiskWatch: Sendable {
   private struct State {
     var timer: (any DispatchSourceTimer)?
     var ticks = 0
-    /// The files that must stay.
+    /// The files that must continue to exist.
     var files: [String] = []
-    /// The files that were open and deleted at the last look.
+    /// The files that were deleted but still open at the last check.
     var deleted: Set<String> = []
   }
 
-  /// The looks at the free space for each look at the files.
+  /// The number of free-space checks per check of the files.
   private static let ticksPerLook = 4
 
   private let queue = DispatchQueue(label: "sqlable.cluster.disk")
   private let state = LockedValue(State())
 
-  /// The error for too little space; nil if there is enough, or the system does not tell.
+  /// Returns the error for too little free space; nil if the space is sufficient or unknown.
   static func error(_ directory: NodeDirectory, _ minimum: Int) -> SqlError? {
     guard let free = directory.freeBytes, free < minimum else { return nil }
     return SqlError(
       .full, message: "the disk of the node has \(free) bytes left, but the node needs \(minimum): \(directory.path)")
   }
 
-  /// Calls `stop` once, when there is too little space, or when the node's files are gone, are others, or can't be
-  /// written.
+  /// Calls `stop` once when the free space is too small, or when the node's files are missing, replaced or not
+  /// writable.
   func begin(_ directory: NodeDirectory, _ minimum: Int, stop: @escaping @Sendable (SqlError) -> Void) {
     end()
     let timer = DispatchSource.makeTimerSource(queue: queue)
@@ -61,7 +61,7 @@ final class DiskWatch: Sendable {
     let deleted = directory.openDeletedFiles()
     return state.withLock { state in
       defer { state.deleted = deleted }
-      // dqlite deletes files of its own, and may not have closed one yet.
+      // dqlite deletes some files itself, and might close such a file a little later.
       guard let file = deleted.first(where: state.deleted.contains) else { return nil }
       return SqlError(.io, message: "a file of the node was deleted: \(file)")
     }

@@ -1,36 +1,36 @@
 #if ClusterNode
 import Sqlable
 
-/// A watch over a node's leadership that makes up for two gaps in the Raft implementation of dqlite 1.11.
+/// Monitors a node's leadership, as a workaround for two problems in the Raft implementation of dqlite 1.11.
 ///
-/// First, a leader counts commits of earlier terms as stored once a majority has them. Such commits can be undone as
-/// long as no commit of the leader's own term is stored. So the watch has each new leader commit its term to a separate
+/// First, a leader counts commits of earlier terms as stored once a majority has them. These commits can still be
+/// undone until a commit of the leader's own term is stored. So each new leader commits its term to a separate
 /// database.
 ///
-/// Second, a node that finds such a commit undone stops voting and storing for good, but still answers clients. So the
-/// watch restarts a node that has no leader while the other nodes have one. The restarted node reads its log from disk,
-/// and gets the right commits.
+/// Second, a node that finds such a commit undone permanently stops voting and storing, but still answers clients. So a
+/// node is restarted if it has no leader while other nodes have a leader. After the restart, the node reads its log
+/// from disk and receives the correct commits.
 final class LeaderWatch: Sendable {
   private let task = LockedValue<Task<Void, Never>?>(nil)
   private let node: UInt64
   private let address: NodeAddress
-  /// The time within which a running node must find a leader if the other nodes have one.
+  /// The time within which a running node must find a leader if the other nodes have a leader.
   private let patience: Duration
 
   private static let interval = Duration.milliseconds(100)
   /// The database in which each leader commits its term.
   private static let database = ClusterConfiguration.termDatabase
-  /// The factor by which `patience` is extended while none of the voters leads.
+  /// The factor that extends `patience` while no voter is the leader.
   private static let delay = 10
   private static let maximumPause = Duration.seconds(300)
 
   init(_ node: UInt64, _ address: NodeAddress, networkLatency: Duration) {
     (self.node, self.address) = (node, address)
-    // An election begins after 15 to 30 latencies, and may need a second attempt.
+    // An election starts after 15 to 30 latencies, and might need a second attempt.
     patience = max(networkLatency * 60, .seconds(3))
   }
 
-  /// Calls `restart` each time the node has no leader for too long.
+  /// Calls `restart` whenever the node has had no leader for too long.
   /// - Parameter term: Returns the current term of the node; nil if the term is not known.
   func begin(term: @escaping @Sendable () -> Int?, restart: @escaping @Sendable () async -> Void) {
     end()
@@ -55,13 +55,13 @@ final class LeaderWatch: Sendable {
     task?.cancel()
   }
 
-  /// Returns true when the node had no leader for too long, false when the task was cancelled.
+  /// Returns true if the node had no leader for too long, and false if the task was cancelled.
   private func waitForTrouble(_ term: () -> Int?, _ pause: inout Duration) async -> Bool {
     var (aloneSince, leaderlessSince): (ContinuousClock.Instant?, ContinuousClock.Instant?)
     var committed: Int?
     var connection: NodeConnection?
     defer { connection?.close() }
-    // Random, so that the nodes of a cluster without a leader do not all restart at the same time.
+    // The limit is random, so that the nodes of a cluster without a leader do not all restart at the same time.
     let limit = patience * LeaderWatch.delay * Double.random(in: 1...2)
     while (try? await Task.sleep(for: LeaderWatch.interval)) != nil {
       let deadline = ContinuousClock.now + .seconds(1)
@@ -86,12 +86,12 @@ final class LeaderWatch: Sendable {
     case leads
     /// The node follows another leader.
     case follows
-    /// The node does not answer, was removed, or is not a voter: only voters report their leader. Also if most voters
-    /// do not answer.
+    /// The node does not answer, was removed, or is not a voter, so that its leader is unknown. Also used if most
+    /// voters do not answer.
     case unknown
-    /// Most voters answer, and none of them leads.
+    /// Most voters answer, and no voter is the leader.
     case leaderless
-    /// The node has no leader, but another voter leads.
+    /// The node has no leader, but another voter is the leader.
     case alone
   }
 
@@ -135,7 +135,7 @@ private enum LeaderAnswer {
   case silent
   case noLeader
   case leads
-  /// The node leads a cluster that no longer has the asking node as a member.
+  /// The node is the leader of a cluster that no longer contains the asking node.
   case leadsWithoutAsker
   case another
 

@@ -5,7 +5,7 @@ import Glibc
 
 /// The directory of a node: dqlite's files, a lock against a second node, and a record of the owner.
 ///
-/// dqlite has no such checks: dqlite starts with any id, and two nodes in one directory destroy the log.
+/// dqlite makes no such checks. dqlite starts a node with any id, and two nodes in one directory destroy the log.
 final class NodeDirectory: Sendable {
   /// The record of the node that owns a directory.
   struct Record: Codable, Equatable {
@@ -21,17 +21,17 @@ final class NodeDirectory: Sendable {
 
   let path: String
   private let lock: Int32
-  /// The identity of the lock file: while that file is at its path, the directory is at its path too. Nil counts as
-  /// removed.
+  /// The identity of the lock file. While this file exists at its path, the directory has not been removed or replaced.
+  /// If nil, the directory counts as removed.
   private let identity: FileIdentity?
   /// The path without symbolic links, as the kernel reports it.
   private let resolvedPath: String
 
-  /// Creates the directory if it is missing, and locks it. Throws `.busy` if another node still has the lock after 2
-  /// seconds.
+  /// Creates the directory if it is missing, and locks the directory. Throws `.busy` if another node still holds the
+  /// lock after 2 seconds.
   init(_ path: String) throws {
     guard !path.isEmpty, !path.utf8.contains(0) else { throw SqlError.misuse("a node needs a directory") }
-    // Parent directories are not created: an unmounted file system must not be replaced by a directory.
+    // Parent directories are not created, because a new directory must not replace an unmounted file system.
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SqlError.system("create", path, errno) }
     guard let info = FileIdentity.info(path), info.st_mode & S_IFMT == S_IFDIR else {
       throw SqlError(.cannotOpen, message: "the path of the node is not a directory: \(path)")
@@ -42,7 +42,7 @@ final class NodeDirectory: Sendable {
     guard lock >= 0 else { throw SqlError.system("create", name, errno) }
     resolvedPath = FileIdentity.resolved(path) ?? path
     identity = FileIdentity(name)
-    // A process that was killed a moment ago holds the lock until it has ended.
+    // A killed process holds the lock until the process has ended.
     let end = ContinuousClock.now + .seconds(2)
     while flock(lock, LOCK_EX | LOCK_NB) != 0 {
       let code = errno
@@ -58,7 +58,7 @@ final class NodeDirectory: Sendable {
 
   deinit { close(lock) }
 
-  /// Releases the lock, so that another node can run in the directory before the last reference to this object is gone.
+  /// Releases the lock. Another node can then use the directory even if references to this object still exist.
   func unlock() { flock(lock, LOCK_UN) }
 
   private func names() throws -> [String] {
@@ -67,13 +67,13 @@ final class NodeDirectory: Sendable {
     }
   }
 
-  /// The permanent files of the node that are present: the record and dqlite's metadata.
+  /// The node's permanent files that exist: the record and dqlite's metadata.
   var lastingFiles: [String] {
     [NodeDirectory.recordName, "metadata1", "metadata2"].filter { FileIdentity.info(path + "/" + $0) != nil }
   }
 
-  /// Returns the reason why the node's writes would be lost. Nil if the directory and these files are at their paths,
-  /// and the directory can be written to.
+  /// Returns an error if the node's writes would be lost. Returns nil if the directory and these files still exist and
+  /// the directory is writable.
   func loss(of files: [String]) -> SqlError? {
     let name = path + "/" + NodeDirectory.lockName
     guard let identity, FileIdentity(name) == identity else {
@@ -89,7 +89,7 @@ final class NodeDirectory: Sendable {
     return nil
   }
 
-  /// Returns the paths of deleted files of the directory that this process still has open.
+  /// Returns the paths of deleted files in the directory that this process still has open.
   func openDeletedFiles() -> Set<String> {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     let end = " (deleted)"
@@ -102,7 +102,7 @@ final class NodeDirectory: Sendable {
       })
   }
 
-  /// True if dqlite has begun to write in the directory.
+  /// True if dqlite has written files in the directory.
   func hasLog() throws -> Bool { try names().contains { $0.hasPrefix("metadata") } }
 
   /// Returns the names of the damaged log files that dqlite has quarantined, sorted.
@@ -116,9 +116,10 @@ final class NodeDirectory: Sendable {
   /// The free space for the node's files, in bytes; nil if the system does not report it.
   var freeBytes: Int? { FileSpace.free(at: path + "/" + NodeDirectory.recordName) }
 
-  /// The current term of the node, which grows with every vote for a leader; nil if there is none yet.
+  /// The node's current term, which grows with every vote for a leader; nil if no term is stored.
   var term: Int? {
-    // dqlite writes two files in turn. Each begins with the format, a counter, the term and the vote, 64 bits each.
+    // dqlite writes two files alternately. Each file starts with the format, a counter, the term and the vote, 64 bits
+    // each.
     let words = ["metadata1", "metadata2"].compactMap { name -> [UInt64]? in
       guard let data = try? Data(contentsOf: URL(filePath: path + "/" + name)), data.count >= 32 else { return nil }
       return (0..<4).map { word in
@@ -128,8 +129,8 @@ final class NodeDirectory: Sendable {
     return words.max { $0[1] < $1[1] }.map { Int(clamping: $0[2]) }
   }
 
-  /// Returns the record of a directory that may be in use. Throws `.cannotOpen` if the directory has no record, and
-  /// `.corrupt` if the record can't be read.
+  /// Returns the record of a directory, even if the directory is in use. Throws `.cannotOpen` if the directory has no
+  /// record, and `.corrupt` if the record can't be read.
   static func record(at path: String) throws -> Record {
     let name = path + "/" + NodeDirectory.recordName
     guard FileIdentity.linkInfo(name) != nil else {
@@ -141,12 +142,12 @@ final class NodeDirectory: Sendable {
     return record
   }
 
-  /// Returns the record; nil if no node of this library was in the directory. Throws `.misuse` if there is no record
-  /// and no log of dqlite, but there are other files.
+  /// Returns the record; nil if the directory has no record. Throws `.misuse` if the directory has no record and no
+  /// dqlite log, but other files.
   func record() throws -> Record? {
     let name = path + "/" + NodeDirectory.recordName
     guard FileIdentity.linkInfo(name) != nil else {
-      // dqlite's files without a record come from a node of another program, and are adopted as this node's.
+      // dqlite files without a record belong to a node of another program. This node adopts the files.
       let otherFiles = try names().filter { $0 != NodeDirectory.lockName && $0 != "lost+found" }
       guard try otherFiles.isEmpty || hasLog() else {
         throw SqlError.misuse("the directory of a new node must be empty, but \(path) has other files")
@@ -162,7 +163,7 @@ final class NodeDirectory: Sendable {
     try syncDirectory(path)
   }
 
-  /// Replaces the record atomically: a power failure leaves the old record or the new one.
+  /// Replaces the record atomically: after a power failure, either the old record or the new record exists.
   func write(_ record: Record) throws {
     let name = path + "/" + NodeDirectory.recordName
     let partial = name + ".partial"

@@ -6,39 +6,40 @@ extension SqliteClusterNode {
   public struct Health: Sendable, Hashable {
     /// A problem that needs an operator's attention.
     public enum Problem: Sendable, Hashable {
-      /// The node does not run. The kind is the reason if the node stopped by itself, otherwise nil.
+      /// The node is not running. The kind is the reason if the node stopped because of an error, otherwise nil.
       case stopped(SqlError.Kind?)
       /// The node did not answer in time.
       case noAnswer
-      /// The node knows no leader: a majority of the voters can't reach each other, or the node is a spare, which no
-      /// leader contacts.
+      /// The node has no known leader. Either the voters have no majority, or the node is a spare, which no leader
+      /// contacts.
       case noLeader
-      /// The cluster has no such node: it was removed.
+      /// The node was removed from the cluster.
       case notAMember
       /// These voters do not answer this node.
       case unreachable([UInt64])
-      /// The cluster has so few voters that it does not survive the loss of one.
+      /// The cluster has too few voters to survive the loss of a voter.
       case fewVoters(Int)
       /// The file system has only this many bytes left.
       case littleSpace(bytes: Int)
     }
 
     public let problems: [Problem]
-    /// The role of the node in its cluster; nil without an answer, or if the node is not a member.
+    /// The role of the node in its cluster; nil if the node does not answer or is not a member.
     public let role: ClusterRole?
-    /// The leader, as far as this node knows; nil if the node knows none.
+    /// The leader that this node reports; nil if the node reports no leader.
     public let leader: ClusterMember?
-    /// The nodes of the cluster, as far as this node knows; empty without an answer.
+    /// The members of the cluster that this node reports; empty if the node does not answer.
     public let members: [ClusterMember]
-    /// The term, which grows with every vote for a leader; nil if the node does not run.
+    /// The term, which grows with every vote for a leader; nil if the node is not running.
     public let term: Int?
-    /// The time that the node took to answer; nil without an answer.
+    /// The time until the node answered; nil if the node did not answer.
     public let answer: Duration?
     /// The size of the directory, in bytes.
     public let size: Int
-    /// The free space of the file system, in bytes; nil if the node does not run or the system does not report it.
+    /// The free space of the file system, in bytes; nil if the node is not running or the system does not report the
+    /// value.
     public let freeBytes: Int?
-    /// The number of times that the node has restarted itself: ``SqliteClusterNode/restarts``.
+    /// The number of automatic restarts of the node: ``SqliteClusterNode/restarts``.
     public let restarts: Int
 
     public var isHealthy: Bool { problems.isEmpty }
@@ -49,15 +50,16 @@ extension SqliteClusterNode {
     let id: UInt64
   }
 
-  /// Checks whether the node runs and knows a leader, whether the voters answer, and whether the disk has space.
+  /// Checks whether the node is running and has a leader, whether the voters answer, and whether the disk has free
+  /// space.
   ///
   /// ```swift
   /// let health = await node.health()
   /// return health.isHealthy ? .ok : .serviceUnavailable     // health.problems say why
   /// ```
   ///
-  /// The check ends within `limit`, and never throws. Each problem prints as a sentence. Fewer than three voters are a
-  /// problem, so a cluster of one or two nodes is not healthy.
+  /// The check ends within `limit` and never throws. Each problem prints as a sentence. A cluster with fewer than three
+  /// voters is never healthy.
   public func health(within limit: Duration = .seconds(1), minimumFreeBytes: Int = 256 << 20) async -> Health {
     let begin = ContinuousClock.now
     let deadline = begin + limit
@@ -87,8 +89,8 @@ extension SqliteClusterNode {
       restarts: restarts, id: id)
   }
 
-  /// True if this node was removed from the cluster. A node that is not a voter is not notified of its removal, so the
-  /// leader is asked.
+  /// Returns true if this node was removed from the cluster. A node that is not a voter gets no notification of its
+  /// removal, so the leader is asked.
   private func isRemoved(
     _ members: [ClusterMember], _ leader: ClusterMember?, before deadline: ContinuousClock.Instant
   ) async -> Bool {
@@ -110,7 +112,7 @@ extension SqliteClusterNode {
     else { return nil }
     if let leaderMember = members.first(where: { $0.id == leader }) { return (members, leaderMember) }
     guard leader == 0 else { return (members, ClusterMember(id: leader, address: address, role: .voter)) }
-    // Only a voter reports its leader. A voter that knows no leader may have been removed without being notified.
+    // Only a voter reports its leader. A voter without a leader might have been removed without notification.
     let voters = members.filter { $0.role == .voter }
     let isVoter = voters.contains { $0.id == id }
     let otherVoters = voters.filter { $0.id != id }.compactMap { try? NodeAddress($0.address) }

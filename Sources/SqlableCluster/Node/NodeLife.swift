@@ -2,23 +2,23 @@
 import Sqlable
 
 extension SqliteClusterNode {
-  /// Starts the node: begins a cluster, joins a cluster, or resumes in the cluster that the node belongs to.
+  /// Starts the node. The node creates a cluster, joins a cluster, or resumes in its cluster.
   ///
   /// ```swift
   /// try await first.start()
   /// try await second.start(joining: ["10.0.0.1:9001", "10.0.0.3:9001"])
   /// ```
   ///
-  /// Node 1 with a new directory begins a cluster. Every other new node joins the cluster of the named nodes; one of
-  /// them that answers is enough. The new node becomes a voter while there are fewer than three voters, and a stand-by
-  /// after that. The call returns when the node has its role and all commits. A node that has joined before starts
-  /// without asking, whatever nodes are named. Does nothing if the node runs.
+  /// Node 1 with a new directory creates a cluster. Every other new node joins the cluster of the named nodes; one
+  /// answering node is enough. The new node becomes a voter if the cluster has fewer than three voters, otherwise a
+  /// stand-by. The call returns when the node has its role and all commits. A node that joined earlier starts without
+  /// asking, and ignores `nodes`. Does nothing if the node is running.
   ///
-  /// If the call throws, nothing runs. Throws `.misuse` for a directory of another node, and for a new node that names
-  /// no cluster. Also throws `.misuse` for an id or address that the cluster has given to another node. Throws `.busy`
-  /// if a node runs in the directory, in any process. Throws `.cannotOpen` if the directory or the address can't be
-  /// used, and `.full` if the disk has too little space. Throws `.corrupt` if a part of the log is damaged or missing.
-  /// Throws `.unavailable` if the cluster has no leader within 30 seconds, or before the deadline of `withDeadline`.
+  /// If the call throws, the node is not running. Throws `.misuse` for the directory of another node, for a new node
+  /// without `nodes`, and for an id or address that another member has. Throws `.busy` if any process runs a node in
+  /// the directory. Throws `.cannotOpen` if the directory or the address is unusable, and `.full` if the disk has too
+  /// little space. Throws `.corrupt` if a part of the log is damaged or missing. Throws `.unavailable` if the cluster
+  /// has no leader within 30 seconds, or before the deadline of `withDeadline`.
   public func start(joining nodes: [String] = []) async throws {
     let nodesToJoin = try nodes.map { try NodeAddress($0, "the address to join") }.filter { $0 != nodeAddress }
     let deadline = Deadline.after(.seconds(30))
@@ -38,12 +38,12 @@ extension SqliteClusterNode {
         let membership = ClusterMembership(ClusterLeader(nodes: nodesToJoin))
         let members = try await membership.members(before: deadline)
         let member = try ClusterMembership.member(id, nodeAddress, of: members)
-        // A voter that has lost its log could vote for a leader that lacks a commit the voter has acknowledged.
+        // A voter without its log might vote for a leader that lacks a commit that the voter acknowledged.
         guard member == nil || existingRecord != nil else { throw SqlError.lostDirectory(id) }
         try await launch(in: directory, writing: record)
         do {
           try await membership.join(id, nodeAddress, before: deadline)
-          // The cluster commits the role of a stand-by before this node has received that commit.
+          // The cluster commits a stand-by's role before this node has received the commit.
           while await !hasFinalRole(before: deadline) {
             guard deadline > .now else { throw SqlError.unavailable(nil) }
             try await Task.sleep(for: .milliseconds(20))
@@ -59,8 +59,8 @@ extension SqliteClusterNode {
     }
   }
 
-  /// Records this node as the owner of the directory, and starts dqlite there. If the start fails before dqlite has
-  /// written a log, a new directory loses its record again.
+  /// Records this node as the owner of the directory, and starts dqlite. Removes the record from a new directory if the
+  /// start fails before dqlite has written a log.
   private func launch(in directory: NodeDirectory, writing record: NodeDirectory.Record) async throws {
     let isNew = try directory.record() == nil
     try directory.write(record)
@@ -70,10 +70,10 @@ extension SqliteClusterNode {
     }
   }
 
-  /// Hands leadership over, if the node leads and another voter can take over, and stops the node. Does nothing if the
-  /// node does not run.
+  /// Stops the node. If the node is the leader and another voter can take over, leadership is transferred first. Does
+  /// nothing if the node is not running.
   ///
-  /// A `start` that still waits is cancelled. The node can be started again, also by another object or process.
+  /// A `start` that is still waiting is cancelled. The node can be started again, also by another object or process.
   public func stop() async throws {
     cancelTurns()
     try await inTurn(isCancellable: false) { [self] in
@@ -82,35 +82,35 @@ extension SqliteClusterNode {
     }
   }
 
-  /// Waits while the node runs, and stops it when the task is cancelled.
+  /// Waits while the node is running. Stops the node when the task is cancelled.
   ///
   /// ```swift
   /// try await node.start(joining: others)
   /// try await node.runUntilCancelled()
   /// ```
   ///
-  /// Throws the ``stopReason`` of the node if the node stopped by itself.
+  /// Throws the node's ``stopReason`` if the node stopped because of an error.
   public func runUntilCancelled() async throws {
     do {
       while isRunning { try await Task.sleep(for: .milliseconds(100)) }
     } catch {
-      // The task is cancelled, but stopping sends requests, so a new task stops the node.
+      // The task is cancelled, but stopping the node sends requests. So a new task stops the node.
       try await Task { try await stop() }.value
     }
     if let reason = stopReason { throw reason }
   }
 
-  /// Removes the node from its cluster, and stops the node. If the node was a voter, a stand-by becomes a voter. If the
-  /// node leads, another voter becomes the leader.
+  /// Removes the node from its cluster, and stops the node. If the node is a voter, a stand-by becomes a voter first.
+  /// If the node is the leader, another voter becomes the leader first.
   ///
-  /// The directory and the id can't be used again. Throws `.misuse` if the node does not run, or is the only node of
-  /// its cluster. Throws `.unavailable` if there is no leader within 30 seconds, or before the deadline of
+  /// The directory and the id can't be used again. Throws `.misuse` if the node is not running, or is the only node of
+  /// its cluster. Throws `.unavailable` if the cluster has no leader within 30 seconds, or before the deadline of
   /// `withDeadline`; the node then keeps running.
   public func leave() async throws {
     let deadline = Deadline.after(.seconds(30))
     try await inTurn { [self] in
       guard let directory = lockedDirectory else { throw SqlError.misuse("node \(id) can't leave: it is not running") }
-      // A node that is not a voter does not know the leader, but knows the voters.
+      // A node that is not a voter can't name the leader, but can list the voters.
       let members = await state(before: deadline)?.members ?? []
       let nodes = Set([nodeAddress] + members.compactMap { try? NodeAddress($0.address) })
       try await ClusterMembership(ClusterLeader(nodes: Array(nodes))).remove(id, before: deadline)
@@ -121,14 +121,14 @@ extension SqliteClusterNode {
     }
   }
 
-  /// True if the node knows the leader, and its own role as a voter or stand-by.
+  /// Returns true if the node reports a leader, and its own role as voter or stand-by.
   private func hasFinalRole(before deadline: ContinuousClock.Instant) async -> Bool {
     guard let state = await state(before: deadline), state.leader != nil else { return false }
     return state.members.contains { $0.id == id && $0.role != .spare }
   }
 
-  /// Transfers leadership to another voter, if this node leads. If no transfer succeeds within 3 seconds, the other
-  /// nodes elect a leader.
+  /// Transfers leadership to another voter if this node is the leader. If no transfer succeeds within 3 seconds, the
+  /// other nodes elect a new leader.
   private func handOver() async {
     let deadline = ContinuousClock.now + .seconds(3)
     guard let connection = try? await NodeConnection.open(to: nodeAddress, before: deadline) else { return }
@@ -140,7 +140,7 @@ extension SqliteClusterNode {
       guard await NodeConnection.answers(member.address),
         case .empty = try? await connection.send(.transfer(id: member.id), before: deadline)
       else { continue }
-      // No need to wait: the new leader knows its role before this node does.
+      // No wait is needed: the new leader starts to lead before this node notices.
       return
     }
   }

@@ -2,40 +2,40 @@
 import Sqlable
 
 extension SqliteClusterNode {
-  /// Creates the node that owns a directory, with the id and address recorded there.
+  /// Creates the node that owns a directory, with the recorded id and address.
   ///
   /// ```swift
   /// let node = try SqliteClusterNode(recordedIn: "/var/lib/bikes/node")
   /// try await node.recoverAlone()
   /// ```
   ///
-  /// Reads the record, and starts nothing. Throws `.cannotOpen` if the directory is not that of a node, and `.corrupt`
-  /// if the record can't be read. Also throws the errors of the other initializer.
+  /// Only reads the record; the node is not started. Throws `.cannotOpen` if the directory does not belong to a node,
+  /// and `.corrupt` if the record can't be read. Also throws the errors of the other initializer.
   public convenience init(recordedIn directory: String, configuration: ClusterNodeConfiguration = .init()) throws {
     let record = try NodeDirectory.record(at: directory)
     try self.init(id: record.id, address: record.address, directory: directory, configuration: configuration)
   }
 
-  /// Makes this node the only member of its cluster, after a majority of the voters is lost for good. The node must not
-  /// run, and does not run afterwards.
+  /// Makes this node the only member of its cluster, after the permanent loss of a majority of the voters. The node
+  /// must be stopped, and is stopped afterwards.
   ///
   /// ```swift
   /// try await node.recoverAlone()
   /// try await node.start()
   /// ```
   ///
-  /// Commits that only the lost nodes had are lost. If several nodes are left, recover the node with the highest
-  /// ``Health/term`` and, among equal terms, the latest log. Delete the directories of the other nodes, and let new
-  /// nodes join: an old node that starts again may elect a separate leader.
+  /// Commits that only the lost nodes stored are lost. If several nodes remain, recover the node with the highest
+  /// ``Health/term``; among nodes with equal terms, choose the latest log. Delete the directories of the other nodes,
+  /// and let new nodes join. If an old node starts again, the old nodes might elect a separate leader.
   ///
-  /// Throws `.misuse` if the node runs, if the node was never in a cluster, and if a majority of the voters answers.
-  /// Also throws the errors of `start`.
+  /// Throws `.misuse` if the node is running, if the node never joined a cluster, or if a majority of the voters
+  /// answers. Also throws the errors of `start`.
   public func recoverAlone() async throws {
     try await inTurn { [self] in
       guard !isRunning else { throw SqlError.misuse("node \(id) can't be recovered: it is running") }
       let (directory, record) = try await lockDirectory()
       guard record?.hasJoined == true else { throw SqlError.misuse("node \(id) is not in a cluster") }
-      // Only a running node knows the other nodes.
+      // Only a running node can list the other nodes.
       try await launch(in: directory)
       do { try await refuseToRecoverAmongOthers() } catch {
         try? await halt()
@@ -43,7 +43,7 @@ extension SqliteClusterNode {
       }
       try await halt()
       let (id, address) = (id, nodeAddress)
-      // Stopping the node released the lock of the directory.
+      // Stopping the node released the lock on the directory.
       let locked = try await lockDirectory().directory
       try await blocking { try RunningNode.leaveAlone(id, address, in: locked) }
     }

@@ -2,11 +2,11 @@
 import Sqlable
 import Glibc
 
-/// The function with which a node connects to another node, in place of dqlite's own. The function of dqlite resolves
-/// no names, and waits minutes for an unreachable machine. dqlite also keeps a connection to such a machine for a
-/// quarter of an hour.
+/// Replaces dqlite's function that connects a node to another node. dqlite's own function does not resolve names, and
+/// waits for minutes for an unreachable machine. dqlite also keeps a connection to an unreachable machine for a quarter
+/// of an hour.
 enum PeerConnector {
-  /// The time to wait for a connection, and for a message to be acknowledged, in milliseconds.
+  /// The time limit for a connection, and for the acknowledgement of a message, in milliseconds.
   private static let timeout: Int32 = 3_000
 
   /// Connects to the node at an address, and stores the socket in `descriptor`. dqlite calls this function on a
@@ -39,8 +39,9 @@ extension NodeAddress {
         guard code == 0, fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK) == 0 else {
           throw SqlError.system("connect to", "\(self)", code)
         }
-        // A small message is sent at once. A message that is not acknowledged in time ends the connection. Otherwise,
-        // after a partition has healed, the kernel would wait for as long as the partition lasted before it retries.
+        // Small messages are sent without delay. A message that is not acknowledged in time ends the connection.
+        // Otherwise, after a network partition, the kernel would wait as long as the partition lasted before the next
+        // attempt.
         set(descriptor, TCP_NODELAY, 1)
         set(descriptor, TCP_USER_TIMEOUT, milliseconds)
         return descriptor

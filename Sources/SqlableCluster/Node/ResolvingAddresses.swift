@@ -6,7 +6,7 @@ import Sqlable
 import Glibc
 
 extension NodeAddress {
-  /// The IPv4 address of the host. May ask a name server, and then takes as long as that.
+  /// Returns the IPv4 address of the host. Blocks while a name server is asked.
   func resolved() throws -> in_addr {
     var hints = addrinfo()
     hints.ai_family = AF_INET
@@ -21,16 +21,16 @@ extension NodeAddress {
     return first.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { $0.pointee.sin_addr }
   }
 
-  /// The address with the host as a number, as dqlite needs it to listen.
+  /// Returns the address with the host's IPv4 address instead of its name. dqlite can listen only on a numeric address.
   func numeric() throws -> String {
     let host = UInt32(bigEndian: try resolved().s_addr)
     return "\(host >> 24).\(host >> 16 & 255).\(host >> 8 & 255).\(host & 255):\(port)"
   }
 
-  /// True if the host is this machine by itself: 127.0.0.0/8.
+  /// True if the host is a loopback address: 127.0.0.0/8.
   func isLoopback() throws -> Bool { UInt32(bigEndian: try resolved().s_addr) >> 24 == 127 }
 
-  /// Calls `body` with the address as the socket functions take it.
+  /// Calls `body` with the address in the form that the socket functions need.
   func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result) throws -> Result {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

@@ -3,20 +3,20 @@ import Sqlable
 import CSqlableDqlite
 import Glibc
 
-/// A dqlite node that runs, and the lock of its directory.
+/// A running dqlite node, and the lock of its directory.
 ///
-/// Sound as `Sendable`: 1. the pointer never changes; 2. dqlite's functions on it are called by one thread at a time,
-/// on the queue of the owner; 3. `stop()` is the last of them, and the owner calls it once.
+/// Sound as `Sendable`: 1. the pointer never changes; 2. one thread at a time calls dqlite's functions with the
+/// pointer, on the owner's queue; 3. `stop()` is the last of these calls, and the owner calls `stop()` once.
 final class RunningNode: @unchecked Sendable {
   let directory: NodeDirectory
   let bindAddress: String
   private let node: OpaquePointer
   private let generation = ForkGuard.generation
 
-  /// dqlite numbers its nodes with a counter that it does not guard.
+  /// dqlite numbers its nodes with an unsynchronized counter, so only one node is created at a time.
   private static let creating = LockedValue(())
 
-  /// Starts a node. Blocks until it listens.
+  /// Starts a node. Blocks until the node is listening.
   init(
     _ id: UInt64, _ address: NodeAddress, bind: NodeAddress, _ configuration: ClusterNodeConfiguration,
     in directory: NodeDirectory
@@ -49,7 +49,7 @@ final class RunningNode: @unchecked Sendable {
     self.directory = directory
     bindAddress = dqlite_node_get_bind_address(node).map { String(cString: $0) } ?? listening
     do {
-      // dqlite puts a damaged part of its log aside, and goes on without what was committed there.
+      // dqlite quarantines a damaged part of its log, and continues without the commits of that part.
       try RunningNode.refuse(try directory.damaged(), in: directory.path)
     } catch {
       stop()
@@ -57,7 +57,7 @@ final class RunningNode: @unchecked Sendable {
     }
   }
 
-  /// Makes a node the only one of its cluster, in its log. It must not run.
+  /// Makes a node the only member of its cluster, by changing the node's log. The node must be stopped.
   static func leaveAlone(_ id: UInt64, _ address: NodeAddress, in directory: NodeDirectory) throws {
     let node = try created(id, address, in: directory)
     defer { dqlite_node_destroy(node) }
@@ -84,9 +84,9 @@ final class RunningNode: @unchecked Sendable {
     return node
   }
 
-  /// Stops the node, and unlocks its directory. Blocks until its thread has ended.
+  /// Stops the node, and unlocks its directory. Blocks until the node's thread has ended.
   func stop() {
-    // The thread of the node is in the process that started it.
+    // After a fork, the node's thread exists only in the process that started the node.
     guard ForkGuard.generation == generation else { return }
     dqlite_node_stop(node)
     dqlite_node_destroy(node)
@@ -122,7 +122,7 @@ final class RunningNode: @unchecked Sendable {
   }
 }
 
-/// A write to a connection that its peer has closed must not end the process, and dqlite does not prevent it.
+/// Ignores SIGPIPE. Otherwise a write to a connection that the peer has closed would end the process.
 private func ignoreBrokenPipes() {
   var action = sigaction()
   guard sigaction(SIGPIPE, nil, &action) == 0, action.__sigaction_handler.sa_handler == nil else { return }
@@ -130,7 +130,7 @@ private func ignoreBrokenPipes() {
 }
 
 extension NodeAddress {
-  /// Tests whether a node can listen here: dqlite does not say why it can't.
+  /// Tests whether a node can listen on the address, because dqlite does not report the reason for a failure.
   fileprivate func testListening() throws {
     try withSocketAddress { address, length in
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

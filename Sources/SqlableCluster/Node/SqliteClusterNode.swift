@@ -3,11 +3,11 @@ import Sqlable
 import Dispatch
 
 #if SQLCipher
-// Both libraries define the same symbols: the linker would decide which of them encrypts and which replicates.
+// Both libraries define the same symbols. The linker would decide which library encrypts and which library replicates.
 #error("the trait ClusterNode excludes SQLCipher, since libdqlite brings libsqlite3: run the node in another process")
 #endif
 
-/// A node of a cluster, in this process. The node holds a copy of the cluster's databases, and keeps the copy
+/// A node of a cluster, in this process. The node stores a copy of the cluster's databases, and keeps the copy
 /// consistent with the other nodes.
 ///
 /// ```swift
@@ -17,15 +17,16 @@ import Dispatch
 /// try await node.stop()
 /// ```
 ///
-/// The node with the id 1 begins the cluster; all other nodes join. A node keeps its id, address and directory for
-/// life. If the directory is lost, another node joins in its place, with an id that the cluster never had. Needs the
+/// The node with the id 1 creates the cluster; all other nodes join. The id, address and directory of a node never
+/// change. If the directory is lost, a new node joins in its place, with an id that the cluster never had. Needs the
 /// package trait `ClusterNode`.
 ///
-/// All threads may use a node. A node that is released without ``stop()`` stops without handing leadership over.
+/// A node can be used from any thread. A node that is released without ``stop()`` stops without transferring
+/// leadership.
 public final class SqliteClusterNode: Sendable {
   /// The number of the node in its cluster, from 1.
   public let id: UInt64
-  /// The address under which clients and other nodes reach this node.
+  /// The address at which clients and other nodes reach this node.
   public let address: String
   /// The directory with the node's files.
   public let directory: String
@@ -39,18 +40,18 @@ public final class SqliteClusterNode: Sendable {
   private let disk = DiskWatch()
   private let leader: LeaderWatch
   private let restarting = LockedValue((isUnderWay: false, count: 0))
-  /// The error that made the node stop by itself; nil if there was none.
+  /// The error that stopped the node; nil if no error stopped the node.
   private let failure = LockedValue<SqlError?>(nil)
 
   /// - Parameters:
-  ///   - id: A number from 1 that no other node of the cluster has, or had. The node 1 begins the cluster.
-  ///   - address: `host:port`, under which other nodes and clients reach this node. The host is an IPv4 address, or a
-  ///     name that has one.
+  ///   - id: A number from 1 that no other node of the cluster has, or has ever had. Node 1 creates the cluster.
+  ///   - address: `host:port`, at which clients and other nodes reach this node. The host is an IPv4 address, or a name
+  ///     with an IPv4 address.
   ///   - directory: The directory for the node's files. A missing directory is created; missing parent directories are
   ///     not.
   ///
-  /// Touches no file and opens no socket. Throws `.misuse` for an id below 1, a malformed address, or a value of the
-  /// configuration that is out of range.
+  /// The initializer touches no file and opens no socket. Throws `.misuse` for an id below 1, a malformed address, or a
+  /// configuration value that is out of range.
   public init(
     id: UInt64, address: String, directory: String, configuration: ClusterNodeConfiguration = .init()
   ) throws {
@@ -78,30 +79,30 @@ public final class SqliteClusterNode: Sendable {
     queue.async { SqliteClusterNode.stop(running) }
   }
 
-  /// The address that the node listens on, as numbers; nil if the node does not run.
+  /// The address that the node listens on, as an IPv4 address with a port; nil if the node is not running.
   public var bindAddress: String? { running.withLock { $0?.bindAddress } }
 
-  /// True if the node runs.
+  /// True if the node is running.
   public var isRunning: Bool { restarting.withLock { $0.isUnderWay } || running.withLock { $0 != nil } }
 
-  /// The number of times that the node has restarted itself, because the node had no leader while others had one, or
-  /// for too long. See the guide of clusters.
+  /// The number of automatic restarts. The node restarts if it has no leader while other nodes have a leader, or if it
+  /// has had no leader for too long. See the guide of clusters.
   public var restarts: Int { restarting.withLock { $0.count } }
 
-  /// The error that made the node stop by itself; nil if there was none. `.full` if the disk has too little space,
-  /// `.io` if the node's files are gone, replaced or not writable, or the error of a failed restart.
+  /// The error that stopped the node; nil if no error stopped the node. `.full` if the disk has too little space, `.io`
+  /// if the node's files are missing, replaced or not writable, or the error of a failed restart.
   public var stopReason: SqlError? { failure.withLock { $0 } }
 }
 
 extension SqliteClusterNode {
-  /// Runs an operation after all operations that have begun before.
+  /// Runs an operation after all operations that started earlier.
   func inTurn<Value: Sendable>(
     isCancellable: Bool = true, _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     try await turns.run(isCancellable: isCancellable, body)
   }
 
-  /// Cancels the cancellable operations of `inTurn` that run or wait.
+  /// Cancels the running and waiting operations of `inTurn` that are cancellable.
   func cancelTurns() { turns.cancel() }
 
   /// Runs blocking code on the queue of the node.
@@ -126,7 +127,7 @@ extension SqliteClusterNode {
       }
       let directory = try NodeDirectory(path)
       guard let record = try directory.record() else {
-        // dqlite's files without a record come from a node of another program.
+        // dqlite files without a record belong to a node of another program. This node adopts the files.
         return (directory, try directory.hasLog() ? .init(id: id, address: address, hasJoined: true) : nil)
       }
       guard record.id == id else {
@@ -167,7 +168,7 @@ extension SqliteClusterNode {
       failure.withLock { $0 = error }
       Task { try await self.stop() }
     }
-    // The leader watch makes each restart, so the watch already runs then.
+    // The leader watch calls each restart, so the watch is already running then.
     if !restarting.withLock({ $0.isUnderWay }) {
       leader.begin(
         term: { [weak self] in self?.lockedDirectory?.term }, restart: { [weak self] in await self?.restart() })
@@ -177,7 +178,7 @@ extension SqliteClusterNode {
   /// Stops dqlite, and starts it again.
   func restart() async {
     try? await inTurn { [self] in
-      // The node may have been stopped meanwhile.
+      // The node might have been stopped meanwhile.
       guard lockedDirectory != nil else { return }
       restarting.withLock { $0 = (true, $0.count + 1) }
       defer { restarting.withLock { $0.isUnderWay = false } }
@@ -193,7 +194,7 @@ extension SqliteClusterNode {
     }
   }
 
-  /// Stops dqlite, if it runs.
+  /// Stops dqlite if it is running.
   func halt() async throws {
     disk.end()
     leader.end()
@@ -201,7 +202,7 @@ extension SqliteClusterNode {
     try await blocking { SqliteClusterNode.stop(running) }
   }
 
-  /// The directory; nil unless the node runs.
+  /// The directory; nil if the node is not running.
   var lockedDirectory: NodeDirectory? { running.withLock { $0?.directory } }
 
   private static func stop(_ running: LockedValue<RunningNode?>) {

@@ -4,26 +4,27 @@ import CSqlableSQLite
 import Glibc
 import Sqlable
 
-/// Ends statements of a node that run for too long, and refuses pragmas that would end the process.
+/// Interrupts statements of a node that run for too long, and refuses pragmas that would end the process.
 ///
-/// dqlite runs one statement at a time, on the thread that also answers the other nodes, and ends none: an endless one
-/// takes the cluster its leader, and the next one after it. Its connections are those of SQLite in this process, which
-/// calls ``begin(limit:)``'s extension as it opens one.
+/// dqlite runs one statement at a time, on the thread that also answers the other nodes, and never interrupts a
+/// statement. An endless statement makes the cluster lose its leader, and then each following leader. dqlite opens its
+/// connections with SQLite in this process. SQLite calls the extension that ``begin(limit:)`` installs for each new
+/// connection.
 ///
 /// Sound as unsynchronized: SQLite calls both functions on the thread that runs the connection's statement.
 final class StatementWatch {
-  /// The processor time that a statement may take, in nanoseconds: that of the node which started last.
+  /// The maximum processor time of a statement, in nanoseconds. The last started node sets the value.
   private static let limit = LockedValue<(isInstalled: Bool, nanoseconds: Int64)>((false, 0))
-  /// The steps of SQLite between two looks; a tenth of a millisecond or so.
+  /// The number of SQLite's virtual machine steps between two checks; about a tenth of a millisecond.
   private static let steps: Int32 = 10_000
-  /// The most that counts between two looks: a read waits for its client, and other statements run meanwhile.
+  /// The maximum time that counts between two checks. A read waits for its client, and other statements run meanwhile.
   private static let longestSlice: Int64 = 50_000_000
-  /// The pragmas that change how a database is stored, with what dqlite sets itself.
+  /// The pragmas that change how a database is stored, with the values that dqlite sets itself.
   private static let storagePragmas = [
     "page_size": "4096", "journal_mode": "wal", "locking_mode": "normal", "wal_autocheckpoint": "0",
   ]
-  /// The pragmas that no value makes harmless: a checkpoint that is not dqlite's own ends the process, and the others
-  /// are settings of the whole process.
+  /// The pragmas that are refused with any value. A checkpoint that dqlite did not start ends the process. The other
+  /// pragmas are settings of the whole process.
   private static let refusedPragmas: Set = [
     "wal_checkpoint", "hard_heap_limit", "soft_heap_limit", "temp_store_directory",
     "data_store_directory",
@@ -34,10 +35,10 @@ final class StatementWatch {
 
   private var statement: OpaquePointer?
   private var run: Int32 = 0
-  /// The run's time so far, and the thread's time at the last look.
+  /// The processor time of the current run, and the thread's processor time at the last check.
   private var (runTime, last): (Int64, Int64) = (0, 0)
 
-  /// Watches what dqlite opens in this process from now on.
+  /// Watches all connections that dqlite opens in this process after this call.
   static func begin(limit nanoseconds: Int64) throws {
     let isFirst = limit.withLock { limit in
       defer { limit = (true, nanoseconds) }
@@ -54,7 +55,7 @@ final class StatementWatch {
     }
   }
 
-  /// Calls `body` with the error of each statement that is refused or ended, on the thread of its node. Returns a
+  /// Calls `body` with the error of each statement that is refused or interrupted, on the thread of the node. Returns a
   /// number for ``removeObserver(_:)``.
   static func observe(_ body: @escaping @Sendable (SqlError) -> Void) -> Int {
     observers.withLock { observers in
@@ -70,7 +71,7 @@ final class StatementWatch {
     for body in observers.withLock({ Array($0.all.values) }) { body(error) }
   }
 
-  /// True if dqlite opens the connection, by its own file system.
+  /// True if dqlite opened the connection. Such a connection uses dqlite's own file system.
   private static func isNodeConnection(_ connection: OpaquePointer) -> Bool {
     var fileSystem: UnsafeMutablePointer<sqlite3_vfs>?
     guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_VFS_POINTER, &fileSystem) == SQLITE_OK,
@@ -81,12 +82,12 @@ final class StatementWatch {
 
   private static func install(on connection: OpaquePointer) {
     let context = Unmanaged.passRetained(StatementWatch()).toOpaque()
-    // SQLite releases the context with the function, when the connection is closed.
+    // SQLite releases the context together with the function when the connection is closed.
     let code = sqlite3_create_function_v2(
       connection, "sqlable_statement_watch", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, context,
       { context, _, _ in sqlite3_result_null(context) }, nil, nil,
       { context in if let context { Unmanaged<StatementWatch>.fromOpaque(context).release() } })
-    // If it fails the context is gone already.
+    // If the call fails, SQLite has already released the context.
     guard code == SQLITE_OK else { return }
     sqlite3_progress_handler(
       connection, steps,

@@ -1,18 +1,18 @@
 #if ClusterNode
 import Sqlable
 
-/// Operations that run one after the other, in the order in which they were begun.
+/// Operations that run one after the other, in the order in which they started.
 final class Turns: Sendable {
   private struct State {
     var number = 0
-    /// The operations that run or wait. Cancelling one cancels its operation.
+    /// The running and waiting operations that can be cancelled. Cancelling a task here cancels its operation.
     var tasks: [Int: Task<Void, Never>] = [:]
     var last: Task<Void, Never>?
   }
 
   private let state = LockedValue(State())
 
-  /// - Parameter isCancellable: Whether ``cancel()`` ends it.
+  /// - Parameter isCancellable: True if ``cancel()`` cancels the operation.
   func run<Value: Sendable>(
     isCancellable: Bool = true, _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
@@ -44,7 +44,7 @@ final class Turns: Sendable {
     return try result.get()
   }
 
-  /// Cancels the operations that run or wait.
+  /// Cancels the running and waiting operations that can be cancelled.
   func cancel() {
     state.withLock { state in
       for task in state.tasks.values { task.cancel() }

@@ -17,7 +17,7 @@ public struct ClusterMember: Sendable, Hashable, Codable {
 public enum ClusterRole: String, Sendable, Hashable, Codable, CaseIterable {
   /// Stores all commits, and votes for the leader.
   case voter
-  /// Stores all commits, and can become a voter at once.
+  /// Stores all commits, and can become a voter immediately.
   case standby
   /// Stores nothing.
   case spare

@@ -1,12 +1,12 @@
 #if Cluster
 import Sqlable
 
-/// The address of a node, `host:port`. dqlite listens on IPv4 only, and takes what it can't read for something else.
+/// The address of a node, `host:port`. dqlite listens only on IPv4, and misinterprets malformed addresses.
 struct NodeAddress: Sendable, Hashable {
   let host: String
   let port: UInt16
 
-  /// - Parameter what: What the address is, for the error.
+  /// - Parameter what: A description of the address, for the error message.
   init(_ text: String, _ what: String = "the address") throws {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.count <= 200, NodeAddress.isHost(parts[0]) else {

@@ -8,24 +8,24 @@ import NIOPosix
 final class NodeConnection: Sendable {
   let address: NodeAddress
   private let channel: any Channel
-  /// True if the connection was closed: the channel itself is active until its event loop has closed it.
+  /// True if the connection was closed. The channel stays active until its event loop closes the channel.
   private let isClosed = LockedValue(false)
 
   private init(address: NodeAddress, channel: any Channel) { (self.address, self.channel) = (address, channel) }
 
-  /// A check that returns whether to give up a silent node.
+  /// Returns true if the wait for a silent node should end.
   typealias SilenceCheck = @Sendable (NodeAddress) async -> Bool
 
-  /// The time for which a node may be silent before a check.
+  /// The time after which a silent node is checked.
   static let silence = Duration.milliseconds(500)
 
   deinit { channel.close(promise: nil) }
 
-  /// Connects, and announces the protocol's version. Throws ``NodeFailure`` if the connection fails or takes too long,
-  /// and `CancellationError`.
+  /// Connects, and sends the protocol version. Throws ``NodeFailure`` if the connection fails or takes too long, and
+  /// `CancellationError`.
   ///
-  /// A node that is stopped keeps its connections. So `isGivenUp` is called again and again for a node that has been
-  /// silent for a while, and may end the wait.
+  /// The connections of a stopped process stay open. So `isGivenUp` is called repeatedly while a node is silent, and
+  /// can end the wait.
   static func open(
     to address: NodeAddress, before deadline: ContinuousClock.Instant,
     isGivenUp: @escaping SilenceCheck = { _ in false }
@@ -73,14 +73,14 @@ final class NodeConnection: Sendable {
     channel.close(promise: nil)
   }
 
-  /// Sends a request, and returns the response, which may be a `.failure`.
+  /// Sends a request, and returns the response, which can be a `.failure`.
   ///
   /// Throws ``NodeFailure`` if the connection was lost or the deadline passed, and `CancellationError` if the task was
-  /// cancelled. In both cases the connection is closed, and the node may have run the request. After any other error
+  /// cancelled. In both cases the connection is closed, and the node might have run the request. After any other error
   /// the request was not sent.
   ///
-  /// - Parameter inParts: Whether to return the first part of the rows alone. Until ``nextPart(before:)`` has returned
-  ///   the last part, no other request may be sent.
+  /// - Parameter inParts: True to return only the first part of the rows. No other request is allowed until
+  ///   ``nextPart(before:)`` has returned the last part.
   func send(
     _ request: WireRequest, inParts: Bool = false, before deadline: ContinuousClock.Instant
   ) async throws -> WireResponse {
@@ -89,12 +89,12 @@ final class NodeConnection: Sendable {
     return try await call(.request(message, inParts: inParts), before: deadline)
   }
 
-  /// Returns the next part of the rows. Meanwhile the node sends no more than the buffers of the network hold.
+  /// Returns the next part of the rows. Between the parts, the node sends at most as much as the network buffers hold.
   func nextPart(before deadline: ContinuousClock.Instant) async throws -> WireResponse {
     try await call(.nextPart, before: deadline)
   }
 
-  /// Sends a request, and calls `take` with the response, or with ``NodeFailure``, on the connection's event loop.
+  /// Sends a request, and calls `take` on the connection's event loop with the response or a ``NodeFailure``.
   func send(
     _ request: WireRequest, before deadline: ContinuousClock.Instant,
     take: @escaping @Sendable (Result<WireResponse, any Error>) -> Void
@@ -104,8 +104,8 @@ final class NodeConnection: Sendable {
     start(.request(message, inParts: false), before: deadline).futureResult.whenComplete(take)
   }
 
-  /// Sends requests without waiting for responses in between: the node runs one after the other. Returns the result of
-  /// each request, in order. Cancelling the task closes the connection.
+  /// Sends requests without waiting for responses in between. The node runs the requests one after the other. Returns
+  /// the result of each request, in order. Cancelling the task closes the connection.
   func send(
     _ requests: [WireMessage], before deadline: ContinuousClock.Instant
   ) async -> [Result<WireResponse, any Error>] {
@@ -151,9 +151,9 @@ final class NodeConnection: Sendable {
     return promise
   }
 
-  /// Returns a promise whose failure ends a call.
+  /// Returns a promise for a write. If the write fails, so does the call.
   private func unwritten(_ promise: EventLoopPromise<WireResponse>) -> EventLoopPromise<Void> {
-    // A closed channel has no handler any more, so only the promise of the write reports the failure.
+    // A closed channel no longer has a handler, so only the promise of the write reports the failure.
     let written = channel.eventLoop.makePromise(of: Void.self)
     written.futureResult.whenFailure { [address] _ in
       promise.fail(NodeFailure(address: address, reason: "the connection was lost"))
@@ -178,12 +178,12 @@ struct WireMessage: Sendable {
 struct NodeFailure: Error, CustomStringConvertible {
   let address: NodeAddress
   let reason: String
-  /// True if a request may have reached the node.
+  /// True if the request might have reached the node.
   var wasSent = true
-  /// True if the call's own deadline has passed, which says nothing about the node.
+  /// True if the call's own deadline passed, which says nothing about the node.
   var isLate = false
-  /// True if the node went silent while it ran the request. A request that takes very long would silence the next node,
-  /// too.
+  /// True if the node became silent while the request was running. A request that takes very long would silence the
+  /// next node too.
   var isSilent = false
 
   var description: String { "\(address): \(reason)" }
@@ -194,7 +194,7 @@ extension TimeAmount {
 }
 
 extension Duration {
-  /// The duration in nanoseconds, at most the 292 years that fit.
+  /// The duration in nanoseconds, limited to 292 years.
   fileprivate var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -206,7 +206,7 @@ extension Duration {
 private struct WireCall: Sendable {
   enum Content: Sendable {
     case request(ByteBuffer, inParts: Bool)
-    /// A request for the next rows of the oldest request, which is read in parts.
+    /// A request for the next part of the oldest request's rows.
     case nextPart
   }
 
@@ -216,7 +216,7 @@ private struct WireCall: Sendable {
 
   static let late = "the node did not answer in time"
 
-  /// Waits for the response; closes the connection at the deadline, or when the node is given up.
+  /// Watches the wait for the response. Closes the connection at the deadline, or if `isGivenUp` returns true.
   func watch(on channel: any Channel, of address: NodeAddress, _ isGivenUp: @escaping NodeConnection.SilenceCheck) {
     let ended = LockedValue(false)
     promise.futureResult.whenComplete { _ in ended.withLock { $0 = true } }
@@ -225,7 +225,7 @@ private struct WireCall: Sendable {
         if deadline <= .now {
           end(NodeFailure(address: address, reason: WireCall.late, isLate: true), channel)
         } else if await isGivenUp(address) {
-          // The node may have answered meanwhile, and the next call may be under way.
+          // The node might have answered meanwhile, and the next call might be running.
           guard !ended.withLock({ $0 }) else { return }
           let reason = "the node is silent, and another node leads"
           end(NodeFailure(address: address, reason: reason, isSilent: true), channel)
@@ -242,7 +242,7 @@ private struct WireCall: Sendable {
   }
 }
 
-/// A channel handler that divides received bytes into responses, and gives each to the oldest waiting call.
+/// A channel handler that splits received bytes into responses. Each response goes to the oldest waiting call.
 private final class WireHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = WireCall
@@ -253,7 +253,7 @@ private final class WireHandler: ChannelDuplexHandler {
     var timer: Scheduled<Void>
     var deadline: ContinuousClock.Instant
     let isInParts: Bool
-    /// The rows of a result that have been received so far.
+    /// The received rows of the result.
     var rows: [[DatabaseValue]] = []
   }
 
@@ -261,11 +261,11 @@ private final class WireHandler: ChannelDuplexHandler {
   private let isGivenUp: NodeConnection.SilenceCheck
   private var waiting = CircularBuffer<Waiting>()
   private var received = ByteBuffer()
-  /// True if a part was handed over, and the next part is not requested yet.
+  /// True if a part was delivered and the next part is not yet requested.
   private var isPaused = false
   /// True if the channel wanted to read during the pause.
   private var isReadDue = false
-  /// The error for which this side closed the connection; nil if there is none.
+  /// The error for which this side closed the connection; nil if this side did not close the connection.
   private var failure: (any Error)?
 
   init(address: NodeAddress, isGivenUp: @escaping NodeConnection.SilenceCheck) {
@@ -301,7 +301,7 @@ private final class WireHandler: ChannelDuplexHandler {
     }
   }
 
-  /// Hands over the next part, at once if that part was received together with the previous one.
+  /// Delivers the next part. The part might already have arrived together with the previous part.
   private func resume(_ context: ChannelHandlerContext, _ call: WireCall, _ timer: Scheduled<Void>) {
     guard isPaused, !waiting.isEmpty else {
       timer.cancel()
@@ -317,8 +317,8 @@ private final class WireHandler: ChannelDuplexHandler {
     context.read()
   }
 
-  /// Defers reading during a pause. The node then keeps further parts: it sends none before the previous part is on its
-  /// way.
+  /// Defers reading during a pause. The node sends a part only after the previous part was received, so the node keeps
+  /// the later parts.
   func read(context: ChannelHandlerContext) {
     if isPaused { isReadDue = true } else { context.read() }
   }
@@ -328,7 +328,8 @@ private final class WireHandler: ChannelDuplexHandler {
     received.writeBuffer(&bytes)
     takeResponses(context)
     guard !waiting.isEmpty else { return }
-    // A node sends the next response when this one is acknowledged. The kernel would delay the acknowledgment by 40 ms.
+    // A node sends the next response after this response is acknowledged. The kernel would delay the acknowledgement by
+    // 40 ms.
     _ = context.channel.setOption(.tcpOption(.init(rawValue: TCP_QUICKACK)), value: 1)
   }
 
@@ -350,7 +351,7 @@ private final class WireHandler: ChannelDuplexHandler {
     var error = failure
     while let call = waiting.popFirst() {
       call.timer.cancel()
-      // The first request past its deadline closes the connection, also for the other requests of the same call.
+      // The first request past its deadline closes the connection, which also ends the other requests of the same call.
       let isLate = call.deadline <= .now
       call.promise.fail(
         error ?? (isLate ? NodeFailure(address: address, reason: WireCall.late, isLate: true) : connectionLost))
@@ -375,13 +376,13 @@ private final class WireHandler: ChannelDuplexHandler {
     guard !waiting.isEmpty else { return }
     guard case .rows(let columns, let rows, let isLast) = response else { return end(with: response) }
     if waiting[waiting.startIndex].isInParts { return isLast ? end(with: response) : pause(with: response) }
-    // The subscript would copy all received rows, for each part.
+    // The subscript would copy all received rows for each part.
     waiting.modify(waiting.startIndex) { $0.rows += rows }
     guard isLast, let call = waiting.first else { return }
     end(with: .rows(columns: columns, rows: call.rows, isLast: true))
   }
 
-  /// Hands over a part that is not the last one.
+  /// Delivers a part that is not the last part.
   private func pause(with part: WireResponse) {
     isPaused = true
     waiting[waiting.startIndex].timer.cancel()

@@ -4,12 +4,12 @@ import NIOCore
 
 /// A request of dqlite's wire protocol, version 1.
 ///
-/// A message is a header of eight bytes (the body's length in words of eight bytes, the type, the schema) and a body.
-/// Everything is little-endian and aligned to words.
+/// A message has a header of eight bytes and a body. The header contains the body's length in words of eight bytes, the
+/// type and the schema. Integers are little-endian, and all fields are aligned to words.
 enum WireRequest: Sendable {
   /// Requests the current leader.
   case leader
-  /// Opens a database. A connection has one database.
+  /// Opens a database. Each connection has at most one open database.
   case open(database: String)
   case prepare(sql: String)
   case finalize(statement: UInt32)
@@ -27,12 +27,12 @@ enum WireRequest: Sendable {
   case dump(database: String)
   /// Requests the nodes with their roles.
   case nodes
-  /// Hands leadership over.
+  /// Transfers leadership to a node.
   case transfer(id: UInt64)
   /// Requests the node's failure domain and weight.
   case describe
 
-  /// The maximum number of values of a statement: the protocol counts them in one byte.
+  /// The maximum number of parameter values of a statement. The protocol stores the count in one byte.
   static let maximumValues = 255
 
   private var type: UInt8 {
@@ -107,7 +107,7 @@ extension ByteBuffer {
     if rest != 0 { writeRepeatingByte(0, count: 8 - rest) }
   }
 
-  /// Writes a text, which the protocol ends with a NUL.
+  /// Writes a text and the NUL byte that ends it.
   fileprivate mutating func writeText(_ text: String) throws {
     guard !text.utf8.contains(0) else {
       throw SqlError.encoding(expected: "TEXT", found: "TEXT with U+0000, which dqlite would cut off")
@@ -118,7 +118,7 @@ extension ByteBuffer {
   }
 
   /// Writes the values of a statement: the count, one type byte per value, then the values. Writes nothing if there are
-  /// none.
+  /// no values.
   fileprivate mutating func writeValues(_ values: [DatabaseValue]) throws {
     guard !values.isEmpty else { return }
     guard values.count <= WireRequest.maximumValues else {

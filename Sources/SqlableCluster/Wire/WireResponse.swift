@@ -6,22 +6,22 @@ import NIOCore
 /// A response of dqlite's wire protocol, version 1.
 enum WireResponse: Sendable {
   case failure(code: Int, message: String)
-  /// The leader's id and address; 0 and an empty text while there is none, or the node knows of none.
+  /// The leader's id and address. The id is 0 and the address is empty if the node has no known leader.
   case node(id: UInt64, address: String)
   case nodes([ClusterMember])
   case database
   case statement(id: UInt32, parameters: Int)
   case result(lastInsertedId: Int64, changes: Int)
-  /// A batch of rows. More follow if it is not the last.
+  /// A batch of rows. More batches follow unless `isLast`.
   case rows(columns: [String], rows: [[DatabaseValue]], isLast: Bool)
   case files([WireFile])
   case metadata(failureDomain: UInt64, weight: UInt64)
   case empty
 
-  /// The words of a message's header: its length, its type, its schema.
+  /// The size of a message's header in bytes. The header contains the length, the type and the schema.
   static let headerLength = 8
 
-  /// Reads the body of a message of this type.
+  /// Parses the body of a message of this type.
   init(type: UInt8, _ body: ByteBuffer) throws {
     var body = body
     switch type {
@@ -56,10 +56,10 @@ enum WireResponse: Sendable {
     }
   }
 
-  /// Reads the code and the message, which stand at the end: where a query fails as it runs, dqlite leaves the columns
-  /// and rows that it has written before them.
+  /// Parses the code and the message at the end of the body. If a query fails during execution, dqlite sends the
+  /// columns and rows that were already written before the code.
   ///
-  /// Of the words of a text only the last one has a NUL byte, and a code is so small that it has one.
+  /// Only the last word of a text contains a NUL byte. A code is small, so its word always contains a NUL byte.
   private static func failure(_ body: inout ByteBuffer) throws -> WireResponse {
     var code = body.writerIndex - 16
     while code > body.readerIndex, body.getBytes(at: code, length: 8)?.contains(0) == false { code -= 8 }
@@ -70,7 +70,7 @@ enum WireResponse: Sendable {
 
   private static func rows(_ body: inout ByteBuffer) throws -> WireResponse {
     let count = Int(truncatingIfNeeded: try body.word())
-    // SQLite's own limit.
+    // This is SQLite's own limit.
     guard 1...32_767 ~= count else { throw SqlError.wire("a result of \(count) columns") }
     let columns = try (0..<count).map { _ in try body.text() }
     let headerWords = (count + 15) / 16
@@ -104,7 +104,7 @@ private enum WireType: UInt64 {
   case null = 5
   /// An integer in a column that is declared as DATE, DATETIME or TIMESTAMP.
   case unixTime = 9
-  /// A text or NULL in such a column.
+  /// A text or NULL in a column that is declared as DATE, DATETIME or TIMESTAMP.
   case dateText = 10
   /// An integer or NULL in a column that is declared as BOOLEAN.
   case boolean = 11
@@ -121,7 +121,7 @@ extension ByteBuffer {
     return word
   }
 
-  /// Reads a text and what aligns the next value.
+  /// Reads a text and the padding after it.
   fileprivate mutating func text() throws -> String {
     guard let length = readableBytesView.firstIndex(of: 0).map({ $0 - readerIndex }) else {
       throw SqlError.wire("a text without an end")
@@ -133,7 +133,7 @@ extension ByteBuffer {
     return text
   }
 
-  /// Reads a length, as many bytes, and what aligns the next value.
+  /// Reads a length, that number of bytes, and the padding after them.
   fileprivate mutating func bytes() throws -> ByteBuffer {
     let length = Int(truncatingIfNeeded: try word())
     guard 0...readableBytes ~= length, let bytes = readSlice(length: length) else {
@@ -165,12 +165,12 @@ extension ByteBuffer {
 }
 
 extension SqlError {
-  /// The error for what is not a response of the protocol.
+  /// The error for data that is not a response of the protocol.
   static func wire(_ problem: String) -> SqlError {
     SqlError(.io, message: "the node does not speak dqlite: \(problem)")
   }
 
-  /// The error for what dqlite reports alike.
+  /// The error for a value that dqlite reports in the same way as NULL.
   fileprivate static func ambiguous(_ values: String, _ type: String, _ column: String) -> SqlError {
     SqlError(
       .decoding(.init(expected: "a value", found: values)),

@@ -6,9 +6,10 @@ import SqlableSchema
 /// An index that would speed up a statement.
 public struct IndexAdvice: Sendable, Hashable, CustomStringConvertible {
   public let table: String
-  /// The columns, in the order of the index.
+  /// The columns in the order of the index.
   public let columns: [String]
-  /// `CREATE INDEX "bicycle_name" ON "bicycle" ("name")`; in a model it is `Index(Bicycle.name)`.
+  /// For example `CREATE INDEX "bicycle_name" ON "bicycle" ("name")`. A model declares this index as
+  /// `Index(Bicycle.name)`.
   public let sql: String
   /// The query plan with all proposed indexes.
   public let plan: QueryPlan
@@ -17,7 +18,7 @@ public struct IndexAdvice: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SqliteDatabase {
-  /// Returns the indexes with which the plan of a statement would scan fewer tables.
+  /// Returns the indexes that reduce the number of scanned tables in a statement's plan.
   func advice(for statement: TreeStatement) throws -> [IndexAdvice] {
     let explained = try statement.explained()
     let plan = try plan(of: explained)
@@ -26,7 +27,7 @@ extension SqliteDatabase {
     candidates.add(statement.tree)
     return try locked {
       let copy = try SchemaCopy(of: openConnection(), functions: functions)
-      // All at once, so that the planner decides which to combine.
+      // All candidates are created together, so that SQLite's planner chooses the best combination.
       var indexes: [(table: TableInfo, columns: [IndexColumn], name: String, sql: String)] = []
       for table in candidates.tables {
         for columns in table.lists {

@@ -1,9 +1,9 @@
-// Query plans and advice, on any executor.
+// Query plans and index advice on any executor.
 
 import SqlableCore
 import SqlableQueries
 
-/// Work that is SQL text, which a handle explains with its lists and parameters.
+/// An SQL text with its lists and parameters, which a handle explains.
 private protocol TextWork: Runnable {
   var explained: SQL { get }
 }
@@ -16,7 +16,7 @@ extension SqlRows: TextWork {
   fileprivate var explained: SQL { text }
 }
 
-/// The query plan of something, which is not run.
+/// The query plan of a statement. The statement itself is not run.
 struct Explanation<Work: Runnable>: Runnable {
   let work: Work
 
@@ -31,7 +31,7 @@ struct Explanation<Work: Runnable>: Runnable {
   }
 
   func run(_ db: SqliteDatabase) throws -> QueryPlan {
-    // As it would run there: a long list is one value, a parameter counts as NULL.
+    // The SQL is the same as in a run: a long list is bound as one value, and a parameter counts as NULL.
     if let statement = try (work as? any StatementTrees)?.statements().first {
       return try db.plan(of: statement.explained())
     }
@@ -49,7 +49,7 @@ struct Explanation<Work: Runnable>: Runnable {
   }
 }
 
-/// Index advice, on executors that have a handle.
+/// Index advice for executors that have a handle.
 private struct Advising<Work: Runnable>: Runnable {
   let work: Work
 
@@ -73,45 +73,47 @@ private struct Advising<Work: Runnable>: Runnable {
 }
 
 extension Runnable {
-  /// Returns the query plan: how SQLite would find the rows; of several statements, the plan of the first.
+  /// Returns the query plan, which describes how SQLite finds the rows. If the work has several statements, returns the
+  /// plan of the first.
   ///
   /// ```swift
   /// print(try Bicycle.byId(2).explain(db))     // SEARCH bicycle USING INTEGER PRIMARY KEY (rowid=?)
   /// ```
   ///
-  /// The plan is that of a run with the statement's values, which SQLite considers: the text decides whether
-  /// `hasPrefix` uses an index. A ``Parameter`` counts as NULL. Nothing is run or changed. Throws what running the
-  /// statement would throw before its first row.
+  /// SQLite considers the statement's values: for `hasPrefix`, the text determines whether an index is used. A
+  /// ``Parameter`` counts as NULL. Nothing is run or changed. Throws the errors that running the statement would throw
+  /// before its first row.
   public func explain(
     _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) throws -> QueryPlan {
     try db.run(Explanation(work: self), file: file, line: line)
   }
 
-  /// Returns the query plan of its first statement, with the values. Nothing is run or changed.
+  /// Returns the query plan of the first statement with its values. Nothing is run or changed.
   public func explain(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> QueryPlan {
     try await db.run(Explanation(work: self), file: file, line: line)
   }
 
-  /// Proposes indexes for the tables that are scanned completely to find some of their rows.
+  /// Proposes indexes for tables that the statement scans completely to find some of their rows.
   ///
   /// ```swift
   /// for index in try Bicycle.read().filter(Bicycle.name == "Trek").advice(db) { print(index.sql) }
   /// // CREATE INDEX "bicycle_name" ON "bicycle" ("name")
   /// ```
   ///
-  /// The indexes are tested: SQLite's own planner uses them for this statement, in an in-memory copy of the schema. The
-  /// database is not changed. An index is not free: every write must update it. Returns nothing if no index is missing,
-  /// or none would help. Throws what explaining it throws, and `.misuse` for SQL text.
+  /// Each proposed index is tested: SQLite's planner uses the index for this statement in an in-memory copy of the
+  /// schema. The database is not changed. Indexes have a cost, because every write must update every index. Returns an
+  /// empty array if no index is missing or no index would help. Throws the errors of `explain`, and `.misuse` for SQL
+  /// text.
   public func advice(
     _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [IndexAdvice] {
     try db.run(Advising(work: self), file: file, line: line)
   }
 
-  /// Proposes indexes for the tables that are scanned completely to find some of their rows.
+  /// Proposes indexes for tables that the statement scans completely to find some of their rows.
   ///
   /// Throws `.misuse` for SQL text, and on a remote database.
   public func advice(
@@ -122,7 +124,7 @@ extension Runnable {
 }
 
 extension TreeStatement {
-  /// Returns the SQL to explain. Throws for an insert of no rows.
+  /// Returns the SQL to explain. Throws for an insert without rows.
   func explained() throws -> StatementWithValues {
     let written = try withValues()
     guard !written.sql.begins(with: "--") else { throw SqlError.nothingToExplain }

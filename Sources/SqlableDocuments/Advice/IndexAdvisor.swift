@@ -2,17 +2,18 @@ import Dispatch
 import SqlableCore
 
 extension TraceOptions {
-  /// Attaches index advice to reads and writes: indexes for tables that they scan completely to find some rows.
-  /// Default: false.
+  /// True if events of reads and writes get index advice. The advice proposes indexes for tables that a statement scans
+  /// completely to find some rows. Default: false.
   ///
-  /// The indexes are tested in a copy of the schema, on a thread and a connection of their own, once in a minute for a
-  /// shape; the event is delivered on that thread, some milliseconds late. A database in memory has none.
+  /// The indexes are tested in a copy of the schema, on a separate thread and connection. For statements whose SQL
+  /// differs only in values, the test runs at most once a minute. The event is delivered on the separate thread, some
+  /// milliseconds late. In-memory databases get no advice.
   public var advises: Bool {
     get { advising != nil }
     set { advising = newValue ? Advising(IndexAdvisor.shared) : nil }
   }
 
-  /// Options with or without index advice; see ``advises``.
+  /// Creates options with or without index advice; see ``advises``.
   public init(
     slowerThan: Duration = .zero, interval: Duration? = nil, explains: Bool = false, advises: Bool,
     values: [TracedColumns] = []
@@ -21,32 +22,33 @@ extension TraceOptions {
     self.advises = advises
   }
 
-  /// Slow statements with their plans, each shape at most once a minute, with or without index advice.
+  /// Options for slow statements with their plans, with or without index advice. Statements whose SQL differs only in
+  /// values are reported at most once a minute.
   public static func slow(_ duration: Duration = .milliseconds(100), advises: Bool) -> TraceOptions {
     TraceOptions(slowerThan: duration, interval: .seconds(60), explains: true, advises: advises)
   }
 }
 
-/// Details of a statement for which another side finds the advice.
+/// Details of a statement for which another component finds the index advice.
 package protocol FindingAdvice: TraceDetails {
-  /// `CREATE INDEX` statements; none where they can't be found.
+  /// Returns `CREATE INDEX` statements; empty if no advice can be found.
   var findAdvice: @Sendable () async -> [String] { get }
 }
 
-/// Adds index advice to events, on a thread and connections of its own, so that no caller waits for it.
+/// Adds index advice to events. The advisor has its own thread and connections, so no caller waits for the advice.
 final class IndexAdvisor: AdvisingEvents {
   private struct State {
-    /// When each shape was last advised.
+    /// The time of the last advice for each SQL text; values in the text are replaced by `?`.
     var advised: [String: ContinuousClock.Instant] = [:]
-    /// The number of events that wait for their advice.
+    /// The number of events that wait for advice.
     var waiting = 0
   }
 
   static let shared = IndexAdvisor()
   private static let interval = Duration.seconds(60)
-  /// The most shapes that are remembered; after more, all may be advised again.
+  /// The maximum number of stored SQL texts. When the limit is reached, all entries are removed.
   private static let maximumShapes = 1_000
-  /// Beyond this many, events get no advice.
+  /// The maximum number of waiting events. Further events get no advice.
   private static let maximumWaiting = 100
 
   private let queue = DispatchQueue(label: "sqlable.advice")
@@ -62,7 +64,7 @@ final class IndexAdvisor: AdvisingEvents {
     }
   }
 
-  /// Calls `body` with the event, on the advisor's thread if it is to get advice, otherwise at once.
+  /// Calls `body` with the event. If the event gets advice, the call runs on the advisor's thread.
   private func advise(
     _ event: TraceEvent, of run: MeasuredRun, on db: SqliteDatabase, _ body: @escaping @Sendable (TraceEvent) -> Void
   ) {
@@ -77,7 +79,7 @@ final class IndexAdvisor: AdvisingEvents {
     }
   }
 
-  /// Calls `body` with the event, in a task of its own if it is to get advice, otherwise at once.
+  /// Calls `body` with the event. If the event gets advice, the call runs in a separate task.
   private func advise(
     _ event: TraceEvent, _ body: @escaping @Sendable (TraceEvent) -> Void,
     _ find: @escaping @Sendable () async -> [String]
@@ -92,7 +94,7 @@ final class IndexAdvisor: AdvisingEvents {
   }
 
   private static func advice(for sql: String, on db: SqliteDatabase) -> [String] {
-    // A call that closes the file waits for the connection, which it could not close.
+    // A call that closes the file can't close this connection. The call waits until the advice is complete.
     guard (try? db.family.begin(.init(callSite: "index advice"), until: .now)) != nil else { return [] }
     defer { db.family.endClosing() }
     guard let handle = try? db.openApart() else { return [] }

@@ -1,10 +1,10 @@
 import SqlableCore
 
-/// The columns by which a statement finds rows, by table: candidates for an index.
+/// The columns by which a statement finds rows, grouped by table. These columns are candidates for an index.
 struct IndexCandidates {
   private(set) var tables: [Table] = []
 
-  /// A table, by its name in the statement, and the uses of its columns.
+  /// A table with its name in the statement and the uses of its columns.
   struct Table {
     let name: String
     let table: TableInfo
@@ -13,7 +13,7 @@ struct IndexCandidates {
     /// The column lists of possible indexes, most promising first.
     var lists: [[IndexColumn]] { uses.lists.filter { !isKey($0) } }
 
-    /// True if the columns are the table's key, which needs no index.
+    /// True if the columns are the table's key, which needs no additional index.
     private func isKey(_ columns: [IndexColumn]) -> Bool {
       table.key.prefix(1).map { table.columns[$0].name } == columns.prefix(1).map(\.name) && columns.count == 1
     }
@@ -32,7 +32,7 @@ struct IndexCandidates {
       func add(_ columns: [IndexColumn]) {
         if !columns.isEmpty, !lists.contains(columns) { lists.append(columns) }
       }
-      // A column that equals one value has no effect on an order.
+      // A column that is compared for equality has one value, so the column has no effect on the order.
       let order = order.filter { column in !equal.contains { $0.name.isExactly(column.name) } }
       let compared = compared.filter { column in !equal.contains { $0.name.isExactly(column.name) } }
       let isOrdered = !order.isEmpty
@@ -82,7 +82,7 @@ struct IndexCandidates {
     for group in query.groups {
       if let (table, column) = column(group, sources) { tables[table].uses.groups.append(column) }
     }
-    // An index can serve an order only if nothing comes between the table and the result.
+    // An index can provide the order only if the statement has one table, no groups and no compounds.
     if query.sources.count == 1, query.groups.isEmpty, query.compounds.isEmpty { addOrder(query.order, query.sources) }
     for compound in query.compounds { add(compound.query.clauses, outer: outer) }
   }
@@ -95,7 +95,7 @@ struct IndexCandidates {
 
   private mutating func addOrder(_ order: [OrderTerm], _ sources: [SelectQuery.Source]) {
     for term in order {
-      // No index sorts NULL to the other end.
+      // An index can't provide an order that moves NULL to the other end.
       guard term.direction == .asc || term.direction == .desc,
         let (table, indexedColumn) = column(term.expression, sources)
       else { return }
@@ -145,7 +145,7 @@ struct IndexCandidates {
     for term in term.node.terms { add(subqueriesOf: term, sources) }
   }
 
-  /// Returns the table and column that a term refers to; nil unless the term is a column of one of the tables.
+  /// Returns the table and the column that a term refers to; nil if the term is not a column of these tables.
   private func column(_ term: SqlExpression, _ sources: [SelectQuery.Source]) -> (table: Int, column: IndexColumn)? {
     let (alias, reference): (String?, ColumnReference)
     switch term.node {

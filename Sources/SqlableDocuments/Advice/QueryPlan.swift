@@ -1,24 +1,24 @@
 import SqlableCore
 
-/// The plan by which SQLite finds the rows of a statement.
+/// SQLite's plan for finding the rows of a statement.
 public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
   public let sql: String
   public let steps: [Step]
 
   public struct Step: Sendable, Hashable {
     public let id: Int
-    /// The step of which this one is a part; 0 for none.
+    /// The id of the step that contains this step; 0 for a top-level step.
     public let parent: Int
-    /// The step in SQLite's words: `SCAN bicycle`, `SEARCH bicycle USING INDEX bicycle_color (color=?)`.
+    /// SQLite's description of the step: `SCAN bicycle`, `SEARCH bicycle USING INDEX bicycle_color (color=?)`.
     public let detail: String
   }
 
-  /// The tables that are scanned completely without an index, by their names in the statement.
+  /// The names in the statement of the tables that are scanned completely without an index.
   ///
-  /// Fine for a small table, and for a statement that needs all rows; otherwise see `advice(db)`.
+  /// A scan is fine for a small table, and for a statement that needs all rows. Otherwise see `advice(db)`.
   public var scans: [String] {
     steps.compactMap { step in
-      // Building an automatic index for the statement reads all rows too.
+      // To build an automatic index for the statement, SQLite also reads all rows.
       let detail = step.detail
       if detail.begins(with: "SEARCH "), let search = detail.prefix(before: " USING AUTOMATIC ") {
         return search.suffix(after: "SEARCH ")
@@ -32,7 +32,7 @@ public struct QueryPlan: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// One line per step, with nested steps indented.
+  /// The plan with one line per step; nested steps are indented.
   public var description: String {
     func lines(of parent: Int, indent: String) -> [String] {
       steps.filter { $0.parent == parent }.flatMap { step in
@@ -51,7 +51,7 @@ extension SqliteDatabase {
 
 extension Connection {
   func plan(of statement: StatementWithValues) throws -> QueryPlan {
-    // An EXPLAIN does not notice that another connection has changed the schema; this does.
+    // EXPLAIN does not detect that another connection changed the schema, but this query does.
     try pragma("SELECT 1 FROM main.sqlite_master LIMIT 0")
     var steps: [QueryPlan.Step] = []
     for row in try rows("EXPLAIN QUERY PLAN " + statement.sql, binding: statement.parameters) {
@@ -63,7 +63,7 @@ extension Connection {
 }
 
 extension QueryPlan {
-  /// The plan from the rows of an `EXPLAIN QUERY PLAN`.
+  /// Creates the plan from the rows of an `EXPLAIN QUERY PLAN`.
   package init(sql: String, rows: [[DatabaseValue]]) {
     self.init(
       sql: sql,
@@ -75,13 +75,13 @@ extension QueryPlan {
       })
   }
 
-  /// A step in the words that SQLite uses since 3.36; the earlier `SCAN TABLE car AS c` is now `SCAN c`.
+  /// Returns a step in the wording of SQLite 3.36 and later. Earlier versions write `SCAN TABLE car AS c` for `SCAN c`.
   fileprivate static func detail(_ detail: String) -> String {
     guard Library.versionNumber < 3_036_000 else { return detail }
     for verb in ["SCAN ", "SEARCH "] {
       for kind in ["TABLE ", "SUBQUERY "] where detail.begins(with: verb + kind) {
         let rest = String(decoding: detail.utf8.dropFirst(verb.utf8.count + kind.utf8.count), as: UTF8.self)
-        // The name in the statement comes last, before the way its rows are found.
+        // The name in the statement is followed only by the way in which SQLite finds the rows.
         let marks = [" USING ", " VIRTUAL TABLE "]
         let tail = marks.compactMap { mark in rest.suffix(after: mark).map { mark + $0 } }.max { $0.count < $1.count }
         let names = String(decoding: rest.utf8.dropLast(tail?.utf8.count ?? 0), as: UTF8.self)

@@ -1,10 +1,10 @@
-// Index advice for SQL text, which is split into words but not parsed.
+// Index advice for SQL text. The text is split into tokens but not parsed.
 
 import SqlableCore
 import SqlableSchema
 
 extension SqliteDatabase {
-  /// Returns `CREATE INDEX` statements for the tables that the text would scan completely to find some of their rows.
+  /// Returns `CREATE INDEX` statements for tables that the text would scan completely to find some of their rows.
   package func advice(forText sql: String) throws -> [String] {
     try withoutTracing {
       let copy = try SchemaCopy(of: openConnection(), functions: functions)
@@ -20,11 +20,11 @@ extension SqliteDatabase {
 }
 
 extension SchemaCopy {
-  /// The maximum number of indexes that are tried for a statement.
+  /// The maximum number of indexes that are tested for a statement.
   private static var maximumCandidates: Int { 32 }
 
-  /// Returns indexes on the columns that a text compares or sorts by. A wrong guess costs nothing: the planner ignores
-  /// such an index.
+  /// Returns indexes on the columns that a text compares or sorts by. A wrong guess has no effect, because SQLite's
+  /// planner ignores the index.
   fileprivate func candidates(for sql: String) throws -> [(name: String, sql: String)] {
     let words = DetachedSQLToken.words(of: sql)
     let names = Set(words.filter(\.isName).map(\.text.foldedName))
@@ -40,7 +40,7 @@ extension SchemaCopy {
         if row[5] != "0" { key.append(row[1]) }
       }
       for list in WordUses(words, columns, of: table).uses.lists {
-        // SQLite finds rows by their key without another index.
+        // SQLite finds rows by their key without an additional index.
         guard key.isEmpty || !list.map(\.name).starts(with: key) else { continue }
         let name = Index(columns: list).name(inTable: table)
         guard !indexes.contains(where: { $0.name.isSameName(as: name) }) else { continue }
@@ -53,7 +53,7 @@ extension SchemaCopy {
   }
 }
 
-/// The uses of a table's columns in a text, as far as its words show them.
+/// The uses of a table's columns in a text, derived from the tokens of the text.
 private struct WordUses {
   private(set) var uses = IndexCandidates.Uses()
 
@@ -80,7 +80,7 @@ private struct WordUses {
     }
   }
 
-  /// Returns the names of a table in a text: the table's own name, and its aliases.
+  /// Returns the table's name and its aliases in a text.
   private static func names(of table: String, in words: [DetachedSQLToken]) -> Set<[UInt8]> {
     var names: Set<[UInt8]> = [table.foldedName]
     for (index, word) in words.enumerated() where word.isName && word.text.isSameName(as: table) {
@@ -94,7 +94,7 @@ private struct WordUses {
     if !uses[keyPath: list].contains(column) { uses[keyPath: list].append(column) }
   }
 
-  /// Returns the word before a column and before the table that qualifies the column; nil at the start of the text.
+  /// Returns the token before a column and its qualifier; nil at the start of the text.
   private func before(_ index: Int, _ words: [DetachedSQLToken]) -> DetachedSQLToken? {
     let start = index >= 2 && words[index - 1].isSymbol(".") ? index - 2 : index
     return start > 0 ? words[start - 1] : nil

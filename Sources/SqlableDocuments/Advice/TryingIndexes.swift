@@ -2,13 +2,13 @@ import SqlableCore
 import SqlableSchema
 
 extension SchemaCopy {
-  /// The plan of a statement with further indexes, and the names of the indexes that it uses.
+  /// Returns the plan of a statement with additional indexes, and the names of the used indexes.
   func plan(
     of statement: StatementWithValues, with indexes: [(name: String, sql: String)]
   ) throws -> (QueryPlan, used: [String]) {
     var created: [String] = []
     for index in indexes {
-      // An index of that name may exist already.
+      // An index with this name might already exist.
       guard case .success = Result(catching: { try connection.pragma(index.sql) }) else { continue }
       created.append(index.name)
     }

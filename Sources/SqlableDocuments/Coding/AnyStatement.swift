@@ -1,8 +1,8 @@
 import FoundationEssentials
 import SqlableCore
 
-/// A statement of any model, decoded without knowing its type: for a tool, a queue of statements, or an endpoint that
-/// takes all kinds.
+/// A statement of any model, decoded without its type. For a tool, a queue of statements, or an endpoint that accepts
+/// all kinds of statements.
 ///
 /// ```swift
 /// let statement = try AnyStatement(json: body, rules: StatementRules(models: [Bicycle.self, Person.self]))
@@ -25,7 +25,7 @@ public struct AnyStatement: Sendable {
     case number(Int)
     /// The ids of inserted rows.
     case ids([Int])
-    /// True if there are rows.
+    /// True if the read has rows.
     case exists(Bool)
   }
 
@@ -45,8 +45,8 @@ public struct AnyStatement: Sendable {
     }
   }
 
-  /// Reads a statement of one of the rules' models from JSON; see ``Statement/init(json:rules:)``. Decoding allocates
-  /// at most a hundred bytes for each byte of the text, and 64 KiB.
+  /// Decodes a statement of one of the rules' models from JSON; see ``Statement/init(json:rules:)``. Decoding allocates
+  /// at most 64 KiB and a hundred bytes per byte of the text.
   public init(json: some ContiguousBytes, rules: StatementRules) throws {
     try self.init(JSONReader.read(json), rules)
   }
@@ -154,7 +154,7 @@ extension AnyStatement: Hashable {
 extension AnyStatement: Codable {
   public func encode(to encoder: any Encoder) throws { try document.encode(to: encoder) }
 
-  /// Decodes a statement; the decoder's `userInfo[.statementRules]` names its models.
+  /// Decodes a statement. The models come from the decoder's `userInfo[.statementRules]`.
   public init(from decoder: any Decoder) throws {
     try self.init(Document(from: decoder), StatementRules.of(decoder))
   }

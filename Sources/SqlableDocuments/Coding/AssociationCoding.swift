@@ -1,4 +1,4 @@
-// Reads with associated rows as data.
+// Encoding and decoding of reads with associated rows.
 
 import FoundationEssentials
 import SqlableCore
@@ -16,7 +16,7 @@ extension AssociatedQuery: Encodable {
   public func encode(to encoder: any Encoder) throws { try document().encode(to: encoder) }
 
   private func document() throws -> Document {
-    // Make the same checks as a run of the read.
+    // These checks are the same as for a run of the read.
     for query in try queries() { _ = try query.withValues() }
     let encoder = DocumentEncoder()
     let read = try encoder.query(root.asSelect().query, outer: nil, including: encoder.associations(levels))
@@ -25,23 +25,23 @@ extension AssociatedQuery: Encodable {
 }
 
 extension AssociatedQuery {
-  /// Reads a read with associated rows from JSON and checks it; see ``Statement/init(json:rules:)``.
+  /// Decodes and checks a read with associated rows from JSON; see ``Statement/init(json:rules:)``.
   ///
   /// ```swift
   /// let people = try AssociatedQuery(json: data, like: Person.read().including(Person.bikes))
   /// for (person, bikes) in try people.run(db) { … }     // (Person, [Bicycle])
   /// ```
   ///
-  /// The document must have the associations of `known`, in the same order. The document determines the rows that are
-  /// read; the filters, orders and limits of `known` are ignored. The rules name the models of tables that are only
-  /// used in conditions. Throws `.invalidStatement` for other associations, and the errors of decoding a statement.
+  /// The document must have the same associations as `known`, in the same order. The document determines which rows are
+  /// read; the filters, orders and limits of `known` are ignored. The rules name the models of tables that are used
+  /// only in conditions. Throws `.invalidStatement` for other associations, and the errors of decoding a statement.
   public init(
     json: some ContiguousBytes, like known: AssociatedQuery, rules: StatementRules = StatementRules()
   ) throws {
     try self.init(JSONReader.read(json), like: known, rules)
   }
 
-  /// Decodes a read with associated rows, as ``init(json:like:rules:)`` does. The rules are those of the decoder's
+  /// Decodes a read with associated rows, as ``init(json:like:rules:)`` does. The rules come from the decoder's
   /// `userInfo[.statementRules]`.
   ///
   /// ```swift
@@ -62,7 +62,7 @@ extension AssociatedQuery {
     }
   }
 
-  /// Creates the read from its decoded form, and checks its queries.
+  /// Creates the read from its decoded form, and checks the queries of the read.
   init(_ decoded: DecodedIncluding, like known: AssociatedQuery, _ decoder: DocumentDecoder) throws {
     var levels = decoded.levels[...]
     let root = try Statement<Root, [Root]>(decoded.read, decoder)
@@ -86,7 +86,7 @@ struct DecodedIncluding {
 
   init(read: DecodedStatement, levels: [AssociationLevel]) { (self.read, self.levels) = (read, levels) }
 
-  /// Reads a document whose associations must match `known`, the associations of `table`.
+  /// Decodes a document whose associations must match `known`, the associations of `table`.
   init(
     _ document: Document, like known: [AssociationLevel], under table: TableInfo, by decoder: DocumentDecoder
   ) throws {
@@ -131,7 +131,7 @@ extension DocumentEncoder {
     return members.document
   }
 
-  /// Returns members that describe the association of the rows with their parent rows.
+  /// Returns members that describe how the rows are associated with their parent rows.
   fileprivate func path(_ path: AssociationPath) throws -> Members {
     var members = Members()
     switch path {
@@ -159,7 +159,7 @@ extension DocumentDecoder {
     .including,
   ]
 
-  /// Decodes associations. Throws unless they match `known`.
+  /// Decodes associations. Throws if the associations do not match `known`.
   fileprivate func associations(
     _ document: Document, like known: [AssociationLevel], under table: TableInfo
   ) throws -> [AssociationLevel] {
@@ -179,7 +179,8 @@ extension DocumentDecoder {
     let fields = try fields(document, DocumentDecoder.associationKeys, "an association")
     try begin(DocumentDecoder.levelsOfQuery)
     defer { end(DocumentDecoder.levelsOfQuery) }
-    // Check the link table before its columns are named: a policy hides every table that it does not have.
+    // The link table is checked before its columns are looked up, because a policy hides every table that is not in the
+    // policy.
     if let access, let link = known.path.link, !access.tables.values.contains(where: { $0.info === link }) {
       throw DocumentAccess.refusal
     }
@@ -190,7 +191,7 @@ extension DocumentDecoder {
     var level = known
     level.query = SelectQuery(source, results: [.model(0)])
     let scope = try level.scope
-    // The aggregate matches the known one, but a policy may not allow its functions.
+    // The aggregate matches the known aggregate, but a policy might not allow its functions.
     _ = try part(fields, .aggregate) { try term($0, scope) }
     if let filter = try part(fields, .where, { try term($0, scope) }) { level.query.filter(filter) }
     if let terms = try part(fields, .orderBy, { try order($0, scope) }) { level.query.clauses.order = terms }
@@ -222,7 +223,8 @@ extension DocumentDecoder {
     return sources[0]
   }
 
-  /// True if the fields describe the path of a known association. The fields may omit a key that foreign keys declare.
+  /// True if the fields describe the path of a known association. The fields can omit a key that a foreign key
+  /// declares.
   private func isPath(_ fields: Fields, of known: AssociationLevel, under table: TableInfo) throws -> Bool {
     guard case .object(let members) = try DocumentEncoder().path(known.path).document else { return false }
     let knownFields = Fields(members: members)
@@ -232,21 +234,21 @@ extension DocumentDecoder {
     return try known.key(under: table).map { Document.text($0.name).json == key.json } ?? false
   }
 
-  /// True if the form of the result (rows, a count or an aggregate) matches that of a known association.
+  /// True if the form of the result (rows, a count or an aggregate) is the form of a known association.
   private func isForm(_ fields: Fields, of known: AssociationLevel) throws -> Bool {
     guard try flag(fields[.count], .count) == (known.form == .count) else { return false }
     guard case .value(let aggregate) = known.form, known.form != .count else { return fields[.aggregate] == nil }
     return try DocumentEncoder().term(aggregate, known.scope).json == fields[.aggregate]?.json
   }
 
-  /// The error for another association. For an untrusted document, this is the same error as for hidden names.
+  /// The error for an unknown association. For an untrusted document, the error is the same as for hidden names.
   private var unknownAssociation: SqlError {
     access == nil ? failure("the associations differ from those of the program") : DocumentAccess.refusal
   }
 }
 
 extension AssociationLevel {
-  /// Returns the column that the association's foreign key refers to; nil for an association through a link table.
+  /// Returns the column that the association's foreign key references; nil for an association through a link table.
   fileprivate func key(under table: TableInfo) throws -> Column? {
     let resolved = try resolvedPath(under: table)
     switch path {
@@ -265,7 +267,7 @@ extension AssociationLevel {
     }
   }
 
-  /// The tables of this level and of the levels below, link tables included.
+  /// The tables of this level and all nested levels, including link tables.
   fileprivate var tables: [TableInfo] {
     [query.table] + (path.link.map { [$0] } ?? []) + childLevels.flatMap(\.tables)
   }

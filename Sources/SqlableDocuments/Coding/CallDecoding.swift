@@ -1,4 +1,4 @@
-// Calls of functions and windows from documents.
+// Decoding of function calls and windows.
 
 import SqlableCore
 
@@ -45,7 +45,7 @@ extension DocumentDecoder {
     return try checkedTerm(.call(call))
   }
 
-  /// Throws if the function can't have these clauses.
+  /// Throws if the function does not support these clauses.
   private func checkClauses(of call: SqlExpression.Call) throws {
     guard call.order.isEmpty || call.takesOrder else { throw failure("the function can't have an order of its rows") }
     guard let kind = call.facts?.kind else { return }
@@ -57,7 +57,7 @@ extension DocumentDecoder {
     }
   }
 
-  /// Throws if the function does not take so many arguments, or is known not to make sense of them.
+  /// Throws if the function does not accept this number of arguments, or if the arguments are known to be invalid.
   private func check(_ call: SqlExpression.Call) throws {
     var counts = call.function == .countRows ? 0...0 : 0...100
     if case .builtIn(let function) = call.function {

@@ -1,11 +1,11 @@
-// Changes that return rows or terms, as data.
+// Encoding and decoding of changes that return rows or terms.
 
 import FoundationEssentials
 import SqlableCore
 
 /// A change that returns rows, for encoding and decoding.
 ///
-/// A decoded ``Statement`` with the type of a read never changes anything, so changes that return rows have their own
+/// A decoded ``Statement`` with the type of a read never changes anything. So changes that return rows have a separate
 /// type:
 ///
 /// ```swift
@@ -25,7 +25,7 @@ extension ReturningStatement: Codable {
   /// The change as JSON; see ``Statement/json()``.
   public func json() throws -> Data { Data(try statement.document(returning: true).json) }
 
-  /// Reads a change from JSON; see ``Statement/init(json:rules:)``.
+  /// Decodes a change from JSON; see ``Statement/init(json:rules:)``.
   public init(json: some ContiguousBytes, rules: StatementRules = StatementRules()) throws {
     statement = try Statement(JSONReader.read(json), rules, returning: true)
   }
@@ -41,13 +41,13 @@ extension Returning {
   /// The change as JSON; see ``Statement/json()``.
   public func json() throws -> Data { Data(try change.checkedDocument().json) }
 
-  /// Reads a change that returns a value or model of each row from JSON; see ``Statement/init(json:rules:)``.
+  /// Decodes a change from JSON that returns a value or a model per row; see ``Statement/init(json:rules:)``.
   public init(json: some ContiguousBytes, rules: StatementRules = StatementRules()) throws where Row: SelectOutput {
     let change = try Self.change(json, rules) { try Row.describe(in: &$0) }
     self.init(decoded: change) { try Row.next(of: &$0) }
   }
 
-  /// Reads a change that returns several values of each row from JSON; see ``Statement/init(json:rules:)``.
+  /// Decodes a change from JSON that returns several values per row; see ``Statement/init(json:rules:)``.
   @_disfavoredOverload
   public init<each Value: SelectOutput>(json: some ContiguousBytes, rules: StatementRules = StatementRules()) throws
   where Row == (repeat each Value) {

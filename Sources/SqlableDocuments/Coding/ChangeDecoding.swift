@@ -1,9 +1,9 @@
-// Inserts, updates and deletes from documents.
+// Decoding of inserts, updates and deletes.
 
 import SqlableCore
 
 extension DocumentDecoder {
-  /// Reads a column and the term for it.
+  /// Decodes a column and the term that is assigned to the column.
   func assignment(_ document: Document, _ table: TableInfo, _ scope: Scope) throws -> (Column, SqlExpression) {
     let fields = try fields(document, [.column, .to], "an assignment")
     guard let column = try part(fields, .column, { try self.column(text($0, "the name of a column"), of: table) }),
@@ -85,7 +85,7 @@ extension DocumentDecoder {
     }
   }
 
-  /// Reads an insert, or a save.
+  /// Decodes an insert or a save.
   func insert(_ document: Document, isSave: Bool) throws -> (InsertQuery, [StoredRow]) {
     let fields = try fields(
       document, [.into, .row, .rows, .query, .columns, .onConflict, .upsert, .returning], "an insert")
@@ -105,7 +105,7 @@ extension DocumentDecoder {
       form = .rows
     }
     var query = InsertQuery(form, into: table)
-    // Set only where there is something: the rest is stored apart.
+    // Optional clauses are stored in a separate allocation. A clause is set only if the document contains the clause.
     if let source = try part(fields, .query, { try self.query($0, outer: nil) }) { query.rest.value.source = source }
     if let columns = try columns(fields, .columns, table) { query.rest.value.columns = columns }
     query.conflict = try conflict(fields)
@@ -120,7 +120,7 @@ extension DocumentDecoder {
     return (query, rows)
   }
 
-  /// One upsert, or a list of several.
+  /// Decodes one upsert or a list of upserts.
   private func upserts(_ document: Document, _ table: TableInfo) throws -> [Upsert] {
     guard case .list(let documents) = document else { return [try upsert(document, table)] }
     guard documents.count > 1 else {

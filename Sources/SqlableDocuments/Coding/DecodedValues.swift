@@ -1,12 +1,12 @@
-// Checks of the values in decoded terms against the columns, as is done for those written in Swift.
+// Checks of values in decoded terms against the columns. Terms written in Swift get the same checks.
 
 import SqlableCore
 
 extension SqlExpression {
-  /// Throws if a value among compared terms does not fit the columns among them.
+  /// Throws if a compared value does not match the type of a compared column.
   static func checkCompared(_ terms: [SqlExpression], _ scope: Scope) throws {
     for term in terms {
-      // SQLite converts nothing in a BLOB column: it may hold any value that another program stored.
+      // SQLite converts nothing in a BLOB column, so the column can contain any value that another program stored.
       guard let column = term.comparedColumn, column.type.storageClass != .blob else { continue }
       for case .value(let value) in terms.map(\.node) where !column.type.compares(with: value.storageClass) {
         throw column.type.mismatch(value.storageClass).at(
@@ -15,7 +15,7 @@ extension SqlExpression {
     }
   }
 
-  /// The column that this term is, if it is one.
+  /// The column, if the term is a column; otherwise nil.
   private var comparedColumn: ColumnDefinition? {
     switch node {
     case .column(let reference), .qualified(_, let reference): reference.definition
@@ -28,7 +28,7 @@ extension SqlExpression {
     throw SqlError.encoding(expected: "TEXT", found: "\(value.storageClass)").at(table: scope.table.name)
   }
 
-  /// Throws if the term is known not to fit the column that it is assigned to.
+  /// Throws if the term is known not to match the type of the assigned column.
   func checkIsStored(in column: Column, of table: TableInfo) throws {
     if case .value(let value) = node {
       guard column.type.stores(value) else {
@@ -41,14 +41,14 @@ extension SqlExpression {
 }
 
 extension FullTextTable {
-  /// True if a text is a weight of a column as FTS5 reads it: `1.5`.
+  /// True if FTS5 accepts the text as a column weight: `1.5`.
   static func isWeight(_ text: String) -> Bool {
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     return text.utf8.count <= 20 && parts.count == 2
       && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }
   }
 
-  /// The weights of a ranking function; nil for any other text.
+  /// Returns the weights in the text of a ranking function; nil for any other text.
   static func weights(in text: String) -> [String]? {
     guard text.hasPrefix("bm25("), text.hasSuffix(")") else { return nil }
     let weights = text.dropFirst(5).dropLast().split(separator: ", ").map(String.init)

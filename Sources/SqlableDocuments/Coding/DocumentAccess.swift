@@ -1,31 +1,31 @@
 import SqlableCore
 
-/// The names that an untrusted document may use, and its size limits.
+/// The names that an untrusted document can use, and its size limits.
 ///
-/// A name that is not allowed is refused like a name that does not exist. Neither the error nor the lookup shows the
-/// difference.
+/// A name that is not allowed causes the same error as a name that does not exist. The error and the lookup do not
+/// reveal the difference.
 struct DocumentAccess: Sendable {
-  /// The columns of a table that a document may name, by their names.
+  /// A table, and the columns that a document can use, by name.
   struct Table: Sendable {
     let info: TableInfo
     var columns: [ByteComparedName: Column] = [:]
   }
 
   var tables: [ByteComparedName: Table] = [:]
-  /// SQLite's functions, by their names in the format.
+  /// The allowed SQLite functions, by their names in the statement format.
   var functions: Set<String> = []
-  /// True if a document may call the aggregates, the window functions and the functions of JSON.
+  /// True if a document can call aggregates, window functions and JSON functions, respectively.
   var (allowsAggregates, allowsWindows, allowsJSON) = (false, false, false)
-  /// True if a document may have named queries.
+  /// True if a document can have named queries.
   var allowsNamedQueries = false
-  /// Functions and collations that the program registered.
+  /// The allowed functions and collations that the program registered.
   var registered: Set<String> = []
   var maximumNodes = 0
   var maximumDepth = 0
   var maximumList = 0
 
-  /// True if a document may call a function of SQLite. Either `functions` has the function's name, or the function has
-  /// categories (aggregate, window, JSON) and all of them are allowed.
+  /// True if a document can call an SQLite function. Either `functions` contains the name, or the function has
+  /// categories (aggregate, window, JSON) and all of these categories are allowed.
   func allows(function name: String) -> Bool {
     if functions.contains(name) { return true }
     if name == "countRows" { return allowsAggregates }

@@ -2,25 +2,25 @@ import FoundationEssentials
 import SqlableCore
 
 /// A decoder of statements from documents. The decoder looks up every name, checks every value against its column, and
-/// adds the place in the document to errors.
+/// adds the path in the document to errors.
 final class DocumentDecoder {
-  /// The models whose tables a document may name.
+  /// The models whose tables a document can use.
   let models: [TableInfo]
   let rules: StatementRules
-  /// The names and sizes that an untrusted document may have; nil for no restriction.
+  /// The names and size limits for an untrusted document; nil for no restriction.
   let access: DocumentAccess?
-  /// The values of the parameters; nil if the parameters stay parameters.
+  /// The values of the parameters; nil if parameters are not replaced by values.
   var arguments: [ByteComparedName: DatabaseValue]?
-  /// The names of the parameters so far.
+  /// The names of the parameters decoded so far.
   var parameters: Set<ByteComparedName> = []
-  /// The names of the queries whose definitions enclose the current place.
+  /// The names of the queries whose definitions enclose the current path.
   @exclusivity(unchecked) var defining: [String] = []
-  /// The number of terms and queries so far, and the number of those that enclose the current place.
+  /// The number of terms and queries decoded so far, and the number of terms and queries that enclose the current path.
   @exclusivity(unchecked) private var nodes = 0
   @exclusivity(unchecked) private var depth = 0
-  /// The number of levels that enclose the current place. A part that uses much stack counts as several levels.
+  /// The number of levels that enclose the current path. A part that uses much stack counts as several levels.
   @exclusivity(unchecked) private var levels = 0
-  /// The current place in the document. An error does not shorten the path, so that the error can name the place.
+  /// The current path in the document. An error does not shorten the path, so that the path can be added to the error.
   @exclusivity(unchecked) private(set) var path: [PathStep] = []
 
   enum PathStep {
@@ -36,16 +36,16 @@ final class DocumentDecoder {
 
   // MARK: Limits
 
-  /// The maximum number of levels, besides those of the outermost query. Half a megabyte of stack then suffices for
-  /// decoding, encoding and running, even in a debug build. With a policy the maximum is lower, because the policy's
-  /// check walks terms once more, with larger frames.
+  /// The maximum number of levels, including the levels of the outermost query. Half a megabyte of stack is then enough
+  /// for decoding, encoding and running, even in a debug build. With a policy the maximum is lower, because the policy
+  /// check traverses terms again, with larger stack frames.
   private var maximumLevels: Int { (access == nil ? 100 : 50) + DocumentDecoder.levelsOfQuery }
 
   /// The number of levels that a query counts as.
   static let levelsOfQuery = 5
 
-  /// Counts a term or a query; throws if there are too many, or if they are nested too deeply. Call ``end(_:)`` with
-  /// the same number of levels.
+  /// Counts a term or a query. Throws if the number of terms and queries or their nesting depth is too large. Call
+  /// ``end(_:)`` with the same number of levels.
   func begin(_ levels: Int) throws {
     nodes += 1
     depth += 1
@@ -67,13 +67,13 @@ final class DocumentDecoder {
     guard count <= access.maximumList else { throw failure("a list is longer than the policy allows") }
   }
 
-  /// Throws unless the policy allows a function of SQLite.
+  /// Throws if the policy does not allow an SQLite function.
   func checkFunction(_ name: String) throws {
     guard let access else { return }
     guard access.allows(function: name) else { throw DocumentAccess.refusal }
   }
 
-  /// Throws unless the policy allows a function or a collation that the program registered.
+  /// Throws if the policy does not allow a function or collation that the program registered.
   func checkRegistered(_ name: String) throws {
     guard let access else { return }
     guard access.registered.contains(name) else { throw DocumentAccess.refusal }
@@ -85,7 +85,7 @@ final class DocumentDecoder {
   func enter(_ index: Int) { path.append(.index(index)) }
   func leave() { path.removeLast() }
 
-  /// The current place as text: `read.where.and[1]`.
+  /// The current path as text: `read.where.and[1]`.
   var documentPath: String {
     path.reduce(into: "") { text, step in
       switch step {
@@ -97,7 +97,7 @@ final class DocumentDecoder {
 
   func failure(_ message: String) -> SqlError { .invalidStatement(message) }
 
-  /// Adds the place to an error that `body` throws.
+  /// Adds the current path to an error that `body` throws.
   func locatingErrors<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch var error as SqlError {
       let documentPath = documentPath
@@ -109,15 +109,15 @@ final class DocumentDecoder {
 
   // MARK: Parts
 
-  /// The members of an object that has known keys only.
+  /// The members of an object that has only known keys.
   struct Fields {
     let members: [Document.Member]
 
     subscript(key: DocumentKey) -> Document? { members.first { $0.key == key.rawValue }?.value }
   }
 
-  /// Returns the members of an object. Throws for any other value, and for a key that is not in `keys`. A misspelled
-  /// key would otherwise count as missing, and a delete without its filter deletes every row.
+  /// Returns the members of an object. Throws for any other value and for a key that is not in `keys`. If a misspelled
+  /// key were ignored, a delete without its filter would delete every row.
   func fields(_ document: Document, _ keys: Set<DocumentKey>, _ what: String) throws -> Fields {
     guard case .object(let members) = document else { throw failure("\(what) must be an object") }
     for member in members {
@@ -139,7 +139,7 @@ final class DocumentDecoder {
     return text
   }
 
-  /// Returns text that the SQL uses as a name. Throws for text with a NUL byte.
+  /// Returns text that is used as a name in SQL. Throws for text with a NUL byte.
   func name(_ document: Document, _ what: String) throws -> String {
     let name = try text(document, what)
     guard !name.utf8.contains(0) else { throw failure("\(what) contains a NUL byte") }
@@ -160,7 +160,7 @@ final class DocumentDecoder {
     return count
   }
 
-  /// Returns whether a flag is set. Throws unless its value is `true`; a flag that is not set must be left out.
+  /// Returns true if a flag is set. Throws if the value is not `true`; a flag that is not set must be omitted.
   func flag(_ document: Document?, _ key: DocumentKey) throws -> Bool {
     guard let document else { return false }
     enter(key.rawValue)
@@ -174,7 +174,7 @@ final class DocumentDecoder {
     return true
   }
 
-  /// Reads each part of a list, with the part's index in the path.
+  /// Decodes each element of a list, with the element's index in the path.
   func each<Part>(_ documents: [Document], _ read: (Document) throws -> Part) throws -> [Part] {
     var parts: [Part] = []
     parts.reserveCapacity(documents.count)
@@ -194,7 +194,7 @@ final class DocumentDecoder {
       guard let table = access.tables[ByteComparedName(wrappedValue: name)] else { throw DocumentAccess.refusal }
       return table.info
     }
-    // Take the first match: the models of the statement's own type come before those of the rules.
+    // The first match is used, because the models of the statement's type come before the models of the rules.
     guard let table = models.first(where: { $0.name.isExactly(name) }) else {
       throw failure("unknown table; add the table's model to the rules of the decoder")
     }
@@ -202,17 +202,17 @@ final class DocumentDecoder {
     return table
   }
 
-  /// Returns a model's own table, or a table of the same layout that the rules allow.
+  /// Returns the table of a model, or a table with the same layout that the rules allow.
   func table(_ name: String, model: String?) throws -> TableInfo {
     guard let model else { return try self.model(name) }
     let table = try self.model(model)
-    // Check the name before `named` creates a table: such a table is never freed, and the name is untrusted.
+    // The name is untrusted, so the name is checked first: `named` creates a table that is never freed.
     return table.named(try rules.spelling(of: name, modelTable: table.name))
   }
 
   // MARK: Values
 
-  /// Returns the value that a document holds; nil for a term that is not a value.
+  /// Returns the value in a document; nil if the document is a term that is not a value.
   func value(_ document: Document) throws -> DatabaseValue? {
     switch document {
     case .text(let text): return .text(text)

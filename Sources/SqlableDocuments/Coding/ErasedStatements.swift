@@ -1,18 +1,18 @@
-// Statements without their types.
+// Statements without their Swift types.
 
 import SqlableCore
 
 extension AnyStatement {
-  /// The statement without its type, for code that stores or sends statements of all kinds.
+  /// Creates a statement without its type, for code that stores or sends statements of all kinds.
   ///
   /// ```swift
   /// let job = try AnyStatement(Bicycle.delete(Bicycle.color == "red")).json()
   /// // {"delete":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}
   /// ```
   ///
-  /// `work` can be a statement, a query, or a change that returns rows or terms. Structs to store become values. Throws
-  /// the errors that a run of the statement would throw before SQLite is called. Throws `.misuse` for work that has no
-  /// form as data, such as SQL text. A statement with a term of SQL text can run, but its `json()` throws.
+  /// `work` can be a statement, a query, or a change that returns rows or terms. Stored structs become values. Throws
+  /// the errors that a run of the statement would throw before the call of SQLite. Throws `.misuse` for work that can't
+  /// be encoded, such as SQL text. A statement with a term of SQL text can run, but its `json()` throws.
   public init(_ work: some Runnable) throws {
     guard let work = work as? any Erasable else {
       throw SqlError.misuse("an AnyStatement needs a statement or a query, not a \(type(of: work))")
@@ -21,7 +21,7 @@ extension AnyStatement {
   }
 }
 
-/// Work that a document can hold.
+/// Work that can be encoded as a document.
 private protocol Erasable {
   func erased() throws -> DecodedStatement
 }

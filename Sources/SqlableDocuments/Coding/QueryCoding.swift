@@ -1,4 +1,4 @@
-// Queries as data.
+// Encoding and decoding of queries.
 
 import FoundationEssentials
 import SqlableCore
@@ -13,15 +13,15 @@ extension Select {
   /// ```
   public func json() throws -> Data { Data(try document().json) }
 
-  /// Reads a query of a value or model for each row from JSON; see ``Statement/init(json:rules:)``.
+  /// Decodes a query from JSON that returns a value or a model per row; see ``Statement/init(json:rules:)``.
   ///
-  /// The models of the rows are known; the rules name those of other tables. Throws `.invalidStatement` for a query
-  /// whose columns are not those of the row.
+  /// The models of the rows are known from the type; the rules name the models of other tables. Throws
+  /// `.invalidStatement` if the columns of the query do not match the row type.
   public init(json: some ContiguousBytes, rules: StatementRules = StatementRules()) throws where Row: SelectOutput {
     try self.init(JSONReader.read(json), rules)
   }
 
-  /// Reads a query of several values and models for each row from JSON.
+  /// Decodes a query from JSON that returns several values and models per row.
   ///
   /// ```swift
   /// let prices = try Select<(String, Double)>(json: data, rules: StatementRules(models: [Car.self]))
@@ -62,7 +62,7 @@ extension Select {
 }
 
 extension DocumentDecoder {
-  /// A decoded query, if it has these columns.
+  /// Returns a decoded query. Throws if the query does not have these columns.
   func query(_ decoded: DecodedStatement, _ description: ResultDescription) throws -> SelectQuery {
     guard case .select(let query) = decoded.tree, decoded.operation == .read, rules.kinds.contains(.read) else {
       throw failure("the statement is not a query, or the decoder does not allow queries")
@@ -75,7 +75,7 @@ extension DocumentDecoder {
 }
 
 extension ResultDescription {
-  /// Throws unless these columns are those that are read.
+  /// Throws if these columns differ from the described columns.
   func check(_ actualColumns: [ResultColumn], _ decoder: DocumentDecoder) throws {
     let unknown = ResultColumn().identity
     let isSame =
@@ -93,7 +93,8 @@ extension Select: Decodable where Row: SelectOutput {
   public init(from decoder: any Decoder) throws { try self.init(Document(from: decoder), StatementRules.of(decoder)) }
 }
 
-/// A query of several values and models for each row, for encoding and decoding: a tuple can't be `Codable` itself.
+/// A query that returns several values and models per row, for encoding and decoding. A tuple itself can't be
+/// `Codable`.
 ///
 /// ```swift
 /// struct Report: Codable { var title: String; var rows: CodableSelect<String, Double> }

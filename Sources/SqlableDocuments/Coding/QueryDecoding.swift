@@ -1,4 +1,4 @@
-// Queries and changes from documents.
+// Decoding of queries and their tables.
 
 import SqlableCore
 import SqlableQueries
@@ -14,7 +14,7 @@ extension DocumentDecoder {
 
   // MARK: Queries
 
-  /// Reads a query; its terms may use the tables of `outer`.
+  /// Decodes a query. Its terms can use the tables of `outer`.
   func query(_ document: Document, outer: Scope?, form: SelectQuery.Form = .rows) throws -> SelectQuery {
     let fields = try fields(document, DocumentDecoder.queryKeys, "a query")
     try begin(DocumentDecoder.levelsOfQuery)
@@ -54,7 +54,8 @@ extension DocumentDecoder {
     return query
   }
 
-  /// A query of one table with at most a filter and a limit, which is stored and run faster; nil for any other.
+  /// Returns a query of one table with at most a filter and a limit, in a form that is stored and run faster. Returns
+  /// nil for any other query.
   private func plain(_ fields: Fields, _ outer: Scope?, _ form: SelectQuery.Form) throws -> SelectQuery? {
     guard case .text(let name) = fields[.from],
       fields.members.allSatisfy({ ["from", "where", "limit"].contains($0.key) })
@@ -70,10 +71,10 @@ extension DocumentDecoder {
     return query
   }
 
-  /// A number of rows, or a term without columns.
+  /// Decodes a number of rows, or a term without columns.
   func rowCount(_ document: Document, _ what: String) throws -> SelectQuery.RowCount {
     guard case .object = document else { return .number(try count(document, what)) }
-    // A parameter may have been given its value.
+    // The decoder might have replaced a parameter by its value.
     let count = SelectQuery.RowCount(try term(document, Scope([], outer: nil)))
     if case .value = count.term?.node { throw failure("\(what) must be an integer, or a term that is not a value") }
     return count
@@ -111,24 +112,24 @@ extension DocumentDecoder {
     return sources
   }
 
-  // No `defer` leaves a place: where an error is thrown, the place stays.
+  // `leave()` is not in a `defer`, so that the path stays complete when an error is thrown.
   func sources(list document: Document, _ outer: Scope?) throws -> [SelectQuery.Source] {
     if case .text(let name) = document { return [SelectQuery.Source(table: try model(name))] }
     return try sources(document, after: nil, outer)
   }
 
-  /// Reads a list of tables, the first of which stands in the document unless it is given.
+  /// Decodes a list of tables. If `first` is given, `first` comes before the tables of the document.
   private func sources(
     _ document: Document, after first: SelectQuery.Source?, _ outer: Scope?
   ) throws -> [SelectQuery.Source] {
     let documents = try list(document, "the tables of a query")
     guard !documents.isEmpty else { throw failure("a query must have a table") }
-    // Each name is compared with the others.
+    // The check of the names compares each name with all others, so the number of tables is limited first.
     guard documents.count <= SelectQuery.maximumSources else {
       throw failure("a query can't have more than \(SelectQuery.maximumSources) tables")
     }
     var sources = first.map { [$0] } ?? []
-    // The conditions and the arguments may use tables that come later.
+    // Conditions and arguments can use later tables, so all tables are decoded first.
     for (index, document) in documents.enumerated() {
       enter(index)
       sources.append(try source(document, isFirst: sources.isEmpty, outer))
@@ -143,7 +144,7 @@ extension DocumentDecoder {
     return sources
   }
 
-  /// Reads the other tables of an update, each of which has a condition.
+  /// Decodes the other tables of an update. Each of these tables has a condition.
   func sources(ofUpdate document: Document, _ table: TableInfo) throws -> [SelectQuery.Source] {
     let sources = try sources(document, after: SelectQuery.Source(table: table), nil).dropFirst()
     guard sources.allSatisfy({ $0.join == .inner && $0.condition != nil }) else {
@@ -152,7 +153,7 @@ extension DocumentDecoder {
     return Array(sources)
   }
 
-  /// A table without what needs the other tables: its condition, and the arguments of a function.
+  /// Decodes a table without the parts that need the other tables: its condition, and the arguments of a function.
   private func source(_ document: Document, isFirst: Bool, _ outer: Scope?) throws -> SelectQuery.Source {
     if isFirst, case .text(let name) = document { return SelectQuery.Source(table: try model(name)) }
     let fields = try fields(document, DocumentDecoder.sourceKeys, "a table")
@@ -175,7 +176,7 @@ extension DocumentDecoder {
         throw failure("the model of table \(source.table.name) has no full-text search")
       }
     case .query, .recursive:
-      // Before the layout of its columns is made, which is never freed.
+      // This check comes before `layout` creates a layout that is never freed.
       if let access, !access.allowsNamedQueries { throw DocumentAccess.refusal }
       try allow([.query, .recursive, .name, .hint, .model, .columns, .as, .join, .on], fields)
       let name = try part(fields, .name) { try self.name($0, "the name of a query") }
@@ -218,7 +219,7 @@ extension DocumentDecoder {
     return source
   }
 
-  /// The index that SQLite must use for a table.
+  /// Returns the index that SQLite must use for a table; nil if the document names no index.
   func indexHint(_ fields: Fields) throws -> IndexHint? {
     let name = try part(fields, .indexedBy) { try self.name($0, "the name of an index") }
     guard try flag(fields[.notIndexed], .notIndexed) else { return name.map { IndexHint(name: $0) } }
@@ -239,7 +240,7 @@ extension DocumentDecoder {
     return join
   }
 
-  /// The columns of a named query: those of a model, or types.
+  /// Returns the columns of a named query: the columns of a model, or columns of the given types.
   private func layout(_ fields: Fields) throws -> TableInfo {
     if let model = try part(fields, .model, { try self.model(text($0, "the name of a model")) }) {
       guard fields[.columns] == nil else { throw failure("a named query can't have both a model and columns") }
@@ -257,7 +258,7 @@ extension DocumentDecoder {
     return try TableInfo.decodedColumns(of: types)
   }
 
-  /// Reads what needs all tables of the query.
+  /// Decodes the parts of a table that need all tables of the query.
   private func complete(_ source: inout SelectQuery.Source, _ document: Document, _ scope: Scope) throws {
     guard case .object(let members) = document else { return }
     let fields = Fields(members: members)

@@ -1,8 +1,8 @@
-// Queries and changes as documents.
+// Encoding of queries and changes.
 
 import SqlableCore
 
-/// The members of an object, in the order in which they are added.
+/// The members of an object, in the order of their addition.
 struct Members {
   private var members: [Document.Member] = []
 
@@ -17,16 +17,16 @@ struct Members {
 
 /// The keys of queries, tables and changes.
 enum DocumentKey: String {
-  // The whole.
+  // The outermost object.
   case sqlable
   // Queries.
   case from, select, distinct, `where`, groupBy, having, compounds, orderBy, limit, offset, values
-  // Tables and the results that models are.
+  // Tables, and models as results.
   case table, model, query, recursive, name, hint, jsonEach, jsonTree, path, columns, `as`, join, on, search, replacing
   case indexedBy, notIndexed
   // Changes.
   case into, row, rows, onConflict, upsert, returning, set, all, target
-  // Parts.
+  // Parts of assignments.
   case column, to
   // Associations.
   case including, referringBy, referredBy, key, through, count, aggregate
@@ -35,7 +35,7 @@ enum DocumentKey: String {
 extension DocumentEncoder {
   // MARK: Queries
 
-  /// Writes a query; a read of one model may include associated rows.
+  /// Encodes a query. A read of one model can include associated rows.
   func query(_ query: SelectQuery, outer: Scope?, including associations: Document? = nil) throws -> Document {
     let clauses = query.clauses
     if let defect = clauses.defect { throw defect }
@@ -115,7 +115,7 @@ extension DocumentEncoder {
     if let name = hint.name { members.add(.indexedBy, .text(name)) } else { members.add(.notIndexed, .bool(true)) }
   }
 
-  /// Adds the columns of a named query: the model, or the types of the columns.
+  /// Adds the layout of a named query: the model, or the types of the columns.
   private func addLayout(of source: SelectQuery.Source, to members: inout Members) {
     if source.table.name.isEmpty {
       members.add(.columns, .list(source.table.columns.map { .text($0.type.documentName) }))
@@ -153,7 +153,7 @@ extension DocumentEncoder {
 
   // MARK: Statements
 
-  /// Writes a statement; `rows` are the values of its structs.
+  /// Encodes a statement. `rows` are the values of the statement's structs.
   func statement(_ tree: StatementTree, _ operation: DocumentOperation, rows: [StoredRow]) throws -> Document {
     let body: Document =
       switch tree {
@@ -276,7 +276,7 @@ extension DocumentEncoder {
   }
 }
 
-/// The operation of a document, by the key of its body.
+/// The operation of a document, named by the key of the statement's body.
 enum DocumentOperation: String, CaseIterable {
   case read, first, count, exists, insert, save, update, delete
 

@@ -1,9 +1,9 @@
-// A check that a statement has the same effect each time it runs.
+// A check that a statement has the same effect in every run.
 
 import SqlableCore
 
 extension AnyStatement {
-  /// Throws unless the statement has the same effect each time it runs on the same rows. A statement that is logged for
+  /// Throws if the statement can have different effects in two runs on the same rows. A statement that is logged for
   /// replay on a backup must pass this check.
   ///
   /// ```swift
@@ -11,13 +11,13 @@ extension AnyStatement {
   /// // throws: the limit on table bicycle is not repeatable; order the rows by a key
   /// ```
   ///
-  /// Throws `.invalidStatement`, which names the cause, for:
-  /// - `random()`, terms of SQL text, and registered functions whose names are not in `functions` (not case-sensitive);
-  /// - a limit, a row of a subquery as a value, and an insert of a query's rows, unless an order determines the rows
-  ///   and their sequence: an order by the keys of all tables, or by all selected columns;
+  /// Throws `.invalidStatement` with the cause for:
+  /// - `random()`, terms of SQL text, and registered functions whose names are not in `functions` (ignoring case);
+  /// - a limit, a row of a subquery as a value, and an insert of a query's rows, unless an order determines the rows.
+  ///   The order must include the keys of all tables, or all selected columns;
   /// - anything that depends on the order in which SQLite finds rows: `group_concat` and similar functions without
-  ///   their own order by keys, windows that count rows in an order with ties, columns of grouped rows that are neither
-  ///   grouped nor aggregated, and updates of several rows that ignore or replace conflicting rows.
+  ///   their own order by keys; windows that count rows in an order with ties; columns of grouped rows that are neither
+  ///   grouped nor aggregated; updates of several rows that ignore or replace conflicting rows.
   ///
   /// Triggers, defaults and generated columns of the schema are not checked.
   public func checkIsRepeatable(functions: Set<String> = []) throws {
@@ -26,7 +26,7 @@ extension AnyStatement {
 }
 
 private struct RepeatabilityCheck {
-  /// The names of registered functions that return the same result each time.
+  /// The names of registered functions that return the same result in every call.
   let functions: Set<String>
 
   /// The use of a query's rows.
@@ -124,7 +124,7 @@ private struct RepeatabilityCheck {
     }
   }
 
-  /// Throws for a column of grouped rows whose value SQLite would take from an arbitrary row.
+  /// Throws for a column of grouped rows if SQLite would use the value of an arbitrary row.
   private func checkGroups(_ clauses: SelectQuery.Clauses) throws {
     guard clauses.isGrouped else { return }
     func isDetermined(_ term: SqlExpression) -> Bool {
@@ -154,7 +154,7 @@ private struct RepeatabilityCheck {
 
   private func check(_ term: SqlExpression?) throws { if let term { try check(term, nil) } }
 
-  /// Checks a term of a query. Windows and ordered aggregates in the term apply to the rows of `clauses`.
+  /// Checks a term of a query. `clauses` describes the rows that windows and ordered aggregates in the term process.
   private func check(_ term: SqlExpression, _ clauses: SelectQuery.Clauses?) throws {
     switch term.node {
     case .call(let call): try check(call, clauses)
@@ -199,13 +199,13 @@ private struct RepeatabilityCheck {
 
 // MARK: - Orders
 
-/// The rows that a query or a change finds, before they are grouped.
+/// The rows that a query or a change finds, before grouping.
 private struct UngroupedRows {
   let sources: [SelectQuery.Source]
   let filter: SqlExpression?
 
   /// True if these terms determine the order of the rows. Each table must have a key. Each key column must be one of
-  /// the terms, or be fixed to one value by the filter.
+  /// the terms, or the filter must restrict the column to one value.
   func areOrdered(by terms: [SqlExpression]) -> Bool {
     sources.indices.allSatisfy { index in
       guard case .table = sources[index].kind, !sources[index].table.key.isEmpty else { return false }
@@ -223,7 +223,7 @@ private struct UngroupedRows {
     return [filter]
   }
 
-  /// True if a condition fixes a column to one value.
+  /// True if a condition restricts a column to one value.
   private func fixes(_ sourceColumn: SourceColumn, _ condition: SqlExpression) -> Bool {
     guard case .binary(let operation, let left, let right) = condition.node, operation == .equal || operation == .isSame
     else { return false }
@@ -238,14 +238,15 @@ private struct UngroupedRows {
   }
 }
 
-/// A column of one of the tables of a query.
+/// A column of one of a query's tables.
 private struct SourceColumn: Equatable {
   let source: Int
   let position: Int
 }
 
 extension [SelectQuery.Source] {
-  /// Returns the place of a column among these tables; nil for another term, and for a column of an enclosing query.
+  /// Returns the position of a column in these tables. Returns nil for other terms, and for columns of an enclosing
+  /// query.
   fileprivate func sourceColumn(of term: SqlExpression) -> SourceColumn? {
     let (alias, reference): (String?, ColumnReference)
     switch term.node {
@@ -262,7 +263,7 @@ extension [SelectQuery.Source] {
 }
 
 extension SelectQuery.Clauses {
-  /// True if a row of the result stands for several rows.
+  /// True if each row of the result summarizes several rows.
   fileprivate var isGrouped: Bool {
     !groups.isEmpty
       || results.contains { result in
@@ -278,7 +279,7 @@ extension SelectQuery.Clauses {
   fileprivate var isOrdered: Bool {
     let terms = order.map(\.expression)
     if compounds.isEmpty {
-      // Literal rows have an order, and an aggregate without groups has one row.
+      // Literal rows have an order, and an aggregate without groups returns one row.
       if sources.isEmpty || (isGrouped && groups.isEmpty) { return true }
       if isGrouped { return groups.allSatisfy(terms.contains) }
       if !isDistinct, UngroupedRows(sources: sources, filter: filter).areOrdered(by: terms) { return true }
@@ -304,7 +305,7 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// True if two terms are equal, or the same column of the same table.
+  /// True if two terms are equal, or refer to the same column of the same table.
   private func isSame(_ left: SqlExpression, _ right: SqlExpression) -> Bool {
     guard let sourceColumn = sources.sourceColumn(of: left) else { return left == right }
     return sourceColumn == sources.sourceColumn(of: right)
@@ -312,7 +313,7 @@ extension SelectQuery.Clauses {
 }
 
 extension SqlExpression {
-  /// True if values that differ may compare as equal.
+  /// True if the collation can treat different values as equal.
   fileprivate var isCollated: Bool {
     if case .collate(_, let collation) = node { return collation != .binary }
     return columnDefinition?.options.collation.map { $0 != .binary } ?? false
@@ -320,7 +321,7 @@ extension SqlExpression {
 }
 
 extension SqlExpression.Call {
-  /// True if the result depends on the order of rows that compare as equal in the call's order, or of rows without an
+  /// True if the result depends on the order of rows without a defined order, or of rows that are equal in the call's
   /// order.
   fileprivate var dependsOnOrder: Bool {
     guard let facts else { return false }

@@ -1,4 +1,4 @@
-// Terms with their own SQL syntax from documents.
+// Decoding of terms with their own SQL syntax.
 
 import SqlableCore
 

@@ -1,15 +1,15 @@
-// Statements as data. The format is described in Docs/StatementFormat.md.
+// Encoding and decoding of statements. Docs/StatementFormat.md describes the format.
 
 import FoundationEssentials
 import SqlableCore
 
-/// A decoded statement, before it is known whether it is of the right type.
+/// A decoded statement whose type has not been checked.
 package struct DecodedStatement {
   let operation: DocumentOperation
   package let tree: StatementTree
   let rows: [StoredRow]
 
-  /// Reads a document.
+  /// Decodes a document.
   init(_ document: Document, by decoder: DocumentDecoder) throws {
     guard case .object(let members) = document else { throw decoder.failure("a statement must be an object") }
     guard case .integer(let version)? = members.first(where: { $0.key == "sqlable" })?.value, version > 0 else {
@@ -50,34 +50,34 @@ package struct DecodedStatement {
 // MARK: - Statements of a model
 
 extension Statement {
-  /// The statement as JSON, which any process of any version from this one on can read.
+  /// Returns the statement as JSON, which this version and all later versions can decode.
   ///
   /// ```swift
   /// try Bicycle.read().filter(Bicycle.color == "red").json()
   /// // {"read":{"from":"bicycle","where":{"=":[{"column":"color"},"red"]}},"sqlable":1}
   /// ```
   ///
-  /// It is canonical (RFC 8785): equal statements have equal bytes, so a hash of them identifies a statement. Throws
-  /// the error that running the statement would throw before SQLite sees it. A change that returns rows is encoded as a
-  /// ``ReturningStatement``.
+  /// The JSON is canonical (RFC 8785): equal statements have equal bytes, so a hash of the bytes identifies a
+  /// statement. Throws the error that a run of the statement would throw before the call of SQLite. A change that
+  /// returns rows is encoded as a ``ReturningStatement``.
   public func json() throws -> Data { Data(try document(returning: false).json) }
 
-  /// Reads a statement from JSON and checks it: every table, column and function of SQLite must be known, and every
-  /// value must fit. Functions of the program's own are known when it runs.
+  /// Decodes and checks a statement from JSON. Every table, column and SQLite function must be known, and every value
+  /// must match its column. Functions that the program registered are checked when the statement runs.
   ///
   /// ```swift
   /// let search = try Statement<Bicycle, [Bicycle]>(json: data)
   /// ```
   ///
-  /// Throws `.invalidStatement` for text that is not JSON, is no statement, or is one of another table or kind,
-  /// `.schema` for a column that the model does not have, and `.encoding` for a value that does not fit; the error's
-  /// ``SqlError/documentPath`` says where. The rules name the models of other tables that the statement may use, and
-  /// restrict what is accepted.
+  /// Throws `.invalidStatement` for text that is not JSON or not a statement, and for a statement of another table or
+  /// kind. Throws `.schema` for a column that the model does not have, and `.encoding` for a value that does not match
+  /// its column. The error's ``SqlError/documentPath`` shows the position. The rules name the models of other tables
+  /// that the statement can use, and restrict the accepted statements.
   public init(json: some ContiguousBytes, rules: StatementRules = StatementRules()) throws {
     try self.init(JSONReader.read(json), rules, returning: false)
   }
 
-  /// The statement as a document, as a change that returns rows or as any other.
+  /// Returns the statement as a document. Throws if `returning` does not match whether the statement returns rows.
   func document(returning: Bool) throws -> Document {
     guard tree.returnsRows == returning else {
       throw SqlError.invalidStatement(
@@ -88,7 +88,7 @@ extension Statement {
     return try checkedDocument()
   }
 
-  /// The statement as a document, after the checks that running it makes.
+  /// Returns the statement as a document, after the same checks as in a run.
   func checkedDocument() throws -> Document {
     _ = try withValues()
     return try DocumentEncoder().statement(tree, DocumentOperation(kind), rows: storedRows())
@@ -111,7 +111,7 @@ extension Statement {
     }
   }
 
-  /// A decoded statement, if it is of this type. Throws for any other.
+  /// Creates a statement from its decoded form. Throws if the statement does not have this type.
   init(_ decoded: DecodedStatement, _ decoder: DocumentDecoder) throws {
     let modelTable = try TableInfo.of(Model.self)
     guard decoded.tree.tableInfo.hasSameModel(as: modelTable) else {
@@ -139,11 +139,11 @@ extension Statement {
         _ = try withValues()
         return
       }
-      // Rows may still be streamed when it runs.
+      // A run can still stream rows into the statement.
       writer.clear()
       for position in table.columns.indices where !table.cells[position].isGenerated { writer.put(.null, at: position) }
       let empty = writer
-      // It owns memory that is accessed only through pointers.
+      // `empty` owns memory that is accessed only through pointers.
       try withExtendedLifetime(empty) {
         try StatementWriter(table: table, sql: sql, parameters: buffer).write(tree, row: empty.values)
       }
@@ -152,15 +152,16 @@ extension Statement {
 }
 
 extension DecodedStatement {
-  /// True if a statement of one model is one: rows are read by any query, the others are not.
+  /// True if the query has the form that the operation requires. All operations except `read` need a query of one
+  /// model.
   var isComplete: Bool {
     guard case .select(let query) = tree, operation != .read else { return true }
     return query.readsOneModel && (operation != .first || query.limit.map { $0 <= 1 } == true)
   }
 
-  /// True if running the statement gives a value of this type.
+  /// True if a run of the statement returns a value of this type.
   fileprivate func gives<Output, Model>(_ output: Output.Type, of model: Model.Type) -> Bool {
-    // A closed table of all kinds: no decoded statement has any other output type.
+    // These are all output types of decoded statements.
     if tree.returnsRows { return output == [Model].self || output == Model?.self }
     return switch tree {
     case .select(let query) where !query.readsOneModel: false
@@ -178,7 +179,7 @@ extension DecodedStatement {
 }
 
 extension SelectQuery {
-  /// True if it reads whole rows of one table, with at most a filter, an order and a limit.
+  /// True if the query reads complete rows of one table, with at most a filter, an order and a limit.
   fileprivate var readsOneModel: Bool {
     guard !isPlain else { return true }
     let clauses = clauses
@@ -189,24 +190,24 @@ extension SelectQuery {
 }
 
 extension Statement: Codable {
-  /// Encodes the statement, in the form of ``json()``.
+  /// Encodes the statement in the form of ``json()``.
   public func encode(to encoder: any Encoder) throws { try document(returning: false).encode(to: encoder) }
 
-  /// Decodes a statement, as ``init(json:rules:)`` does. The rules are those of the decoder's
-  /// `userInfo[.statementRules]`.
+  /// Decodes a statement, as ``init(json:rules:)`` does. The rules come from the decoder's `userInfo[.statementRules]`.
   public init(from decoder: any Decoder) throws {
     try self.init(Document(from: decoder), StatementRules.of(decoder), returning: false)
   }
 }
 
-/// A statement can be stored in a column, as its JSON.
+/// A statement can be stored in a column as JSON.
 ///
 /// ```swift
 /// static let search = column("search", Statement<Bicycle, [Bicycle]>.self)
 /// ```
 ///
-/// Reading it throws `.decoding` if it no longer fits its model, and storing it what encoding it throws. Every kind is
-/// read that the column's type allows: a program that stores statements of others checks their `kind` first.
+/// Reading the column throws `.decoding` if the statement no longer matches its model. Storing the statement throws the
+/// errors of encoding. Reading accepts every kind of statement that the column's type allows. A program that stores
+/// statements from other programs must check their `kind` before running them.
 extension Statement: SqlJSON {
   public var databaseValue: DatabaseValue {
     get throws { .text(String(decoding: try document(returning: false).json, as: UTF8.self)) }

@@ -2,13 +2,13 @@ import SqlableCore
 import SqlableSchema
 
 extension Migration {
-  /// A migration of statements, in their order.
+  /// Creates a migration that runs statements in order.
   ///
   /// ```swift
   /// Migration("black", try AnyStatement(Bicycle.updateAll(Bicycle.color.set(to: "black"))))
   /// ```
   ///
-  /// Its checksum is that of their data. Throws `.encoding` for a statement that has no form as data.
+  /// The checksum is computed from the statements' JSON. Throws `.encoding` for a statement that can't be encoded.
   public init(_ name: String, _ statements: AnyStatement...) throws {
     let content = try statements.map { String(decoding: try $0.json(), as: UTF8.self) }.joined(separator: "\n")
     self.init(
@@ -18,15 +18,15 @@ extension Migration {
 }
 
 extension Migrations {
-  /// Returns the statements that can't run on the database once the migrations have run, with the error of each: saved
-  /// statements, or those of a ``StatementManifest``.
+  /// Returns the statements that can't run on the database after the migrations, with the error of each statement. The
+  /// statements can be saved statements or the statements of a ``StatementManifest``.
   ///
   /// ```swift
   /// for (name, error) in try migrations.broken(saved, in: db) { print(name, error) }
   /// ```
   ///
-  /// The migrations that the database has not run are run on a copy of its schema in memory, without rows, with the
-  /// functions of the handle. Throws what a migration throws there.
+  /// The pending migrations run on an in-memory copy of the database's schema, without rows but with the functions of
+  /// the handle. Throws the errors of these migrations.
   public func broken(_ statements: [String: AnyStatement], in db: SqliteDatabase) throws -> [String: SqlError] {
     let copy = try migratedScratch(of: db)
     return statements.compactMapValues { statement in

@@ -8,9 +8,10 @@ public enum StatementKind: String, Sendable, Hashable, CaseIterable {
   case first
   case count
   case exists
-  /// An insert of one or several structs. With a conflict policy or upsert it may replace or update conflicting rows.
+  /// An insert of one or several structs. With a conflict policy or upsert, the insert can replace or update
+  /// conflicting rows.
   case insert
-  /// Inserts a struct, or updates the row with its key.
+  /// An insert of a struct, or an update of the row with the struct's key.
   case save
   /// An update of a struct's row, or of all rows that match a filter.
   case update
@@ -31,7 +32,7 @@ extension Statement {
 }
 
 extension StatementTree {
-  /// The kind of the statement, which for a read depends on the type of its result.
+  /// Returns the kind of the statement. The kind of a read depends on its result type.
   func kind(isFirst: Bool) -> StatementKind {
     switch self {
     case .select(let query):
@@ -47,7 +48,7 @@ extension StatementTree {
   }
 }
 
-/// The kinds of statements that a decoder accepts, and the tables besides the model's own.
+/// The kinds of statements that a decoder accepts, and the additional tables that statements can use.
 ///
 /// ```swift
 /// let decoder = JSONDecoder()
@@ -55,15 +56,15 @@ extension StatementTree {
 /// let count = try decoder.decode(Statement<Bicycle, Int>.self, from: data)
 /// ```
 ///
-/// Without rules a decoder accepts every kind that matches the Swift type, but only the model's own table. A statement
+/// Without rules, a decoder accepts every kind that matches the Swift type, but only the model's own table. A statement
 /// that the rules do not allow throws `.invalidStatement`. The rules apply to all statements that the decoder decodes,
-/// including those inside other types.
+/// including statements inside other types.
 public struct StatementRules: Sendable {
   public var kinds: Set<StatementKind>
-  /// The models whose tables a statement may use besides that of its own type: in joins and subqueries.
+  /// The models whose tables a statement can use in joins and subqueries, in addition to the model of its type.
   public var models: [any Sqlable.Type]
-  /// The tables that a statement may use with `in`. Names are compared as SQLite does, ignoring the case of A to Z; the
-  /// decoded statement gets the name as spelled here.
+  /// The tables that a statement can use with `in`. As in SQLite, names are compared without regard to the case of A to
+  /// Z. The decoded statement uses the spelling in this set.
   public var tables: Set<String>
 
   public init(
@@ -74,7 +75,7 @@ public struct StatementRules: Sendable {
     self.tables = tables
   }
 
-  /// The tables of its models.
+  /// Returns the tables of the models.
   func modelTables() throws -> [TableInfo] { try models.map { try TableInfo.of($0) } }
 }
 
@@ -93,7 +94,7 @@ extension StatementRules: Hashable {
 
 extension CodingUserInfoKey {
   /// The ``StatementRules`` of a decoder.
-  // It is never nil: the protocol requires the failable initializer.
+  // The value is never nil, but the protocol requires the failable initializer.
   public static let statementRules = CodingUserInfoKey(rawValue: "Sqlable.StatementRules").unsafelyUnwrapped
 }
 
@@ -106,11 +107,12 @@ extension StatementRules {
     return rules
   }
 
-  /// Returns the name of a table as the program spells it. Throws if the table is neither the model's own nor allowed.
+  /// Returns the table's name in the program's spelling. Throws if the table is neither the model's own table nor
+  /// allowed.
   func spelling(of name: String, modelTable: String) throws -> String {
     if name.isSameName(as: modelTable) { return modelTable }
     if tables.contains(where: name.isExactly) { return name }
-    // The least of several spellings, so that the result does not depend on the order of a set.
+    // The smallest of several spellings is used, so that the result does not depend on the order of a set.
     guard let spelling = tables.filter(name.isSameName(as:)).min() else {
       throw SqlError.invalidStatement("the decoder does not allow the statement's table").at(table: modelTable)
     }

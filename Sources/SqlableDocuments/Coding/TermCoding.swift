@@ -1,14 +1,14 @@
-// Terms as data, outside of a statement.
+// Encoding and decoding of terms outside statements.
 
 import SqlableCore
 
 extension SqlExpression: Codable {
-  /// Encodes the term; its columns are written as their names.
+  /// Encodes the term. Columns are encoded by name.
   public func encode(to encoder: any Encoder) throws {
     try DocumentEncoder().term(self, Scope()).encode(to: encoder)
   }
 
-  /// Decodes a term. Its columns are only names, which are looked up when a statement with it runs.
+  /// Decodes a term. Columns are decoded as names, which are resolved when a statement with the term runs.
   public init(from decoder: any Decoder) throws {
     let rules = try StatementRules.of(decoder)
     let reader = try DocumentDecoder(rules.modelTables(), rules)
@@ -36,5 +36,5 @@ extension Assignment: Codable {
   }
 }
 
-/// Encoded as its name.
+/// Encoded as the collation's name.
 extension Collate: Codable {}

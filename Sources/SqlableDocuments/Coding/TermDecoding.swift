@@ -1,10 +1,10 @@
-// Terms from documents.
+// Decoding of terms.
 
 import SqlableCore
 import SqlableQueries
 
 extension DocumentDecoder {
-  /// Reads a term of a query with these tables.
+  /// Decodes a term of a query with these tables.
   func term(_ document: Document, _ scope: Scope) throws -> SqlExpression {
     let levels = document.levels
     try begin(levels)
@@ -24,7 +24,7 @@ extension DocumentDecoder {
     return term
   }
 
-  /// The form of a term, its value, and its other members.
+  /// Returns the form of a term, the value of the form's key, and the other members.
   private func form(of members: [Document.Member]) throws -> (TermForm, Document, [Document.Member]) {
     var match: (form: TermForm, value: Document)?
     for member in members {
@@ -47,7 +47,7 @@ extension DocumentDecoder {
   private func term(
     _ form: TermForm, _ value: Document, _ otherMembers: [Document.Member], _ scope: Scope
   ) throws -> SqlExpression {
-    // Each form has its own function: all their temporaries in one frame would use too much stack per level.
+    // Each form has a separate function: the temporaries of all forms in one frame would use too much stack per level.
     switch form {
     case .null, .integer, .real, .blob: throw failure("a value has an unknown key")
     case .parameter: return try parameter(value)
@@ -99,7 +99,7 @@ extension DocumentDecoder {
     return try checkedTerm(.query(.init(kind: kind, query: query)))
   }
 
-  /// The term, unless it is nested too deeply.
+  /// Returns the term. Throws if the term is nested too deeply.
   func checkedTerm(_ node: SqlExpression.Node) throws -> SqlExpression {
     let term = SqlExpression(node)
     if case .invalid(let invalid) = term.node { throw invalid.error }
@@ -124,7 +124,7 @@ extension DocumentDecoder {
     otherMembers.first { $0.key == key }?.value
   }
 
-  /// Reads another member of a term at its place; nil without one.
+  /// Decodes another member of a term, with the member's key in the path. Returns nil if the member is missing.
   func optional<Part>(
     _ key: String, _ otherMembers: [Document.Member], _ read: (Document) throws -> Part
   ) throws -> Part? {
@@ -180,13 +180,13 @@ extension DocumentDecoder {
   private func column(_ name: String, of source: SelectQuery.Source) throws -> SqlExpression {
     let column = try column(name, of: source.table)
     guard let alias = source.alias else { return leaf(.column(ColumnReference(column))) }
-    // The columns of JSON's elements have no declaration that fits their values.
+    // The columns of JSON elements have no declared type that matches their values.
     if case .call = source.kind { return leaf(.qualified(alias: alias, .named(name))) }
     return leaf(.qualified(alias: alias, ColumnReference(column)))
   }
 
   func column(_ name: String, of table: TableInfo) throws -> Column {
-    // Named queries and the elements of JSON have columns that no policy knows.
+    // The policy has no entries for the columns of named queries and JSON elements.
     if let access, let known = access.tables[ByteComparedName(wrappedValue: table.name)], known.info === table {
       guard let column = known.columns[ByteComparedName(wrappedValue: name)] else { throw DocumentAccess.refusal }
       return column
@@ -222,7 +222,7 @@ extension DocumentDecoder {
     return try binary(operation, left, right, scope)
   }
 
-  // By itself: its temporaries in the frame above would use too much stack per level.
+  // A separate function, because its temporaries in the caller's frame would use too much stack per level.
   @inline(never)
   private func binary(
     _ operation: SqlExpression.BinaryOperator, _ left: SqlExpression, _ right: SqlExpression, _ scope: Scope
@@ -238,7 +238,7 @@ extension DocumentDecoder {
     return try checkedTerm(.binary(operation, left, right))
   }
 
-  /// A row value; nil for any other term.
+  /// Decodes a tuple of terms; returns nil for any other term.
   private func row(_ document: Document, _ scope: Scope) throws -> SqlExpression? {
     guard case .object(let members) = document, members.count == 1, members[0].key == TermForm.row.rawValue else {
       return nil
@@ -299,7 +299,7 @@ extension DocumentDecoder {
     return try checkedTerm(.collate(term, collation))
   }
 
-  /// A path within JSON, from its keys and positions.
+  /// Decodes a path within JSON from a list of keys and positions.
   func path(_ document: Document) throws -> SqlExpression {
     let steps = try each(list(document, "a path within JSON")) { step -> JSONStep in
       switch step {
@@ -331,7 +331,7 @@ extension DocumentDecoder {
 }
 
 extension Document {
-  /// The levels that a term counts as. Operators stand in long chains, and their frames are small.
+  /// The number of levels that a term counts as. Operators form long chains, and their stack frames are small.
   fileprivate var levels: Int {
     guard case .object(let members) = self else { return 1 }
     return members.contains { $0.key.isSmall } ? 1 : 2
@@ -339,7 +339,7 @@ extension Document {
 }
 
 extension String {
-  /// True if it is the key of a column, an operator or a collation.
+  /// True if the string is the key of a column, an operator or a collation.
   fileprivate var isSmall: Bool {
     switch TermForm.byKey[self] {
     case .column, .not, .negative, .isNull, .isNotNull, .collate: true

@@ -1,12 +1,12 @@
-// Terms as documents. The clauses of queries are in `QueryEncoding.swift`.
+// Encoding of terms. `QueryEncoding.swift` encodes the clauses of queries.
 
 import FoundationEssentials
 import SqlableCore
 import SqlableQueries
 
-/// Writes statements as documents.
+/// Encodes statements as documents.
 struct DocumentEncoder {
-  /// The largest integer that every JSON implementation reads exactly.
+  /// The largest integer that every JSON implementation decodes exactly.
   static let maximumInteger: UInt64 = 9_007_199_254_740_991
 
   func value(_ value: DatabaseValue) -> Document {
@@ -23,9 +23,9 @@ struct DocumentEncoder {
     }
   }
 
-  /// Writes a term of a query with these tables.
+  /// Encodes a term of a query with these tables.
   func term(_ term: SqlExpression, _ scope: Scope) throws -> Document {
-    // Each form has its own function: all their temporaries in one frame would use too much stack per level.
+    // Each form has a separate function: the temporaries of all forms in one frame would use too much stack per level.
     switch term.node {
     case .column, .qualified, .value, .parameter, .invalid: try leaf(term, scope)
     case .all, .any: try chain(term, scope)
@@ -119,7 +119,7 @@ struct DocumentEncoder {
     return ["column": .text(resolved.column.name), "model": .text(table.modelName)]
   }
 
-  /// A path within JSON, as a list of keys and positions.
+  /// Encodes a path within JSON as a list of keys and positions.
   func path(_ term: SqlExpression) throws -> Document {
     guard case .value(.text(let path)) = term.node, let steps = JSONStep.steps(ofPath: path) else {
       throw SqlError.invalidStatement("the JSON path can't be encoded")
@@ -208,7 +208,7 @@ struct DocumentEncoder {
     return ["case": .list(pairs), "else": otherwise]
   }
 
-  /// A term of one operand.
+  /// Encodes a term with one operand.
   private func special(_ form: SqlExpression.SyntaxTerm.Form, _ operand: Document) -> Document {
     switch form {
     case .cast(let type): ["cast": operand, "as": .text(type.description.lowercased())]

@@ -1,25 +1,25 @@
 import SqlableCore
 import SqlableQueries
 
-/// The forms of terms in documents, by the key that names each. A binary operator's key is its SQL.
+/// The forms of terms in documents. The raw value is the key of the form. A binary operator's key is its SQL.
 ///
-/// To add one, add its key here and follow the compiler: both directions switch over all of them.
+/// To add a form, add its key here and fix the compiler errors: the encoder and the decoder switch over all forms.
 enum TermForm: String, CaseIterable, Sendable {
-  // Values; text and most integers are written as they are.
+  // Values. Text and most integers need no key.
   case null, integer, real, blob, parameter
   case column
   case and, or, not, negative, isNull, isNotNull, between, `in`, like, collate
-  /// A function of SQLite, or one that the program registered.
+  /// An SQLite function, or a function that the program registered.
   case function, registered
   case `case`, cast, inverted, datePart, strftime, date, shift, startOf, unixSeconds
-  /// Beside another one, or on the left of IN.
+  /// A tuple of terms. Allowed only in a comparison with another tuple, or on the left of IN.
   case row
-  /// A subquery as a value or a condition, and the number of its rows.
+  /// A subquery as a value, as a condition, or as the number of its rows.
   case query, exists, count
   // Full-text search.
   case matches, search, weighting, rank, snippet, highlight
 
-  /// The further keys that a term of this form has or may have.
+  /// The additional keys that a term of this form can have.
   var otherKeys: [String] {
     switch self {
     case .null, .integer, .real, .blob, .parameter, .and, .or, .not, .negative, .isNull, .isNotNull, .between, .in: []
@@ -47,7 +47,7 @@ extension SqlExpression.BinaryOperator {
 }
 
 extension ColumnType {
-  /// The name in documents: `text`, or `text?` for one that may be NULL.
+  /// The name of the type in documents: `text`, or `text?` for a nullable type.
   var documentName: String {
     let name =
       switch base {
@@ -75,7 +75,7 @@ extension ColumnType {
 }
 
 extension JSONStep {
-  /// The steps of a path in SQLite's syntax, as the library writes it; nil for any other path.
+  /// Parses a path in SQLite's syntax as the library writes it. Returns nil for any other path.
   static func steps(ofPath path: String) -> [JSONStep]? {
     var rest = path.utf8.dropFirst()[...]
     guard path.utf8.first == UInt8(ascii: "$") else { return nil }
@@ -107,7 +107,7 @@ extension JSONStep {
       default: return nil
       }
     }
-    // A path that is spelled otherwise would not come back as it was.
+    // A path in any other spelling would change when the path is encoded and decoded.
     guard case .value(.text(path)) = SqlExpression.path(steps).node else { return nil }
     return steps
   }

@@ -1,9 +1,9 @@
 import SqlableCore
 
-/// The names in conditions of a policy, folded: of tables in their queries, and all words of their SQL texts.
+/// The folded names in the conditions of a policy: the tables in their queries, and all words of their SQL texts.
 ///
-/// SQLite looks up a name first among the queries and aliases of the statement. A document that gives one of these
-/// names to a query of its own would change the meaning of the condition.
+/// SQLite first looks up a name among the queries and aliases of the statement. If a document used one of these names
+/// for its own query, the condition would change its meaning.
 struct ConditionNames: Sendable {
   private var words: Set<[UInt8]> = []
   private var hasText = false
@@ -14,7 +14,7 @@ struct ConditionNames: Sendable {
         { term in
           guard case .special(let special) = term.node, case .fragment(let fragment) = special.form else { return }
           hasText = true
-          // A term never stands inside a name, so each text has whole names.
+          // A term is never part of a name, so each text contains only complete names.
           for text in fragment.texts { words.formUnion(ConditionNames.words(in: text)) }
         },
         { source in
@@ -24,14 +24,14 @@ struct ConditionNames: Sendable {
     }
   }
 
-  /// Returns whether a name stands in a condition. For a name that must be quoted the answer is true wherever a
-  /// condition has SQL text: a text can quote it in several ways.
+  /// Returns true if a condition contains the name. If the name needs quotes, returns true for any condition with SQL
+  /// text, because SQL text can quote a name in several ways.
   func contains(_ name: String) -> Bool {
     let folded = name.foldedName
     return words.contains(folded) || hasText && !folded.allSatisfy(\.isWordByte)
   }
 
-  /// The names in a text, and all words inside its quotes and comments.
+  /// Returns the names in a text, and all words in its quoted strings and comments.
   private static func words(in text: [UInt8]) -> [[UInt8]] {
     let names = text.withUnsafeBufferPointer { SQLTokenizer($0).compactMap(\.name) }
     return (names + text.split { !$0.isWordByte }.map(Array.init)).map { $0.map(\.foldedLetter) }

@@ -1,13 +1,13 @@
-// Runs of statements from untrusted documents: limits on their time, steps, scans and values, and a second check of the
-// tables, columns and functions that they use.
+// Execution of statements from untrusted documents, with limits on their time, steps, scans and values. The authorizer
+// checks the used tables, columns and functions again.
 
 import SqlableCore
 
-/// A statement that runs within the limits of a policy, made by ``Runnable/limited(by:)-(StatementPolicy)``.
+/// A statement that runs within the limits of a policy, created by ``Runnable/limited(by:)-(StatementPolicy)``.
 public struct LimitedQuery<Work: Runnable>: Runnable {
   let work: Work
   let limits: StatementPolicy.Limits
-  /// The tables, columns and functions that SQLite may use for the statement; nil for no restriction.
+  /// The tables, columns and functions that SQLite can use for the statement; nil for no restriction.
   let authorizerRules: AuthorizerRules?
 
   public var sql: String { work.sql }
@@ -21,7 +21,8 @@ public struct LimitedQuery<Work: Runnable>: Runnable {
       let allowance = RunAllowance(steps: limits.steps, time: limits.time)
       let connection = try db.openConnection()
       let (result, excess) = connection.limited(to: allowance, busyTimeout: db.configuration.busyTimeout) {
-        // The plan check is within the allowance: the check reads the schema and tables, and may wait for locks.
+        // The allowance includes the plan check, because this check reads the schema and tables, and might wait for
+        // locks.
         try connection.withoutRules { try checkPlan(db) }
         return try connection.within(authorizerRules) {
           try connection.withValues(upTo: limits.valueBytes, patternsUpTo: limits.patternBytes) { try work.run(db) }
@@ -31,17 +32,17 @@ public struct LimitedQuery<Work: Runnable>: Runnable {
     }
   }
 
-  /// Throws if the statement's plan visits all rows of a table that has more rows than the policy allows. Does not run
-  /// the statement.
+  /// Throws if the statement's plan visits all rows of a table that has more rows than the policy allows. The statement
+  /// is not run.
   package func checkPlan(_ db: SqliteDatabase) throws {
     if let rows = limits.scannedRows { try db.locked { try db.checkPlans(of: work, visitingAtMost: rows) } }
   }
 
-  /// Returns the error that the document's author may see: an exceeded limit becomes a timeout, and a refused access
-  /// the policy's refusal.
+  /// Returns the error that the document's author is allowed to see. An exceeded limit becomes a timeout. A refused
+  /// access becomes the policy's refusal.
   private static func redacted(_ error: SqlError, _ excess: RunAllowance.Excess?) -> SqlError {
     var redacted = error
-    // A run whose time expires while it waits for a lock ends as busy.
+    // A run whose time expires during the wait for a lock ends with `.busy`.
     if let excess, error.kind == .interrupted || error.kind == .busy {
       redacted.kind = .timeout
       redacted.message =
@@ -70,32 +71,32 @@ extension LimitedQuery: StatementTrees where Work: StatementTrees {
 }
 
 extension Runnable {
-  /// Returns the same statement, run within the limits of a policy. The policy limits its time and steps, the size of
-  /// its values, and the rows that it may scan. SQLite may use only the tables, columns and functions that the policy
-  /// allows.
+  /// Returns the same statement with the limits of a policy. The policy limits the statement's time and steps, the size
+  /// of its values, and the number of scanned rows. SQLite can use only the tables, columns and functions that the
+  /// policy allows.
   ///
   /// ```swift
   /// let search = try policy.statement(Statement<Bicycle, [Bicycle]>.self, json: body)
   /// let bikes = try search.limited(by: policy).run(pool)     // [Bicycle]
   /// ```
   ///
-  /// A run throws `.timeout` when it exceeds the policy's time or steps, and `.tooBig` for a value that is too large. A
-  /// run throws `.invalidStatement` when the statement's plan scans a table with too many rows, or uses something that
-  /// the policy does not allow. A write that is stopped changes nothing. Handles and pools can run the statement; a run
-  /// on a remote database throws `.misuse`.
+  /// A run throws `.timeout` if it exceeds the policy's time or steps, and `.tooBig` if a value is too large. A run
+  /// throws `.invalidStatement` if the plan scans a table with too many rows, or if the policy does not allow a part of
+  /// the statement. A write that is stopped changes nothing. The statement can run on handles and pools. A run on a
+  /// remote database throws `.misuse`.
   public func limited(by policy: StatementPolicy) -> LimitedQuery<Self> {
     LimitedQuery(work: self, limits: policy.limits, authorizerRules: policy.authorizerRules(for: self))
   }
 
-  /// Returns the same statement, run within limits: its time and steps, the size of its values, and the rows that it
-  /// may scan.
+  /// Returns the same statement with limits on its time and steps, the size of its values, and the number of scanned
+  /// rows.
   ///
   /// ```swift
   /// let answer = try manifest.statement(json: body).limited(by: StatementPolicy.Limits()).run(pool)
   /// ```
   ///
-  /// A run throws the same errors as a statement that is limited by a policy. The limits of documents have no effect on
-  /// the statement.
+  /// A run throws the same errors as a statement that is limited by a policy. The limits for documents have no effect
+  /// here.
   public func limited(by limits: StatementPolicy.Limits) -> LimitedQuery<Self> {
     LimitedQuery(work: self, limits: limits, authorizerRules: nil)
   }

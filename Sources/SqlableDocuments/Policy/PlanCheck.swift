@@ -1,21 +1,22 @@
-// A check of a statement's cost before it runs.
+// A check of a statement's cost before the run.
 
 import SqlableCore
 import SqlableQueries
 
 extension SqliteDatabase {
-  /// Throws if the plan of one of the work's statements visits all rows of a table that has more than `count` rows.
+  /// Throws if a statement's plan visits all rows of a table with more than `count` rows.
   func checkPlans(of work: some Runnable, visitingAtMost count: Int) throws {
     guard let work = work as? any StatementTrees else { return }
     for statement in try work.statements() { try checkPlan(of: statement, visitingAtMost: count) }
   }
 
   private func checkPlan(of statement: TreeStatement, visitingAtMost count: Int) throws {
-    // Skip an invalid statement: a run of the statement throws the error.
+    // An invalid statement is skipped, because its run throws the error.
     guard let written = try? statement.explained() else { return }
     let tree = statement.tree
-    // A plan may depend on values, for a LIKE or a partial index. SQLite chooses such a plan only if it is cheaper than
-    // the plan without values. So if the plan without values visits few rows, the plan with values does too.
+    // A plan can depend on values, for a LIKE or a partial index. SQLite chooses such a plan only if the plan is
+    // cheaper than the plan without values. So if the plan without values visits few rows, so does the plan with
+    // values.
     let visits = try running { connection in
       try connection.plans.visits(of: written.sql, in: connection.schemaState()) {
         let unbound = StatementWithValues(sql: written.sql, parameters: ParameterBuffer())
@@ -30,14 +31,14 @@ extension SqliteDatabase {
 }
 
 extension StatementTree {
-  /// Returns the tables of which the plan visits every row, by their names in the statement; none if the statement
-  /// stops early.
+  /// Returns the tables that the plan visits completely, by their names in the statement. Returns an empty array if the
+  /// statement stops early.
   fileprivate func visits(in plan: QueryPlan) -> [String] {
     if case .select(let query) = self, query.stopsEarly, !plan.sorts { return [] }
     return plan.visits
   }
 
-  /// Every table that the statement uses, with its name in the statement; the tables of subqueries are included.
+  /// All tables that the statement uses, with their names in the statement. The tables of subqueries are included.
   fileprivate var tables: [(name: String, table: TableInfo)] {
     var tables: [(name: String, table: TableInfo)] = []
     func add(_ name: String, _ table: TableInfo) {
@@ -78,7 +79,7 @@ extension StatementTree {
 }
 
 extension QueryPlan {
-  /// The tables of which every row is visited, with or without an index, by their names in the statement.
+  /// The tables that the plan visits completely, with or without an index, by their names in the statement.
   fileprivate var visits: [String] {
     scans
       + steps.compactMap { step in
@@ -91,7 +92,7 @@ extension QueryPlan {
 }
 
 extension SelectQuery {
-  /// True if the query ends after the rows of its limit, if nothing sorts the rows.
+  /// True if the query stops after the number of rows in its limit, provided that nothing sorts the rows.
   fileprivate var stopsEarly: Bool {
     guard form == .rows, limit != nil else { return false }
     let clauses = clauses
@@ -102,7 +103,7 @@ extension SelectQuery {
 }
 
 extension SelectQuery.Result {
-  /// True if the result consists of columns: an aggregate or a window would need all rows.
+  /// True if the result has only columns. An aggregate or a window would need all rows.
   fileprivate var hasOnlyColumns: Bool {
     switch self {
     case .term(let term):
@@ -117,9 +118,9 @@ extension SelectQuery.Result {
 }
 
 extension SqliteDatabase {
-  /// True if one of the tables, by their names in a statement, has more than `count` rows.
+  /// True if one of the named tables of a statement has more than `count` rows.
   fileprivate func has(moreRowsThan count: Int, in names: [String], _ tree: StatementTree) throws -> Bool {
-    // Separate queries in one statement may use the same name for different tables.
+    // Separate queries in one statement can use the same name for different tables.
     try tree.tables.contains { name, table in
       try names.contains(where: name.isSameName) && has(moreRowsThan: count, table)
     }
@@ -130,7 +131,7 @@ extension SqliteDatabase {
     let name = String(decoding: table.quotedName, as: UTF8.self)
     let connection = try openConnection()
     if table.keyIsRowid {
-      // The lookup of the first and last key is fast, and most tables have few gaps.
+      // The lookup of the first and the last key is fast, and most tables have few gaps between keys.
       let key = String(decoding: table.columns[table.key[0]].name.quotedBytes(), as: UTF8.self)
       let span = "(SELECT max(\(key)) FROM \(name)) - (SELECT min(\(key)) FROM \(name))"
       guard try connection.pragma("SELECT coalesce(\(span) >= \(count), 0)") == "1" else { return false }

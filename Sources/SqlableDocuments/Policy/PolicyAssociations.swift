@@ -1,4 +1,4 @@
-// The checks and restrictions of a policy for associated rows.
+// A policy's checks and restrictions for associated rows.
 
 import SqlableCore
 import SqlableQueries
@@ -37,28 +37,28 @@ extension AssociationLevel {
     }
     try check.check(checkedQuery, .used(.result))
     try checkPath(by: check)
-    // SQLite would refuse aggregates and windows here when the query runs.
+    // SQLite would refuse aggregates and windows here in the run.
     let terms = query.clauses.order.map(\.expression) + [query.filter].compactMap(\.self)
     guard !terms.contains(where: \.hasAggregateOrWindow) else { throw DocumentAccess.refusal }
-    // The link table is joined when the query runs, so the policy's condition on the link table restricts the rows.
+    // The run joins the link table, so the policy's condition on the link table also restricts the rows.
     if let link = path.link { query.clauses.sources.append(SelectQuery.Source(table: link)) }
     query = try query.restricted(by: policy)
     if case .value(let aggregate) = form { form = .value(try aggregate.restricted(by: policy)) }
     if path.link != nil { query.clauses.sources.removeLast() }
     guard form == .rows, !hasOneRow else { return }
-    // If a row refers to several rows, the choice of the first must not depend on hidden data.
+    // If several parents match, the choice of the first parent must not depend on hidden data.
     if case .referred = path { query.takeFirst() } else { query.restrictLimit(to: policy.limits.rows) }
     query.orderFully()
   }
 
-  /// True if a parent row refers to the key of the rows, so that at most one row matches.
+  /// True if the association references the key of the rows, so that at most one row matches.
   private var hasOneRow: Bool {
     guard case .referred(_, let key?) = path, query.table.key.count == 1 else { return false }
     return query.table.position(of: key) == query.table.key[0]
   }
 
-  /// Throws unless the policy allows comparing the columns that the number of rows reveals. The columns of whole rows
-  /// are readable anyway.
+  /// Throws if the number of rows reveals columns that the policy does not allow to compare. Complete rows need no
+  /// check, because their columns are readable.
   private func checkPath(by check: PolicyCheck) throws {
     var shown: [(ColumnReference, TableInfo)] = []
     switch path {

@@ -1,22 +1,22 @@
-// The second check: SQLite's authorizer limits the tables, columns and functions that a statement uses.
+// The second check of statements: SQLite's authorizer limits the tables, columns and functions that a statement uses.
 
 import SqlableCore
 
 extension StatementPolicy {
-  /// Returns the authorizer's rules for a statement that the policy has checked.
+  /// Returns the authorizer's rules for a statement that passed the policy's check.
   func authorizerRules(for work: some Runnable) -> AuthorizerRules {
     var rules = AuthorizerRules(rights: index.rights(of: self))
     rules.allowsChanges = !work.isReadOnly && !kinds.isSubset(of: StatementKind.reads)
-    // Invalid work throws its error when it runs.
+    // Invalid work throws its error in the run.
     let statements = (try? (work as? any StatementTrees)?.statements()) ?? []
-    // A limit for each parent row is evaluated with row_number().
+    // A limit for each parent row is implemented with row_number().
     if statements.count > 1 { rules.functions.insert("row_number".foldedName) }
     guard statements.count > 1 || features.contains(.namedQueries) else { return rules }
     for case .select(let query) in statements.map(\.tree) { rules.queries.formUnion(query.namesOfQueries) }
     return rules
   }
 
-  /// The tables, columns and functions that SQLite may use for the policy's statements.
+  /// The tables, columns and functions that SQLite can use for the policy's statements.
   fileprivate var rights: AccessRights {
     var names = AccessRights.Names()
     names.functions = Set((StatementPolicy.syntaxFunctions + Array(functions) + Array(registered)).map(\.foldedName))
@@ -31,14 +31,14 @@ extension StatementPolicy {
     return AccessRights(names)
   }
 
-  /// The functions behind SQL's own syntax and the forms of dates, JSON and full-text search.
+  /// The functions that implement SQL syntax, dates, JSON and full-text search.
   private static let syntaxFunctions = [
     "like", "glob", "match", "count", "->", "->>", "json", "strftime", "date", "julianday", "round", "bm25",
   ]
 }
 
 extension SelectQuery {
-  /// The folded names of the queries that stand in place of tables.
+  /// The folded names of the queries that are used as tables.
   fileprivate var namesOfQueries: Set<[UInt8]> {
     var names: Set<[UInt8]> = []
     visit(
@@ -46,7 +46,7 @@ extension SelectQuery {
       { source in
         guard source.kind != .table else { return }
         names.insert(source.name.foldedName)
-        // SQLite reports the name of the definition, even where the query has another name.
+        // SQLite reports the name in the definition, even if the query has another name.
         if let name = source.definedName { names.insert(name.foldedName) }
       })
     return names
@@ -68,7 +68,7 @@ extension PolicyIndex {
 }
 
 extension AccessRights.Names {
-  /// Allows all names that SQL text in a policy's own condition may use.
+  /// Allows all names that SQL text in a condition of the policy can use.
   private mutating func add(_ fragment: SqlExpression.Fragment, readFrom table: [UInt8]) {
     let words = fragment.words([]) { _ in [] }.map(\.foldedName)
     functions.formUnion(words)
@@ -76,15 +76,15 @@ extension AccessRights.Names {
     columns[table, default: []].formUnion(words)
   }
 
-  /// Allows the columns of a table that a document may name, the table's key, and everything that the condition on its
-  /// rows reads.
+  /// Allows the columns of a table that a document can use, the table's key, and everything that the table's condition
+  /// reads.
   fileprivate mutating func add(_ rules: TablePolicy, _ features: Set<StatementPolicy.Feature>) {
     let table = rules.table
     let name = table.name.foldedName
     let known = table.columns.indices.filter { rules.knows($0) || table.key.contains($0) }
     columns[name, default: []].formUnion(known.map { table.columns[$0].name.foldedName })
     if features.contains(.fullText), let index = table.fullText {
-      // The full-text index is the model's table or a separate table, and has shadow tables.
+      // The full-text index is the model's table or a separate table. The index also has shadow tables.
       if index.name.isSameName(as: table.name) {
         columns[name, default: []].formUnion([index.name, "rank", "rowid"].map(\.foldedName))
       } else {

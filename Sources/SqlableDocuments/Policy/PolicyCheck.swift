@@ -6,7 +6,7 @@ struct PolicyCheck {
 
   init(_ policy: StatementPolicy) { self.policy = policy }
 
-  /// The use of a term, which determines the permission that the term's columns need.
+  /// The use of a term. The use determines the permission that the term's columns need.
   enum Use {
     case result
     case order
@@ -22,14 +22,14 @@ struct PolicyCheck {
   /// The use of a query's rows.
   enum Results {
     case used(Use)
-    /// Only the existence or the number of rows matters.
+    /// Only the existence or the number of rows is used.
     case existence
   }
 
   func check(_ query: SelectQuery, _ results: Results) throws {
     let clauses = query.clauses
     var results = results
-    // With DISTINCT or a compound, the number of rows depends on which rows are equal.
+    // With DISTINCT or a compound, the number of rows reveals which rows are equal.
     if case .existence = results, clauses.isDistinct || !clauses.compounds.isEmpty {
       results = .used(.condition(.equality))
     }
@@ -56,12 +56,12 @@ struct PolicyCheck {
       throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
     }
     if let limit = clauses.limit?.term { try at("limit") { try check(limit, .result) } }
-    // The value of an offset that is a term is unknown before the query runs.
+    // The value of a term as an offset is unknown before the run.
     if clauses.offset?.term != nil { try at("offset") { throw DocumentAccess.refusal } }
   }
 
-  /// Adds the clause to an error that `body` throws. The outermost of nested clauses is kept, because its place in the
-  /// document is known.
+  /// Adds the clause to an error that `body` throws. The outermost clause of several nested clauses wins, because its
+  /// position in the document is known.
   private func at(_ clause: String, _ body: () throws -> Void) throws {
     do { try body() } catch var error as SqlError {
       error.documentPath = clause
@@ -70,9 +70,9 @@ struct PolicyCheck {
   }
 
   private func check(_ source: SelectQuery.Source) throws {
-    // An index hint could reveal the table's indexes, and force a slow plan.
+    // An index hint could reveal the table's indexes, or force a slow plan.
     if source.indexHint != nil { throw DocumentAccess.refusal }
-    // A condition of the policy would read a query or alias of this name in place of the table.
+    // A query or alias with this name would replace the table in a condition of the policy.
     for name in [source.alias, source.queryName].compactMap(\.self) where policy.index.conditionNames.contains(name) {
       throw DocumentAccess.refusal
     }
@@ -108,13 +108,14 @@ struct PolicyCheck {
 
   func check(condition: SqlExpression) throws { try check(condition, .condition(.equality)) }
 
-  /// Checks a term. The operands of a condition need the permission for the condition's operator, whatever its use.
+  /// Checks a term. The operands of a condition need the permission for the condition's operator, for any use of the
+  /// condition.
   func check(_ term: SqlExpression, _ use: Use) throws {
     switch term.node {
     case .value: return
     case .parameter: try require(.parameters)
     case .column(let reference), .qualified(_, let reference):
-      // The columns of named queries and of JSON elements were checked in their definitions.
+      // The columns of named queries and JSON elements were checked in their definitions.
       guard let column = reference.definition.flatMap({ policy.index.columns[ObjectIdentifier($0)] }) else { return }
       try check(column.position, of: column.rules, use)
     case .all(let terms), .any(let terms): for term in terms { try check(term, use) }
@@ -181,9 +182,9 @@ struct PolicyCheck {
     for term in window.order { try check(term.expression, .order) }
   }
 
-  /// Throws for a function whose time grows with the product of two lengths if its second argument is long, or not a
-  /// value. One call of such a function is a single step, which no limit of a run ends. Throws for a format with a long
-  /// width or precision, too.
+  /// Throws if the second argument is long or not a constant value, for functions whose time grows with the product of
+  /// two lengths. A call of such a function is a single step, which the limits of a run can't interrupt. Also throws
+  /// for a format with a long width or precision.
   private func checkLengths(_ call: SqlExpression.Call) throws {
     guard let facts = call.facts else { return }
     if facts.constants == .format, policy.limits.argumentBytes != nil,
@@ -213,16 +214,16 @@ struct PolicyCheck {
       }
       return
     case .cast, .inverted: try require(.arithmetic)
-    // The columns of a row value are compared with the operator beside the row value.
+    // The comparison operator determined the permission for the columns of a tuple.
     case .row: break
     case .datePart, .dateFormat, .day, .shifted, .shiftedBy, .startOf, .unixSeconds: try require(.dates)
-    // No document can have SQL text, and SQL text may read anything.
+    // A document can't contain SQL text, and SQL text could read anything.
     case .fragment: throw DocumentAccess.refusal
     case .fullText(let term):
       try require(.fullText)
       if term.returnsText { try require(.excerpts) }
       if term.takesSearch { try check(special.terms, upTo: policy.limits.searchBytes) }
-      // A search looks into all columns of the index.
+      // A search reads all columns of the full-text index.
       guard let rules = policy.tables.first(where: { $0.table.hasSameModel(as: term.table) }),
         let index = rules.table.fullText
       else { throw DocumentAccess.refusal }
@@ -250,7 +251,7 @@ struct PolicyCheck {
 
   // MARK: Changes
 
-  /// Throws unless the policy allows setting all of these columns.
+  /// Throws if the policy does not allow setting all of these columns.
   func check(setting columns: some Sequence<ColumnReference>, of rules: TablePolicy) throws {
     for column in columns {
       guard let position = rules.table.position(of: column), rules.settable.contains(position) else {
@@ -287,8 +288,8 @@ extension FullTextTerm {
 }
 
 extension String {
-  /// True if a format of `printf` has a width or a precision of more than four digits, or one that an argument gives.
-  /// `%.1000000000c` takes seconds, however short its result may be.
+  /// True if a `printf` format has a width or precision with more than four digits, or with a value from an argument.
+  /// `%.1000000000c` takes seconds even if the result is short.
   fileprivate var hasLongConversion: Bool {
     var (isConversion, digits) = (false, 0)
     for byte in utf8 {

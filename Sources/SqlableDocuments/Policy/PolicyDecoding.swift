@@ -3,14 +3,14 @@ import SqlableCore
 import SqlableQueries
 
 extension StatementPolicy {
-  /// Reads a statement of a model from JSON, as far as the policy allows it.
+  /// Decodes a statement of a model from JSON, and checks the statement against the policy.
   ///
   /// ```swift
   /// let search = try policy.statement(Statement<Bicycle, [Bicycle]>.self, json: body)
   /// ```
   ///
-  /// The statement gets the conditions and the limit of the policy. Throws `.invalidStatement`, with the place in the
-  /// document, for anything that the policy does not allow. Also throws the errors of ``Statement/init(json:rules:)``.
+  /// The policy's conditions and limit are added to the statement. Throws `.invalidStatement` with the position in the
+  /// document for anything that the policy does not allow. Also throws the errors of ``Statement/init(json:rules:)``.
   public func statement<Model, Output>(
     _ type: Statement<Model, Output>.Type, json: some ContiguousBytes
   ) throws -> Statement<Model, Output> {
@@ -20,7 +20,7 @@ extension StatementPolicy {
     }
   }
 
-  /// Reads a query of a value or model for each row from JSON, as far as the policy allows it.
+  /// Decodes a query that returns a value or a model per row from JSON, and checks the query against the policy.
   public func statement<Row: SelectOutput>(_ type: Select<Row>.Type, json: some ContiguousBytes) throws -> Select<Row> {
     try decoded(json) { decoded, decoder in
       var description = ResultDescription()
@@ -29,7 +29,7 @@ extension StatementPolicy {
     }
   }
 
-  /// Reads a query of several values and models for each row from JSON, as far as the policy allows it.
+  /// Decodes a query that returns several values and models per row from JSON, and checks the query against the policy.
   @_disfavoredOverload
   public func statement<each Value: SelectOutput>(
     _ type: Select<(repeat each Value)>.Type, json: some ContiguousBytes
@@ -41,7 +41,7 @@ extension StatementPolicy {
     }
   }
 
-  /// Reads a read with associated rows from JSON, as far as the policy allows it.
+  /// Decodes a read with associated rows from JSON, and checks the read against the policy.
   ///
   /// ```swift
   /// let people = try policy.statement(like: Person.read().including(Person.bikes), json: body)
@@ -60,14 +60,14 @@ extension StatementPolicy {
     }
   }
 
-  /// Reads a statement of any of the policy's models from JSON, as far as the policy allows it.
+  /// Decodes a statement of any of the policy's models from JSON, and checks the statement against the policy.
   public func statement(_ type: AnyStatement.Type = AnyStatement.self, json: some ContiguousBytes) throws
     -> AnyStatement
   {
     try decoded(json) { decoded, decoder in try AnyStatement(decoded, decoder) }
   }
 
-  /// Reads a document, checks it, and adds the policy's conditions, limit and order.
+  /// Decodes and checks a document, and adds the policy's conditions, limit and order.
   private func decoded<Result>(
     _ json: some ContiguousBytes, _ body: (DecodedStatement, DocumentDecoder) throws -> Result
   ) throws -> Result {
@@ -87,18 +87,18 @@ extension StatementPolicy {
     }
     let decoder = DocumentDecoder([], StatementRules(kinds: kinds), access)
     do { return try decoder.locatingErrors { try body(JSONReader.read(json), decoder) } } catch {
-      // An error in the policy's own condition would contain names that the policy hides.
+      // An error in a condition of the policy would contain names that the policy hides.
       for table in tables { try table.checkCondition() }
       throw error
     }
   }
 
-  /// True if a checked query can contain other queries; in SQL, `matches` is a query too.
+  /// True if the policy allows queries inside queries. The SQL of `matches` also contains a query.
   var allowsQueriesInQueries: Bool {
     !features.isDisjoint(with: [.subqueries, .namedQueries, .compounds, .fullText])
   }
 
-  /// The names that a document may use, and its size limits.
+  /// The names that a document can use, and its size limits.
   var access: DocumentAccess {
     var access = DocumentAccess()
     access.tables = index.tables
@@ -114,25 +114,25 @@ extension StatementPolicy {
 }
 
 extension StatementPolicy {
-  /// Returns the rules of a table. Throws if the policy does not have the table.
+  /// Returns the rules of a table. Throws if the policy does not contain the table.
   func rules(of table: TableInfo) throws -> TablePolicy {
     guard let rules = index.rules[ObjectIdentifier(table)] else { throw DocumentAccess.refusal }
     return rules
   }
 }
 
-/// A lookup of a policy's tables and columns, by their names and declarations.
+/// An index of a policy's tables and columns, by their names and declarations.
 final class PolicyIndex: Sendable {
   let tables: [ByteComparedName: DocumentAccess.Table]
-  /// The rules of each table, by its identity.
+  /// The rules of each table, by the identity of the table.
   let rules: [ObjectIdentifier: TablePolicy]
-  /// The rules of each column, by its declaration.
+  /// The rules of each column, by the identity of the column's declaration.
   let columns: [ObjectIdentifier: (rules: TablePolicy, position: Int)]
-  /// The cached rights of SQLite for the policy's statements, with their source; nil before the first lookup.
+  /// The cached rights of SQLite for the policy's statements, and their source; nil before the first use.
   let knownRights = LockedValue<(source: RightsSource, rights: AccessRights)?>(nil)
   /// The names in the tables' conditions that a name in a document could shadow.
   let conditionNames: ConditionNames
-  /// The first error in the tables' rules; nil if there is none.
+  /// The first error in the tables' rules; nil if there is no error.
   let defect: SqlError?
 
   init(_ all: [TablePolicy]) {
@@ -153,7 +153,7 @@ final class PolicyIndex: Sendable {
   }
 }
 
-/// The values that determine the rights, besides the tables' rules.
+/// The values that determine the rights, in addition to the tables' rules.
 struct RightsSource: Equatable {
   let features: Set<StatementPolicy.Feature>
   let functions: Set<String>
@@ -161,7 +161,7 @@ struct RightsSource: Equatable {
 }
 
 extension TablePolicy {
-  /// True if a document may name a column.
+  /// True if a document can use the column in any way.
   func knows(_ position: Int) -> Bool {
     readable.contains(position) || sortable.contains(position) || settable.contains(position)
       || filterable[position] != nil

@@ -1,10 +1,10 @@
-// Policies as data. Docs/Policies.md describes the form.
+// Encoding and decoding of policies. Docs/Policies.md describes the format.
 
 import FoundationEssentials
 import SqlableCore
 
 extension StatementPolicy {
-  /// Reads a policy from JSON, for the tables of these models.
+  /// Decodes a policy from JSON for the tables of these models.
   ///
   /// ```swift
   /// let policy = try StatementPolicy(json: data, models: [Bicycle.self], with: ["tenant": .integer(7)])
@@ -12,11 +12,11 @@ extension StatementPolicy {
   /// //   "sqlable":1}
   /// ```
   ///
-  /// Anything that the document does not have is not allowed, and missing limits have their defaults. Each parameter in
-  /// the tables' conditions becomes the value given here. Throws `.invalidStatement`, with the place in the document,
-  /// if the document is not a policy. The same error is thrown for a model that is not among these, and for a parameter
-  /// without a value. Throws `.schema` for a column that the model does not have. Throws `.encoding` for a value that
-  /// does not fit the column it is compared with.
+  /// Anything that the document does not mention is not allowed. Missing limits have their default values. The
+  /// parameters in the tables' conditions are replaced by the given values. Throws `.invalidStatement` with the
+  /// position in the document if the document is not a policy. The same error is thrown for a table of another model,
+  /// and for a parameter without a value. Throws `.schema` for a column that the model does not have. Throws
+  /// `.encoding` for a value that does not match the compared column.
   public init(
     json: some ContiguousBytes, models: [any Sqlable.Type], with parameters: [String: DatabaseValue] = [:]
   ) throws {
@@ -27,7 +27,7 @@ extension StatementPolicy {
     }
   }
 
-  /// The policy as JSON, which ``init(json:models:with:)`` reads.
+  /// Returns the policy as JSON, which ``init(json:models:with:)`` can decode.
   ///
   /// The JSON is canonical (RFC 8785). Throws the error of an invalid table or condition.
   public func json() throws -> Data { Data(try document.json) }
@@ -159,7 +159,7 @@ private struct PolicyReader {
     return position
   }
 
-  /// Returns a condition with a value in place of each parameter. Throws for a parameter without a value.
+  /// Returns a condition in which each parameter is replaced by its value. Throws for a parameter without a value.
   private func filled(_ document: Document) throws -> Document {
     switch document {
     case .list(let parts): return .list(try parts.map(filled))
@@ -177,7 +177,7 @@ private struct PolicyReader {
 
   // MARK: Parts
 
-  /// Calls `body` with each member of an object, at its place.
+  /// Calls `body` with each member of an object, with the member's key in the path.
   private func each(
     _ document: Document, _ keys: Set<PolicyKey>, _ what: String, _ body: (PolicyKey, Document) throws -> Void
   ) throws {
@@ -196,13 +196,13 @@ private struct PolicyReader {
     try decoder.each(decoder.list(document, what)) { try decoder.text($0, "a name") }
   }
 
-  /// Returns a set of known values, by their names. Throws for an unknown name.
+  /// Returns a set of known values from a list of names. Throws for an unknown name.
   private func named<Value: Hashable>(_ document: Document, _ what: String, _ known: [Value]) throws -> Set<Value> {
     Set(
       try decoder.each(decoder.list(document, what)) { document in
         let name = try decoder.text(document, "a name")
         guard let value = known.first(where: { name.isExactly("\($0)") }) else {
-          // SQLite's functions are too many for a message.
+          // The list of SQLite's functions is too long for a message.
           let names = known.count > 20 ? "" : ": \(known.map { "\($0)" }.sorted().joined(separator: ", "))"
           throw decoder.failure("unknown name among \(what)\(names)")
         }
@@ -212,7 +212,7 @@ private struct PolicyReader {
 }
 
 extension StatementPolicy {
-  /// Creates a policy for tables, with all other settings from `settings`.
+  /// Creates a policy for tables. All other settings come from `settings`.
   fileprivate init(_ settings: StatementPolicy, tables: [TablePolicy]) {
     self.tables = tables
     index = PolicyIndex(tables)
@@ -275,7 +275,7 @@ extension TablePolicy {
 }
 
 extension Document {
-  /// Returns the names of values, sorted by their bytes so that the order is always the same.
+  /// Returns the names of values. The names are sorted by bytes, so that the order never changes.
   fileprivate static func names(_ values: some Collection) -> Document {
     .list(values.map { "\($0)" }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map(Document.text))
   }

@@ -1,16 +1,17 @@
-// Conditions that throw for some rows: none of those that a policy hides may show by an error.
+// Conditions that can throw for some rows. An error must not reveal rows that the policy hides.
 
 import SqlableCore
 
 extension SqlExpression {
-  /// The condition together with one that must hold first. SQLite evaluates conditions in any order, and some terms
-  /// throw for some values: a row that the first condition hides must not show by an error.
+  /// Returns this condition combined with a condition that must be true first. SQLite evaluates conditions in any
+  /// order, and some terms throw for some values. An error must not reveal a row that the first condition hides.
   func guarded(by condition: SqlExpression) -> SqlExpression { guarded(by: condition, checking: condition) }
 
-  /// The condition together with `condition`, evaluated only for rows for which `visible` is true.
+  /// Returns this condition combined with `condition`. Evaluates this condition only for rows for which `visible` is
+  /// true.
   ///
-  /// The search of `search(_:)` stays outside of the CASE, because FTS5 knows it only as a condition of the query. Its
-  /// words decide whether it throws, not the rows.
+  /// The search of `search(_:)` stays outside the CASE, because FTS5 supports a search only as a condition of the
+  /// query. An error of the search depends only on its words, not on the rows.
   func guarded(by condition: SqlExpression?, checking visible: SqlExpression?) -> SqlExpression {
     guard mayThrow, let visible else { return condition?.and(self) ?? self }
     let (searches, otherConditions) = (conditions.filter(\.isSearch), conditions.filter { !$0.isSearch })
@@ -23,7 +24,7 @@ extension SqlExpression {
     return parts.dropFirst().reduce(parts[0]) { $0.and($1) }
   }
 
-  /// The conditions of which it is an AND, at any depth.
+  /// The conditions that AND combines in this condition, at any depth.
   var conditions: [SqlExpression] {
     if case .all(let terms) = node { terms.flatMap(\.conditions) } else { [self] }
   }
@@ -33,32 +34,34 @@ extension SqlExpression {
     return term.form == .search || term.form == .weighting
   }
 
-  /// The same condition in a form from which SQLite takes no constants.
+  /// Returns an equivalent condition that SQLite does not use for constant propagation.
   ///
-  /// Of `a = 1` in an AND, SQLite replaces `a` in all other conditions of the query, those in a CASE included. Then
-  /// `CASE WHEN a = 1 THEN b` says `CASE WHEN 1 = 1 THEN b`, and may be evaluated before `a = 1`. A subquery is not a
-  /// constant, and an OR is not looked into; both use the same indexes.
+  /// If an AND contains `a = 1`, SQLite replaces `a` by 1 in all other conditions of the query, including conditions in
+  /// a CASE. Then `CASE WHEN a = 1 THEN b` becomes `CASE WHEN 1 = 1 THEN b`, and SQLite might evaluate the CASE before
+  /// `a = 1`. SQLite does not treat a subquery as a constant, and does not propagate constants from an OR. Both forms
+  /// use the same indexes.
   var withoutConstants: SqlExpression {
     switch node {
     case .all(let terms): return SqlExpression(.all(TermChain(terms.map(\.withoutConstants))))
     case .binary(let operation, let left, let right)
     where (operation == .equal || operation == .isSame) && (left.isColumn || right.isColumn):
-      // A parameter is bound in the form of the column that it stands beside; in a subquery it stands beside none.
+      // A parameter is encoded in the format of the compared column. In a subquery, the parameter would not be compared
+      // with a column.
       if left.hasForm || right.hasForm { return SqlExpression(.any(TermChain([self, self]))) }
       if right.mayBeConstant { return SqlExpression(.binary(operation, left, right.inQuery)) }
       return left.mayBeConstant ? SqlExpression(.binary(operation, left.inQuery, right)) : self
-    // Of one value it is the same as `=` to SQLite.
+    // SQLite treats IN with one value as `=`.
     case .isIn(let term, let values) where values.count == 1:
       return SqlExpression(.binary(.equal, term, SqlExpression(values[0]).inQuery))
     case .special(let special):
-      // Its text may be a condition of any form.
+      // SQL text can contain any condition.
       if case .fragment = special.form { return SqlExpression(.any(TermChain([self, self]))) }
       return self
     default: return self
     }
   }
 
-  /// True if it may have the same value for all rows.
+  /// True if the term might have the same value for all rows.
   private var mayBeConstant: Bool {
     switch node {
     case .column, .qualified, .query: return false
@@ -81,26 +84,26 @@ extension SqlExpression {
     }
   }
 
-  /// True if it is a parameter, which takes the form of a column, or a column of decimals.
+  /// True if the term is a parameter, whose format depends on the compared column, or a column of decimals.
   private var hasForm: Bool {
     if case .parameter = node { return true }
     return columnDefinition?.type.scale != nil
   }
 
   private var inQuery: SqlExpression {
-    // The result of a query has no collation.
+    // The result of a subquery has no collation.
     if case .collate(let term, let collation) = node { return SqlExpression(.collate(term.inQuery, collation)) }
     return SqlExpression(.query(QueryTerm(kind: .scalar, term: nil, query: SelectQuery(rows: [[self]]))))
   }
 
-  /// True if evaluating it can throw for some values: malformed JSON, an overflow, a text that becomes too large, an
-  /// argument that is too long, a function of the program's own.
+  /// True if evaluating the term can throw for some values. Causes are malformed JSON, an overflow, a text that becomes
+  /// too large, an argument that is too long, and functions that the program registered.
   var mayThrow: Bool {
     if case .query = node { return true }
     return throwsItself || node.hasTerm(where: \.mayThrow)
   }
 
-  /// True if evaluating it can throw for some values of its terms.
+  /// True if evaluating the term can throw for some values of its operands.
   var throwsItself: Bool {
     switch node {
     case .call(let call):
@@ -124,8 +127,9 @@ extension SqlExpression {
 // MARK: - Named queries
 
 extension SelectQuery {
-  /// The query with named queries that SQLite computes before the conditions outside of them, if any of those can
-  /// throw. Otherwise SQLite evaluates them beside the conditions of the policy within.
+  /// Returns the query with materialized named queries if any condition can throw. SQLite then computes each named
+  /// query before the conditions outside it. Otherwise SQLite might evaluate these conditions together with the
+  /// policy's conditions inside the named query.
   var withFences: SelectQuery {
     var (hasNamed, isThrowing) = (false, false)
     visit({ if $0.throwsItself { isThrowing = true } }, { if $0.isDefined { hasNamed = true } })
@@ -143,6 +147,6 @@ extension SelectQuery {
 }
 
 extension SqlExpression {
-  /// The term with the same for the queries in it.
+  /// The term with materialized named queries in its subqueries.
   fileprivate var fenced: SqlExpression { mapped({ $0.fenced }, { $0.fenced }) }
 }

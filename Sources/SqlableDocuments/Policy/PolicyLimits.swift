@@ -1,56 +1,60 @@
 import SqlableCore
 
 extension StatementPolicy {
-  /// The largest size of a document, and of what it reads.
+  /// The limits on a document, and on the run of its statement.
   public struct Limits: Sendable, Hashable {
-    /// The largest document, in bytes.
+    /// The maximum size of a document, in bytes.
     public var bytes = 65_536
-    /// The largest LIMIT; a read without one gets it.
+    /// The maximum LIMIT. A read without a LIMIT gets this limit.
     public var rows = 100
-    /// The largest OFFSET.
+    /// The maximum OFFSET.
     public var offset = 10_000
-    /// The number of terms and queries.
+    /// The maximum number of terms and queries.
     public var nodes = 200
-    /// The most levels of terms and queries within one another.
+    /// The maximum nesting depth of terms and queries.
     public var depth = 16
-    /// The number of values of an IN list, and of rows that are inserted.
+    /// The maximum number of values in an IN list, and of inserted rows.
     public var list = 200
 
-    // Of a run that is limited(by:) the policy; nil for no limit.
+    // Limits for a run of a statement that is limited(by:) the policy; nil for no limit.
 
-    /// The time of a run from when it has its handle, waiting for locks included.
+    /// The maximum time of a run. The time starts when the run gets its handle, and includes waits for locks.
     public var time: Duration? = .seconds(1)
-    /// The most steps of SQLite's virtual machine in a run, in whole thousands; a million take some 20 ms.
+    /// The maximum number of SQLite's virtual machine steps in a run, rounded up to thousands. A million steps take
+    /// about 20 ms.
     public var steps: Int? = 50_000_000
-    /// The largest text, blob or row that a run may bind, make or read, in bytes.
+    /// The maximum size of a text, blob or row that a run binds, creates or reads, in bytes.
     public var valueBytes: Int? = 1 << 20
-    /// The longest pattern of LIKE and GLOB, in bytes. To match one text may take as many steps as both have bytes
-    /// multiplied, which nothing can stop: a pattern of 256 bytes and a text of one MiB take up to a second.
+    /// The maximum length of a LIKE or GLOB pattern, in bytes. A match can't be interrupted, and its time can grow with
+    /// the product of the lengths of pattern and text. With a pattern of 256 bytes and a text of one MiB, a match takes
+    /// up to a second.
     public var patternBytes: Int? = 256
-    /// The longest second argument, in bytes, of `instr`, `replace`, `trim`, `ltrim`, `rtrim` and `json_patch`. Each
-    /// is a single step, whose time grows with the product of two lengths, and which nothing can stop. With a limit,
-    /// such an argument must be a value of the document; a column or another term is refused.
+    /// The maximum length of the second argument of `instr`, `replace`, `trim`, `ltrim`, `rtrim` and `json_patch`, in
+    /// bytes. A call of these functions is a single step, which can't be interrupted and whose time grows with the
+    /// product of two lengths. With a limit, the argument must be a value in the document; a column or another term is
+    /// refused.
     public var argumentBytes: Int? = 128
-    /// The longest full-text query, in bytes. To rank a text is a single step, whose time grows with the text and with
-    /// the square of the number of words in the query: 64 bytes and a text of one MiB take up to two seconds.
+    /// The maximum length of a full-text query, in bytes. Ranking a text is a single step. Its time grows with the
+    /// length of the text and with the square of the number of words in the query. With 64 bytes and a text of one MiB,
+    /// ranking takes up to two seconds.
     public var searchBytes: Int? = 64
-    /// The most rows of a table that a run's plan scans completely. A read of one table without a condition visits only
-    /// the rows of its limit.
+    /// The maximum number of rows in a table that a run scans completely according to its plan. A read of one table
+    /// without a condition visits only the rows within its limit.
     public var scannedRows: Int? = 100_000
 
     public init() {}
   }
 }
 
-/// A limit, by its name in a policy. To add one, add its property above and its name here, and check it where it holds.
+/// A limit with its name in a policy. To add a limit, add its property above, add its name here, and enforce the limit.
 struct NamedLimit: Sendable {
   let name: String
   let get: @Sendable (StatementPolicy.Limits) throws -> Int?
   let set: @Sendable (inout StatementPolicy.Limits, Int) -> Void
-  /// Removes the limit; nil for one that can't be removed.
+  /// Removes the limit; nil for a limit that can't be removed.
   var remove: (@Sendable (inout StatementPolicy.Limits) -> Void)?
 
-  /// The text for a limit that is not set.
+  /// The text in a policy for a removed limit.
   static let none = "none"
 
   static let all = [
@@ -77,7 +81,7 @@ extension NamedLimit {
 }
 
 extension Duration {
-  /// Throws for a part of a millisecond.
+  /// The duration in milliseconds. Throws if the duration is not a whole number of milliseconds.
   fileprivate var milliseconds: Int {
     get throws {
       let isInRange = self >= .milliseconds(Int.min) && self <= .milliseconds(Int.max)

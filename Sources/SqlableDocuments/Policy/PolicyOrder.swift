@@ -4,14 +4,14 @@
 import SqlableCore
 
 extension SelectQuery {
-  /// Completes the query's order: rows that compare as equal are ordered by columns that the query may read.
+  /// Completes the query's order: rows with equal order terms are sorted by columns that the query can read.
   mutating func orderFully() {
     let terms = termsToOrderBy
     guard !terms.isEmpty else { return }
     clauses.order.complete(with: terms)
   }
 
-  /// Terms that distinguish all rows that differ: the keys of the tables, or all columns of combined and distinct rows.
+  /// Terms that distinguish all different rows: the keys of the tables, or all columns of combined or distinct rows.
   private var termsToOrderBy: [SqlExpression] {
     let clauses = clauses
     // SQLite returns groups in the order of their GROUP BY terms.
@@ -22,7 +22,7 @@ extension SelectQuery {
 }
 
 extension [OrderTerm] {
-  /// Appends the terms that the order does not have, ascending.
+  /// Appends the terms that are missing from the order, ascending.
   mutating func complete(with terms: [SqlExpression]) {
     for term in terms where !contains(where: { $0.expression == term }) {
       append(OrderTerm(expression: term, direction: .asc))
@@ -31,11 +31,11 @@ extension [OrderTerm] {
 }
 
 extension SelectQuery.Source {
-  /// The key of a table, or all columns of a named query.
+  /// The key columns of a table, or all columns of a named query.
   fileprivate var keyTerms: [SqlExpression] {
     switch kind {
     case .table: table.key.map(term)
-    // A recursive query may have no end but its limit, so it can't be sorted.
+    // A recursive query might end only because of its limit, so the query can't be sorted.
     case .defined(let query) where query.clauses.isRecursive: []
     case .defined, .named: table.columns.indices.map(term)
     // The elements of a list have their own order.
@@ -58,7 +58,7 @@ extension SelectQuery.Clauses {
       }
   }
 
-  /// The columns of combined queries: those of the first query with names for its columns.
+  /// The columns of combined queries. The names come from the first query that has names for its columns.
   fileprivate var combinedTerms: [SqlExpression] {
     let named = sources.isEmpty ? compounds.first { !$0.query.clauses.sources.isEmpty }?.query.clauses : self
     return named?.resultTerms ?? []

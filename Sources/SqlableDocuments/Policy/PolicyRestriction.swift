@@ -21,7 +21,7 @@ extension DecodedStatement {
       return DecodedStatement(operation, .select(restricted), rows)
     case .insert(let query): return DecodedStatement(operation, .insert(try checked(query, check)), rows)
     case .update(var query):
-      // Values from other tables, once stored, could reveal data that the document may not see.
+      // Values from other tables could be stored, and then reveal data that the document is not allowed to see.
       guard query.rest.value.sources.isEmpty, query.rest.value.indexHint == nil else { throw DocumentAccess.refusal }
       let rules = try check.policy.rules(of: query.table)
       try check.check(setting: query.rest.value.assignments.map(\.column), of: rules)
@@ -29,7 +29,7 @@ extension DecodedStatement {
       for assignment in query.rest.value.assignments { try check.check(assignment.value, .result) }
       try check.check(query.rest.value.returned, of: rules)
       guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal }
-      // A constraint could replace rows that the document may not see.
+      // A constraint could replace rows that the document is not allowed to see.
       if query.table.ignoresOrReplaces { query.conflict = .abort }
       try query.selection.restrict(by: rules, check, query.extent)
       query.rest.value.assignments = try query.rest.value.assignments.map {
@@ -51,7 +51,8 @@ extension DecodedStatement {
     (self.operation, self.tree, self.rows) = (operation, tree, rows)
   }
 
-  /// Returns the columns that the rows of an insert or update set, without the key by which an update finds its row.
+  /// Returns the columns that the rows of an insert or update set. The key that identifies the row of an update is not
+  /// included.
   private func written(_ columns: [ColumnReference]?, of rules: TablePolicy) -> [ColumnReference] {
     if let columns { return columns }
     let names = Set(rows.flatMap { $0.values.keys.compactMap(\.wrappedValue) })
@@ -66,12 +67,12 @@ extension DecodedStatement {
     var query = query
     let rules = try check.policy.rules(of: query.table)
     let rest = query.rest.value
-    // A document could store or replace rows that it may not see.
+    // A document could store or replace rows that it is not allowed to see.
     guard rules.condition == nil, query.form != .query, query.form != .save, rest.upserts.isEmpty,
       query.conflict == nil || query.conflict == .abort
     else { throw DocumentAccess.refusal }
     if query.table.ignoresOrReplaces { query.conflict = .abort }
-    // Also check columns that have values but are not written: a document has no other use for such values.
+    // Columns with values that are not written are also checked, because a document has no other use for these values.
     try check.check(setting: written(nil, of: rules) + (rest.columns ?? []), of: rules)
     try check.check(rest.returned, of: rules)
     if let returned = rest.returned { query.rest.value.returned = try returned.restricted(by: check.policy) }
@@ -80,7 +81,7 @@ extension DecodedStatement {
 }
 
 extension Returned {
-  /// Returns the same terms with the policy's conditions in their subqueries, which may read other tables and rows.
+  /// Returns the same terms with the policy's conditions in their subqueries, which can read other tables and rows.
   fileprivate func restricted(by policy: StatementPolicy) throws -> Returned {
     guard case .terms(let terms) = self else { return self }
     return .terms(try terms.map { try $0.restricted(by: policy) })
@@ -104,7 +105,7 @@ extension RowSelection {
     }
     // A change of all rows can't have a condition.
     guard extent != .all else { throw DocumentAccess.refusal }
-    // A change without its own condition must stay without one, so that it is refused.
+    // A change without its own condition is refused. Adding the policy's condition would make the change valid.
     guard let restrictedFilter = try filter?.restricted(by: check.policy) else {
       if extent == .row || isLimited { filter = condition }
       return
@@ -116,15 +117,15 @@ extension RowSelection {
 }
 
 extension SelectQuery {
-  /// Returns the query with the policy's restrictions, as part of another query. If `isFirstRow`, only its first row
-  /// counts.
+  /// Returns the query with the policy's restrictions, as part of another query. If `isFirstRow`, the outer query uses
+  /// only the first row.
   fileprivate func restrictedPart(by policy: StatementPolicy, isFirstRow: Bool = false) throws -> SelectQuery {
     var query = try restricted(by: policy)
     if isFirstRow || query.isLimited { query.orderFully() }
     return query
   }
 
-  /// Returns the query with the conditions of its tables, those of its subqueries included.
+  /// Returns the query with the conditions of its tables, including the tables of its subqueries.
   func restricted(by policy: StatementPolicy) throws -> SelectQuery {
     var query = self
     try query.clauses.restrict(by: policy)
@@ -140,10 +141,10 @@ extension SelectQuery.Clauses {
     try addConditions(of: policy)
   }
 
-  /// Adds the conditions of the tables to the filter. For a left join, which keeps the other rows, the condition is
-  /// added to the join's ON condition.
+  /// Adds the conditions of the tables to the filter. For a left join, which keeps rows without a match, the table's
+  /// condition is added to the join's ON condition.
   private mutating func addConditions(of policy: StatementPolicy) throws {
-    // A right or full join would keep rows that the join's ON condition hides, as rows without a match.
+    // A right or full join would keep rows that its ON condition hides, as rows without a match.
     if sources.contains(where: \.join.keepsJoined) {
       for index in sources.indices where try condition(ofSource: index, policy) != nil { throw DocumentAccess.refusal }
       return
@@ -155,7 +156,7 @@ extension SelectQuery.Clauses {
       for index in sources.indices { sources[index].condition = sources[index].condition?.withoutConstants }
       filter = filter?.withoutConstants
     }
-    // `all` holds the conditions on all rows. `visible` is true if no table so far contributes a hidden row.
+    // `all` combines the conditions on all rows. `visible` is true if no table so far contributes a hidden row.
     var (all, visible): (SqlExpression?, SqlExpression?)
     for index in sources.indices {
       let isOptional = index > 0 && sources[index].join == .left
@@ -175,23 +176,23 @@ extension SelectQuery.Clauses {
       }
     }
     filter = filter.map { $0.guarded(by: all, checking: visible) } ?? all
-    // SQLite moves conditions on groups to the WHERE clause.
+    // SQLite moves conditions on groups from HAVING to WHERE.
     if movesThrowingConditions { having = having?.guarded(by: nil, checking: visible) }
   }
 
-  /// True if a condition, which SQLite may evaluate before those of the policy, can throw.
+  /// True if a condition can throw that SQLite might evaluate before the policy's conditions.
   private var hasThrowingConditions: Bool {
     filter?.mayThrow == true || movesThrowingConditions || sources.contains { $0.condition?.mayThrow == true }
   }
 
-  /// True if SQLite may move a condition that can throw from HAVING to WHERE. SQLite moves only conditions without an
+  /// True if SQLite might move a condition that can throw from HAVING to WHERE. SQLite moves only conditions without an
   /// aggregate.
   private var movesThrowingConditions: Bool {
     !groups.isEmpty && having?.conditions.contains { $0.mayThrow && !$0.hasAggregate } == true
   }
 
-  /// Returns the condition that a left join found no row of a table: the key is NULL. A table without a key is tested
-  /// by all of its used columns.
+  /// Returns a condition that is true if a left join found no row of a table: the key is NULL. For a table without a
+  /// key, all used columns are tested.
   private func isMissing(_ index: Int, _ policy: StatementPolicy) throws -> SqlExpression {
     let rules = try policy.rules(of: sources[index].table)
     let key = rules.table.key
@@ -199,7 +200,8 @@ extension SelectQuery.Clauses {
     return .all(positions.map { SqlExpression(.isNull(sources[index].term($0))) })
   }
 
-  /// Returns the policy's condition on the rows of a table, with the table's name in this query; nil for no condition.
+  /// Returns the policy's condition on the rows of a table, with the table's name in this query; nil if there is no
+  /// condition.
   private func condition(ofSource index: Int, _ policy: StatementPolicy) throws -> SqlExpression? {
     let source = sources[index]
     guard case .table = source.kind else { return nil }
@@ -209,13 +211,13 @@ extension SelectQuery.Clauses {
 }
 
 extension TablePolicy {
-  /// Returns the condition on the rows of the table, with the table's name in a query; nil for no condition.
+  /// Returns the condition on the rows of the table, with the table's name in a query; nil if there is no condition.
   fileprivate func condition(alias: String?) -> SqlExpression? {
     guard let alias else { return condition }
     return condition?.replacing(table) { SqlExpression(.qualified(alias: alias, ColumnReference(table.columns[$0]))) }
   }
 
-  /// True if a statement may read a column: a document knows the column, or the condition reads it.
+  /// True if a statement can read a column, because a document can use the column or the policy's condition reads it.
   fileprivate func isUsed(_ position: Int) -> Bool {
     var isUsed = knows(position)
     condition?.visit(
@@ -225,7 +227,7 @@ extension TablePolicy {
 }
 
 extension SqlExpression {
-  /// Returns the term with the policy's conditions in its subqueries, and beside those of full-text search.
+  /// Returns the term with the policy's conditions in its subqueries and full-text conditions.
   func restricted(by policy: StatementPolicy) throws -> SqlExpression {
     guard hasQuery else { return self }
     if case .special(let special) = node, case .fullText(let term) = special.form, case .matches(let alias) = term.form
@@ -241,8 +243,8 @@ extension SqlExpression {
       { try $0.restricted(by: policy) }, { try $0.restrictedPart(by: policy, isFirstRow: isScalar) })
   }
 
-  /// Returns the condition `matches` for the rows that a policy shows, otherwise NULL. Without a row, as after a left
-  /// join, `matches` is `NULL IN (SELECT …)`, which reveals whether any row matches.
+  /// Returns the condition `matches` for visible rows, and NULL for other rows. For a missing row after a left join,
+  /// `matches` is `NULL IN (SELECT …)`, which would reveal whether any row matches.
   private func matching(_ alias: String?, _ rules: TablePolicy) -> SqlExpression {
     guard let condition = rules.condition(alias: alias) else { return self }
     return .special(.choice, condition.withoutConstants, self)
@@ -260,13 +262,13 @@ extension SqlExpression {
 }
 
 extension RowSelection.Clauses {
-  /// Checks the limit and the offset. A limit that is a term is capped at the policy's limit.
+  /// Checks the limit and the offset. A term as a limit is capped at the policy's limit.
   fileprivate mutating func restrictNumbers(_ check: PolicyCheck) throws {
     let limits = check.policy.limits
     guard limit?.number ?? 0 <= limits.rows, offset?.number ?? 0 <= limits.offset else {
       throw SqlError.invalidStatement("the limit or offset is larger than the policy allows")
     }
-    // The value of an offset that is a term is unknown before the statement runs.
+    // The value of a term as an offset is unknown before the run.
     guard offset?.term == nil else { throw DocumentAccess.refusal }
     guard let term = limit?.term else { return }
     try check.check(term, .result)

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import SqlableCore
 
-/// The statements that a program has approved: a client names one and gives its parameters values, and the program runs
-/// its own copy.
+/// A list of approved statements. A client sends a statement's name and parameter values, and the program runs its own
+/// copy of the statement.
 ///
 /// ```swift
 /// var manifest = StatementManifest(rules: StatementRules(models: [Bicycle.self]))
@@ -15,12 +15,12 @@ import SqlableCore
 /// SELECT "id", "name", "color", "owner_id" FROM "bicycle" WHERE "color" = ?
 /// ```
 ///
-/// Nothing of a request becomes part of the SQL. A manifest is a value: build it once, share it among threads.
+/// No part of a request becomes part of the SQL. A manifest is a value: build it once, and share it among threads.
 public struct StatementManifest: Sendable {
   fileprivate struct Approved: Sendable {
     let document: Document
     let parameters: Set<ByteComparedName>
-    /// The SHA-256 of the document.
+    /// The SHA-256 hash of the document.
     let hash: String
   }
 
@@ -28,22 +28,23 @@ public struct StatementManifest: Sendable {
   private var approved: [ByteComparedName: Approved] = [:]
   private var names: [String: ByteComparedName] = [:]
 
-  /// The largest request, in bytes.
+  /// The maximum size of a request, in bytes.
   public var maximumBytes = 65_536
 
-  /// An empty manifest. The rules name the models that the statements use, and restrict what can be approved.
+  /// Creates an empty manifest. The rules name the models that statements can use, and restrict which statements can be
+  /// approved.
   public init(rules: StatementRules) { self.rules = rules }
 
   // MARK: Approving
 
-  /// Approves a statement, whose parameters a request gives values.
+  /// Approves a statement. A request sets the values of the statement's parameters.
   ///
-  /// Throws what encoding it throws, and `.misuse` if another statement has this name.
+  /// Throws the errors of encoding the statement, and `.misuse` if another statement has the same name.
   public mutating func approve<Model, Output>(_ statement: Statement<Model, Output>, as name: String) throws {
     try approve(statement.document(returning: statement.tree.returnsRows), as: name)
   }
 
-  /// Approves a query, whose parameters a request gives values.
+  /// Approves a query. A request sets the values of the query's parameters.
   public mutating func approve<Row>(_ query: Select<Row>, as name: String) throws {
     try approve(query.document(), as: name)
   }
@@ -60,29 +61,30 @@ public struct StatementManifest: Sendable {
     }
     let decoder = try DocumentDecoder(rules.modelTables(), rules)
     let statement = try decoder.locatingErrors { try AnyStatement(DecodedStatement(document, by: decoder), decoder) }
-    // Of the canonical form, whatever was read.
+    // The hash is computed from the canonical form of the document.
     let hash = SHA256.hex(try statement.document.json)
     approved[key] = Approved(document: document, parameters: decoder.parameters, hash: hash)
     names[hash] = key
   }
 
-  /// The SHA-256 of the document of an approved statement, in lower-case hexadecimal; nil for a name that is not
-  /// approved. A request may have it instead of the name, and so runs the statement that it knows or none.
+  /// Returns the SHA-256 hash of an approved statement's document in lower-case hexadecimal; nil if the name is not
+  /// approved. A request can contain the hash instead of the name. The request then runs exactly the statement that the
+  /// client knows, or fails.
   public func sha256(of name: String) -> String? { approved[ByteComparedName(wrappedValue: name)]?.hash }
 
   // MARK: Requests
 
-  /// Returns the approved statement that a request names, with the request's values.
+  /// Returns the approved statement that a request names, with the request's parameter values.
   ///
   /// ```swift
   /// let search = try manifest.statement(json: body, with: ["tenant": .integer(7)])
   /// ```
   ///
-  /// The request is `{"run": "byColor", "with": {"color": "red"}, "sqlable": 1}`, or with `{"sha256": "…"}` instead of
-  /// the name; values are written as in statements. It must give each parameter a value, besides those that
-  /// `programValues` gives, which a request can't give. Throws `.invalidStatement` for a name that is not approved and
-  /// for a parameter that is missing or unknown, and `.encoding` for a value that does not fit the column that it is
-  /// compared with or stored in; ``SqlError/documentPath`` says where.
+  /// The request is `{"run": "byColor", "with": {"color": "red"}, "sqlable": 1}`; `{"sha256": "…"}` can replace the
+  /// name. Values are written as in statements. `programValues` sets some parameters, which a request can't set. The
+  /// request must set all other parameters. Throws `.invalidStatement` for a name that is not approved, and for a
+  /// missing or unknown parameter. Throws `.encoding` for a value that does not match the column that the value is
+  /// compared with or stored in. ``SqlError/documentPath`` shows the position.
   public func statement(
     json: some ContiguousBytes, with programValues: [String: DatabaseValue] = [:]
   ) throws -> AnyStatement {
@@ -102,7 +104,7 @@ public struct StatementManifest: Sendable {
     let decoder = try DocumentDecoder(rules.modelTables(), rules)
     decoder.arguments = try approved.arguments(programValues, values)
     do { return try AnyStatement(DecodedStatement(approved.document, by: decoder), decoder) } catch {
-      // The place in the program's own document means nothing to the client.
+      // The path in the program's own document is meaningless to the client.
       guard var error = error as? SqlError else { throw error }
       error.documentPath = "with"
       throw error
@@ -111,7 +113,7 @@ public struct StatementManifest: Sendable {
 }
 
 extension StatementManifest.Approved {
-  /// The values of the parameters, if there is one for each.
+  /// Returns the values of the parameters. Throws if a parameter has no value.
   fileprivate func arguments(
     _ programValues: [String: DatabaseValue], _ requestValues: [ByteComparedName: DatabaseValue]
   ) throws -> [ByteComparedName: DatabaseValue] {
@@ -143,7 +145,7 @@ extension DocumentDecoder {
     case hash(String)
   }
 
-  /// Reads a request: what it names, and the values that it gives.
+  /// Decodes a request: the name or hash of the statement, and the parameter values.
   fileprivate func request(_ document: Document) throws -> (Requested, [ByteComparedName: DatabaseValue]) {
     guard case .object(let members) = document else { throw failure("a request must be an object") }
     var version: Document?

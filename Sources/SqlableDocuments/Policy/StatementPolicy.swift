@@ -10,29 +10,29 @@ import SqlableCore
 /// let bikes = try policy.statement(Select<Bicycle>.self, json: body).run(db)
 /// ```
 ///
-/// A document can only read, unless `kinds` has other statements. A document without a limit gets one. Joins, nested
-/// queries, groups and function calls need the policy's permission. The condition of ``TablePolicy/rows(where:)`` is
-/// added wherever a document uses the table. A name that the policy does not allow is refused like a name that does not
-/// exist.
+/// A document can only read, unless `kinds` contains other kinds. A document without a limit gets the policy's limit.
+/// Joins, nested queries, groups and function calls need the policy's permission. The condition of
+/// ``TablePolicy/rows(where:)`` is added to every use of the table. A name that is not allowed causes the same error as
+/// a name that does not exist.
 ///
-/// A policy is a value; build one for each request, with the tenant's condition in it, or keep it.
+/// A policy is a value. Build a policy for each request, with the tenant's condition, or reuse one policy.
 public struct StatementPolicy: Sendable {
   let tables: [TablePolicy]
-  /// The lookup data for documents, built once.
+  /// The lookup data for documents, which is built once.
   let index: PolicyIndex
-  /// The kinds of statements that are allowed.
+  /// The allowed kinds of statements.
   public var kinds: Set<StatementKind>
-  /// The features that a document may use besides columns, values, and their comparisons.
+  /// The allowed features, in addition to columns, values and comparisons.
   public var features: Set<Feature>
-  /// SQLite's functions that a document may call, by their names in the format: `lower`, `substr`.
+  /// The allowed SQLite functions, by their names in the statement format: `lower`, `substr`.
   public var functions: Set<String>
-  /// Functions and collations that the program registered and that a document may name.
+  /// The allowed functions and collations that the program registered.
   public var registered: Set<String>
-  /// The limits on a document's size, and on its reads.
+  /// The limits on a document's size and on the run of its statement.
   public var limits: Limits
 
-  /// Creates a policy that allows a document to read these tables, and nothing else unless the other arguments allow
-  /// more. A policy that has a table twice throws `.misuse` for every document.
+  /// Creates a policy that allows a document to read these tables. The other arguments allow more. If a table appears
+  /// twice, every document throws `.misuse`.
   public init(
     _ tables: TablePolicy..., kinds: Set<StatementKind> = StatementKind.reads, features: Set<Feature> = [],
     functions: Set<String> = [], registered: Set<String> = [], limits: Limits = Limits()
@@ -46,13 +46,13 @@ public struct StatementPolicy: Sendable {
     self.limits = limits
   }
 
-  /// Parts of queries, each of which a policy allows by itself.
+  /// Features of queries. A policy allows each feature separately.
   public enum Feature: Sendable, Hashable, CaseIterable {
     /// Several tables in a query.
     case joins
-    /// Queries within terms: `IN (SELECT …)`, `EXISTS`, and as values.
+    /// Queries inside terms: `IN (SELECT …)`, `EXISTS`, and as values.
     case subqueries
-    /// Queries with a name, also recursive ones.
+    /// Named queries, including recursive queries.
     case namedQueries
     /// UNION, INTERSECT and EXCEPT.
     case compounds
@@ -64,21 +64,21 @@ public struct StatementPolicy: Sendable {
     case windows
     /// DISTINCT.
     case distinct
-    /// Arithmetic, concatenation, operators on bits, CASE and casts.
+    /// Arithmetic, concatenation, bit operators, CASE and casts.
     case arithmetic
-    /// Parts of JSON: paths, and functions of JSON.
+    /// JSON paths and JSON functions.
     case json
-    /// Parts and formats of dates, and dates that are shifted.
+    /// Parts, formats and shifts of dates.
     case dates
-    /// Full-text search, without its excerpts of texts.
+    /// Full-text search without excerpts.
     case fullText
-    /// Snippets and highlights of full-text search, which also needs `fullText`. Making an excerpt is a single step,
-    /// which nothing can stop. The time grows with the square of the number of matches in the text. A text of one MiB
-    /// in which every word matches takes half a minute to highlight. A snippet of such a text takes half an hour or
+    /// Snippets and highlights of full-text search, which also need `fullText`. An excerpt is created in a single step,
+    /// which can't be interrupted. The time grows with the square of the number of matches in the text. Suppose that
+    /// every word of a text of one MiB matches. A highlight then takes half a minute, and a snippet half an hour or
     /// more.
     case excerpts
-    /// Regular expressions: REGEXP. Matching a text is a single step, which nothing can stop. The number of operations
-    /// is the number of characters in the text, multiplied by up to 2,000.
+    /// Regular expressions: REGEXP. A match of a text is a single step, which can't be interrupted. The number of
+    /// operations is up to 2,000 times the number of characters in the text.
     case regularExpressions
     /// Named parameters.
     case parameters
@@ -87,7 +87,7 @@ public struct StatementPolicy: Sendable {
 
 /// A kind of condition on a column.
 public enum FilterOperation: Sendable, Hashable, CaseIterable {
-  /// `=`, `<>`, `IS`, `IN` and `IS NULL`, also by a join, a subquery, or the column by itself.
+  /// `=`, `<>`, `IS`, `IN` and `IS NULL`, also in a join or subquery, and the column as a condition.
   case equality
   /// `<`, `<=`, `>`, `>=` and `BETWEEN`.
   case comparison
@@ -109,7 +109,7 @@ public struct TablePolicy: Sendable {
   var settable: Set<Int> = []
   var filterable: [Int: Set<FilterOperation>] = [:]
   var condition: SqlExpression?
-  /// The error of the rules, such as a column that is not in the table; nil if there is none.
+  /// The first error in the rules, such as a column that is not in the table; nil if there is no error.
   var defect: SqlError?
 
   public init(_ model: (some Sqlable).Type) {
@@ -133,46 +133,46 @@ public struct TablePolicy: Sendable {
     return policy
   }
 
-  /// Allows results with these columns. A whole model is read only where all of its columns are allowed.
+  /// Allows these columns in results. A complete model can be read only if all of its columns are allowed.
   public func reading(_ columns: any ColumnConvertible...) -> TablePolicy {
     with(columns) { $0.readable.insert($1) }
   }
 
-  /// Allows results with all columns.
+  /// Allows all columns in results.
   public func readingAll() -> TablePolicy { with(table.columns) { $0.readable.insert($1) } }
 
-  /// Allows conditions on a column, by these kinds of operators.
+  /// Allows conditions on a column with these kinds of operators.
   ///
-  /// A document that may filter by a column but not read it can infer the column's values by repeated queries. Only
-  /// rows that the policy shows are exposed in this way.
+  /// A client that can filter by a column but not read it can infer the column's values by repeated queries. This
+  /// exposes only rows that the policy shows.
   public func filtering(
     _ column: any ColumnConvertible, _ others: any ColumnConvertible..., by operations: FilterOperation...
   ) -> TablePolicy {
     with([column] + others) { $0.filterable[$1, default: []].formUnion(operations) }
   }
 
-  /// Allows an order by these columns.
+  /// Allows these columns in an order.
   public func sorting(_ columns: any ColumnConvertible...) -> TablePolicy {
     with(columns) { $0.sortable.insert($1) }
   }
 
-  /// Allows inserts and updates to give these columns values, where the policy's kinds allow such statements.
+  /// Allows inserts and updates to set these columns, if the policy's kinds allow inserts and updates.
   public func setting(_ columns: any ColumnConvertible...) -> TablePolicy {
     with(columns) { $0.settable.insert($1) }
   }
 
-  /// Restricts every use of the table to the rows that match a condition, such as those of a tenant.
+  /// Restricts every use of the table to the rows that match a condition, such as the rows of a tenant.
   ///
-  /// The condition is added to the WHERE of each query, update and delete, or to the ON of a left join. Nothing in a
-  /// document can widen the condition. A document can't insert into such a table.
+  /// The condition is added to the WHERE clause of each query, update and delete, or to the ON condition of a left
+  /// join. A document can't bypass the condition. A document can't insert into the table.
   public func rows(where condition: any SqlCondition) -> TablePolicy {
     var policy = self
     policy.condition.and(condition.expression)
     return policy
   }
 
-  /// Returns the rules of tables, with a defect for each table that appears again. Otherwise the condition of one entry
-  /// could stand beside the columns of another.
+  /// Returns the rules of tables. Repeated tables get an error, because otherwise one entry's condition could be
+  /// combined with another entry's columns.
   fileprivate static func each(_ all: [TablePolicy]) -> [TablePolicy] {
     var names: Set<[UInt8]> = []
     return all.map { rules in
@@ -183,7 +183,8 @@ public struct TablePolicy: Sendable {
     }
   }
 
-  /// Throws `.misuse` if the table can't use the condition on its rows, which is not a document's fault.
+  /// Throws `.misuse` if the condition on the table's rows is invalid. The program, not the document, causes this
+  /// error.
   func checkCondition() throws {
     guard let condition else { return }
     var query = SelectQuery(.count, of: table)

@@ -1,15 +1,15 @@
 import SqlableCore
 
-/// The clock of an archive, which steps of the system's clock do not move.
+/// The clock of an archive. Adjustments of the system clock do not affect this clock.
 ///
-/// A commit's time is the system's time at the begin of the generation, plus the time that has passed since by
-/// `ContinuousClock`, which nothing sets. The age is the time that has passed since the archive was made.
+/// A commit's time is the system time at the start of the generation, plus the time that `ContinuousClock` has measured
+/// since then. The age is the time since the creation of the archive.
 struct ArchiveClock {
   private let wall: Int64
   private let begin = ContinuousClock.now
   private let firstAge: Int64
 
-  /// The difference between the clocks, in microseconds, from which on the system's clock has been set.
+  /// The difference between the two clocks, in microseconds, above which the system clock counts as adjusted.
   static let tolerance: Int64 = 1_000_000
 
   init(age: Int64) { (wall, firstAge) = (archiveTime(), age) }
@@ -19,14 +19,14 @@ struct ArchiveClock {
   /// The time in microseconds since 1970.
   var now: Int64 { wall + elapsed }
 
-  /// The age of the archive in microseconds; only differences count.
+  /// The age of the archive, in microseconds. Only differences between two ages are used.
   var age: Int64 { firstAge.addingSaturated(elapsed) }
 
-  /// True if the system's clock has been set since this one was made.
+  /// True if the system clock was adjusted after the creation of this clock.
   var isStepped: Bool { abs(archiveTime() - now) > ArchiveClock.tolerance }
 
-  /// The age of an archive at a new start. Time without an archive counts up to a day, and up to half of `keep`: the
-  /// system's clock, which alone tells it, may be wrong after the start of a machine.
+  /// Returns the age of an archive at a new start. The time since the last commit counts, up to a day and up to half of
+  /// `keep`. This time is limited because the system clock might be wrong after a reboot.
   static func age(after last: ArchiveEnd, keep: Duration?) -> Int64 {
     let day: Int64 = 86_400_000_000
     let half = keep.flatMap { Int64(exactly: ($0 / .microseconds(2)).rounded()) } ?? day
@@ -38,7 +38,7 @@ struct ArchiveClock {
 /// The last commit of an archive.
 struct ArchiveEnd {
   var number = 0
-  /// In microseconds since 1970.
+  /// The time of the commit, in microseconds since 1970.
   var time: Int64 = 0
   /// See ``ArchiveClock/age``.
   var age: Int64 = 0

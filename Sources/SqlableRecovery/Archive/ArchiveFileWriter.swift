@@ -3,18 +3,18 @@ import SqlableCore
 
 /// The log file of an archive to which commits are appended.
 ///
-/// Sound as `Sendable`: it is used by one thread at a time.
+/// Sound as `Sendable`: only one thread at a time uses the writer.
 final class ArchiveFileWriter: @unchecked Sendable {
   private let descriptor: Int32
   let path: String
-  /// The end of the last record that was written whole.
+  /// The end of the last complete record, as an offset in the file.
   private(set) var size = 0
   /// The checksum of all records so far.
   private(set) var sum: WALChecksum
-  /// The part of a record that is not written yet: so many of these bytes.
+  /// The unwritten part of a record: the first `used` bytes.
   private var buffer = [UInt8](repeating: 0, count: ArchiveFileWriter.bufferSize)
   private var used = 0
-  /// The checksum of all that is before it.
+  /// The checksum of everything before the buffer.
   private var bufferSum: WALChecksum
   private static let bufferSize = 256 << 10
 
@@ -23,11 +23,11 @@ final class ArchiveFileWriter: @unchecked Sendable {
 
   static func name(from number: Int) -> String { "log-\(number.padded)" }
 
-  /// Creates the file whose first commit has a number; the file continues from the checksum of the file before.
+  /// Creates the file for commits from `number` on. The checksum continues from the previous file.
   init(in directory: String, from number: Int, after sum: WALChecksum) throws {
     path = directory + "/" + ArchiveFileWriter.name(from: number)
     (self.sum, bufferSum) = (sum, sum)
-    // An existing file at this path was begun, and never had a record.
+    // An existing file at this path contains no record, because its creation was interrupted.
     descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }
     let header = [ArchiveFileWriter.magic, UInt64(number), sum.value].flatMap(\.littleEndianBytes)
@@ -40,10 +40,10 @@ final class ArchiveFileWriter: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// True if the file is at its path.
+  /// True if the file still exists at its path.
   var isIntact: Bool { FileIdentity.isFile(descriptor, at: path) }
 
-  /// Appends a commit, whose pages are in a WAL. What fails leaves nothing of it.
+  /// Appends a commit, whose pages are read from a WAL. After an error, the file contains no part of the commit.
   func append(_ commit: WALReader.Commit, _ record: ArchiveRecord, from log: WALReader) throws {
     let start = size
     (used, bufferSum) = (0, sum)
@@ -64,23 +64,23 @@ final class ArchiveFileWriter: @unchecked Sendable {
       try write()
       sum = end
     } catch {
-      // A part that stayed would be taken for a damaged record once another begins before its end.
+      // A partial record would count as damaged as soon as another record follows.
       ftruncate(descriptor, off_t(start))
       size = start
       throw error
     }
   }
 
-  /// Makes all records survive a power failure.
+  /// Syncs the file, so that all records survive a power failure.
   func sync() throws { guard fdatasync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) } }
 
-  /// Adds a few bytes to the buffer, which must have room for them.
+  /// Adds a few bytes to the buffer. The buffer must have enough free space.
   private func add(_ bytes: [UInt8]) {
     buffer.replaceSubrange(used..<used + bytes.count, with: bytes)
     used += bytes.count
   }
 
-  /// Writes the content of the buffer, a part of a record.
+  /// Writes the content of the buffer, which is part of a record.
   private func flush() throws {
     bufferSum = bufferSum.adding(buffer[..<used])
     try write()

@@ -2,9 +2,9 @@ import FoundationEssentials
 import Glibc
 import SqlableCore
 
-/// The directory of an archive: a directory for each generation, which has a copy of the database and log files.
+/// The directory of an archive. Each generation has a subdirectory with a copy of the database and log files.
 ///
-/// A generation is complete once it has its name: it is made under another one.
+/// A new generation gets its final name only when it is complete.
 struct ArchiveFiles {
   let path: String
 
@@ -12,7 +12,7 @@ struct ArchiveFiles {
   private static let prefix = "from-"
   private static let partialName = "partial"
 
-  /// The numbers of the commits with which the generations begin, in their order.
+  /// Returns the numbers of the generations' first commits, in ascending order.
   func generations() throws -> [Int] {
     try ArchiveFiles.names(in: path).compactMap { name in
       name.hasPrefix(ArchiveFiles.prefix) ? Int(name.dropFirst(ArchiveFiles.prefix.count)) : nil
@@ -23,7 +23,7 @@ struct ArchiveFiles {
 
   func base(ofGeneration number: Int) -> String { directory(ofGeneration: number) + "/" + ArchiveFiles.baseName }
 
-  /// The numbers of the first commits of a generation's log files, in their order.
+  /// Returns the numbers of the first commits in a generation's log files, in ascending order.
   func logs(ofGeneration number: Int) throws -> [Int] {
     try ArchiveFiles.names(in: directory(ofGeneration: number)).compactMap { name in
       name.hasPrefix("log-") ? Int(name.dropFirst(4)) : nil
@@ -41,7 +41,7 @@ struct ArchiveFiles {
     return description
   }
 
-  /// The last commit; zeros for an empty archive.
+  /// Returns the last commit; zeros for an empty archive.
   func last() throws -> ArchiveEnd {
     guard let generation = try generations().last else { return ArchiveEnd() }
     let description = try description(ofGeneration: generation)
@@ -52,7 +52,7 @@ struct ArchiveFiles {
     return ArchiveEnd(number: number, time: time, age: age)
   }
 
-  /// Throws `.misuse` if the last generation is that of another database.
+  /// Throws `.misuse` if the last generation belongs to another database.
   func check(_ database: String, _ options: ArchiveOptions) throws {
     guard !options.acceptsOtherDatabase, let generation = try generations().last,
       let other = try description(ofGeneration: generation).database, other != database
@@ -64,7 +64,7 @@ struct ArchiveFiles {
     )
   }
 
-  /// The size and checksum of a copy of a database, whose size is a multiple of 512.
+  /// Returns the size and checksum of a database copy. The size is a multiple of 512.
   static func sum(ofFileAt path: String) throws -> (size: Int, sum: UInt64) {
     var (size, sum) = (0, WALChecksum(isBigEndian: false))
     try eachPart(ofFileAt: path) { offset, part in
@@ -74,7 +74,7 @@ struct ArchiveFiles {
     return (size, sum.value)
   }
 
-  /// Calls `body` with the parts of a file and their offsets. All but the last have the same size.
+  /// Calls `body` with the parts of a file and their offsets. All parts except the last have the same size.
   static func eachPart(ofFileAt path: String, _ body: (Int, ArraySlice<UInt8>) throws -> Void) throws {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw SqlError.system("open", path, errno) }
@@ -108,10 +108,10 @@ struct ArchiveFiles {
     guard fsync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) }
   }
 
-  /// Makes a generation: `body` fills its directory, which then gets its name.
+  /// Creates a generation. `body` fills the directory, which then gets its final name.
   func makeGeneration(_ number: Int, _ body: (_ directory: String) throws -> Void) throws {
     let partial = path + "/" + ArchiveFiles.partialName
-    // A killed process may have left a partial generation.
+    // A killed process might have left a partial generation.
     try? FileManager.default.removeItem(atPath: partial)
     do {
       guard mkdir(partial, 0o700) == 0 else { throw SqlError.system("create", partial, errno) }
@@ -127,7 +127,7 @@ struct ArchiveFiles {
     }
   }
 
-  /// Deletes a generation: its name first, so that none is seen in part.
+  /// Deletes a generation. The directory is renamed first, so that no partial generation is visible.
   func removeGeneration(_ number: Int) throws {
     let old = path + "/" + ArchiveFiles.partialName
     try? FileManager.default.removeItem(atPath: old)
@@ -137,7 +137,7 @@ struct ArchiveFiles {
     try? FileManager.default.removeItem(atPath: old)
   }
 
-  /// Makes the directory, and locks it.
+  /// Creates the directory if it is missing, and locks it.
   func lock() throws -> ArchiveLock {
     if !FileManager.default.fileExists(atPath: path) {
       do {
@@ -160,7 +160,7 @@ struct ArchiveFiles {
   }
 }
 
-/// The lock of an archive, which ends with it, or with the process.
+/// The lock of an archive. The lock is released with this object or when the process ends.
 final class ArchiveLock: Sendable {
   private let descriptor: Int32
   private let path: String
@@ -169,12 +169,12 @@ final class ArchiveLock: Sendable {
 
   deinit { close(descriptor) }
 
-  /// True if the locked file is at its path.
+  /// True if the locked file still exists at its path.
   var isIntact: Bool { FileIdentity.isFile(descriptor, at: path) }
 }
 
 extension FileIdentity {
-  /// True if the file of a descriptor is the one at a path.
+  /// True if a path refers to the file of a descriptor.
   static func isFile(_ descriptor: Int32, at path: String) -> Bool {
     var info = stat()
     return fstat(descriptor, &info) == 0 && info.st_nlink > 0 && FileIdentity(path) == FileIdentity(info)
@@ -182,28 +182,28 @@ extension FileIdentity {
 }
 
 extension Int {
-  /// The number with as many digits as the largest number has, so that names sort like their numbers.
+  /// The number with leading zeros up to 19 digits, so that names sort like numbers.
   var padded: String {
     let digits = String(self)
     return String(repeating: "0", count: Swift.max(0, 19 - digits.utf8.count)) + digits
   }
 }
 
-/// The description of the database copy with which a generation begins.
+/// The description of a generation's database copy.
 struct GenerationDescription: Codable, Sendable {
   static let fileName = "generation.json"
   static let currentVersion = 1
 
   var version = GenerationDescription.currentVersion
-  /// The number of the commit whose database is copied.
+  /// The number of the commit that the copy represents.
   let commit: Int
   /// The time of the copy, in microseconds since 1970.
   let time: Int64
-  /// See ``ArchiveClock/age``. Earlier versions wrote none of these.
+  /// See ``ArchiveClock/age``. Earlier versions stored neither `age` nor the properties below.
   var age: Int64?
-  /// True if the generation before has all commits up to this one.
+  /// True if the previous generation contains all commits up to this one.
   var continues: Bool?
-  /// The path of the database; empty for one in memory.
+  /// The path of the database; empty for an in-memory database.
   var database: String?
   /// The size of the copy in bytes, and its checksum.
   var baseSize: Int?

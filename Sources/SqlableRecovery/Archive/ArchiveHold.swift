@@ -1,14 +1,14 @@
 import Glibc
 import SqlableCore
 
-/// A read transaction that keeps a log from being begun anew, so that what it holds can be read.
+/// A read transaction that prevents a reset of the WAL, so that the archive can read its commits.
 ///
-/// SQLite begins a log anew when all of it is in the database file and no reader needs it. While a reader has a
-/// snapshot that is in the log, that can't be. A reader whose snapshot is in the database file alone keeps others from
-/// copying the log into the file: then the log can be begun anew once, and no second time, and its frames are all
-/// newer than the snapshot.
+/// SQLite resets the WAL when the whole WAL is in the database file and no reader needs the WAL. A reader whose
+/// snapshot is in the WAL prevents the reset. A reader whose snapshot is only in the database file prevents checkpoints
+/// from copying the WAL into the file. The WAL can then be reset once but not twice, and all its frames are newer than
+/// the snapshot.
 ///
-/// Sound as `Sendable`: it is used by one thread at a time.
+/// Sound as `Sendable`: only one thread at a time uses the hold.
 final class ArchiveHold: @unchecked Sendable {
   private let db: SqliteDatabase
   private(set) var isHeld = false
@@ -43,7 +43,7 @@ final class ArchiveHold: @unchecked Sendable {
   /// See ``Connection/logEnd``.
   func logEnd() throws -> (frames: Int, salts: UInt64)? { try db.locked { try db.openConnection().logEnd } }
 
-  /// Copies the database of the snapshot into a new file.
+  /// Copies the database of the snapshot to a new file.
   func copy(to path: String) throws {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SqlError.system("create", path, errno) }

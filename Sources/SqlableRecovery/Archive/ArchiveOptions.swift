@@ -1,34 +1,33 @@
 import FoundationEssentials
 import SqlableCore
 
-/// Options for archiving a pool's commits. The defaults suit a service that runs for months.
+/// Options for archiving a pool's commits. The defaults are for a service that runs for months.
 ///
 /// ```swift
 /// let archive = try pool.archive(to: "/backups/bikes", ArchiveOptions(keep: .seconds(7 * 86_400)))
 /// ```
 public struct ArchiveOptions: Sendable, Hashable {
-  /// The interval at which commits are archived. A loss of the machine loses at most this much. Default: 250
-  /// milliseconds.
+  /// The interval at which commits are archived. If the machine is lost, the commits of at most this interval are lost.
+  /// Default: 250 milliseconds.
   public var interval: Duration
 
-  /// The time for which commits are added to one copy of the database before the archive makes another. With a longer
-  /// time, a restore must apply more commits. Default: 24 hours.
+  /// The time for which commits are added to a database copy before the archive creates a new copy. A longer time makes
+  /// a restore apply more commits. Default: 24 hours.
   public var baseInterval: Duration
 
-  /// The time for which commits can be restored. Older copies are deleted, with the commits up to the next copy.
-  /// Default: nil, for ever.
+  /// The time for which commits can be restored. Older copies are deleted together with the commits up to the next
+  /// copy. Default: nil, for an unlimited time.
   public var keep: Duration?
 
-  /// The size of a file of the archive, in bytes, at which the archive starts another file. Default: 64 MiB.
+  /// The maximum size of a log file of the archive, in bytes. The archive then starts a new file. Default: 64 MiB.
   public var fileSize: Int
 
-  /// The size of the pool's WAL, in bytes, up to which the WAL is kept for an archive that can't be written
-  /// to. Beyond this size the archive skips the commits, and makes a new copy of the database as soon as possible.
-  /// Default: 1 GiB.
+  /// The maximum size of the pool's WAL, in bytes, while the archive can't be written. If the WAL is larger, the
+  /// archive skips the commits, and creates a new copy of the database as soon as possible. Default: 1 GiB.
   public var maximumWalSize: Int
 
-  /// Lets an archive of one database go on with another, such as one that was moved to another path. Default: false:
-  /// it throws `.misuse`.
+  /// True if an archive of one database can continue with another database, such as a database that was moved to
+  /// another path. If false, the archive throws `.misuse`. Default: false.
   public var acceptsOtherDatabase: Bool
 
   public init(
@@ -52,18 +51,19 @@ public struct ArchiveOptions: Sendable, Hashable {
 
 /// The progress of an archive.
 public struct ArchiveStatus: Sendable, Hashable {
-  /// The number of the last commit that is archived, and when it was.
+  /// The number and time of the last archived commit.
   public internal(set) var commit = 0
   public internal(set) var time: Date?
-  /// Why the last attempt failed; nil if it did not.
+  /// The error of the last attempt; nil if the attempt succeeded.
   public internal(set) var error: SqlError?
-  /// The number of bytes of the WAL that were not archived yet at the last attempt. The number keeps
-  /// growing if commits come faster than the archive can write them.
+  /// The number of WAL bytes that were not archived at the last attempt. The number keeps growing if commits arrive
+  /// faster than the archive can write.
   public internal(set) var pendingBytes = 0
-  /// The number of times that commits were skipped: the archive could not be written to for too long, or was removed.
+  /// The number of times that the archive skipped commits, because the archive was not writable for too long or was
+  /// removed.
   public internal(set) var gaps = 0
-  /// True if the database is being copied for a new range. Until the copy ends, no commit is archived.
+  /// True if the database is being copied for a new range. No commits are archived during the copy.
   public internal(set) var isCopying = false
-  /// The time since the archive had all commits of the database; at most the interval if it works.
+  /// The time since the archive last contained all commits of the database. Normally at most the interval.
   public internal(set) var lag = Duration.zero
 }

@@ -1,16 +1,16 @@
 import Glibc
 import SqlableCore
 
-/// Reads the commits of a generation, one after the other, and checks them.
+/// Reads and checks the commits of a generation in order.
 struct ArchiveReader {
   let files: ArchiveFiles
   let generation: Int
 
-  /// Calls `body` with each commit; `apply`, its second parameter, calls its own with the number and content of each
-  /// page. `body` returns whether to go on.
+  /// Calls `body` with each commit and a function `apply`. `apply` calls its own parameter with the number and content
+  /// of each page of the commit. `body` returns true to continue with the next commit.
   ///
-  /// A record at the end of the last file that is not whole is one that a killed process was writing. Throws `.corrupt`
-  /// for commits that are missing or damaged, with their numbers.
+  /// An incomplete record at the end of the last file is ignored: a process was killed before the record was complete.
+  /// Throws `.corrupt` with the numbers of missing or damaged commits.
   func eachCommit(
     _ body: (ArchiveRecord, _ apply: ((Int, ArraySlice<UInt8>) throws -> Void) throws -> Void) throws -> Bool
   ) throws {
@@ -22,7 +22,7 @@ struct ArchiveReader {
       }
       let log = try ArchiveFile(files.directory(ofGeneration: generation) + "/" + ArchiveFileWriter.name(from: start))
       guard log.isHeader(of: start, after: sum) else {
-        // Killed between making the file and writing its header.
+        // The process was killed between creating the file and writing its header.
         if index == starts.count - 1, log.size <= ArchiveFileWriter.headerSize { return }
         throw damaged("the header of \(log.path) is damaged")
       }
@@ -49,7 +49,8 @@ struct ArchiveReader {
     }
   }
 
-  /// The number and time of the last commit, by the sizes of the records alone; nil if there is none.
+  /// Returns the number and time of the last commit; nil if there is no commit. Only the sizes of the records are
+  /// checked, not their checksums.
   func last() throws -> (number: Int, time: Int64)? {
     for start in try files.logs(ofGeneration: generation).reversed() {
       let log = try ArchiveFile(files.directory(ofGeneration: generation) + "/" + ArchiveFileWriter.name(from: start))
@@ -71,7 +72,7 @@ struct ArchiveReader {
   }
 }
 
-/// A log file that is read.
+/// A log file that is open for reading.
 private final class ArchiveFile {
   let path: String
   let size: Int
@@ -100,7 +101,7 @@ private final class ArchiveFile {
       && header.littleEndian64(24) == WALChecksum(isBigEndian: false).adding(header[..<24]).value
   }
 
-  /// The checksum behind a record; nil if it is not the one that the record has.
+  /// Returns the checksum after a record; nil if the record contains a different checksum.
   func sum(of record: ArchiveRecord, at offset: Int, after sum: WALChecksum) -> WALChecksum? {
     var (sum, position) = (sum.adding(bytes(offset, ArchiveRecord.headerSize)[...]), offset + ArchiveRecord.headerSize)
     for _ in 0..<record.pageCount {
@@ -113,11 +114,12 @@ private final class ArchiveFile {
     return end.count == ArchiveRecord.sumSize && end.littleEndian64(0) == sum.value ? sum : nil
   }
 
-  /// True if a file that ends in an incomplete record begins it at an offset: its process was killed as it wrote.
+  /// True if the file ends in an incomplete record that starts at an offset, because a process was killed while
+  /// writing.
   func isTorn(at offset: Int, _ next: Int) -> Bool {
     let header = bytes(offset, ArchiveRecord.headerSize)
     if let record = ArchiveRecord(header: header) { return record.number == next && offset + record.size >= size }
-    // A file system may have made the file longer before it wrote the bytes.
+    // A file system can extend a file before the bytes are written.
     return header.count < ArchiveRecord.headerSize || isZero(from: offset)
   }
 

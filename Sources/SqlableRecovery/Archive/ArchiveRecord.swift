@@ -1,21 +1,21 @@
 import Glibc
 import SqlableCore
 
-/// A commit in a log file of an archive: its header, then its pages, then the checksum of all before it.
+/// A commit in a log file of an archive: a header, the pages, and a checksum of everything before.
 ///
-/// Numbers are little-endian. The checksum goes on from record to record, also over the borders of files, so that
-/// nothing between two records can be missing unnoticed.
+/// Numbers are little-endian. The checksum continues from record to record, also across files, so that a missing part
+/// between two records is detected.
 struct ArchiveRecord: Equatable {
   static let magic: UInt64 = 0x3130_544D_434C_5153  // SQLCMT01
   static let headerSize = 40
   static let sumSize = 8
 
-  /// Counts the commits of the archive.
+  /// The number of the commit, counted from the start of the archive.
   var number: Int
-  /// When it was archived, in microseconds since 1970; never before the one before it.
+  /// The time of archiving, in microseconds since 1970. The time is never earlier than the time of the previous commit.
   var time: Int64
   var pageCount: Int
-  /// The size of the database after it, in pages.
+  /// The size of the database after the commit, in pages.
   var databasePages: Int
   var pageSize: Int
 
@@ -24,7 +24,7 @@ struct ArchiveRecord: Equatable {
       + [UInt64(pageCount) | UInt64(databasePages) << 32, UInt64(pageSize)].flatMap(\.littleEndianBytes)
   }
 
-  /// Nil for bytes that are no header.
+  /// Parses a header; nil if the bytes are not a header.
   init?(header: [UInt8]) {
     guard header.count == ArchiveRecord.headerSize, header.littleEndian64(0) == ArchiveRecord.magic,
       let number = Int(exactly: header.littleEndian64(8)), number > 0
@@ -42,7 +42,7 @@ struct ArchiveRecord: Equatable {
     (self.databasePages, self.pageSize) = (databasePages, pageSize)
   }
 
-  /// A page is behind its number in eight bytes.
+  /// The size of a page and its number, in bytes. The number takes eight bytes before the page.
   var pageEntrySize: Int { 8 + pageSize }
 
   var size: Int { ArchiveRecord.headerSize + pageCount * pageEntrySize + ArchiveRecord.sumSize }
@@ -53,13 +53,13 @@ extension UInt64 {
 }
 
 extension [UInt8] {
-  /// The number in eight bytes, which must be there.
+  /// Returns the number in the eight bytes at `offset`. The bytes must exist.
   func littleEndian64(_ offset: Int) -> UInt64 {
     withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
   }
 }
 
-/// The present time as records have it.
+/// Returns the present time in the unit of records: microseconds since 1970.
 func archiveTime() -> Int64 {
   var time = timespec()
   clock_gettime(CLOCK_REALTIME, &time)

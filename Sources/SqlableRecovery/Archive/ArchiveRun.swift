@@ -7,14 +7,14 @@ import SqlablePool
 /// Archives the commits of a pool.
 ///
 /// Sound as `Sendable`:
-/// 1. Until `start()` only its maker has it; from then on mutable state is used on `queue` only.
+/// 1. Before `start()`, only the creator uses the run; afterwards, mutable state is used only on `queue`.
 /// 2. `state` has its own lock.
 final class ArchiveRun: @unchecked Sendable {
   private let queue = DispatchQueue(label: "sqlable.archive")
   private static let current = DispatchSpecificKey<ObjectIdentifier>()
   private var timer: (any DispatchSourceTimer)?
   private var isEnded = false
-  /// True if the pool's file is closed, or about to be.
+  /// True if the pool's file is closed or will be closed soon.
   private var isPaused = false
   let state = LockedValue(ArchiveStatus())
   private let files: ArchiveFiles
@@ -25,27 +25,28 @@ final class ArchiveRun: @unchecked Sendable {
   private let hold: ArchiveHold
   private let checkpointer: SqliteDatabase
   private let filepath: String
-  /// The path that identifies the database; empty in memory, where each pool has another one.
+  /// The path that identifies the database; empty for an in-memory database, whose path differs in each pool.
   private let database: String
   private var log: WALReader?
   private var position = WALReader.Position()
   private var pageSize = 0
-  /// The number of frames at which the WAL is to be reset.
+  /// The number of frames at which the archive resets the WAL.
   private var checkpointAt = ArchiveRun.checkpointFrames
   private static let checkpointFrames = 1_000
-  /// The factor on the WAL size at which the writer's commits run a checkpoint. While the archive keeps the WAL, each
-  /// commit beyond the limit would run one. Four threads made 21,000 commits a second that way, and 37,000 with the
-  /// archive's checkpoints alone. If the archive's checkpoints fail, the writer's still run.
+  /// The factor for the WAL size at which the writer's commits run a checkpoint. While the archive prevents the reset
+  /// of the WAL, each commit above the size would run a checkpoint. Four threads made 21,000 commits a second in that
+  /// case, and 37,000 with only the archive's checkpoints. The writer's checkpoints still run if the archive's
+  /// checkpoints fail.
   private static let autocheckpointFactor = 16
 
-  /// The log file of the generation that is being written; nil if a new generation must be started.
+  /// The open log file of the generation; nil if a new generation must be started.
   private var output: ArchiveFileWriter?
   private var generation = 0
   private var generationBegin = ContinuousClock.now
   private var number = 0
   private var time: Int64 = 0
   private var clock: ArchiveClock
-  /// The time at which the archive last had all commits.
+  /// The last time when the archive contained all commits.
   let caughtUp = LockedValue(ContinuousClock.now)
 
   init(_ pool: SqlitePool, at path: String, _ options: ArchiveOptions) throws {
@@ -67,14 +68,14 @@ final class ArchiveRun: @unchecked Sendable {
     try beginGeneration()
   }
 
-  /// The problem of the archive that `health()` reports.
+  /// Returns the problem of the archive for `health()`; nil if the archive has no problem.
   func problem(_ limits: SqlitePool.HealthLimits) -> SqlitePool.Health.Problem? {
     if let error = state.withLock({ $0.error }) { return .archiveFails(error) }
     let lag = caughtUp.withLock { $0 }.duration(to: .now)
     return lag > limits.archiveLag && lag - limits.archiveLag > options.interval ? .archiveIsBehind(lag) : nil
   }
 
-  /// Archives from now on.
+  /// Starts to archive at the interval of the options.
   func start() {
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.setEventHandler { [weak self] in try? self?.archive() }
@@ -83,9 +84,10 @@ final class ArchiveRun: @unchecked Sendable {
     self.timer = timer
   }
 
-  /// Archives all commits so far; returns the number of the last commit. Throws `.closed` after `end()`.
+  /// Archives all commits made so far, and returns the number of the last commit. Throws `.closed` after `end()`.
   func flush() throws -> Int {
-    // Inside a closure of the pool, on whose thread this runs, `tidy` could not write: the timer has it done.
+    // Inside a closure of the pool, this call runs on the pool's thread, and `tidy` could not write. The timer runs
+    // `tidy` later.
     let isOutside = pool?.withState { $0.ownHandle == nil } ?? true
     return try queue.sync {
       guard !isEnded else { throw SqlError(.closed, message: "the archive was stopped") }
@@ -99,9 +101,9 @@ final class ArchiveRun: @unchecked Sendable {
     }
   }
 
-  /// Archives all commits so far, and releases the WAL. Does nothing a second time.
+  /// Archives all commits made so far, and allows resets of the WAL again. A second call does nothing.
   func end() throws {
-    // The queue may release the last reference to the pool, which ends the archive then.
+    // The last reference to the pool might be released on this queue, which then ends the archive.
     if DispatchQueue.getSpecific(key: ArchiveRun.current) == ObjectIdentifier(self) { return try endHere() }
     try queue.sync { try endHere() }
   }
@@ -113,17 +115,17 @@ final class ArchiveRun: @unchecked Sendable {
     try finish()
   }
 
-  /// Gives the writer its own checkpoints back, once it is free; waits for nothing.
+  /// Restores the writer's own checkpoints once the writer is free. Does not wait for the writer.
   static func giveCheckpointsBack(to pool: SqlitePool) {
     startThread { try? pool.withWriter { db in try db.setAutocheckpoint(1) } }
   }
 
   // MARK: While the pool's file is closed
 
-  /// Archives nothing more; to be called before the pool keeps its calls waiting, as this one's would wait too.
+  /// Stops archiving. Call this before the pool makes its calls wait, because this call would wait too.
   func pause() { queue.sync { isPaused = true } }
 
-  /// Archives the last commits, and ends all use of the file.
+  /// Archives the last commits, and stops using the file.
   func release() {
     queue.sync {
       guard !isEnded else { return }
@@ -135,13 +137,13 @@ final class ArchiveRun: @unchecked Sendable {
     }
   }
 
-  /// Goes on, with a new generation: the file may be another one.
+  /// Continues with a new generation, because the file might be a different file now.
   func resume() { queue.sync { isPaused = false } }
 
   // MARK: On the queue
 
   private func archive(tidies: Bool = true) throws {
-    // A last event of the timer may come after its end.
+    // The timer can fire once more after its cancellation.
     guard !isEnded, !isPaused else { return }
     do {
       try lockAgain()
@@ -168,8 +170,8 @@ final class ArchiveRun: @unchecked Sendable {
     try demandFiles()
   }
 
-  /// Throws if the archive's files are gone from its directory, and releases the WAL: a new copy of the database is
-  /// needed, since later commits continue what was removed.
+  /// Throws if the archive's files are missing from its directory. Also allows resets of the WAL again, because later
+  /// commits depend on the removed commits. A new copy of the database is then needed.
   private func demandFiles() throws {
     guard let output, let lock else { return }
     let base = files.base(ofGeneration: generation)
@@ -186,8 +188,8 @@ final class ArchiveRun: @unchecked Sendable {
     )
   }
 
-  /// Locks the directory that is in the place of one that was removed. It is not created here: the archive may be on
-  /// a disk that is not mounted any more.
+  /// Locks the directory at the path of a removed directory. The directory is not created, because the archive's disk
+  /// might not be mounted.
   private func lockAgain() throws {
     guard lock == nil else { return }
     var info = stat()
@@ -208,7 +210,7 @@ final class ArchiveRun: @unchecked Sendable {
     if isNew { root.fail(error) }
     guard hold.isHeld, output != nil, let end = try? hold.logEnd() else { return }
     guard walSize(end.frames) > options.maximumWalSize else { return }
-    // Better a gap than a disk that the log has filled.
+    // A gap in the archive is better than a disk that the WAL has filled.
     hold.end()
     output = nil
     state.withLock { $0.gaps += 1 }
@@ -216,9 +218,10 @@ final class ArchiveRun: @unchecked Sendable {
 
   // MARK: Generations
 
-  /// Copies the database, with the commits up to now.
+  /// Starts a generation: copies the database with all commits made so far.
   private func beginGeneration() throws {
-    // The generation before this one is written up to the copy, so that any time between them can be restored.
+    // The previous generation gets all commits up to the copy, so that any time between the generations can be
+    // restored.
     let continues = output != nil && hold.isHeld
     if continues { try archiveCommits() } else { try readWAL() }
     try withWriteLock {
@@ -229,7 +232,7 @@ final class ArchiveRun: @unchecked Sendable {
     }
     output = nil
     clock = ArchiveClock(age: clock.age)
-    // A clock that was set back far: later commits must be found by their real times.
+    // If the clock was set back far, later commits must still be found by their real times.
     time = clock.now < time.addingSaturated(-ArchiveClock.tolerance) ? clock.now : max(time, clock.now)
     state.withLock { $0.isCopying = true }
     defer { state.withLock { $0.isCopying = false } }
@@ -251,7 +254,8 @@ final class ArchiveRun: @unchecked Sendable {
     try removeOld()
   }
 
-  /// Moves the position to the end of the WAL, without the writer's lock: writers wait for later commits only.
+  /// Moves the position to the end of the WAL, without the writer's lock. Writers then wait only while later commits
+  /// are read.
   private func readWAL() throws {
     hold.end()
     output = nil
@@ -261,7 +265,7 @@ final class ArchiveRun: @unchecked Sendable {
     if let end = try logEnd() { try log.read(from: &position, to: end) { _ in } }
   }
 
-  /// The log's file is there once a connection has read.
+  /// Opens the WAL file. The file exists only after a connection has read the database.
   private func openWAL() throws -> WALReader {
     try hold.begin()
     defer { hold.end() }
@@ -276,11 +280,11 @@ final class ArchiveRun: @unchecked Sendable {
 
   private func removeOld() throws {
     guard let keep = options.keep else { return }
-    // Longer than there has been time.
+    // `keep` is longer than any possible age.
     guard let age = Int64(exactly: (keep / .microseconds(1)).rounded()) else { return }
     let oldest = clock.age.addingSaturated(-age)
     let generations = try files.generations()
-    // A generation is needed until the next one is too old.
+    // A generation is needed until the next generation is too old.
     for (old, next) in zip(generations, generations.dropFirst()) {
       guard try files.description(ofGeneration: next).steadyAge < oldest else { return }
       try files.removeGeneration(old)
@@ -313,7 +317,8 @@ final class ArchiveRun: @unchecked Sendable {
     if position.salts != salts { checkpointAt = ArchiveRun.checkpointFrames }
     guard isNew else { return caughtUp.withLock { $0 = .now } }
     do { try output.sync() } catch {
-      // After a failed sync, the content of the file is unknown. A new copy of the database has these commits.
+      // After a failed sync, the content of the file is undefined. A new copy of the database will contain these
+      // commits.
       self.output = nil
       throw error
     }
@@ -327,31 +332,31 @@ final class ArchiveRun: @unchecked Sendable {
     caughtUp.withLock { $0 = .now }
   }
 
-  /// Resets the WAL once it is long, and makes a new copy of the database once the present copy is old.
+  /// Resets the WAL if it is long, and creates a new copy of the database if the present copy is old.
   private func tidy() throws {
     if generationBegin.duration(to: .now) >= options.baseInterval { return try beginGeneration() }
     guard position.frames >= checkpointAt, pool?.isOpen == true else { return }
-    // Without the writer's turn, so that others can write during this checkpoint.
+    // This checkpoint does not take the writer's turn, so that other calls can write meanwhile.
     try checkpoint()
-    // Archive the commits made during the checkpoint: little is then left to do while writers wait.
+    // Commits made during the checkpoint are archived now, so that writers wait only briefly afterwards.
     try archiveCommits()
     if let pool, let limit = pool.configuration.maximumWalSize, walSize(position.frames) >= limit {
-      // Overlapping reads would keep the WAL.
+      // Overlapping reads would prevent the reset of the WAL.
       try pool.withReadsHeldBack(for: WALSizeLimiter.patience) { _ in try resetWAL() }
     } else {
       try resetWAL()
     }
-    // If other readers keep the WAL, the next attempt waits until the WAL has grown as much again.
+    // If other readers prevent the reset, the next attempt waits until the WAL has grown by another 1,000 frames.
     checkpointAt = position.frames + ArchiveRun.checkpointFrames
   }
 
-  /// Returns the size in bytes of a number of WAL frames.
+  /// Returns the size of a number of WAL frames, in bytes.
   private func walSize(_ frames: Int) -> Int { frames * (WALFormat.frameHeaderSize + pageSize) }
 
   private func resetWAL() throws {
     try withWriteLock {
       try archiveCommits()
-      // Until the writer's lock is released, nothing is committed and the WAL is not reset.
+      // While the writer's lock is held, nothing is committed and the WAL is not reset.
       hold.end()
       defer { if !hold.isHeld { output = nil } }
       try checkpoint()
@@ -361,7 +366,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   private func checkpoint() throws { try checkpointer.checkpoint() }
 
-  /// Calls `body` while nothing is written to the database.
+  /// Calls `body` while no connection can write to the database.
   private func withWriteLock(_ body: () throws -> Void) throws {
     guard let pool else { throw SqlError(.closed, message: "the pool of the archive no longer exists") }
     try pool.withWriter { db in
@@ -374,7 +379,7 @@ final class ArchiveRun: @unchecked Sendable {
 }
 
 extension SqliteDatabase {
-  /// Multiplies the size of the log at which commits run a checkpoint.
+  /// Multiplies the WAL size at which commits run a checkpoint.
   fileprivate func setAutocheckpoint(_ factor: Int) throws {
     try locked { try openConnection().setAutocheckpoint(pages: configuration.walAutocheckpoint * factor) }
   }
@@ -383,7 +388,7 @@ extension SqliteDatabase {
 extension Date {
   init(archived time: Int64) { self.init(timeIntervalSince1970: Double(time) / 1_000_000) }
 
-  /// The time in microseconds since 1970; the first or last that there is for one beyond.
+  /// The time in microseconds since 1970. Times outside the range of Int64 become the first or last time in the range.
   var archived: Int64 {
     let time = (timeIntervalSince1970 * 1_000_000).rounded(.down)
     return Int64(exactly: time) ?? (time < 0 ? .min : .max)

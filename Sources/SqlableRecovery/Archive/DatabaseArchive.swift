@@ -4,7 +4,7 @@ import SqlableBackup
 import SqlableCore
 import SqlableSchema
 
-/// An archive of a database's commits, from which the database at any of them can be restored.
+/// An archive of a database's commits. The database can be restored at any of these commits.
 ///
 /// ```swift
 /// let archive = DatabaseArchive(at: "/backups/bikes")
@@ -12,20 +12,20 @@ import SqlableSchema
 /// print(restored.commit, restored.time)
 /// ```
 ///
-/// A restore only reads the archive, also while a pool writes to it: `SqlitePool.archive(to:)`.
+/// A restore only reads the archive. A pool can write to the archive at the same time: `SqlitePool.archive(to:)`.
 public struct DatabaseArchive: Sendable, Hashable {
-  /// The directory.
+  /// The directory of the archive.
   public let path: String
 
   public init(at path: String) { self.path = path }
 
-  /// A moment to restore.
+  /// A commit or time to restore.
   public enum RestorePoint: Sendable, Hashable {
     /// The last commit that was archived.
     case latest
     /// The commit with this number.
     case commit(Int)
-    /// The last commit that had been archived at this time.
+    /// The last commit that was archived at or before this time.
     case time(Date)
   }
 
@@ -36,11 +36,11 @@ public struct DatabaseArchive: Sendable, Hashable {
   /// A commit of an archive.
   public struct Commit: Sendable, Hashable {
     public let commit: Int
-    /// The time at which the commit was archived: at most the archive's interval after the commit.
+    /// The time of archiving, which is at most the archive's interval after the commit.
     public let time: Date
   }
 
-  /// Commits in a row, none of which is missing.
+  /// A sequence of commits without a gap.
   public struct Range: Sendable, Hashable {
     public let first: Commit
     public let last: Commit
@@ -48,8 +48,8 @@ public struct DatabaseArchive: Sendable, Hashable {
 
   private var files: ArchiveFiles { ArchiveFiles(path: path) }
 
-  /// Returns which commits can be restored. Between two ranges nothing was archived: the pool was closed, or the
-  /// archive could not be written to. Reads no pages. Throws `.cannotOpen` if there is no directory.
+  /// Returns the ranges of commits that can be restored. Between two ranges, nothing was archived, because the pool was
+  /// closed or the archive was not writable. Does not read pages. Throws `.cannotOpen` if the directory does not exist.
   public func ranges() throws -> [Range] {
     try files.generations().map { generation in
       let description = try files.description(ofGeneration: generation)
@@ -59,14 +59,14 @@ public struct DatabaseArchive: Sendable, Hashable {
     }
   }
 
-  /// Restores the database as it was at a moment, into a new file; returns the commit.
+  /// Restores the database at a commit or time into a new file, and returns the restored commit.
   ///
-  /// The file has its name once it is complete, synced and checked: damage throws `.corrupt`, tables that differ from
-  /// the models of `schema` `.schema(.mismatch)` and, with the check `.foreignKeys`, rows that refer to none
-  /// `.constraint(.foreignKey)`. Throws `.misuse` if there is a file at the path, and for a moment that is not in the
-  /// archive: before its first commit, after its last one, or, for a time, in a gap, and for a time that is not a
-  /// number. Throws `.corrupt` for commits that are missing or damaged, with their numbers; those before them can be
-  /// restored.
+  /// The file gets its final name when the file is complete, synced and checked. Throws `.corrupt` for damage, and
+  /// `.schema(.mismatch)` if tables differ from the models of `schema`. With the check `.foreignKeys`, throws
+  /// `.constraint(.foreignKey)` for rows that reference missing rows. Throws `.misuse` if the path already has a file,
+  /// and for a time that is not a number. Throws `.misuse` for a commit or time that is not in the archive: before the
+  /// first commit, in a gap between two ranges, or a commit after the last one. Throws `.corrupt` with the numbers of
+  /// missing or damaged commits; the commits before them can still be restored.
   @discardableResult
   public func restore(
     to filepath: String, at moment: RestorePoint = .latest, checks: BackupChecks = .integrity, schema: Schema? = nil
@@ -88,7 +88,7 @@ public struct DatabaseArchive: Sendable, Hashable {
     return commit
   }
 
-  /// The generation that has a moment.
+  /// Returns the generation that contains a commit or time.
   private func generation(for moment: RestorePoint) throws -> Int {
     if case .time(let time) = moment, time.timeIntervalSince1970.isNaN {
       throw SqlError.misuse(
@@ -127,14 +127,14 @@ public struct DatabaseArchive: Sendable, Hashable {
     }
   }
 
-  /// Applies the commits up to a moment; returns the last one.
+  /// Applies the commits up to a commit or time, and returns the last applied commit.
   private func applyCommits(ofGeneration generation: Int, upTo moment: RestorePoint, to file: PartialFile) throws
     -> Commit
   {
     let description = try files.description(ofGeneration: generation)
     var last = (number: description.commit, time: description.time)
     var (size, isReached): (Int?, Bool) = (nil, moment == .commit(last.number))
-    // Records after the moment are not read: they may be damaged.
+    // Records after that commit or time are not read, because the records might be damaged.
     if !isReached {
       try ArchiveReader(files: files, generation: generation).eachCommit { record, apply in
         if case .time(let time) = moment, record.time > time.archived {
@@ -152,7 +152,7 @@ public struct DatabaseArchive: Sendable, Hashable {
     return Commit(commit: last.number, time: Date(archived: last.time))
   }
 
-  /// Throws for a moment that is behind the last commit of its generation.
+  /// Throws if a commit or time is after the last commit of its generation.
   private func check(_ moment: RestorePoint, after last: Int, ofGeneration generation: Int) throws {
     switch moment {
     case .latest: return
@@ -160,7 +160,7 @@ public struct DatabaseArchive: Sendable, Hashable {
       guard number > last else { return }
       throw SqlError.misuse("the archive at \(path) ends with commit \(last)")
     case .time:
-      // Until now, if it is the last one.
+      // The last generation ends at the present time.
       guard let next = try files.generations().first(where: { $0 > generation }),
         try files.description(ofGeneration: next).continues != true
       else { return }

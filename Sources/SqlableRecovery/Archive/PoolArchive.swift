@@ -2,8 +2,8 @@ import SqlableCore
 import SqlablePool
 
 extension SqlitePool {
-  /// Archives every commit to the pool's database, by this pool and by others, until the archive is stopped or the pool
-  /// closes.
+  /// Archives every commit to the pool's database until the archive is stopped or the pool closes. Commits by other
+  /// pools and processes are archived too.
   ///
   /// ```swift
   /// let archive = try pool.archive(to: "/backups/bikes")
@@ -11,18 +11,19 @@ extension SqlitePool {
   /// try DatabaseArchive(at: "/backups/bikes").restore(to: "bikes.sqlite", at: .time(noon))
   /// ```
   ///
-  /// The directory gets a copy of the database, and then the pages that each commit has changed, from the WAL. Put the
-  /// directory on another disk or machine. If the process is killed or the disk is lost, the commits of the last
-  /// `interval` are lost. Each start makes a new copy: commits that were made while no archive ran are in no archive.
+  /// The archive's directory first gets a copy of the database, and then the changed pages of each commit, read from
+  /// the WAL. Put the directory on another disk or machine. If the process is killed or the disk is lost, the commits
+  /// of the last `interval` are lost. Each start creates a new copy. Commits that were made while no archive was
+  /// running are not archived.
   ///
-  /// The WAL is not reset until its commits are archived. The archive resets the WAL every 1,000 pages, and keeps
-  /// writers waiting for as long as a checkpoint takes. Connections outside this pool may write too, but must not run
-  /// `wal_checkpoint(TRUNCATE)` or leave WAL mode: both throw `.busy` there.
+  /// The WAL is not reset until its commits are archived. The archive resets the WAL every 1,000 pages; writers wait
+  /// during this checkpoint. Connections outside this pool can write too, but must not run `wal_checkpoint(TRUNCATE)`
+  /// or leave WAL mode: both throw `.busy` in these connections.
   ///
-  /// Failures are retried, and reported to `didFail`, in ``PoolArchive/status`` and by `health()`. Throws `.misuse` for
-  /// invalid options, for an encrypted database, and for the archive of a database at another path. Throws `.busy` if
-  /// another pool writes to the archive, and `.full`, `.cannotOpen` and other errors of the file system. The call
-  /// blocks the thread until the database is copied.
+  /// Failures are retried, and are reported to `didFail`, in ``PoolArchive/status`` and by `health()`. Throws `.misuse`
+  /// for invalid options, for an encrypted database, and if the archive belongs to a database at another path. Throws
+  /// `.busy` if another pool writes to the archive, and `.full`, `.cannotOpen` and other errors of the file system.
+  /// Blocks the thread until the database is copied.
   public func archive(to path: String, _ options: ArchiveOptions = ArchiveOptions()) throws -> PoolArchive {
     try checkFork()
     try withState { try $0.checkIsOpen(configuration.handles.label) }
@@ -32,13 +33,13 @@ extension SqlitePool {
     return PoolArchive(try ArchiveRun(self, at: path, options), self)
   }
 
-  /// Archives every commit to the pool's database. The copy is made on a separate thread.
+  /// Archives every commit to the pool's database. The database is copied on a separate thread.
   public func archive(to path: String, _ options: ArchiveOptions = ArchiveOptions()) async throws -> PoolArchive {
     try await onOwnThread { () throws -> PoolArchive in try self.archive(to: path, options) }
   }
 }
 
-/// A running archive of a pool's commits. The pool keeps the archive until it is stopped or the pool closes.
+/// A running archive of a pool's commits. The pool keeps the archive until the archive is stopped or the pool closes.
 public final class PoolArchive: Sendable {
   private let run: ArchiveRun
   private let pool: LockedValue<WeakPool>
@@ -58,28 +59,28 @@ public final class PoolArchive: Sendable {
     run.start()
   }
 
-  /// The state of the archive, such as the last archived commit and the lag. Never waits.
+  /// The state of the archive, such as the last archived commit and the lag. Never blocks.
   public var status: ArchiveStatus {
     var status = run.state.withLock { $0 }
     status.lag = run.caughtUp.withLock { $0 }.duration(to: .now)
     return status
   }
 
-  /// Archives all commits up to now. Returns the number of the last commit, for
+  /// Archives all commits made so far. Returns the number of the last commit, for
   /// ``DatabaseArchive/RestorePoint/commit(_:)``.
   ///
   /// Throws the error that prevents archiving, and `.closed` after `stop`.
   @discardableResult
   public func flush() throws -> Int { try run.flush() }
 
-  /// Archives all commits up to now, without blocking the thread.
+  /// Archives all commits made so far, without blocking the thread.
   @discardableResult
   public func flush() async throws -> Int {
     try await onOwnThread { [run] in try run.flush() }
   }
 
-  /// Archives the remaining commits and ends the archive. Stopping again does nothing. Throws the error that kept the
-  /// last commits from being archived.
+  /// Archives the remaining commits, and ends the archive. A second call does nothing. Throws the error that prevented
+  /// archiving the last commits.
   public func stop() throws {
     let pool = pool.withLock { $0.pool }
     pool?.removeFileUser(token)
@@ -87,6 +88,6 @@ public final class PoolArchive: Sendable {
     try run.end()
   }
 
-  /// Archives the remaining commits and ends the archive, without blocking the thread.
+  /// Archives the remaining commits, and ends the archive, without blocking the thread.
   public func stop() async throws { try await onOwnThread { try self.stop() } }
 }

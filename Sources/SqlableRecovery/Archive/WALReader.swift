@@ -1,17 +1,17 @@
 import Glibc
 import SqlableCore
 
-/// A reader of the transactions that other connections commit to a WAL, from the WAL file itself.
+/// Reads the transactions that other connections commit to a WAL, directly from the WAL file.
 ///
-/// Reading beyond a position is safe only while a read transaction prevents a second reset of the WAL; see
-/// ``ArchiveRun``. Closing the descriptor drops no locks: SQLite has none on the WAL.
+/// Reading after a position is safe only while a read transaction prevents a second reset of the WAL; see
+/// ``ArchiveRun``. SQLite locks no bytes of the WAL file, so closing the descriptor releases no locks.
 ///
 /// Sound as `Sendable`: only one thread at a time uses the reader.
 final class WALReader: @unchecked Sendable {
   private let descriptor: Int32
   let path: String
 
-  /// The position in a WAL behind the last transaction that was read.
+  /// The position in a WAL after the last transaction that was read.
   struct Position: Equatable {
     var salts: UInt64 = 0
     /// The number of frames that were read.
@@ -36,19 +36,19 @@ final class WALReader: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// Calls `body` with every commit from `position` to `last`, the WAL's end according to its index, in commit order.
-  /// After each commit, moves `position` behind the commit.
+  /// Calls `body` with every commit from `position` to `last`, in commit order. `last` is the WAL's end according to
+  /// the WAL index. After each commit, moves `position` to the end of the commit.
   func read(
     from position: inout Position, to last: (frames: Int, salts: UInt64), _ body: (Commit) throws -> Void
   ) throws {
-    // While the WAL is being reset, its header differs from its index.
+    // During a reset of the WAL, the header differs from the WAL index.
     guard let log = Header(bytes(at: 0, count: WALFormat.headerSize)), log.salts == last.salts else { return }
     var end = position
-    // After a reset of the WAL: its old transactions were read before.
+    // The WAL was reset, and its old transactions were read before.
     if log.salts != position.salts { end = Position(salts: log.salts, frames: 0, sum: log.sum) }
     let frameSize = WALFormat.frameHeaderSize + log.pageSize
     var commit = Commit(pageSize: log.pageSize)
-    // Several frames at a time: a system call for each frame would take longer than all other work.
+    // Several frames are read at a time, because a system call per frame would take longer than all other work.
     var (chunk, begin) = ([UInt8](), end.frames)
     while end.frames < last.frames {
       let start = WALFormat.headerSize + end.frames * frameSize
@@ -69,14 +69,14 @@ final class WALReader: @unchecked Sendable {
     }
   }
 
-  /// Reads a page's content into memory that has its size.
+  /// Reads a page's content into memory with the size of a page.
   func readPage(at offset: Int, into memory: UnsafeMutableRawBufferPointer) throws {
     guard pread(descriptor, memory.baseAddress, memory.count, off_t(offset)) == memory.count else {
       throw SqlError.system("read", path, errno)
     }
   }
 
-  /// The bytes from `offset` on; fewer than `count` at the end of the file.
+  /// Returns up to `count` bytes from `offset` on; fewer bytes at the end of the file.
   private func bytes(at offset: Int, count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
       let read = pread(descriptor, buffer.baseAddress, count, off_t(offset))
@@ -84,18 +84,18 @@ final class WALReader: @unchecked Sendable {
     }
   }
 
-  /// The approximate number of bytes that one system call reads.
+  /// The approximate number of bytes per system call.
   private static let chunkSize = 256 << 10
 
   private struct Frame {
     let page: UInt32
-    /// The size of the database in pages, if a transaction ends here; otherwise 0.
+    /// The size of the database in pages if the frame ends a transaction; otherwise 0.
     let databasePages: UInt32
     let salts: UInt64
     /// The checksum up to the end of the frame.
     let sum: WALChecksum
 
-    /// Nil for a frame that is incomplete or has a wrong checksum.
+    /// Parses a frame; nil if the frame is incomplete or has a wrong checksum.
     init?(_ bytes: [UInt8], _ offset: Int, pageSize: Int, after sum: WALChecksum) {
       let content = offset + WALFormat.frameHeaderSize
       guard content + pageSize <= bytes.count else { return nil }
@@ -111,7 +111,7 @@ final class WALReader: @unchecked Sendable {
     let salts: UInt64
     let sum: WALChecksum
 
-    /// Nil for an incomplete header, such as a header that is being written.
+    /// Parses a header; nil if the header is incomplete, for example while it is being written.
     init?(_ bytes: [UInt8]) {
       guard bytes.count == WALFormat.headerSize, bytes.bigEndian32(0) & ~1 == 0x377F_0682 else { return nil }
       pageSize = Int(bytes.bigEndian32(8))
@@ -123,7 +123,7 @@ final class WALReader: @unchecked Sendable {
 }
 
 extension Int {
-  /// True if a database can have pages of this size.
+  /// True if SQLite supports pages of this size.
   var isPageSize: Bool { (512...65_536).contains(self) && nonzeroBitCount == 1 }
 }
 

@@ -2,13 +2,13 @@ import FoundationEssentials
 import SqlableCore
 import SqlableSchema
 
-/// The first bytes of a backup.
+/// The header of a backup file.
 struct BackupHeader {
   let path: String
   let header: DatabaseHeader
   var encoding: TextEncoding? { header.encoding }
 
-  /// Throws `.cannotOpen` for a file that can't be read, and `.notADatabase` for a file that is no database.
+  /// Throws `.cannotOpen` for a file that can't be read, and `.notADatabase` for a file that is not a database.
   init(path: String) throws {
     let file = try RawFile(path: path)
     guard let header = DatabaseHeader(file.bytes(at: 0, count: 100)), header.isSound else {
@@ -18,7 +18,7 @@ struct BackupHeader {
   }
 }
 
-/// A backup, attached to the new file, read only.
+/// A backup that is attached read-only to the new file.
 struct AttachedBackup {
   static let name = "sqlable_backup"
   let entries: [SchemaEntry]
@@ -33,7 +33,7 @@ struct AttachedBackup {
     let escaped = path.utf8.map { byte in
       isPlain(byte) ? String(UnicodeScalar(byte)) : "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
     }.joined()
-    // Without a WAL, `immutable=1` keeps SQLite from creating files beside the backup.
+    // For a backup without a WAL, `immutable=1` prevents SQLite from creating files beside the backup.
     let hasWAL = FileManager.default.fileExists(atPath: path + "-wal")
     let uri = "file:\(escaped)?\(hasWAL ? "mode=ro" : "immutable=1")"
     try connection.pragma("ATTACH \(uri.quotedText) AS \(AttachedBackup.name)")
@@ -94,7 +94,7 @@ extension SalvageRun {
     table.rowsFromBackup += Int(connection.totalChanges &- before)
   }
 
-  /// True if the same ids mean the same rows in the backup. VACUUM may change a rowid without a declared column.
+  /// True if ids refer to the same rows in the backup. VACUUM can change rowids that are not in a declared column.
   private func keepsRowids(
     _ table: SalvagedTable, _ rowid: String, _ oldRowid: String, _ columns: [String], _ source: String
   ) throws -> Bool {
@@ -113,6 +113,7 @@ extension SalvageRun {
 }
 
 extension Int64 {
-  /// The integer as SQL. The lowest integer has no literal: its digits without the sign are a real number.
+  /// The integer as SQL. The lowest integer has no literal, because SQLite parses its digits without the sign as a
+  /// real.
   var literal: String { self == .min ? "(-9223372036854775807 - 1)" : String(self) }
 }

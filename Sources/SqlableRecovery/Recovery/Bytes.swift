@@ -1,4 +1,4 @@
-// Numbers of SQLite's file format. Each read is nil beyond the end: what the bytes say is never trusted.
+// Integers in SQLite's file format. Each read returns nil beyond the end, because the file might be damaged.
 
 import SqlableCore
 
@@ -19,7 +19,7 @@ extension [UInt8] {
       | UInt32(self[offset + 3])
   }
 
-  /// The number of one to nine bytes that begins at an offset, and the offset behind it.
+  /// Returns the variable-length integer of one to nine bytes at an offset, and the offset after the integer.
   func variable(_ offset: Int, before end: Int) -> (value: UInt64, end: Int)? {
     var value: UInt64 = 0
     for index in 0..<9 {
@@ -31,6 +31,6 @@ extension [UInt8] {
     return nil
   }
 
-  /// True if the bytes of a range, cut at the end, are all zero.
+  /// True if all bytes of a range are zero. The range is clamped to the array.
   func isZero(_ range: Range<Int>) -> Bool { self[range.clamped(to: indices)].allSatisfy { $0 == 0 } }
 }

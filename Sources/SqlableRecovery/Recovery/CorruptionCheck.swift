@@ -11,9 +11,9 @@ struct CorruptionCheck {
   let functions: FunctionRegistry
   let cipher: Cipher?
 
-  /// Checks the database, and calls `body` with a report of the damage. No other connection can write during the check,
-  /// nor during `body` with `exclusively`. If another connection keeps its lock for more than five seconds, the check
-  /// runs without a lock.
+  /// Checks the database, and calls `body` with a report of the damage. No other connection can write during the check.
+  /// With `exclusively`, no other connection can write during `body` either. If another connection holds its lock for
+  /// more than five seconds, the check runs without a lock.
   func run<Result>(
     because error: SqlError?, exclusively: Bool, _ body: (CorruptionReport) throws -> Result
   ) throws -> Result {
@@ -24,8 +24,8 @@ struct CorruptionCheck {
     return try ExclusiveCheck.$current.withValue(check) { try body(report) }
   }
 
-  /// Fills the report. With `exclusively`, returns the check that keeps the lock. After a nil result the check has no
-  /// file open, so that the file can be closed and replaced.
+  /// Fills the report. With `exclusively`, returns the check that holds the lock. If the result is nil, the check has
+  /// closed the file, so that the file can be closed and replaced.
   private func examine(_ report: inout CorruptionReport, exclusively: Bool) throws -> ExclusiveCheck? {
     let connection = try? Connection(
       path: path, flags: SQLITE_OPEN_READWRITE, label: label, cacheCapacity: 0, cipher: cipher)
@@ -34,7 +34,7 @@ struct CorruptionCheck {
     try? functions.apply(to: connection)
     _ = try? connection.pragma(exclusively ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE")
     let isLocked = !connection.isAutocommit
-    // Without the lock a tree may change while it is read.
+    // Without the lock, a b-tree might change during the check.
     if isLocked || report.error?.kind == .notADatabase { checkPages(&report) }
     try checkContent(connection, &report)
     report.isExclusive = isLocked && exclusively
@@ -43,7 +43,7 @@ struct CorruptionCheck {
     return nil
   }
 
-  /// Reads the b-trees without SQLite, whose check names a damaged page but not the page's table or index.
+  /// Reads the b-trees without SQLite, because SQLite's check names a damaged page but not the page's table or index.
   private func checkPages(_ report: inout CorruptionReport) {
     // The pages of an encrypted file can't be read as b-trees.
     guard cipher == nil else { return }
@@ -69,13 +69,13 @@ struct CorruptionCheck {
     var tables: [String] = []
     var lines: [String] = []
     do {
-      // Rows that were read before an error count.
+      // Rows that were read before an error are kept.
       try connection.eachRow("SELECT name FROM main.sqlite_schema WHERE type = 'table'") { tables.append($0[0]) }
       try connection.eachRow("PRAGMA main.integrity_check") { row in
         lines += row[0].split(separator: "\n").map(String.init)
       }
     } catch let error as SqlError {
-      // Another process has changed the key: nothing is damaged.
+      // Another process changed the key. Nothing is damaged.
       if error.kind == .wrongKey { throw error }
       lines.append(error.message)
       if tables.isEmpty { report.isSchemaDamaged = true }
@@ -85,20 +85,21 @@ struct CorruptionCheck {
 }
 
 extension SqliteDatabase {
-  /// The first error that showed damage to the file, on any handle of this handle's family; nil if there was none.
+  /// The first error that reported damage to the file, on any handle of this handle's family; nil if there was no such
+  /// error.
   public var corruption: SqlError? { family.corruption.first }
 
-  /// Calls `body` once, with a report of the damage, after SQLite's first `SQLITE_CORRUPT` or `SQLITE_NOTADB`. The
-  /// error may come from any handle of this handle's family: its parent, its children, and the handles of its pool.
+  /// Calls `body` once with a report of the damage, after the first `SQLITE_CORRUPT` or `SQLITE_NOTADB` error. The
+  /// error can occur on any handle of this handle's family: its parent, its children, and the handles of its pool.
   ///
   /// ```swift
   /// db.onCorruption { report in alert(report.tables, report.indexes, report.pages) }
   /// ```
   ///
-  /// `body` is called on a new thread, after a check of the file on a separate connection. The check takes as long as
-  /// reading the whole file, and keeps writers waiting. With `exclusively`, writers wait until `body` returns or calls
-  /// `withClosed`, and so do readers if the database is not in WAL mode. If damage was detected before this call,
-  /// `body` is called soon. An intact file costs nothing.
+  /// `body` is called on a new thread, after a check of the file on a separate connection. The check reads the whole
+  /// file, and writers wait meanwhile. With `exclusively`, writers wait until `body` returns or calls `withClosed`.
+  /// Readers wait too if the database is not in WAL mode. If damage was detected before this call, `body` is called
+  /// soon. An intact file is never checked.
   public func onCorruption(
     exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
   ) {
@@ -122,9 +123,9 @@ extension SqliteDatabase {
   /// if report.isMendedByReindex { try db.reindex(report) }
   /// ```
   ///
-  /// The check runs on a separate connection and keeps writers waiting, which may take long. Throws `.misuse` in
-  /// memory, and inside a transaction, whose lock the check would wait for. Throws `.wrongKey` if another process has
-  /// changed the key of the file.
+  /// The check runs on a separate connection. Writers wait during the check, which can take long. Throws `.misuse` for
+  /// an in-memory database. Also throws `.misuse` inside a transaction, because the check would wait for the
+  /// transaction's lock. Throws `.wrongKey` if another process changed the key of the file.
   public func checkForCorruption() throws -> CorruptionReport {
     guard transactionLevel == 0 else { throw misuse("can't check the file inside a transaction") }
     guard let check = lockedAnyway({ corruptionCheck }) else {
@@ -135,14 +136,14 @@ extension SqliteDatabase {
   }
 
   /// Rebuilds the damaged indexes of a report, checks the file again, and returns the remaining damage. If no damage
-  /// remains, writes are no longer stopped, and the next error notifies again.
+  /// remains, writes are allowed again, and the next error causes a new notification.
   ///
   /// ```swift
   /// try db.reindex(report)     // REINDEX "bicycle_color"
   /// ```
   ///
-  /// Throws `.constraint(.unique)` if the table has rows that violate a unique index. Throws `.corrupt` if pages of the
-  /// index are lost: then ``Salvage`` makes a new file.
+  /// Throws `.constraint(.unique)` if rows of the table violate a unique index. Throws `.corrupt` if pages of the index
+  /// are lost. In this case, use ``Salvage`` to create a new file.
   @discardableResult
   public func reindex(_ report: CorruptionReport) throws -> CorruptionReport {
     try running { connection in
@@ -153,21 +154,21 @@ extension SqliteDatabase {
     return remaining
   }
 
-  /// Forgets the damage, after the file was mended or replaced: writes are no longer stopped, and the next error
-  /// notifies again.
+  /// Clears the recorded damage. Call this after the file was repaired or replaced. Writes are then allowed again, and
+  /// the next error causes a new notification.
   public func forgetCorruption() { family.corruption.clear() }
 }
 
 extension SqlitePool {
-  /// The first error that showed damage to the file, on any connection of the pool; nil if there was none.
+  /// The first error that reported damage to the file, on any connection of the pool; nil if there was no such error.
   public var corruption: SqlError? { root.corruption }
 
-  /// Calls `body` once, with a report of the damage, after the first error that shows damage; see
+  /// Calls `body` once with a report of the damage, after the first error that reports damage; see
   /// `SqliteDatabase.onCorruption`.
   public func onCorruption(
     exclusively: Bool = false, _ body: @escaping @Sendable (CorruptionReport) -> Void
   ) { root.onCorruption(exclusively: exclusively, body) }
 
-  /// Forgets the damage, after the file was mended or replaced.
+  /// Clears the recorded damage. Call this after the file was repaired or replaced.
   public func forgetCorruption() { root.forgetCorruption() }
 }

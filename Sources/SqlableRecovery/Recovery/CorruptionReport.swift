@@ -2,16 +2,16 @@ import SqlableCore
 
 /// A report of the damage in a database.
 public struct CorruptionReport: Sendable, Hashable {
-  /// The error that showed the damage; nil if the check was started without an error.
+  /// The error that reported the damage; nil if the check was started without an error.
   public var error: SqlError?
-  /// The lines that `PRAGMA integrity_check` reports, at most a hundred, and the error that ended the check, if any.
-  /// Empty if nothing was found.
+  /// The lines that `PRAGMA integrity_check` reported, at most a hundred, and the error that ended the check, if any.
+  /// Empty if no damage was found.
   public var messages: [String] = []
-  /// The tables with damaged pages, or with rows that break their definition.
+  /// The tables with damaged pages, or with rows that violate their definition.
   public var tables: [String] = []
-  /// The indexes with damaged pages, or that contradict their tables.
+  /// The indexes with damaged pages, and the indexes that do not match their tables.
   public var indexes: [String] = []
-  /// The pages that could not be read, at most a thousand for each table or index.
+  /// The pages that could not be read, at most a thousand per table or index.
   public var pages: [Int] = []
   /// True if the schema itself is damaged.
   public var isSchemaDamaged = false
@@ -25,19 +25,19 @@ public struct CorruptionReport: Sendable, Hashable {
     messages.isEmpty && tables.isEmpty && indexes.isEmpty && pages.isEmpty && !isSchemaDamaged
   }
 
-  /// True if ``SqliteDatabase/reindex(_:)`` can mend all damage: the indexes contradict the tables, and no page is
-  /// lost.
+  /// True if ``SqliteDatabase/reindex(_:)`` can repair all damage: only indexes do not match their tables, and no page
+  /// is lost.
   public var isMendedByReindex: Bool { !indexes.isEmpty && tables.isEmpty && pages.isEmpty && !isSchemaDamaged }
 }
 
 extension CorruptionReport {
-  /// Adds a line of SQLite's check, and the index or table that the line names.
+  /// Adds a line of SQLite's check, and the index or table in that line.
   mutating func add(_ message: String, tables known: [String]) {
     messages.append(message)
     if let index = message.rest(after: [" index "]), !indexes.contains(index) { indexes.append(index) }
     let row = message.rest(after: [" value in ", "CHECK constraint failed in "])
     guard let row else { return }
-    // The line has `t.c`, or the table alone. Both names may contain periods.
+    // The line contains `t.c`, or only the table. Both names can contain periods.
     for table in known where row.isSameName(as: table) || row.foldedName.starts(with: (table + ".").foldedName) {
       if !tables.contains(table) { tables.append(table) }
     }
@@ -45,7 +45,8 @@ extension CorruptionReport {
 }
 
 extension String {
-  /// Returns the text behind the last occurrence of the first of `words` that text follows; nil if there is none.
+  /// Returns the text after the last occurrence of one of `words`. The first word with text after its last occurrence
+  /// is used. Nil if no word has text after it.
   fileprivate func rest(after words: [String]) -> String? {
     for word in words {
       if let range = ranges(of: word).last, range.upperBound < endIndex { return String(self[range.upperBound...]) }

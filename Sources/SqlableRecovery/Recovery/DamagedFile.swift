@@ -1,19 +1,19 @@
 import FoundationEssentials
 import SqlableCore
 
-/// The pages of a database file as a reader would see them, including pages in the WAL or the rollback journal.
+/// The pages of a database file as SQLite would read them, including pages in the WAL or the rollback journal.
 final class DamagedFile {
   let geometry: PageGeometry
-  /// The header; nil if it is damaged.
+  /// The header; nil if the header is damaged.
   let header: DatabaseHeader?
   let encoding: TextEncoding
   /// The number of pages of the database.
   let pageCount: UInt32
-  /// The number of pages of the file, including pages behind the database's end.
+  /// The number of pages in the file, including pages after the database's end.
   let fileCount: UInt32
-  /// The number of pages that the database had, which is larger than `fileCount` if the file was cut.
+  /// The original number of pages in the database. The number is larger than `fileCount` if the file was truncated.
   let fullCount: UInt32
-  /// The problems of the file as a whole, such as a damaged header.
+  /// The problems of the file in general, such as a damaged header.
   private(set) var problems: [String] = []
   private let file: RawFile
   private let log: WALOverlay?
@@ -21,9 +21,9 @@ final class DamagedFile {
   var usable: Int { geometry.usable }
 
   /// Throws `.cannotOpen` for a file that can't be read, and `.misuse` for a file that looks encrypted. Throws
-  /// `.notADatabase` for a file without any page of a database.
+  /// `.notADatabase` for a file without any database page.
   ///
-  /// - Parameter likelyEncoding: The text encoding of a backup, a fallback if the file itself shows none.
+  /// - Parameter likelyEncoding: The text encoding of a backup, used if the file itself does not show its encoding.
   init(path: String, likelyEncoding: TextEncoding? = nil) throws {
     // For a symbolic link, the WAL and the journal are beside the link's target.
     let path = FileIdentity.resolved(path) ?? path
@@ -71,8 +71,8 @@ final class DamagedFile {
     if log?.isJournal == true { problems.append("an unfinished transaction was rolled back") }
   }
 
-  /// Returns the bytes of a page, fewer if the file ends within the page. Nil if the page is missing or the disk can't
-  /// read it.
+  /// Returns the bytes of a page, or fewer bytes if the file ends within the page. Nil if the page is missing or can't
+  /// be read from the disk.
   func page(_ number: UInt32) -> [UInt8]? {
     guard number > 0, number <= fileCount else { return nil }
     let size = geometry.pageSize
@@ -80,13 +80,13 @@ final class DamagedFile {
     return bytes.isEmpty ? nil : bytes
   }
 
-  /// True if the file was cut before a page.
+  /// True if a page is missing because the file was truncated.
   func isCut(_ number: UInt32) -> Bool { number > fileCount && number <= fullCount }
 
-  /// Returns a page of a b-tree; nil if the page is missing or is no page of a b-tree.
+  /// Returns a b-tree page; nil if the page is missing or is not a b-tree page.
   func tree(_ number: UInt32) -> TreePage? {
     guard let bytes = page(number) else { return nil }
-    // The last page of a file that was cut is filled with zeros.
+    // The last page of a truncated file is padded with zeros.
     let rest = [UInt8](repeating: 0, count: max(geometry.pageSize - bytes.count, 0))
     return TreePage(bytes + rest, number: number, usable: usable, readable: bytes.count)
   }

@@ -2,10 +2,10 @@ import FoundationEssentials
 import SqlableCore
 import SqlableSchema
 
-// Rows whose text was overwritten by other bytes. SQLite does not check text, but reading it as a String does.
+// Rows whose text was overwritten with other bytes. SQLite does not validate text, but decoding to a String does.
 
 extension StoredRecord {
-  /// True if a text is not valid in the encoding of the file.
+  /// True if a text is not valid in the file's encoding.
   func hasInvalidText(_ encoding: TextEncoding) -> Bool {
     fields.contains { $0.storage == .text && !encoding.isValid(payload[$0.start..<$0.end]) }
   }
@@ -24,8 +24,8 @@ extension TextEncoding {
 }
 
 extension SalvageRun {
-  /// Puts the backup's version of a row into its table in place of one with invalid text, which goes to
-  /// `lost_and_found`. Returns false if the backup has no intact version.
+  /// Inserts the backup's version of a row whose text is invalid. The damaged row goes to `lost_and_found`. Returns
+  /// false if the backup has no intact version.
   func replaceByBackup(_ row: TreeCrawler.TreeRow, of table: SalvagedTable, _ sink: TableSink) throws -> Bool {
     guard let record = row.record, let old = oldShape(of: table), old.isWithoutRowid == table.isWithoutRowid,
       let shape = table.shape, let key = BackupKey(shape, old, row)
@@ -59,8 +59,8 @@ extension SalvageRun {
     return entry.flatMap { try? SchemaReader.table($0.sql) }.map { TableShape($0) }
   }
 
-  /// True if the backup has the row, and all its texts are valid. Without a column for the rowid, VACUUM may have given
-  /// it to another row: then an intact value must be the same.
+  /// True if the backup contains the row, and all texts of the row are valid. If no column declares the rowid, VACUUM
+  /// might have assigned the rowid to another row. In this case, one intact value must be equal too.
   private func isIntact(
     _ key: BackupKey, _ columns: [String], _ shape: TableShape, _ record: StoredRecord, in table: String
   ) throws -> Bool {
@@ -96,7 +96,7 @@ extension SalvageRun {
   }
 }
 
-/// The condition by which the backup's version of a row is found.
+/// The condition that finds the backup's version of a row.
 private struct BackupKey {
   enum Value {
     case rowid(Int64)
@@ -105,7 +105,7 @@ private struct BackupKey {
 
   let condition: String
   let value: Value
-  /// The rowid's name in the new table; nil without a rowid.
+  /// The rowid's name in the new table; nil if the table has no rowid.
   let target: String?
   /// The rowid's name in the backup.
   let sources: [String]
@@ -129,7 +129,7 @@ private struct BackupKey {
 }
 
 extension TableShape {
-  /// The column that is the rowid, or a name that no column has; nil if there is neither.
+  /// The column that is the rowid, or a name of the rowid that no column uses; nil if there is neither.
   fileprivate var rowidName: String? {
     columns.first(where: \.isRowid)?.name ?? String.rowidName(avoiding: table.columns.map(\.name))
   }

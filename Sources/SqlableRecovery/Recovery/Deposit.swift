@@ -6,7 +6,7 @@ import SqlablePool
 import SqlableSchema
 
 extension Salvage {
-  /// Moves the files of a damaged database aside, and returns their new path. The program can then go on with a new
+  /// Quarantines the files of a damaged database, and returns their new path. The program can then continue with a new
   /// database at the old path.
   ///
   /// ```swift
@@ -16,9 +16,10 @@ extension Salvage {
   /// let merged = try Salvage(damaged: aside).merge(into: db)     // later
   /// ```
   ///
-  /// Call `putAside` inside `withClosed` of the pool or handle, or close all handles and pools first, in every process.
-  /// The WAL and the rollback journal move with the file, also if the process is killed meanwhile. A symbolic link
-  /// stays, and its target is moved. Throws `.io` if the file is missing, is not a regular file, or can't be renamed.
+  /// Call `putAside` inside `withClosed` of the pool or handle, or close all handles and pools in every process first.
+  /// The WAL and the rollback journal move together with the file, even if the process is killed meanwhile. If the path
+  /// is a symbolic link, the link stays and its target is moved. Throws `.io` if the file is missing, is not a regular
+  /// file, or can't be renamed.
   public static func putAside(_ path: String) throws -> String {
     // For a symbolic link, the WAL and the journal are beside the link's target.
     guard let path = FileIdentity.resolved(path) else { throw notMoved(path, errno) }
@@ -30,9 +31,9 @@ extension Salvage {
       number += 1
       aside = "\(path).damaged-\(time)-\(number)"
     }
-    // If the process is killed, the file must have its WAL and journal beside it, under the old or the new name.
-    // Therefore both get the new name first, as hard links, and lose the old name last. Without hard links, both are
-    // renamed.
+    // Even if the process is killed, the file must have its WAL and journal beside it, at the old or the new path. So
+    // the WAL and the journal first get the new name as hard links, and lose the old name last. Without hard links,
+    // both are renamed.
     var moved: [String] = []
     do {
       for log in logs where FileIdentity.linkInfo(path + log) != nil {
@@ -60,12 +61,12 @@ extension Salvage {
   /// The result of ``merge(into:)`` for one table.
   public struct Merged: Sendable, Hashable, Codable {
     public var table: String
-    /// The number of rows that were added.
+    /// The number of added rows.
     public var added = 0
-    /// The number of rows that were left out because their key exists, or because they break another constraint of the
-    /// database. The database keeps the existing rows.
+    /// The number of skipped rows whose key exists in the database, or that violate another constraint. The database
+    /// keeps its existing rows.
     public var conflicts = 0
-    /// The number of rows that were left out because their parent row is neither salvaged nor in the database.
+    /// The number of skipped rows whose parent row is neither salvaged nor in the database.
     public var withoutParent = 0
   }
 
@@ -76,13 +77,13 @@ extension Salvage {
   /// // INSERT OR IGNORE INTO "bicycle"("id", "name") SELECT "id", "name" FROM …
   /// ```
   ///
-  /// The database's own rows are not changed. The merge runs in one transaction, and observers are notified as of any
-  /// other write. Tables and columns that the database does not have are left out. Rows of virtual tables are left out
-  /// too: add them with their content tables' triggers, or by `rebuild`. Rows of a table without an integer key get new
-  /// ids.
+  /// Existing rows of the database are not changed. The merge runs in one transaction, and notifies observers like any
+  /// other write. Tables and columns that the database does not have are skipped. Rows of virtual tables are skipped
+  /// too: add these rows with the triggers of their content tables, or by `rebuild`. In tables without an integer key,
+  /// rows get new ids.
   ///
-  /// Start the new file with ids that the damaged file can't have: a row with an existing id is a conflict. Throws
-  /// `.misuse` inside a transaction.
+  /// In the new file, start with ids that are not in the damaged file, because a row with an existing id is a conflict.
+  /// Throws `.misuse` inside a transaction.
   public func merge(into db: SqliteDatabase) throws -> [Merged] {
     guard db.transactionLevel == 0 else { throw SqlError.misuse("can't merge rows inside a transaction") }
     return try recovering(TextEncoding(of: db)) { try add($0, $1, to: db) }
@@ -90,8 +91,8 @@ extension Salvage {
 
   /// Recovers the rows of the damaged file, and adds the rows with unused keys to a pool's database.
   ///
-  /// The same rules apply as for a handle. The pool's writer is used after the rows are recovered, and only then do
-  /// other writes wait. Blocks the thread. Throws `.misuse` inside a transaction of the pool.
+  /// The rules are the same as for a handle. Other writes wait only after the rows are recovered, while the pool's
+  /// writer adds the rows. Blocks the thread. Throws `.misuse` inside a transaction of the pool.
   public func merge(
     into pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [Merged] {
@@ -150,7 +151,7 @@ extension Salvage {
 }
 
 extension TextEncoding {
-  /// The text encoding of a database. SQLite can't attach a file with another encoding.
+  /// Reads the text encoding of a database. SQLite can't attach a file with another encoding.
   fileprivate init(of db: SqliteDatabase) throws {
     let name = try db.running { try $0.pragma("PRAGMA main.encoding") }
     self = [.utf16LittleEndian, .utf16BigEndian].first { $0.name == name } ?? .utf8
@@ -158,7 +159,7 @@ extension TextEncoding {
 }
 
 extension Connection {
-  /// Returns the column names of salvaged tables, by the folded names of the tables.
+  /// Returns the column names of salvaged tables, keyed by the folded name of the table.
   fileprivate func columns(of tables: [String]) throws -> [[UInt8]: [String]] {
     var columns: [[UInt8]: [String]] = [:]
     for table in tables {

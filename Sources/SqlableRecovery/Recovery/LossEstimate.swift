@@ -1,4 +1,4 @@
-// The number of rows that are probably lost, by what is left of each tree and by the pages that nothing accounts for.
+// An estimate of the lost rows, from the remains of each b-tree and from the pages that belong to no b-tree.
 
 import SqlableCore
 import SqlableSchema
@@ -6,16 +6,16 @@ import SqlableSchema
 extension SalvageRun {
   /// The estimated loss of a table.
   private struct Loss {
-    /// Rows in pages and cells that are known to be lost.
+    /// The number of rows in pages and cells that are known to be lost.
     let known: Double
-    /// Rows in any number of pages that nothing leads to.
+    /// The number of rows in missing pages whose number is unknown.
     var possible: Double
     let rowsPerPage: Double
-    /// True if nothing says how large its tree was.
+    /// True if the original size of the table's b-tree is unknown.
     let isOpen: Bool
   }
 
-  /// Reports the tables.
+  /// Adds the tables to the report.
   func reportTables() {
     let reported = tables.filter { !$0.entry.isInternal && $0.use != .none }
     var losses = reported.map { loss(of: $0) }
@@ -32,7 +32,7 @@ extension SalvageRun {
 
   private func loss(of table: SalvagedTable) -> Loss {
     let tally = table.tally
-    // Pages are two thirds full on average.
+    // On average, pages are two thirds full.
     let guess = Double(file.usable) * 2 / 3 / (usualBytesPerColumn * Double(table.shape?.columns.count ?? 5) + 4)
     let measured = tally.leafCells > 0 ? Double(tally.leafCells) / Double(tally.pages) : usualRowsPerPage ?? guess
     let rowsPerPage = max(measured, 0.01)
@@ -47,20 +47,20 @@ extension SalvageRun {
     if let rows = rowsElsewhere(of: table) {
       return Loss(known: min(rows, known + possible), possible: 0, rowsPerPage: rowsPerPage, isOpen: false)
     }
-    // Its root was its only page, as no other was found.
+    // No other page was found, so the root was the only page.
     let rows = min(known + possible, usualRowsOfSmallTable ?? .infinity)
     return root.page == .unknown
       ? Loss(known: 0, possible: rows, rowsPerPage: rowsPerPage, isOpen: true)
       : Loss(known: rows, possible: 0, rowsPerPage: rowsPerPage, isOpen: true)
   }
 
-  /// The mean number of rows of the tables that are one page; nil if there are none.
+  /// The average number of rows in tables with a single page; nil if there are no such tables.
   private var usualRowsOfSmallTable: Double? {
     let small = tables.filter { $0.tally.isComplete && $0.tally.leaves == 1 && !$0.entry.isInternal }
     return small.isEmpty ? nil : Double(small.reduce(0) { $0 + $1.tally.leafCells }) / Double(small.count)
   }
 
-  /// The mean over the other tables; ten if there are none.
+  /// The average number of bytes per column in all tables; ten if no table has rows.
   private var usualBytesPerColumn: Double {
     let samples = tables.filter { $0.tally.leafCells > 0 && $0.shape != nil && !$0.entry.isInternal }
     guard !samples.isEmpty else { return 10 }
@@ -73,7 +73,8 @@ extension SalvageRun {
     return pages > 0 ? Double(tables.reduce(0) { $0 + $1.tally.leafCells }) / Double(pages) : nil
   }
 
-  /// The rows of a table of which no page was found, by the backup or the counter of AUTOINCREMENT.
+  /// Returns the number of rows in a table without any remaining page, from the backup or the AUTOINCREMENT counter.
+  /// Nil if neither is available.
   private func rowsElsewhere(of table: SalvagedTable) -> Double? {
     if backup?.entries.contains(where: { $0.type == "table" && $0.name.isSameName(as: table.entry.name) }) == true {
       let source = "\(AttachedBackup.name).\(table.entry.name.quotedName)"
@@ -82,13 +83,13 @@ extension SalvageRun {
     }
     let counters = tables.first { $0.entry.name.isSameName(as: "sqlite_sequence") && $0.tally.isComplete }
     guard let counters, table.shape?.table.primaryKey?.isAutoincrement == true else { return nil }
-    // SQLite writes the counter with the first row.
+    // SQLite creates the counter with the first row.
     let last = counters.sequences.first { $0.name.isSameName(as: table.entry.name) }?.number ?? 0
     return Double(max(last, 0))
   }
 
-  /// Corrects estimates by the number of missing pages: rows can't be lost from pages that are there, and pages behind
-  /// the end of a cut file had rows, too.
+  /// Corrects the estimates by the number of missing pages. Intact pages have no lost rows, but pages after the end of
+  /// a truncated file had rows too.
   private func balance(_ losses: inout [Loss]) {
     let (withinFile, behindEnd) = missingPages
     let tallies = tables.map(\.tally) + indexTallies
@@ -111,8 +112,8 @@ extension SalvageRun {
     for index in openIndices { losses[index].possible += share * losses[index].rowsPerPage }
   }
 
-  /// The number of pages of the file that are in no tree and not free, and may have had rows, and of those behind its
-  /// end.
+  /// The number of pages that belong to no b-tree and are not free, in the file and after the end of a truncated file.
+  /// These pages might have contained rows.
   private var missingPages: (withinFile: Int, behindEnd: Int) {
     var (withinFile, free) = (0, 0)
     for number in 1...max(file.pageCount, 1) where !file.isLockPage(number) {

@@ -1,10 +1,10 @@
-// Orphaned pages: pages that hold rows, and to which no intact page leads.
+// Orphaned pages: pages with rows to which no intact page points.
 
 import SqlableCore
 
 extension SalvageRun {
-  /// Finds the tables of orphaned pages. The clues are the pointer map, the rowids that a table lacks, and the number
-  /// and storage classes of the values.
+  /// Finds the tables of orphaned pages. The clues are the pointer map, rowids that are missing from a table, and the
+  /// number and storage classes of values.
   func assignOrphans() throws {
     var interior: [UInt32] = []
     var children: Set<UInt32> = []
@@ -15,7 +15,7 @@ extension SalvageRun {
         for case let cell? in page.cells { children.insert(cell.child) }
         children.insert(page.rightmost)
       }
-      // The highest pages come first: they show the owner of the pages below them.
+      // The highest pages come first, because they show the owner of the pages below them.
       for number in interior.filter({ !children.contains($0) }) + interior { try assign(number) }
       for number in unknownPages { try assign(number) }
     }
@@ -36,7 +36,7 @@ extension SalvageRun {
     else { return }
     let height = height(of: page)
     guard let gap = gap(for: page, in: table) else { return }
-    // If the missing page was unreadable or cut off, the orphan is not that page, but below it.
+    // If the missing page was unreadable or truncated, the orphan is not the missing page but a page below it.
     let isBelow = height > 0 || gap.page != .unknown
     table.tally.assumeLeafDepth(gap.depth + height + (isBelow ? 1 : 0))
     if page.kind.isTable {
@@ -51,7 +51,7 @@ extension SalvageRun {
     }
   }
 
-  /// Returns the table that a page belongs to; nil if no table has a gap for the page, or several fit.
+  /// Returns the table that owns a page; nil if no table or several tables have a matching gap.
   private func owner(of page: TreePage) throws -> SalvagedTable? {
     var candidates = tables.filter { gap(for: page, in: $0) != nil }
     if let root = file.mappedRoot(of: page.number), schema.entries.contains(where: { $0.root == root }) {
@@ -77,7 +77,7 @@ extension SalvageRun {
     return best.count == 1 ? best[0].table : nil
   }
 
-  /// Returns the narrowest gap of a table that contains all rowids of a page; nil if there is none.
+  /// Returns the narrowest gap of a table that contains all rowids of a page; nil if there is no such gap.
   private func gap(for page: TreePage, in table: SalvagedTable) -> TreeStatistics.Gap? {
     guard table.tally.mayHaveOrphans, let shape = table.shape, shape.isWithoutRowid != page.kind.isTable else {
       return nil
@@ -89,7 +89,7 @@ extension SalvageRun {
     }.min { $0.rowids.width < $1.rowids.width }
   }
 
-  /// True if the table already has rows between the rowids of a leaf: then the leaf is an old version.
+  /// True if the table already has rows in the rowid range of a leaf. The leaf is then an old version.
   private func overlaps(_ page: TreePage, _ table: SalvagedTable) throws -> Bool {
     guard page.kind == .leafTable, let rowids = page.rowids, let sink = table.sink, let rowid = sink.rowidColumn else {
       return false
@@ -126,8 +126,8 @@ extension SalvageRun {
     return height
   }
 
-  /// Counts the rows of a page without an owner. Sets the rows aside if they may be live, or if possibly deleted rows
-  /// are kept.
+  /// Counts the rows of a page without an owner. The rows go to the lost-and-found table if they are probably not
+  /// deleted, or if ``Salvage/keepsPossiblyDeleted`` is true.
   private func leaveOut(_ number: UInt32) throws {
     guard let page = file.tree(number), page.kind == .leafTable, page.isSound else { return }
     let isFree = file.isMappedFree(number)
@@ -148,8 +148,8 @@ extension SalvageRun {
     }
   }
 
-  /// Sets aside the keys of a page without an owner. Keys that do not belong to an index are rows of a WITHOUT ROWID
-  /// table whose definition is lost.
+  /// Stores the keys of a page without an owner in the lost-and-found table. Keys that belong to no index are rows of a
+  /// WITHOUT ROWID table whose definition is lost.
   private func leaveOutKeys(_ number: UInt32) throws {
     guard let page = file.tree(number), !page.kind.isTable, page.isSound, !file.isMappedFree(number),
       try damagedIndexes.isEmpty && !schema.isDamaged || !areIndexKeys(samples(of: page))
@@ -160,8 +160,8 @@ extension SalvageRun {
     }
   }
 
-  /// True if most of the keys belong to an index. A key of an index ends with the key of a row, and begins with a value
-  /// of that row.
+  /// True if most of the keys belong to an index. An index key ends with the key of a row, and starts with a value of
+  /// the same row.
   private func areIndexKeys(_ keys: [StoredRecord]) throws -> Bool {
     let keys = keys.filter { $0.fields.count == $0.count && $0.count > 1 }.prefix(8)
     guard !keys.isEmpty else { return false }
@@ -172,8 +172,8 @@ extension SalvageRun {
     return try tables.contains { table in try rows(with: Array(keys), in: table).map { $0 * 2 > keys.count } == true }
   }
 
-  /// Counts the index keys that end with the key of a table's row, and begin with a value of that row. Nil if the table
-  /// has neither a rowid nor a key of one column to look up.
+  /// Counts the index keys that end with the key of a table's row and start with a value of the same row. Nil if the
+  /// table has neither a rowid nor a single-column key for the lookup.
   func rows(with keys: [StoredRecord], in table: SalvagedTable) throws -> Int? {
     guard let sink = table.sink, let shape = table.shape, !sink.columns.isEmpty,
       let name = sink.rowidColumn ?? (shape.keyCount == 1 ? shape.columns[0].name : nil)
@@ -202,7 +202,7 @@ extension SalvageRun {
 }
 
 extension TreePage {
-  /// The range from the page's lowest to its highest rowid; nil if the page has none in this order.
+  /// The range from the page's lowest to its highest rowid; nil if the page has no rowids or they are not in order.
   fileprivate var rowids: ClosedRange<Int64>? {
     let sound = cells.compactMap { $0?.rowid }
     guard let first = sound.first, let last = sound.last, first <= last else { return nil }

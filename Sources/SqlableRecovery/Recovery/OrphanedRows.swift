@@ -1,22 +1,23 @@
 import SqlableCore
 import SqlableSchema
 
-/// The rows of a database that refer to rows that are not there: those it had before rows were added, which stay, and
-/// those that were added.
+/// The rows of a database that reference missing rows. Rows that existed before a merge are distinguished from rows
+/// that the merge added.
 struct OrphanedRows {
   private struct Table {
     let name: String
-    /// The query for the keys of such rows in a table without a rowid, which `foreign_key_check` does not tell.
+    /// The query for the keys of orphaned rows in a table without a rowid, because `foreign_key_check` does not report
+    /// these keys.
     let query: String?
     let key: String
     var earlierIds: Set<Int> = []
-    /// The temporary table with the keys of those from before; nil if there were none.
+    /// The temporary table with the keys of orphaned rows before the merge; nil if there were no such rows.
     var earlierKeys: String?
   }
 
   private var tables: [Table] = []
 
-  /// Notes the rows that there are. Call inside the transaction that adds others.
+  /// Records the existing orphaned rows. Call this inside the transaction that adds rows, before rows are added.
   init(in db: SqliteDatabase, _ schema: DatabaseSchema) throws {
     for (number, table) in schema.tables.enumerated() where table.module == nil && !table.foreignKeys.isEmpty {
       let key = table.isWithoutRowid ? try db.running { try $0.keyShape(ofTable: table.name).names } : []
@@ -36,8 +37,8 @@ struct OrphanedRows {
     }
   }
 
-  /// Deletes the rows that were added and refer to none, and then those that refer to these. Calls `deleted` with the
-  /// name of a table and the number of its rows.
+  /// Deletes the added rows that reference missing rows, and then rows that reference the deleted rows. Calls `deleted`
+  /// with the name of each table and the number of its deleted rows.
   func deleteAdded(from db: SqliteDatabase, _ deleted: (_ table: String, _ count: Int) -> Void) throws {
     var isDone = false
     while !isDone {
@@ -72,7 +73,7 @@ struct OrphanedRows {
     return Set(ids.compactMap(\.self))
   }
 
-  /// The query for the keys of the rows of a table whose parents are not there.
+  /// Returns a query for the keys of a table's rows whose parents are missing.
   private static func query(_ key: [String], of table: String, _ db: SqliteDatabase) throws -> String {
     let columns = try db.query(
       "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(\(table), 'main') ORDER BY id, seq"
@@ -88,10 +89,10 @@ struct OrphanedRows {
       let parentKey = try db.query(
         "SELECT name FROM pragma_table_info(\(parent), 'main') ORDER BY pk = 0, pk", as: String.self)
       var terms = columns.map { "child.\($0.from.quotedName) IS NOT NULL" }
-      // Without its table no row has a parent.
+      // If the parent table is missing, no row has a parent.
       if !parentKey.isEmpty {
         let pairs = zip(columns, parentKey).map { column, name in
-          // The parent's collation and affinity compare them.
+          // The parent's collation and affinity apply to the comparison.
           "parent.\((column.to ?? name).quotedName) = child.\(column.from.quotedName)"
         }
         terms.append(
@@ -105,7 +106,7 @@ struct OrphanedRows {
 }
 
 extension SqliteDatabase {
-  /// Runs a statement, and returns how many rows it changed itself.
+  /// Runs a statement, and returns the number of rows that the statement itself changed.
   fileprivate func executeCounting(_ sql: String) throws -> Int {
     try execute(SQL(verbatim: sql))
     return try running { $0.changes }

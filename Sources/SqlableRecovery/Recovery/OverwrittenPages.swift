@@ -1,10 +1,10 @@
-// Pages that another page of the file was written over.
+// Pages that were overwritten with another page of the file.
 
 import SqlableCore
 
 extension SalvageRun {
-  /// Crawls the tables. Those whose roots are the same as other pages come last: by then it is known whether another
-  /// tree leads to these.
+  /// Crawls the tables. A table whose root equals another page comes last. Another b-tree that contains this page is
+  /// then already known.
   func crawlTables() throws {
     let isUnsure = { (table: SalvagedTable) in self.twins[table.entry.root] != nil }
     for table in tables where !isUnsure(table) { try crawl(table) }
@@ -18,7 +18,8 @@ extension SalvageRun {
     }
   }
 
-  /// True if the root of a table is a copy of a page that another table leads to, or fits better.
+  /// True if a table's root is a copy of a page that belongs to another table's b-tree, or that matches another table
+  /// better.
   private func isOverwritten(_ table: SalvagedTable) -> Bool {
     guard let twin = twins[table.entry.root], let page = file.tree(twin) else { return false }
     guard let other = tables.first(where: { $0.entry.root == twin }) else { return crawler.marks[twin] == .tree }
@@ -32,14 +33,14 @@ extension SalvageRun {
     return points[0] < points[1]
   }
 
-  /// Finds pages without a place that are copies of others: they have no rows of their own.
+  /// Finds copies of pages that belong to no b-tree. Copies have no rows of their own.
   func findCopies() {
     for number in twins.pages where crawler.marks[number] == .unknown {
       if let twin = twins[number], crawler.marks[twin] == .tree { copies.insert(number) }
     }
   }
 
-  /// Reports copies, and pages that are the same although two trees lead to them.
+  /// Reports copies, and equal pages that belong to two b-trees.
   func reportCopies() {
     if !copies.isEmpty {
       report.problems.append("\(copies.count) pages are copies of others: their original contents are lost")
@@ -57,10 +58,12 @@ extension SalvageRun {
     report.problems.append("\(sameCount) pages are identical to others: either page may have been overwritten")
   }
 
-  /// True if it is the root of a table that no virtual table has made, as two of these may have the same pages.
+  /// True if the page is the root of a table that no virtual table owns. Shadow tables of two virtual tables can have
+  /// equal pages.
   private func isTableRoot(_ root: UInt32) -> Bool { tables.contains { $0.entry.root == root && $0.virtual == nil } }
 
-  /// True if two tables have the same rows on several pages: then one was filled from the other.
+  /// True if two complete tables have the same number of rows on several pages. One table was then probably copied from
+  /// the other.
   private func haveSameRows(_ root: UInt32, _ otherRoot: UInt32) -> Bool {
     guard root != otherRoot, let table = tables.first(where: { $0.entry.root == root }),
       let otherTable = tables.first(where: { $0.entry.root == otherRoot })

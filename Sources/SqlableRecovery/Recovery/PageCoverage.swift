@@ -1,14 +1,14 @@
 import SqlableCore
 
-/// The bytes of a b-tree's page that neither its cells nor its free blocks account for. An intact page has none, apart
-/// from fragments, which its header counts.
+/// The bytes of a b-tree page that belong to no cell and no free block. An intact page has only fragments of such
+/// bytes, whose number is in the page header.
 struct PageCoverage {
   private let uncovered: Int
   private let usualSize: Int
 
-  /// Nil if the free blocks of the page are damaged, or no cell of it is sound.
+  /// Nil if the free blocks of the page are damaged, or if no cell of the page is sound.
   init?(of bytes: [UInt8], _ cells: [TreePage.Cell?], start: Int, content: Int, usable: Int) {
-    // SQLite gives each cell four bytes or more.
+    // SQLite uses at least four bytes for each cell.
     var ranges = cells.compactMap { $0.map { $0.start..<max($0.end, $0.start + 4) } }
     guard !ranges.isEmpty else { return nil }
     usualSize = ranges.reduce(0) { $0 + $1.count } / ranges.count
@@ -23,15 +23,15 @@ struct PageCoverage {
     ranges.sort { $0.lowerBound < $1.lowerBound }
     var (holes, end) = (0, min(content, ranges[0].lowerBound))
     for range in ranges + [usable..<usable] {
-      // Nothing was ever written where all is zero.
+      // A range of zeros never contained a cell.
       if range.lowerBound > end, !bytes.isZero(end..<range.lowerBound) { holes += range.lowerBound - end }
       end = max(end, range.upperBound)
     }
-    // SQLite merges fragments before there are more.
+    // SQLite allows at most 60 bytes of fragments, so a larger number is damaged.
     let fragments = Int(bytes.byte(start + 7) ?? 0)
     uncovered = max(holes - (fragments > 60 ? 0 : fragments), 0)
   }
 
-  /// The number of cells that probably fill the bytes.
+  /// The number of cells that probably occupied these bytes.
   var missingCells: Int { uncovered < 4 ? 0 : max((uncovered + usualSize / 2) / usualSize, 1) }
 }

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The page size of a file, and the usable bytes of a page: all but the reserved bytes at its end.
+/// The page size of a file, and the usable bytes of a page. The reserved bytes at the end of a page are not usable.
 struct PageGeometry: Equatable {
   static let sizes = [512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536]
 
@@ -19,10 +19,10 @@ struct PageGeometry: Equatable {
   /// The geometry in the header of a database.
   init?(_ header: DatabaseHeader) { self.init(pageSize: header.pageSize, reserved: header.reserved) }
 
-  /// Returns the geometry that fits the pages of a file best. The header's geometry wins unless another fits much
-  /// better.
+  /// Returns the geometry that matches a file's pages best. The header's geometry is preferred unless another geometry
+  /// matches much better.
   ///
-  /// A page of a b-tree is filled from its end, so the last cell ends at the page's end. With a wrong page size, the
+  /// SQLite fills a b-tree page from its end, so the last cell ends at the page's end. With a wrong page size, the last
   /// cell ends elsewhere, or its offset is outside the page.
   static func best(for file: RawFile, header: DatabaseHeader?) -> PageGeometry? {
     let claimed = header.flatMap { PageGeometry($0) }
@@ -30,7 +30,8 @@ struct PageGeometry: Equatable {
     guard let best = trials.max(by: { $0.share < $1.share }), best.share > 0 else { return claimed }
     if let claimed, let claimedTrial = trials.first(where: { $0.pageSize == claimed.pageSize }) {
       let fittingCount = claimedTrial.matching.count { $0 >= claimed.pageSize - claimed.usable }
-      // If nearly every page leaves the same number of bytes free, the header's number of reserved bytes is wrong.
+      // If nearly every page has the same number of unused bytes at its end, the header's number of reserved bytes is
+      // wrong.
       let usualDistance = claimedTrial.usualDistance
       if claimedTrial.matching.count > 9,
         claimedTrial.matching.count(where: { $0 == usualDistance }) * 4 >= claimedTrial.matching.count * 3,
@@ -41,12 +42,12 @@ struct PageGeometry: Equatable {
       }
       if claimedTrial.share * 2 >= best.share, fittingCount * 2 >= claimedTrial.matching.count { return claimed }
     }
-    // All but a tenth of the pages leave at least this many bytes free at their ends.
+    // Nine tenths of the pages have at least this many unused bytes at their end.
     let distances = best.matching.sorted()
     return PageGeometry(pageSize: best.pageSize, reserved: distances[distances.count / 10])
   }
 
-  /// A page size, tried on a sample of a file's pages.
+  /// A page size that is tested on a sample of a file's pages.
   private struct Trial {
     let pageSize: Int
     /// The distances between the last cell's end and the page's end, in bytes, for pages with a distance below 256.
@@ -85,7 +86,7 @@ struct DatabaseHeader {
     self.bytes = Array(bytes[..<100])
   }
 
-  /// True if the parts that are equal in every database are intact, and the page size and the encoding are valid.
+  /// True if the constant parts of the header are intact, and the page size and the encoding are valid.
   var isSound: Bool {
     bytes.starts(with: "SQLite format 3\0".utf8) && Array(bytes[21...23]) == [64, 32, 32]
       && PageGeometry(self) != nil && encoding != nil && number(44).map { (1...4).contains($0) } == true
@@ -93,12 +94,13 @@ struct DatabaseHeader {
 
   var pageSize: Int { bytes.short(16).map { $0 == 1 ? 65_536 : $0 } ?? 0 }
   var reserved: Int { Int(bytes[20]) }
-  /// The number of pages; nil if the last program that wrote to the file did not maintain the number.
+  /// The number of pages; nil if the last program that wrote the file did not update the number.
   var pageCount: UInt32? { number(24) == number(92) ? number(28).flatMap { $0 > 0 ? $0 : nil } : nil }
   var firstTrunk: UInt32 { number(32) ?? 0 }
   var freePages: UInt32 { number(36) ?? 0 }
   var isAutoVacuum: Bool { (number(52) ?? 0) > 0 }
-  /// The text encoding; UTF-8 for an empty database, where SQLite stores none. Nil if the stored number is invalid.
+  /// The text encoding; UTF-8 for an empty database, where SQLite stores no encoding. Nil if the stored number is
+  /// invalid.
   var encoding: TextEncoding? {
     number(56).flatMap { $0 == 0 ? .utf8 : UInt8(exactly: $0).flatMap(TextEncoding.init) }
   }

@@ -16,22 +16,22 @@ struct PageMarks {
   /// The mark of a page; nil for a page that does not exist.
   subscript(_ number: UInt32) -> Mark? { number > 0 && number < marks.count ? marks[Int(number)] : nil }
 
-  /// Marks a page that has no other use. Returns false if the page has another use, or does not exist.
+  /// Marks a page that has no other use. Returns false if the page has another use or does not exist.
   mutating func claim(_ number: UInt32, as mark: Mark) -> Bool {
-    // A b-tree that leads to a page is more reliable than the freelist, which may be damaged itself.
+    // A b-tree that points to a page is more reliable than the freelist, which might be damaged itself.
     guard let old = self[number], old == .unknown || old == .free && mark != .free else { return false }
     marks[Int(number)] = mark
     return true
   }
 
-  /// Restores an earlier mark of a page, after a damaged pointer has led to a wrong mark. Nil changes nothing.
+  /// Restores an earlier mark of a page, after a damaged pointer caused a wrong mark. Nil has no effect.
   mutating func release(_ number: UInt32, to mark: Mark?) {
     if let mark, self[number] != nil { marks[Int(number)] = mark }
   }
 
   // MARK: Freelist
 
-  /// Marks the pages of the freelist. Returns whether all of them were found.
+  /// Marks the pages of the freelist. Returns true if all pages of the freelist were found.
   mutating func markFreelist(of file: DamagedFile) -> Bool {
     guard let header = file.header else { return false }
     var count: UInt32 = 0
@@ -45,8 +45,8 @@ struct PageMarks {
     return count == header.freePages
   }
 
-  /// Marks the pages of a freelist whose start is lost: pages that look like trunks, and the pages that these trunks
-  /// list.
+  /// Marks the pages of a freelist whose start is lost: pages that look like freelist trunks, and the pages that these
+  /// trunks list.
   mutating func markLikelyFreelist(of file: DamagedFile) {
     for number in 1...max(file.pageCount, 1) where self[number] == .unknown {
       guard let trunk = file.trunk(number), trunk.pages.count > 2, Set(trunk.pages).count == trunk.pages.count,
@@ -74,14 +74,14 @@ extension DamagedFile {
   /// The number of pages that one page of the pointer map describes.
   private var mapped: UInt32 { UInt32(usable / 5) }
 
-  /// The pages of the pointer map that a file with auto-vacuum has.
+  /// The pages of the pointer map; empty for a file without auto-vacuum.
   fileprivate var mapPages: [UInt32] {
     guard header?.isAutoVacuum == true, fileCount > 1 else { return [] }
     return stride(from: 2, through: fileCount, by: Int(mapped) + 1).map { isLockPage($0) ? $0 + 1 : $0 }
       .filter { $0 <= fileCount }
   }
 
-  /// Returns the root of a page's b-tree, by the pointer map; nil if the map does not lead to a root.
+  /// Returns the root of a page's b-tree according to the pointer map; nil if the map does not lead to a root.
   func mappedRoot(of page: UInt32) -> UInt32? {
     var page = page
     for _ in 0..<40 {
@@ -93,7 +93,7 @@ extension DamagedFile {
     return nil
   }
 
-  /// True if the pointer map says that a page is free.
+  /// True if the pointer map marks a page as free.
   func isMappedFree(_ page: UInt32) -> Bool { mapEntry(page)?.kind == 2 }
 
   private func mapEntry(_ number: UInt32) -> (kind: UInt8, parent: UInt32)? {

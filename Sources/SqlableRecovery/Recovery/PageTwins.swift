@@ -1,7 +1,7 @@
 import SqlableCore
 
-/// The pages of b-trees that are byte for byte the same as another. A write that went to a wrong place makes such
-/// pages; within one tree there are none.
+/// The b-tree pages with the same bytes as another page. A write at a wrong offset creates such pages. Two pages of one
+/// b-tree are never equal.
 struct PageTwins {
   private var twins: [UInt32: UInt32] = [:]
 
@@ -23,9 +23,9 @@ struct PageTwins {
     }
   }
 
-  /// Another page that is the same; nil if there is none.
+  /// Returns another page with the same bytes; nil if there is no such page.
   subscript(_ number: UInt32) -> UInt32? { twins[number] }
 
-  /// All of them, in order.
+  /// The numbers of all pages with a twin, in ascending order.
   var pages: [UInt32] { twins.keys.sorted() }
 }

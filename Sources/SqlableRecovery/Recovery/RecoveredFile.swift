@@ -4,13 +4,13 @@ import Glibc
 import SqlableCore
 import SqlableSchema
 
-/// The new file that receives the rows. The file has a temporary name until it is complete.
+/// The new file for the recovered rows. The file has a temporary name until it is complete.
 final class RecoveredFile {
   let connection: Connection
   private let path: String
   private let encoding: TextEncoding
   private var temporary: String { path + "-partial" }
-  /// The number of rows that were inserted. A commit follows every 5,000 rows.
+  /// The number of inserted rows. The transaction is committed after every 5,000 rows.
   private var pendingRows = 0
   private var aside: (table: String, columns: Int)?
   private(set) var rowsSetAside = 0
@@ -19,8 +19,8 @@ final class RecoveredFile {
   ///
   /// - Parameters:
   ///   - encoding: The text encoding of the damaged file.
-  ///   - stored: The text encoding of the new file. With a backup, this is the backup's encoding: SQLite attaches no
-  ///     other.
+  ///   - stored: The text encoding of the new file. With a backup, this is the backup's encoding, because SQLite can't
+  ///     attach a file with another encoding.
   init(
     path: String, _ geometry: PageGeometry, _ encoding: TextEncoding, stored: TextEncoding,
     functions: FunctionRegistry?
@@ -38,14 +38,14 @@ final class RecoveredFile {
       path: self.path + "-partial", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, label: path,
       cacheCapacity: 0)
     try functions?.apply(to: connection)
-    // If the process dies, the file is incomplete anyway; only the journal of a failed statement is needed.
+    // If the process dies, the file is incomplete in any case. The journal is needed only to undo a failed statement.
     for pragma in [
       "page_size = \(geometry.pageSize)", "encoding = \(stored.name.quotedText)", "journal_mode = MEMORY",
       "synchronous = OFF", "foreign_keys = OFF", "recursive_triggers = OFF",
     ] { try connection.pragma("PRAGMA " + pragma) }
   }
 
-  /// Runs `body` in a transaction and commits. Deletes the file if `body` or the commit throws.
+  /// Runs `body` in a transaction, and commits. Deletes the file if `body` or the commit throws.
   func making<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       try connection.pragma("BEGIN")
@@ -59,7 +59,7 @@ final class RecoveredFile {
     }
   }
 
-  /// Syncs the file to the disk and gives it its final name. Call `finish` after the last use of the connection.
+  /// Syncs the file to the disk, and gives the file its final name. Call `finish` after the last use of the connection.
   func finish() throws {
     let descriptor = open(temporary, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0, fsync(descriptor) == 0 else { throw SqlError(.io, message: "can't sync the recovered file") }
@@ -71,8 +71,7 @@ final class RecoveredFile {
 
   // MARK: Rows
 
-  /// Runs a statement of the schema. Returns the error if the statement fails, and throws an error that ends the
-  /// salvage.
+  /// Runs a statement of the schema. Returns the error if the statement fails. Throws only errors that end the salvage.
   func attempt(_ sql: String) throws -> SqlError? {
     do { try connection.pragma(sql) } catch let error as SqlError where !error.endsSalvage { return error }
     return nil
@@ -83,7 +82,7 @@ final class RecoveredFile {
       "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(\(name.quotedText))") != nil
   }
 
-  /// Inserts a row. Returns the error if the row is refused, and throws an error that ends the salvage.
+  /// Inserts a row. Returns the error if the row is refused. Throws only errors that end the salvage.
   func insert(_ row: TreeCrawler.TreeRow, _ sink: TableSink) throws -> SqlError? {
     guard let record = row.record else { return nil }
     do {
@@ -100,7 +99,7 @@ final class RecoveredFile {
     try connection.pragma("BEGIN")
   }
 
-  /// Stores a row in the lost-and-found table: the row's table is unknown, or does not accept the row.
+  /// Stores a row in the lost-and-found table, because the row's table is unknown or refuses the row.
   func setAside(_ row: TreeCrawler.TreeRow, of table: String?, rowid: Bool, _ reason: String) throws {
     rowsSetAside += 1
     // SQLite's limit is 2,000 columns.
@@ -123,7 +122,7 @@ final class RecoveredFile {
     try didInsert()
   }
 
-  /// Returns the name of the lost-and-found table, which gets as many columns for values as needed.
+  /// Returns the name of the lost-and-found table. Adds columns to the table if `columns` is larger than their number.
   private func asideTable(columns: Int) throws -> String {
     var aside = try self.aside ?? newAsideTable()
     while aside.columns < columns {
@@ -146,15 +145,15 @@ final class RecoveredFile {
     return (name, 0)
   }
 
-  /// The name of the lost-and-found table; nil if no row was set aside.
+  /// The name of the lost-and-found table; nil if the table is not needed.
   var lostAndFound: String? { aside?.table }
 }
 
-/// A table of the new file that receives rows, and its prepared INSERT statements.
+/// A table of the new file with its prepared INSERT statements.
 final class TableSink {
   private let shape: TableShape
   private let isReplacing: Bool
-  /// True if the table was created without constraints and generated columns, because its own SQL could not be run.
+  /// True if the table was created without constraints and generated columns, because SQLite refused the original SQL.
   private let isPlain: Bool
   private var statements: [Int: PreparedStatement] = [:]
 
@@ -163,24 +162,24 @@ final class TableSink {
   }
 
   var name: String { shape.table.name }
-  /// Returns the places in a record of the columns that are inserted.
+  /// Returns the positions in a record of the columns that are inserted.
   private func positions(of count: Int) -> [Int] {
     (0..<min(count, shape.columns.count)).filter { position in
       !shape.columns[position].isRowid && (isPlain || !shape.columns[position].isGenerated)
     }
   }
 
-  /// The name of the rowid's column; nil if the table has no rowid, or no name for the rowid.
+  /// The column name of the rowid; nil if the table has no rowid, or if no name refers to the rowid.
   var rowidColumn: String? {
     if shape.isWithoutRowid { return nil }
     return shape.columns.first(where: \.isRowid)?.name
       ?? String.rowidName(avoiding: shape.table.columns.map(\.name))
   }
 
-  /// The names of the columns that can be inserted, without the rowid.
+  /// The names of the columns that are inserted, without the rowid.
   var columns: [String] { positions(of: shape.columns.count).map { shape.columns[$0].name } }
 
-  /// Inserts a record. Columns that were added after the row was written get their defaults.
+  /// Inserts a record. Columns that were added after the row was written get their default values.
   func insert(rowid: Int64, _ record: StoredRecord, _ encoding: TextEncoding, _ connection: Connection) throws {
     let positions = positions(of: record.fields.count)
     let statement: PreparedStatement
@@ -208,7 +207,7 @@ final class TableSink {
 }
 
 extension StoredRecord {
-  /// Binds fields to the parameters from `first` on, and calls `body` while their bytes are valid.
+  /// Binds fields to the parameters from `first` on, and calls `body` while the bytes of the fields are valid.
   func bound(
     _ fields: [Field], _ encoding: TextEncoding, to statement: PreparedStatement, from first: Int32,
     _ body: () throws -> Void
@@ -231,7 +230,7 @@ extension StoredRecord {
 }
 
 extension SqlError {
-  /// True if the error ends the salvage: the new file can't be written to, whatever the row.
+  /// True if the error ends the salvage, because no further row can be written to the new file.
   var endsSalvage: Bool {
     switch kind {
     case .full, .io, .outOfMemory, .corrupt, .cannotOpen, .busy, .interrupted: true
@@ -239,6 +238,6 @@ extension SqlError {
     }
   }
 
-  /// The message, with the table if the error has one, for a report or for a row that is set aside.
+  /// The message with the table, if the error names a table. Used in reports and in the lost-and-found table.
   var reason: String { table.map { "\(message) (\($0))" } ?? message }
 }

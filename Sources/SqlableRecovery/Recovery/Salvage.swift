@@ -8,12 +8,11 @@ import SqlableSchema
 /// for table in report.tables where !table.isComplete { print(table.name, table.estimatedRowsLost) }
 /// ```
 ///
-/// It reads the pages of the file and of its WAL itself, so it needs neither an intact header nor an intact
-/// schema, and rows come back whose b-tree does not lead to them any more. It only reads the damaged file and the
-/// backup. Close the handles on the damaged file first: it takes no locks, and would see half of another connection's
-/// commit.
+/// Salvage reads the pages of the file and its WAL without SQLite. Neither an intact header nor an intact schema is
+/// needed, and rows on orphaned pages are recovered too. Salvage only reads the damaged file and the backup. Close all
+/// handles on the damaged file first. Salvage takes no locks, and could read a part of another connection's commit.
 ///
-/// SQLite keeps no checksums of pages, so a value that was overwritten by another one of its kind can't be recognized.
+/// SQLite stores no page checksums, so a value that was overwritten with another valid value can't be detected.
 public struct Salvage: Sendable {
   public let damaged: String
   public let backup: String?
@@ -22,47 +21,46 @@ public struct Salvage: Sendable {
   /// True if the handle has a key.
   private let isEncrypted: Bool
 
-  /// Puts rows that were probably deleted into the table `lost_and_found`. Default: false.
+  /// True if rows that were probably deleted are stored in the table `lost_and_found`. Default: false.
   public var keepsPossiblyDeleted = false
 
   /// - Parameters:
   ///   - damaged: The path of the damaged database.
-  ///   - backup: The path of an older copy. It supplies the parts of the schema that are lost, and the rows of lost
-  ///     pages.
-  ///   - schema: The models, for the parts of the schema that are lost from the file and the backup.
+  ///   - backup: The path of an older copy. The copy supplies lost parts of the schema and the rows of lost pages.
+  ///   - schema: The models. They supply parts of the schema that neither the file nor the backup contains.
   ///   - db: A handle with the functions and collations that the schema uses.
   public init(damaged: String, backup: String? = nil, schema: Schema? = nil, functionsOf db: SqliteDatabase? = nil) {
     (self.damaged, self.backup, self.schema, functions) = (damaged, backup, schema, db?.functions)
     isEncrypted = db?.cipher != nil
   }
 
-  /// The same functions for another file.
+  /// Creates a salvage with the same functions for another file.
   private init(damaged: String, functions: FunctionRegistry?) {
     (self.damaged, self.functions) = (damaged, functions)
     (backup, schema, isEncrypted) = (nil, nil, false)
   }
 
-  /// Recovers the rows into a new file, with the schema, and returns what came back and what did not.
+  /// Recovers the schema and the rows into a new file, and returns a report of the recovered and lost rows.
   ///
-  /// The file appears under its name when it is complete and on the disk. Rows keep their rowids. One that breaks a
-  /// constraint goes into the table `lost_and_found`, with its reason.
+  /// The new file gets its name when it is complete and on the disk. Rows keep their rowids. A row that violates a
+  /// constraint goes to the table `lost_and_found`, together with the reason.
   ///
-  /// Throws `.misuse` if `path` exists, if the handle of the functions has a key and if the damaged file looks
-  /// encrypted, `.cannotOpen` if it can't be read, `.notADatabase` if it has no page of a database, and `.full` or
-  /// `.io` if the new file can't be written. Damage is no error.
+  /// Throws `.misuse` if `path` exists, if the handle for the functions has a key, or if the damaged file looks
+  /// encrypted. Throws `.cannotOpen` if the damaged file can't be read, and `.notADatabase` if the damaged file has no
+  /// database page. Throws `.full` or `.io` if the new file can't be written. Damage itself is not an error.
   @discardableResult
   public func recover(into path: String) throws -> SalvageReport {
     guard !isEncrypted else { throw Salvage.encrypted }
     return try SalvageRun(self, into: path).recover()
   }
 
-  /// Recovers the rows into a new file with a text encoding.
+  /// Recovers the rows into a new file with the given text encoding.
   func recover(into path: String, encoding: TextEncoding) throws -> SalvageReport {
     guard let backup, try BackupHeader(path: backup).encoding != encoding else {
       guard !isEncrypted else { throw Salvage.encrypted }
       return try SalvageRun(self, into: path, encoding: encoding).recover()
     }
-    // Only a file with the backup's encoding can attach the backup.
+    // SQLite can attach the backup only to a file with the backup's encoding.
     let recovered = path + "-recoded"
     defer { try? SqliteDatabase.deleteDatabase(at: recovered) }
     let report = try recover(into: recovered)

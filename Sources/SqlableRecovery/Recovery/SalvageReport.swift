@@ -7,43 +7,43 @@ public struct SalvageReport: Sendable, Hashable, Codable {
   public var pages = 0
   /// The pages of tables, indexes and the schema that could not be read.
   public var unreadablePages = 0
-  /// The number of rows on intact orphaned pages. The damaged schema no longer names their table, or several tables can
-  /// have the rows. The rows are in ``lostAndFound``.
+  /// The number of rows on intact orphaned pages. The damaged schema no longer contains their table, or several tables
+  /// match the rows. The rows are in ``lostAndFound``.
   public var rowsOfUnknownTables = 0
-  /// The estimated number of lost rows in tables whose definitions are lost, from the number of missing pages.
+  /// The estimated number of lost rows in tables whose definitions are lost, derived from the number of missing pages.
   public var estimatedRowsOfLostTables = 0
   /// The number of rows on pages that no table uses. The rows were deleted or moved before the damage, unless the
-  /// damage hides their table. The rows are left out, or in ``lostAndFound`` if ``Salvage/keepsPossiblyDeleted`` is
-  /// set.
+  /// damage hides their table. The rows are skipped, or are in ``lostAndFound`` if ``Salvage/keepsPossiblyDeleted`` is
+  /// true.
   public var rowsPossiblyDeleted = 0
-  /// The table of the new file with the rows that are in no other table; nil if there are no such rows.
+  /// The table of the new file for rows that belong to no other table; nil if there are no such rows.
   public var lostAndFound: String?
-  /// The problems outside of tables, such as a damaged header or an index that can't be created.
+  /// Problems outside tables, such as a damaged header or an index that can't be created.
   public var problems: [String] = []
 
   public init() {}
 
-  /// A table, or a shadow table of a virtual table.
+  /// The result for a table, or for a shadow table of a virtual table.
   public struct Table: Sendable, Hashable, Codable {
     public var name: String
     /// The number of rows that were read from the damaged file.
     public var rowsFromPages = 0
-    /// The number of rows that were taken from the backup in place of lost rows.
+    /// The number of rows that were copied from the backup to replace lost rows.
     public var rowsFromBackup = 0
-    /// The number of lost rows, after the backup's rows were added. The number is exact if ``isLossExact`` is true;
-    /// otherwise it is estimated from neighboring pages.
+    /// The number of lost rows that the backup did not replace. The number is exact if ``isLossExact`` is true.
+    /// Otherwise the number is estimated from neighboring pages.
     public var estimatedRowsLost = 0
     public var isLossExact = true
     /// The number of intact rows that violate a constraint of the table, or whose table can't be created. The rows are
     /// in ``SalvageReport/lostAndFound``.
     public var rowsSetAside = 0
-    /// The number of rows with text that is not valid UTF-8 or UTF-16, for which the backup has no intact version. The
-    /// rows are in the table with their bytes; reading such a text as a `String` throws `.decoding`.
+    /// The number of rows with text that is not valid UTF-8 or UTF-16, if the backup has no intact version. The table
+    /// contains the rows with their original bytes. Reading the text as a `String` throws `.decoding`.
     public var rowsWithInvalidText = 0
     public var unreadablePages = 0
     /// The source of the table's definition: the damaged file, the backup or the models.
     public var schemaSource: SchemaSource = .file
-    /// The reason why the table differs from the original; nil if it does not.
+    /// The reason why the table differs from the original; nil if the table does not differ.
     public var problem: String?
 
     /// The source of the table's rows: pages of the damaged file, the backup or both.
@@ -51,7 +51,7 @@ public struct SalvageReport: Sendable, Hashable, Codable {
       rowsFromBackup == 0 ? .pages : rowsFromPages == 0 ? .backup : .both
     }
 
-    /// True if every row was read from the damaged file and is in the table, as far as the file shows.
+    /// True if, as far as the file shows, every row was read from the damaged file and is in the table.
     public var isComplete: Bool {
       estimatedRowsLost == 0 && isLossExact && rowsFromBackup == 0 && rowsSetAside == 0 && rowsWithInvalidText == 0
         && problem == nil
@@ -66,20 +66,20 @@ public struct SalvageReport: Sendable, Hashable, Codable {
     case file, backup, models
   }
 
-  /// The table with a name, as SQLite compares names; nil if there is none.
+  /// The table with this name, ignoring the case of A to Z as SQLite does; nil if there is no such table.
   public subscript(table name: String) -> Table? { tables.first { $0.name.isSameName(as: name) } }
 
-  /// True if every row of every table was read from the damaged file, as far as the file shows. An empty page in place
-  /// of a table's only page leaves no trace, unless an index has entries for the lost rows.
+  /// True if, as far as the file shows, every row of every table was read from the damaged file. If an empty page
+  /// replaced the only page of a table, only entries of an index show the loss.
   public var isComplete: Bool {
     tables.allSatisfy(\.isComplete) && rowsOfUnknownTables == 0 && estimatedRowsOfLostTables == 0 && problems.isEmpty
   }
 
-  /// The share of all rows that are in their tables, from 0 to 1: recovered / (recovered + lost + set aside).
+  /// The fraction of rows that are in their tables, from 0 to 1: recovered / (recovered + lost + set aside).
   public var share: Double {
     let recovered = tables.reduce(0) { $0 + $1.rowsFromPages + $1.rowsFromBackup }
     let lost = tables.reduce(estimatedRowsOfLostTables) { $0 + $1.estimatedRowsLost }
-    // Rows of unknown tables are lost rows of known tables, or of tables whose definitions are lost.
+    // Rows of unknown tables are lost rows of known tables, or rows of tables whose definitions are lost.
     let missing = tables.reduce(max(lost, rowsOfUnknownTables)) { $0 + $1.rowsSetAside }
     return recovered + missing == 0 ? (isComplete ? 1 : 0) : Double(recovered) / Double(recovered + missing)
   }
@@ -101,7 +101,7 @@ extension SalvageReport: CustomStringConvertible {
     return lines.joined(separator: "\n")
   }
 
-  /// The share in percent, rounded down: 100 only if nothing is missing.
+  /// The share in percent, rounded down. The result is 100 only if no row is missing.
   private var percent: String {
     let hundredths = Int(share * 10_000)
     return "\(hundredths / 100).\(hundredths / 10 % 10)\(hundredths % 10)"
@@ -109,7 +109,7 @@ extension SalvageReport: CustomStringConvertible {
 }
 
 extension SalvageReport.Table: CustomStringConvertible {
-  /// `bicycle: 4,990 rows, about 10 lost`, without separators.
+  /// For example `bicycle: 4990 rows, about 10 lost`.
   public var description: String {
     var parts = ["\(rowsFromPages + rowsFromBackup) rows"]
     if rowsFromBackup > 0 { parts.append("\(rowsFromBackup) of them from the backup") }

@@ -2,30 +2,30 @@ import FoundationEssentials
 import SqlableCore
 import SqlableSchema
 
-/// One salvage: reads the trees, finds orphans, fills the new file.
+/// One run of a salvage. The run reads the b-trees, finds orphaned pages, and fills the new file.
 final class SalvageRun {
   let salvage: Salvage
   let crawler: TreeCrawler
   let output: RecoveredFile
   let backup: AttachedBackup?
-  /// The pages that are equal to other pages; `copies` has those of them that were written over another page.
+  /// The pages that equal other pages. `copies` contains those pages that were written over another page.
   let twins: PageTwins
   var copies: Set<UInt32> = []
   var report = SalvageReport()
   private(set) var schema = SalvagedSchema()
   private(set) var tables: [SalvagedTable] = []
-  /// The number of values in the keys of each index with lost pages; nil if the number is not known.
+  /// The number of values in the keys of each index with lost pages; nil if the number is unknown.
   private(set) var damagedIndexes: [Int?] = []
-  /// The tally of each index in the file.
+  /// The statistics of each index in the file.
   private(set) var indexTallies: [TreeStatistics] = []
-  /// The ids of rows whose table is unknown, to distinguish the keys of this table's indexes from other rows.
+  /// The rowids of rows whose table is unknown. They distinguish the keys of this table's indexes from other rows.
   var rowidsOfUnknownTables: Set<Int64> = []
-  /// True if all free pages are known: then every other page belongs to a table or an index.
+  /// True if all free pages are known. Every other page then belongs to a table or an index.
   private(set) var knowsFreelist = false
   var file: DamagedFile { crawler.file }
 
-  /// - Parameter encoding: The text encoding of the new file, if there is no backup; nil for the damaged file's
-  ///   encoding.
+  /// - Parameter encoding: The text encoding of the new file if there is no backup; nil for the encoding of the damaged
+  ///   file.
   init(_ salvage: Salvage, into path: String, encoding: TextEncoding? = nil) throws {
     self.salvage = salvage
     let copy = try salvage.backup.map { try BackupHeader(path: $0) }
@@ -103,7 +103,7 @@ final class SalvageRun {
       }
     }
     for table in tables where table.virtual != nil && table.sink == nil && table.use != .none {
-      // If the name in a virtual table's SQL is damaged, its shadow tables have other names.
+      // If a virtual table's name in its SQL is damaged, its shadow tables have different names.
       guard try output.hasTable(table.entry.name) else {
         table.use = .rows
         try create(table)
@@ -127,7 +127,7 @@ final class SalvageRun {
     }
   }
 
-  /// Renames a table that its SQL has created under another name. If this fails, drops the table and returns the error.
+  /// Renames a table that its SQL created with another name. If this fails, drops the table and returns the error.
   private func rename(_ table: SalvagedTable) throws -> SqlError? {
     guard let name = table.definedName, !name.isSameName(as: table.entry.name) else { return nil }
     let error = try output.attempt("ALTER TABLE \(name.quotedName) RENAME TO \(table.entry.name.quotedName)")
@@ -149,7 +149,7 @@ final class SalvageRun {
     }
   }
 
-  /// Inserts a row into its table, or sets the row aside.
+  /// Inserts a row into its table, or stores the row in the lost-and-found table.
   func store(_ row: TreeCrawler.TreeRow, in table: SalvagedTable, isOrphan: Bool = false) throws {
     if table.entry.name.isSameName(as: "sqlite_sequence") { return table.sequence(row, file.encoding) }
     if table.use == .none || table.entry.isInternal { return }
@@ -170,14 +170,14 @@ final class SalvageRun {
       if isInvalid { table.rowsWithInvalidText += 1 }
       return
     }
-    // The table already has the row from a page that its b-tree leads to.
+    // The table already has this row, from a page in its b-tree.
     let isDuplicate = error.kind == .constraint(.primaryKey) || error.kind == .constraint(.rowId)
     if isOrphan, isDuplicate { return }
     table.rowsSetAside += 1
     try output.setAside(row, of: table.entry.name, rowid: hasRowid, error.reason)
   }
 
-  /// Reads the indexes: a complete index shows how many rows its table had.
+  /// Reads the indexes. A complete index shows the original number of rows in its table.
   private func crawlIndexes() throws {
     for entry in schema.entries where entry.type == "index" && entry.isFromFile && entry.root > 0 {
       var tally = TreeStatistics()
@@ -194,7 +194,7 @@ final class SalvageRun {
     }
   }
 
-  /// True if keys can belong to an index of a table: some of the keys match rows of the table.
+  /// True if keys can belong to an index of a table, because some of the keys match rows of the table.
   private func fits(_ keys: [StoredRecord], _ table: SalvagedTable) throws -> Bool {
     guard !keys.isEmpty, table.rowsFromPages > 0, let matchingRows = try rows(with: keys, in: table) else {
       return true
@@ -214,7 +214,7 @@ final class SalvageRun {
     }
     guard let sequence = tables.first(where: { $0.entry.name.isSameName(as: "sqlite_sequence") }) else { return }
     for (name, number) in sequence.sequences {
-      // The table `sqlite_sequence` may be missing, if no table has AUTOINCREMENT.
+      // The table `sqlite_sequence` does not exist if no table has AUTOINCREMENT.
       let condition = "WHERE name = \(name.quotedText)"
       _ = try output.attempt(
         """
@@ -234,7 +234,7 @@ final class SalvageRun {
 }
 
 extension SchemaEntry {
-  /// Returns the schema entries that a program's models create.
+  /// Returns the schema entries that the models of a program create.
   static func entries(of schema: Schema) throws -> [SchemaEntry] {
     let db = try SqliteDatabase.inMemory()
     try db.createTables(of: schema)
@@ -243,7 +243,7 @@ extension SchemaEntry {
 }
 
 extension Connection {
-  /// Returns the rows of a database's schema table, as entries from outside the damaged file.
+  /// Returns the schema entries of a database, marked as not from the damaged file.
   func schemaEntries(of database: String) throws -> [SchemaEntry] {
     try rows("SELECT type, name, tbl_name, rootpage, sql FROM \(database).sqlite_schema").compactMap { row in
       SchemaEntry(type: row[0], name: row[1], table: row[2], root: UInt32(row[3]) ?? 0, sql: row[4], isFromFile: false)

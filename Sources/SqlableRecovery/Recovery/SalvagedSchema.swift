@@ -2,7 +2,7 @@ import FoundationEssentials
 import SqlableCore
 import SqlableSchema
 
-/// A row of a schema table, and its source.
+/// A row of a schema table.
 struct SchemaEntry {
   let type: String
   let name: String
@@ -10,10 +10,10 @@ struct SchemaEntry {
   /// The root page of the b-tree; 0 if there is no b-tree or the root is unknown.
   let root: UInt32
   let sql: String
-  /// True if the entry comes from the damaged file itself.
+  /// True if the entry was read from the damaged file.
   var isFromFile = true
 
-  /// Nil for a row that SQLite would not have written.
+  /// Nil for values that SQLite would not have written.
   init?(type: String, name: String, table: String, root: UInt32, sql: String, isFromFile: Bool) {
     guard ["table", "index", "view", "trigger"].contains(type), !name.isEmpty, !name.utf8.contains(0),
       !sql.utf8.contains(0), sql.isEmpty ? type == "index" : sql.foldedName.starts(with: "create ".utf8)
@@ -22,17 +22,17 @@ struct SchemaEntry {
     self.isFromFile = isFromFile
   }
 
-  /// True if the entry is SQLite's own: SQLite refuses such names to other objects.
+  /// True if the entry is internal to SQLite. SQLite reserves names with this prefix.
   var isInternal: Bool { name.foldedName.starts(with: "sqlite_".utf8) }
 }
 
-/// The schema of a damaged file: the file's readable entries, completed from a backup or models.
+/// The schema of a damaged file: the file's readable entries, and missing entries from a backup or models.
 struct SalvagedSchema {
   private(set) var entries: [SchemaEntry] = []
   /// True if parts of the file's own schema are missing.
   private(set) var isDamaged = false
   private(set) var unreadablePages = 0
-  /// The number of the schema's pages that are known to be behind the end of the file.
+  /// The number of schema pages that are known to be after the end of the file.
   private(set) var cutPages = 0
 
   init() {}
@@ -71,7 +71,7 @@ struct SalvagedSchema {
       guard !self.entries.contains(where: { $0.type == entry.type && $0.name.isSameName(as: entry.name) }) else {
         continue
       }
-      // The root of the entry is a hint at most, and is discarded if another entry has the same root.
+      // The root in the entry is only a hint, and is discarded if another entry has the same root.
       let isRootTaken = self.entries.contains { $0.root == entry.root }
       let root = isRootTaken ? 0 : entry.root
       if let entry = SchemaEntry(
@@ -90,7 +90,7 @@ extension SchemaEntry {
     else { return nil }
     let root = record.integer(record.fields[3]).flatMap { UInt32(exactly: $0) } ?? 0
     let sql = record.text(4, encoding) ?? ""
-    // The file has a table's name three times, and one of the copies may be damaged.
+    // The file contains a table's name three times, and one of the three might be damaged.
     let isNamed = type != "table" || name.isSameName(as: table)
     let defined = isNamed ? nil : try? SchemaReader.table(sql).name
     let trueName = defined.flatMap { $0.isSameName(as: table) ? $0 : nil } ?? name
@@ -99,8 +99,8 @@ extension SchemaEntry {
 }
 
 extension SchemaReader {
-  /// Returns the table that a CREATE TABLE statement defines. Throws `.schema(.mismatch)` for text that SQLite has not
-  /// written.
+  /// Returns the table that a CREATE TABLE statement defines. Throws `.schema(.mismatch)` for text that SQLite did not
+  /// write.
   static func table(_ sql: String) throws -> DatabaseSchema.Table {
     var reader = SchemaReader(sql)
     return try reader.table()

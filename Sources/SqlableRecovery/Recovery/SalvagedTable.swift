@@ -6,19 +6,19 @@ final class SalvagedTable {
   /// The use of the table's rows in the new file.
   enum Use {
     case rows
-    /// Rows of a shadow table in the virtual table's own format, which replace the rows of the new shadow table.
+    /// The rows replace the rows of the new shadow table, in the virtual table's own format.
     case copies
-    /// The rows are not used: the virtual table computes them again.
+    /// The rows are not used, because the virtual table recomputes them.
     case none
   }
 
   let entry: SchemaEntry
-  /// The layout of the records. Nil if the SQL can't be read, or lacks the primary key of a WITHOUT ROWID table.
+  /// The layout of the records. Nil if the SQL can't be parsed, or if a WITHOUT ROWID table has no primary key.
   let shape: TableShape?
-  /// True if the b-tree is ordered by a primary key in place of the rowid.
+  /// True if the b-tree is ordered by a primary key instead of the rowid.
   let isWithoutRowid: Bool
   /// The name in the table's SQL, which differs from the entry's name if the SQL is damaged. Nil if the SQL can't be
-  /// read.
+  /// parsed.
   let definedName: String?
   private let source: SalvageReport.SchemaSource
   var tally = TreeStatistics()
@@ -29,9 +29,9 @@ final class SalvagedTable {
   var rowsFromPages = 0
   var rowsFromBackup = 0
   var rowsSetAside = 0
-  /// The number of rows with invalid text among `rowsFromPages`.
+  /// The number of rows in `rowsFromPages` that have invalid text.
   var rowsWithInvalidText = 0
-  /// The number of rows that the table had, from the largest complete index; nil if no index is complete.
+  /// The original number of rows in the table, from the largest complete index; nil if no index is complete.
   var rowsByIndex: Int?
   var problem: String?
   /// The rows of `sqlite_sequence`.
@@ -54,7 +54,7 @@ final class SalvagedTable {
     if shape == nil { problem = "the definition can't be read" }
   }
 
-  /// Opens the table for inserts, once the table exists in the new file.
+  /// Opens the table for inserts. The table must exist in the new file.
   func fill(isPlain: Bool = false, isReplacing: Bool = false) {
     sink = shape.map { TableSink($0, isPlain: isPlain, isReplacing: isReplacing) }
   }

@@ -1,7 +1,7 @@
 import SqlableCore
 
 extension SalvageRun {
-  /// Decides what the tables in which a virtual table keeps its rows are used for.
+  /// Sets how the rows of a virtual table's shadow tables are used.
   func plan(_ entry: SchemaEntry) {
     let module = entry.sql.virtualTableModule ?? []
     let shadows = ShadowTables.names(of: entry.name, module: module)
@@ -18,7 +18,7 @@ extension SalvageRun {
     }
   }
 
-  /// Lets full-text indexes compute their entries from the rows again.
+  /// Rebuilds full-text indexes from their rows.
   func finishVirtualTables() throws {
     for entry in schema.entries {
       guard let module = entry.sql.virtualTableModule else { continue }
@@ -35,7 +35,7 @@ extension SalvageRun {
 }
 
 extension SchemaEntry {
-  /// True if it is a full-text index that does not keep the text: its entries can't be computed again.
+  /// True if the entry is a full-text index without stored text, which can't be rebuilt.
   fileprivate var isContentless: Bool {
     let tokens = SQLTokenList(sql)
     return (0..<tokens.count).contains { index in

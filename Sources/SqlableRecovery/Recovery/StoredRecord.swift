@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// A row, or a key of an index, as SQLite stores it: a header with the types of the values, then the values.
+/// A row or an index key in SQLite's record format: a header with the types of the values, then the values.
 struct StoredRecord {
   /// A value: its serial type, and the range of its bytes in the payload.
   struct Field {
@@ -20,13 +20,13 @@ struct StoredRecord {
 
   let payload: [UInt8]
   let fields: [Field]
-  /// The number of values, including values that an incomplete payload lacks.
+  /// The number of values, including values that are missing from an incomplete payload.
   let count: Int
 
-  /// Nil if the header is damaged, or if the values do not fill the payload exactly, as SQLite's values always do.
+  /// Nil if the header is damaged, or if the values do not fill the payload exactly.
   ///
-  /// - Parameter length: The full length of the payload, in bytes. For an incomplete payload, `fields` has only the
-  ///   values at its start.
+  /// - Parameter length: The complete length of the payload, in bytes. If the payload is incomplete, `fields` contains
+  ///   only the values at its start.
   init?(_ payload: [UInt8], length: Int) {
     guard let header = payload.variable(0, before: payload.count), header.value <= UInt64(length),
       header.value >= UInt64(header.end)
@@ -49,7 +49,7 @@ struct StoredRecord {
     (self.payload, self.fields, self.count) = (payload, fields, count)
   }
 
-  /// Returns the number of bytes of a value; nil for the two serial types that SQLite does not use.
+  /// Returns the size of a value in bytes; nil for the two serial types that SQLite does not use.
   private static func size(_ serial: Int) -> Int? {
     switch serial {
     case 0, 8, 9: 0
@@ -61,7 +61,7 @@ struct StoredRecord {
     }
   }
 
-  /// Returns the integer in a field; nil for another storage class.
+  /// Returns the integer in a field; nil if the field has another storage class.
   func integer(_ field: Field) -> Int64? {
     switch field.serial {
     case 8: return 0
@@ -81,20 +81,20 @@ struct StoredRecord {
     return Double(bitPattern: UInt64(high) << 32 | UInt64(low))
   }
 
-  /// Returns the text at a position, in the encoding of the file; nil for another storage class.
+  /// Returns the text at a position, decoded with the file's encoding; nil if the value has another storage class.
   func text(_ position: Int, _ encoding: TextEncoding) -> String? {
     guard position < fields.count, fields[position].storage == .text else { return nil }
     return encoding.text(payload[fields[position].start..<fields[position].end])
   }
 }
 
-/// The text encoding of a database. The raw values are those of the database header.
+/// The text encoding of a database. The raw values are the numbers in the database header.
 enum TextEncoding: UInt8 {
   case utf8 = 1
   case utf16LittleEndian = 2
   case utf16BigEndian = 3
 
-  /// The name that `PRAGMA encoding` takes.
+  /// The name for `PRAGMA encoding`.
   var name: String {
     switch self {
     case .utf8: "UTF-8"

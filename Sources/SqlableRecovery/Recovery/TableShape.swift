@@ -1,23 +1,23 @@
 import SqlableCore
 import SqlableSchema
 
-/// The layout of a table's records in its b-tree: the column of each value, and the values that a column can have.
+/// The layout of a table's records in its b-tree: the column of each value, and the values that each column allows.
 struct TableShape {
   struct Column {
     let name: String
     let affinity: Affinity
     var isNotNull: Bool
-    /// True if the column is an alias of the rowid, which the record stores as NULL.
+    /// True if the column is an alias of the rowid. The record stores NULL for this column.
     var isRowid = false
     let isGenerated: Bool
-    /// The type of a STRICT table's column; nil if the column may have any type.
+    /// The type of a column in a STRICT table; nil if the column allows any type.
     let strict: Affinity?
   }
 
   enum Affinity {
     case text, integer, real, numeric, blob
 
-    /// Applies SQLite's affinity rules to a declared type.
+    /// Derives the affinity from words in the declared type, by SQLite's rules.
     init(_ type: String) {
       let type = String(decoding: type.foldedName, as: UTF8.self)
       if type.contains("int") {
@@ -33,10 +33,10 @@ struct TableShape {
   }
 
   let table: DatabaseSchema.Table
-  /// The columns in the order of the record, without virtual columns. In a WITHOUT ROWID table, the columns of the key
-  /// come first.
+  /// The columns in the order of the record, without virtual columns. In a WITHOUT ROWID table, the key columns come
+  /// first.
   let columns: [Column]
-  /// The number of columns of the key in a WITHOUT ROWID table; 0 if there is a rowid.
+  /// The number of key columns in a WITHOUT ROWID table; 0 if the table has a rowid.
   let keyCount: Int
   var isWithoutRowid: Bool { table.isWithoutRowid }
 
@@ -67,13 +67,14 @@ struct TableShape {
     }
   }
 
-  /// True if the table can't have this record.
+  /// True if the table can't contain this record.
   func contradicts(_ record: StoredRecord) -> Bool {
     record.count == 0 || record.count > columns.count
       || zip(record.fields, columns).contains { field, column in column.contradicts(field.storage) }
   }
 
-  /// Returns a score for how well a record fits, to choose between tables that can have the record.
+  /// Returns a score for how well a record matches the table. The score selects one of several tables that can contain
+  /// the record.
   func likelihood(of record: StoredRecord) -> Int {
     var points = record.count == columns.count ? 3 : 0
     for (field, column) in zip(record.fields, columns) {
@@ -94,7 +95,7 @@ extension TableShape.Column {
   fileprivate func contradicts(_ storage: StorageClass) -> Bool {
     if isRowid { return storage != .null }
     if storage == .null { return isNotNull }
-    // A TEXT column converts numbers into text before they are stored.
+    // A TEXT column converts numbers to text before they are stored.
     if affinity == .text, storage == .integer || storage == .real { return true }
     switch strict {
     case .integer: return storage != .integer

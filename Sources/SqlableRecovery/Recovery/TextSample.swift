@@ -1,11 +1,11 @@
 import SqlableCore
 
-/// Texts of some pages of a file, which show how they are encoded.
+/// Texts from some pages of a file, which show the file's text encoding.
 struct TextSample {
   private var all = 0
-  /// Those of an odd number of bytes, which UTF-16 does not have.
+  /// The number of texts with an odd number of bytes, which UTF-16 never has.
   private var odd = 0
-  /// Those where every other byte is 0, as in UTF-16 for Latin letters.
+  /// The number of texts in which most bytes at every second offset are 0, as in UTF-16 for Latin letters.
   private var littleEndian = 0
   private var bigEndian = 0
 
@@ -37,7 +37,8 @@ struct TextSample {
     if high > low, high * 4 > text.count { bigEndian += 1 }
   }
 
-  /// The encoding of a header, unless most texts contradict it; nil if neither is known.
+  /// Returns the encoding in the header, unless most texts contradict it. Returns nil if neither the header nor the
+  /// texts show an encoding.
   func encoding(claimed: TextEncoding?) -> TextEncoding? {
     if all == 0 { return claimed }
     if odd * 5 > all { return .utf8 }

@@ -1,12 +1,12 @@
 import SqlableCore
 
-/// Reads the b-trees of a damaged file page by page, and marks the pages that it meets.
+/// Reads the b-trees of a damaged file page by page, and marks the pages that it reads.
 ///
-/// A page belongs to one tree only, so cycles end, and a pointer to the page of another tree counts as damaged.
+/// Each page belongs to only one b-tree. So cycles end, and a pointer to a page of another b-tree counts as damaged.
 final class TreeCrawler {
   let file: DamagedFile
   var marks: PageMarks
-  /// The roots of the trees to which pages with a twin belong.
+  /// The root of the b-tree that contains a page, for each page with a twin.
   private(set) var owners: [UInt32: UInt32] = [:]
   private let twins: PageTwins?
 
@@ -15,7 +15,7 @@ final class TreeCrawler {
     marks = PageMarks(of: file)
   }
 
-  /// Looks for damage below the root of a table or index.
+  /// Searches the b-tree of a table or index for damage.
   func check(_ root: UInt32, _ shape: TableShape?, isIndex: Bool) throws -> TreeStatistics {
     var tally = TreeStatistics()
     if isIndex || shape?.isWithoutRowid == true {
@@ -30,9 +30,9 @@ final class TreeCrawler {
   struct TreeRow {
     let page: UInt32
     let rowid: Int64
-    /// Nil if its header is damaged.
+    /// The record; nil if the record's header is damaged.
     let record: StoredRecord?
-    /// True if all of it is there, and fits its table.
+    /// True if the row is complete and matches its table.
     let isSound: Bool
   }
 
@@ -40,7 +40,7 @@ final class TreeCrawler {
   private struct Step {
     let number: UInt32
     let rowids: ClosedRange<Int64>
-    /// Those that can be below the page that leads to it.
+    /// The rowids that can be below the parent page.
     let outer: ClosedRange<Int64>
     let depth: Int
   }
@@ -49,9 +49,9 @@ final class TreeCrawler {
 
   // MARK: Tables
 
-  /// Reads the rows below a page of a table's b-tree in the order of their rowids.
+  /// Reads the rows below a page of a table's b-tree in rowid order.
   ///
-  /// - Parameter isOrphan: Whether nothing intact leads to the page.
+  /// - Parameter isOrphan: True if no intact page points to the page.
   func crawl(
     _ root: UInt32, _ shape: TableShape?, in rowids: ClosedRange<Int64> = allRowids, depth: Int = 0,
     isOrphan: Bool = false, _ tally: inout TreeStatistics, _ body: (TreeRow) throws -> Void
@@ -60,7 +60,7 @@ final class TreeCrawler {
     while let step = steps.popLast() {
       let isRoot = step.number == root
       let mark = marks[step.number]
-      // Above a leaf, the pages below are still there.
+      // If the missing page is above the leaves, the pages below it might still exist.
       let mayHaveOrphans = isRoot || tally.leafDepth.map { step.depth < $0 } ?? true
       guard step.depth < 64, marks.claim(step.number, as: .tree) else {
         if file.isCut(step.number) {
@@ -92,7 +92,8 @@ final class TreeCrawler {
 
   private func fits(_ page: TreePage, _ step: Step, _ shape: TableShape?, isRoot: Bool) -> Bool {
     guard page.kind.isTable else { return false }
-    // A schema that fits on one page, but not on the first, which has less room, leaves the first without cells.
+    // The first page has less space than the others. If the schema fits on another page but not on the first page, the
+    // first page is an interior page without cells.
     if page.cells.isEmpty { return isRoot && (page.isEmptyLeaf || page.number == 1 && !page.kind.isLeaf) }
     let sound = page.cells.compactMap { $0 }
     guard sound.count(where: { step.rowids.contains($0.rowid) }) * 2 > sound.count else { return false }
@@ -101,7 +102,7 @@ final class TreeCrawler {
     return records.isEmpty || records.count(where: { shape.contradicts($0) }) * 2 < records.count
   }
 
-  /// The record of a cell, without its overflow pages; nil if it is damaged.
+  /// Returns the record of a cell without its overflow pages; nil if the record is damaged.
   func sample(_ cell: TreePage.Cell, _ page: TreePage) -> StoredRecord? {
     StoredRecord(Array(page.bytes[cell.local]), length: cell.length)
   }
@@ -172,14 +173,14 @@ final class TreeCrawler {
 
   // MARK: Indexes
 
-  /// Counts the keys below a page of an index's b-tree. Returns those of its root.
+  /// Counts the keys below a page of an index's b-tree. Returns the first keys of the root page.
   func countKeys(_ root: UInt32, _ tally: inout TreeStatistics) throws -> [StoredRecord] {
     try crawlIndex(root, nil, readsRows: false, &tally) { _ in }
     guard let page = file.tree(root) else { return [] }
     return page.cells.prefix(50).compactMap { $0.flatMap { sample($0, page) } }
   }
 
-  /// Reads the rows of a table without a rowid below a page of its b-tree, in no order.
+  /// Reads the rows of a WITHOUT ROWID table below a page of its b-tree, in no particular order.
   func crawlIndex(
     _ root: UInt32, _ shape: TableShape?, isOrphan: Bool = false, readsRows: Bool = true, _ tally: inout TreeStatistics,
     _ body: (TreeRow) throws -> Void
@@ -234,7 +235,7 @@ final class TreeCrawler {
     return records.isEmpty || records.count(where: { shape.contradicts($0) }) * 2 < records.count
   }
 
-  /// The rows of a page that nothing leads to, without those below it.
+  /// Returns the rows of an orphaned page, without the rows on pages below it.
   func rows(of page: TreePage) -> [TreeRow] {
     guard marks.claim(page.number, as: .tree) else { return [] }
     return page.cells.compactMap { $0.map { treeRow($0, page, nil) } }
@@ -246,7 +247,7 @@ final class TreeCrawler {
     (cell.length - cell.local.count + file.usable - 5) / (file.usable - 4)
   }
 
-  /// Marks the overflow pages of a key without reading it.
+  /// Marks the overflow pages of a key without reading the key.
   private func claimOverflow(of cell: TreePage.Cell) {
     var (next, left) = (cell.overflow, cell.length - cell.local.count)
     while left > 0, next > 0, marks.claim(next, as: .overflow) {
@@ -255,7 +256,7 @@ final class TreeCrawler {
     }
   }
 
-  /// The bytes of a row or key; incomplete where its chain of overflow pages is broken.
+  /// Returns the bytes of a row or key. The bytes are incomplete if the chain of overflow pages is broken.
   private func payload(of cell: TreePage.Cell, _ page: TreePage) -> (bytes: [UInt8], isComplete: Bool) {
     var bytes = Array(page.bytes[cell.local])
     var next = cell.overflow
@@ -263,7 +264,7 @@ final class TreeCrawler {
       guard next > 0, marks.claim(next, as: .overflow) else { return (bytes, false) }
       let part = min(file.usable - 4, cell.length - bytes.count)
       guard let page = file.page(next), page.count >= 4 + part, let link = page.word(0) else { return (bytes, false) }
-      // A page of nothing but zeros was more likely overwritten than written, unless zeros lead to it.
+      // A page that contains only zeros was probably overwritten, unless the bytes before it are zeros too.
       if page.isZero(0..<file.usable), !bytes.suffix(16).allSatisfy({ $0 == 0 }) { return (bytes, false) }
       bytes += page[4..<(4 + part)]
       next = link
@@ -273,7 +274,7 @@ final class TreeCrawler {
 }
 
 extension TreePage {
-  /// True if it is a leaf without rows, as that of an empty table.
+  /// True if the page is a leaf without rows, as in an empty table.
   var isEmptyLeaf: Bool {
     let start = number == 1 ? 100 : 0
     return kind.isLeaf && bytes.short(start + 3) == 0 && bytes.short(start + 1) == 0

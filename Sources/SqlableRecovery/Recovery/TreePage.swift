@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// A page that begins like a page of a b-tree. Nothing else in the page is trusted.
+/// A page that starts like a b-tree page. The rest of the page might be damaged.
 struct TreePage {
   enum Kind: UInt8 {
     case interiorIndex = 2
@@ -14,16 +14,16 @@ struct TreePage {
 
   /// A cell whose parts are all inside the page.
   struct Cell {
-    /// The child page left of the cell's key, in an interior page; 0 in a leaf.
+    /// The child page to the left of the cell's key, in an interior page; 0 in a leaf.
     var child: UInt32 = 0
     var rowid: Int64 = 0
-    /// The length of the row or key in bytes, and the range of its bytes on this page. Both are empty in an interior
+    /// The length of the row or key in bytes, and the range of the bytes on this page. Both are empty in an interior
     /// page of a table.
     var length = 0
     var local: Range<Int> = 0..<0
-    /// The first overflow page; 0 for none.
+    /// The first overflow page; 0 if there is no overflow page.
     var overflow: UInt32 = 0
-    /// The offsets of the cell's first byte, and behind the cell's last byte.
+    /// The offset of the cell's first byte, and the offset after the cell's last byte.
     var start = 0
     var end = 0
   }
@@ -33,16 +33,17 @@ struct TreePage {
   let bytes: [UInt8]
   /// The cells in the order of their keys; nil for a damaged cell.
   let cells: [Cell?]
-  /// The child page right of all keys; 0 in a leaf.
+  /// The child page to the right of all keys; 0 in a leaf.
   let rightmost: UInt32
-  /// The number of cells that `cells` lacks, estimated from the bytes that no listed cell accounts for.
+  /// The number of cells that are missing from `cells`, estimated from the bytes that belong to no listed cell.
   let missingCells: Int
 
-  /// Nil if the page is not a page of a b-tree.
+  /// Nil if the page is not a b-tree page.
   ///
   /// - Parameters:
   ///   - usable: The size of the page without its reserved bytes.
-  ///   - readable: The number of bytes of the page that the file has. A cell that ends behind these bytes is damaged.
+  ///   - readable: The number of bytes of the page that the file contains. A cell that ends after these bytes is
+  ///     damaged.
   init?(_ bytes: [UInt8], number: UInt32, usable: Int, readable: Int = .max) {
     let start = number == 1 ? 100 : 0
     guard usable <= bytes.count, let kind = bytes.byte(start).flatMap(Kind.init), let count = bytes.short(start + 3),
@@ -50,7 +51,7 @@ struct TreePage {
     else { return nil }
     let pointers = start + (kind.isLeaf ? 8 : 12)
     guard pointers <= readable else { return nil }
-    // The cell content can only begin behind the pointers. A stored 0 stands for 65,536.
+    // The cell content can only start after the pointers. A stored 0 means 65,536.
     let contentStart = content == 0 ? 65_536 : content
     let room = contentStart >= pointers && contentStart <= usable ? contentStart : usable
     let fitting = min(count, (room - pointers) / 2)
@@ -61,7 +62,7 @@ struct TreePage {
     if kind.isTable { TreePage.dropUnordered(&cells) }
     var missing = cells.count { $0 == nil }
     if readable >= usable, let coverage = PageCoverage(of: bytes, cells, start: start, content: room, usable: usable) {
-      // A damaged number of cells turns other bytes into cells.
+      // A damaged number of cells makes other bytes look like cells.
       var damaged = 0
       cells.removeAll { cell in
         if cell == nil { damaged += 1 }
@@ -74,19 +75,19 @@ struct TreePage {
     self.rightmost = kind.isLeaf ? 0 : rightmost
   }
 
-  /// The number of bytes of the sound cells, and of the pointers to these cells.
+  /// The number of bytes in the sound cells and the pointers to these cells.
   var cellBytes: Int { cells.reduce(0) { $0 + ($1.map { $0.end - $0.start + 2 } ?? 0) } }
 
-  /// True if the page has cells, and most of these cells are sound.
+  /// True if the page has cells, and most of the cells are sound.
   var isSound: Bool { !cells.isEmpty && cells.count(where: { $0 == nil }) * 2 < cells.count }
 
-  /// Drops the cells whose rowids are not in order, as few as possible.
+  /// Removes as few cells as possible so that the remaining rowids are in order.
   private static func dropUnordered(_ cells: inout [Cell?]) {
     let sound = cells.indices.filter { cells[$0] != nil }
     let rowids = sound.map { cells[$0]?.rowid ?? 0 }
     guard zip(rowids, rowids.dropFirst()).contains(where: { $0 >= $1 }) else { return }
-    // Finds the longest ascending sequence. For each length, `ends` has the last place of the sequence with the lowest
-    // end.
+    // Finds the longest ascending sequence. For each length, `ends` contains the last index of the sequence with the
+    // lowest last rowid.
     var ends: [Int] = []
     var before: [Int?] = []
     for index in rowids.indices {
@@ -112,7 +113,7 @@ extension TreePage.Cell {
   /// Nil if a part of the cell is outside the page.
   ///
   /// - Parameters:
-  ///   - end: The offset behind the readable bytes of the page.
+  ///   - end: The offset after the readable bytes of the page.
   ///   - usable: The size of the page without its reserved bytes.
   init?(_ bytes: [UInt8], at start: Int, _ kind: TreePage.Kind, before end: Int, usable: Int) {
     self.start = start
@@ -146,7 +147,7 @@ extension TreePage.Cell {
     self.end = offset
   }
 
-  /// Returns the number of bytes of a payload that are stored on the page.
+  /// Returns the number of bytes of a payload that are stored on the page itself.
   static func localSize(_ length: Int, _ kind: TreePage.Kind, usable: Int) -> Int {
     let least = (usable - 12) * 32 / 255 - 23
     let most = kind.isTable ? usable - 35 : (usable - 12) * 64 / 255 - 23

@@ -8,9 +8,9 @@ struct TreeStatistics {
     enum Page {
       /// The page can't be read.
       case unreadable
-      /// The page was behind the end of the file.
+      /// The page was after the end of the file.
       case cut
-      /// No pointer leads to the page, so it may be any page of the file, or be overwritten.
+      /// No pointer leads to the page. The page might be any page of the file, or might be overwritten.
       case unknown
     }
 
@@ -18,11 +18,11 @@ struct TreeStatistics {
     /// The depth of the missing page; 0 for the root.
     let depth: Int
     let page: Page
-    /// True if pages below the missing page may still exist as orphans.
+    /// True if pages below the missing page might still exist as orphans.
     let mayHaveOrphans: Bool
   }
 
-  /// Rows that are lost one by one, in damaged cells or chains of overflow pages.
+  /// Rows that are lost individually, in damaged cells or broken chains of overflow pages.
   struct LostRows {
     let rowids: ClosedRange<Int64>
     let count: Int
@@ -36,12 +36,12 @@ struct TreeStatistics {
   private var interiorCells = 0
   private var children = 0
   private var span = 0.0
-  /// The depth of the leaves below the root, equal for all leaves; nil before the first leaf.
+  /// The depth of the leaves below the root, which is equal for all leaves; nil before the first leaf.
   private(set) var leafDepth: Int?
   private(set) var gaps: [Gap] = []
   private(set) var lost: [LostRows] = []
   private(set) var unreadablePages = 0
-  /// The unreadable pages and the pages that belong elsewhere, at most 1,000.
+  /// The unreadable pages and the pages of other b-trees, at most 1,000.
   private(set) var badPages: [UInt32] = []
   /// The rowid ranges of orphaned leaves.
   private var orphans: [ClosedRange<Int64>] = []
@@ -76,7 +76,7 @@ struct TreeStatistics {
     if isOrphan { orphans.append(rowids) }
   }
 
-  /// Sets the depth of the leaves, unless the depth is already known.
+  /// Sets the depth of the leaves if the depth is unknown.
   mutating func assumeLeafDepth(_ depth: Int) { leafDepth = leafDepth ?? depth }
 
   mutating func addInterior(cells: Int) {
@@ -98,12 +98,12 @@ struct TreeStatistics {
 
   mutating func addOverflow(_ pages: Int) { overflowPages += pages }
 
-  /// True if rows with this id may be missing.
+  /// True if rows with this rowid might be missing.
   func isMissing(_ rowid: Int64) -> Bool {
     gaps.contains { $0.rowids.contains(rowid) } || lost.contains { $0.rowids.contains(rowid) }
   }
 
-  /// The ranges of rowids that may be missing, without overlaps.
+  /// The ranges of rowids that might be missing, without overlaps.
   var missingRowids: [ClosedRange<Int64>] {
     var ranges: [ClosedRange<Int64>] = []
     for range in (gaps.map(\.rowids) + lost.map(\.rowids)).sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -120,33 +120,33 @@ struct TreeStatistics {
 
   /// The number of pages of the b-tree that were found.
   var pages: Int { leaves + interiorPages + overflowPages }
-  /// The number of missing pages that are known to be behind the end of the file.
+  /// The number of missing pages that are known to be after the end of the file.
   var cutPages: Int { gaps.count { $0.page == .cut } }
-  /// True if the root is missing, so that nothing is known of the size of the tree.
+  /// True if the root is missing, so that the original size of the b-tree is unknown.
   var isRootLost: Bool { gaps.contains { $0.depth == 0 } }
-  /// The depth of the leaves. Without leaves, the depth of the deepest missing page; nil if there is none.
+  /// The depth of the leaves. Without leaves, the depth of the deepest missing page; nil if no page is missing.
   private var likelyLeafDepth: Int? { leafDepth ?? gaps.lazy.map(\.depth).max() }
-  /// True if any number of pages may be missing, because pages above them were behind the end of the file.
+  /// True if an unknown number of pages might be missing, because the pages above them were after the end of the file.
   var isOpen: Bool { gaps.contains { $0.page == .cut && $0.depth < likelyLeafDepth ?? 0 } }
 
   /// Estimates the number of lost rows. `known` counts rows in damaged cells, in broken overflow chains, and on leaves
-  /// that are known to be lost. `possible` counts rows in pages to which nothing leads, and which may be any number of
-  /// pages.
+  /// that are known to be lost. `possible` counts rows in pages to which no pointer leads. The number of these pages is
+  /// unknown.
   ///
   /// - Parameters:
-  ///   - guess: The number of rows that fit on a leaf, used if no leaf was found.
+  ///   - guess: The number of rows per leaf, used if no leaf was found.
   ///   - usable: The usable bytes of a page.
   func estimatedLoss(rowsPerLeaf guess: Double, usable: Int) -> (known: Double, possible: Double) {
-    // With few leaves, the last or only leaf, which is not full, distorts the average.
+    // With few leaves, the last leaf distorts the average, because this leaf is not full.
     let full = leafBytes > 0 ? Double(usable - 8) * Double(leafCells) / Double(leafBytes) : guess
     let perLeaf = leaves == 0 ? guess : leaves > 3 ? Double(leafCells) / Double(leaves) : full * 0.8
-    // The density between the rows of a leaf. Leaves with one row each show nothing about the ids between the leaves.
+    // The density of rowids within leaves. Leaves with one row each do not show the density between the leaves.
     let (steps, width) = (Double(leafCells - leaves), span - Double(leaves))
     let density = leafCells > 2 * leaves && width > 0 ? steps / width : 0
     var (known, possible) = (Double(lost.reduce(0) { $0 + $1.count }), 0.0)
     let holes = gaps.filter { gap in gap.mayHaveOrphans && orphans.contains { $0.overlaps(gap.rowids) } }
     for gap in gaps {
-      // A gap between orphans already counts as a hole of the gap above.
+      // A gap between orphans already counts as a hole in the gap above it.
       let isInHole = holes.contains { $0.depth < gap.depth && $0.rowids.overlaps(gap.rowids) }
       if isInHole { continue }
       let loss = loss(in: gap, perLeaf: perLeaf, density: density)
@@ -159,12 +159,12 @@ struct TreeStatistics {
     let isOpen = gap.rowids.upperBound == .max
     let level = likelyLeafDepth.map { max($0 - gap.depth, 0) }
     if level == 0, gap.page != .unknown {
-      // Without rowids there is no last leaf.
+      // Without rowids, there is no last leaf.
       if gap.rowids == TreeCrawler.allRowids { return perLeaf }
       // The last leaf of a table that grows at its end is half full on average.
       if isOpen { return leaves > 0 ? perLeaf / 2 : perLeaf }
       if gap.rowids.lowerBound == .min {
-        // Most ids begin at 1.
+        // Most tables start with id 1.
         return density > 0.2 && gap.rowids.upperBound > 0
           ? min(Double(gap.rowids.upperBound) * density, perLeaf * 2) : perLeaf
       }
@@ -175,14 +175,14 @@ struct TreeStatistics {
     let below = (0..<min(level ?? 0, 8)).reduce(1.0) { leaves, _ in leaves * fanOut }
     guard let first = inside.first, let last = inside.last else {
       let loss = perLeaf * below
-      // Without rowids, the orphans that belong in the gap are not known.
+      // Without rowids, the orphans in the gap are unknown.
       return isOpen ? max(loss - Double(orphanCells), 0) : min(loss, gap.rowids.width)
     }
     if density == 0 {
-      // A root has as many children as it needs, and no number of them is usual.
+      // A root has as many children as it needs, so the usual number of children says nothing about the root.
       return gap.depth == 0 ? 0 : max(below - Double(inside.count), 0) * perLeaf
     }
-    // A hole between two leaves that were found counts from half a leaf of rows on. Smaller holes are due to chance.
+    // A hole between two leaves counts only if half a leaf of rows would fit. Smaller holes occur by chance.
     var holes = zip(inside, inside.dropFirst()).map { Double($1.lowerBound) - Double($0.upperBound) - 1 }
     if gap.rowids.lowerBound != .min { holes.append(Double(first.lowerBound) - Double(gap.rowids.lowerBound)) }
     if !isOpen { holes.append(Double(gap.rowids.upperBound) - Double(last.upperBound)) }
@@ -194,6 +194,6 @@ extension ClosedRange<Int64> {
   /// The number of integers in the range.
   var width: Double { Double(upperBound) - Double(lowerBound) + 1 }
 
-  /// Returns the range from `first` to `last`; nil if the range would be empty.
+  /// Returns the range from `first` to `last`; nil if the range is empty.
   static func between(_ first: Int64, _ last: Int64) -> ClosedRange? { first <= last ? first...last : nil }
 }

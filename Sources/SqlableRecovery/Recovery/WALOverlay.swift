@@ -1,13 +1,14 @@
 import SqlableCore
 
-/// The replacements for pages of a database file: committed frames of a WAL, or original pages from the rollback
-/// journal of a crash.
+/// Replacements for pages of a database file: committed frames of a WAL, or original pages from the rollback journal
+/// after a crash.
 struct WALOverlay {
   private let file: RawFile
-  /// The offset of each page's content in bytes, by page number: the latest content in a WAL, the first in a journal.
+  /// The offset of each page's content in bytes, by page number. A WAL uses the latest content, a journal the first
+  /// content.
   private(set) var offsets: [UInt32: Int] = [:]
   let pageSize: Int
-  /// The number of pages of the database, after the WAL's last commit or before the journal's transaction.
+  /// The number of pages in the database, after the WAL's last commit or before the journal's transaction.
   private(set) var pageCount: UInt32 = 0
   let isJournal: Bool
 
@@ -15,10 +16,12 @@ struct WALOverlay {
 
   // MARK: Write-ahead log
 
-  /// Reads the frames up to the last commit, and checks the checksum of each frame. Nil if there are none.
+  /// Reads the frames up to the last commit, and verifies the checksum of each frame. Nil if there are no committed
+  /// frames.
   ///
-  /// - Parameter likelyPageSize: The page size to use if the WAL's header is damaged. Then the first frame can't be
-  ///   checked alone, and counts if the second frame's checksum continues the first frame's.
+  /// - Parameter likelyPageSize: The page size to use if the WAL's header is damaged. In this case, the first frame
+  ///   can't be verified alone. The first frame counts if the second frame's checksum continues the first frame's
+  ///   checksum.
   init?(wal file: RawFile, likelyPageSize: () -> Int?) {
     (self.file, isJournal) = (file, false)
     let header = file.bytes(at: 0, count: WALFormat.headerSize)
@@ -39,7 +42,7 @@ struct WALOverlay {
         guard let first = frame.word(16), let second = frame.word(20) else { return nil }
         let sum = WALChecksum(isBigEndian: isBigEndian, first: first, second: second)
         read(from: 1, sum, salts: (frame.word(8), frame.word(12)))
-        // The first frame counts unless a later frame has the same page.
+        // The first frame counts unless a later frame contains the same page.
         if !offsets.isEmpty, let number = frame.word(0), offsets[number] == nil {
           offsets[number] = WALFormat.headerSize + WALFormat.frameHeaderSize
         }
@@ -72,7 +75,7 @@ struct WALOverlay {
 
   // MARK: Rollback journal
 
-  /// Reads the original pages that an unfinished transaction has overwritten. Nil if there are none.
+  /// Reads the original pages that an unfinished transaction overwrote. Nil if there are no such pages.
   init?(journal file: RawFile) {
     (self.file, isJournal) = (file, true)
     let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
@@ -88,7 +91,7 @@ struct WALOverlay {
         let sector = header.word(20).map(Int.init), sector >= 28, sector <= 65_536
       else { break }
       var offset = start + sector
-      // The number is set when the journal is synced; -1 stands for all records that follow.
+      // The number is written when the journal is synced. -1 means that all following records count.
       var left = records == .max ? Int.max : Int(records)
       while left > 0 {
         let record = file.bytes(at: offset, count: pageSize + 8)
