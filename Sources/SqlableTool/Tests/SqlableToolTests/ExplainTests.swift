@@ -228,7 +228,7 @@ struct ExplainTests {
           """
           SQL
             SELECT "id", "name", "color", "owner_id" FROM "bicycle" \
-            WHERE "owner_id" = ? AND "color" = ? ORDER BY "id" LIMIT ?
+          WHERE "owner_id" = ? AND "color" = ? ORDER BY "id" LIMIT ?
 
           Values, as they were given
             1  INTEGER  7

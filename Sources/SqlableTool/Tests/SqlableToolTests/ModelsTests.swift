@@ -231,7 +231,7 @@ struct ModelsTests {
         (
           ["models", "a", "--sample=0"], "The value '0' is invalid for '--sample <count>': expected a number from 1 to "
         ),
-        (["models", "a", "--sample", "few"], "The value 'few' is invalid for '--sample <count>': it is a number "),
+        (["models", "a", "--sample", "few"], "The value 'few' is invalid for '--sample <count>': expected a number "),
         (["models", "a", "--table=x"], "--table: no such table or view: x\n"),
         (["schema", "a", "--table=x"], "Unknown option '--table'"),
       ] {
