@@ -3,8 +3,8 @@ import Glibc
 
 /// A child process with pipes for its input and output.
 ///
-/// Not Foundation's `Process`: processes started at the same time inherit each other's pipes, and none of them ends
-/// before the last.
+/// Foundation's `Process` is not used, because processes that start at the same time inherit each other's pipes. No
+/// process would then see the end of its input before the last process ends.
 final class ChildProcess {
   /// Writes to the process's standard input.
   let input: FileHandle
@@ -12,7 +12,7 @@ final class ChildProcess {
   let output: FileHandle
   let processIdentifier: pid_t
   private static let starting = NSLock()
-  /// The status from `waitpid`; nil until the process is known to have ended.
+  /// The status from `waitpid`; nil until the process has ended.
   private var status: Int32?
 
   enum Errors {
@@ -31,7 +31,8 @@ final class ChildProcess {
   ) throws {
     // A killed process breaks the pipe, and SIGPIPE must not end the tests.
     _ = Glibc.signal(SIGPIPE, SIG_IGN)
-    // One start at a time: another process would inherit a pipe before its close-on-exec flag is set.
+    // Only one process starts at a time, because another process would inherit a pipe whose close-on-exec flag is not
+    // set yet.
     ChildProcess.starting.lock()
     defer { ChildProcess.starting.unlock() }
     let (input, output) = (ChildProcess.pipe(), ChildProcess.pipe())
@@ -68,7 +69,7 @@ final class ChildProcess {
 
   func signal(_ number: Int32) { _ = kill(processIdentifier, number) }
 
-  /// Waits until the process has ended; true if it exited with 0.
+  /// Waits until the process has ended. Returns true if the exit code is 0.
   @discardableResult
   func waitUntilExit() -> Bool {
     while status == nil {
@@ -80,7 +81,7 @@ final class ChildProcess {
     return status == 0
   }
 
-  /// Ends the process by closing its input.
+  /// Closes the process's input, and waits until the process has ended.
   @discardableResult
   func end() -> Bool {
     try? input.close()
