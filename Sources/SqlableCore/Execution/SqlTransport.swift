@@ -11,7 +11,7 @@
 /// The method `answers(to:)` runs every kind of statement.
 public protocol SqlTransport: AsyncSqlExecutor {
   /// Runs the requests in order, and returns an answer for each request. Several requests are one transaction: if one
-  /// request fails, none takes effect.
+  /// request fails, no request takes effect.
   func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer]
 }
 

@@ -73,7 +73,7 @@ extension Statement: Runnable {
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Output {
-    // The compiler removes all branches but one if it knows the statement's type.
+    // If the statement's type is known at compile time, the compiler removes all branches but one.
     if Output.self == [Model].self { return try identical(models(db)) }
     if Output.self == Model?.self { return try identical(firstModel(db)) }
     if Output.self == Int.self { return try identical(number(db)) }

@@ -210,7 +210,7 @@ extension SqliteDatabase {
     try run(statement, on: connection) { while try statement.step() {} }
   }
 
-  /// Runs a statement by calling `steps`. The run is a write, unless it changes nothing that observers see.
+  /// Runs a statement by calling `steps`. The run is a write, unless it makes no change that observers are notified of.
   private func run(
     _ statement: PreparedStatement, on connection: Connection, atomically isAtomic: Bool = true,
     steps: () throws -> Void
@@ -286,8 +286,8 @@ extension PreparedStatement {
     return ["CREATE", "DROP", "ALTER", "ATTACH", "DETACH"].contains(keyword)
   }
 
-  /// True if the statement runs without a transaction: it is read-only, fails inside a transaction, or changes nothing
-  /// that observers see.
+  /// True if the statement runs without a transaction: it is read-only, fails inside a transaction, or makes no change
+  /// that observers are notified of.
   fileprivate var standsAlone: Bool {
     isReadOnly || ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(firstKeyword)
   }

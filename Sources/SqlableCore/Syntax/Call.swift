@@ -150,7 +150,7 @@ extension SqlExpression {
   }
 }
 
-/// The rows around the current one that a window function covers.
+/// The rows around the current row that a window function covers.
 ///
 /// ```swift
 /// Flight.delay.average().over(orderBy: Flight.day.asc, frame: .rows(.preceding(6), .currentRow))

@@ -61,7 +61,7 @@ extension SelectQuery.Clauses {
       || compounds.contains { !$0.query.clauses.isNested && $0.query.clauses.sources.contains(where: \.isDefined) }
   }
 
-  /// True if the query must become a subquery when it is a part of a combined query, because of its clauses.
+  /// True if the query has clauses that SQLite allows in a part of a combined query only inside a subquery.
   var isNested: Bool { !compounds.isEmpty || !order.isEmpty || limit != nil || offset != nil }
 
   /// True if the parts of this query can be added to a query that is combined by the same operator.
