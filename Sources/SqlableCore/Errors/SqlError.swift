@@ -75,7 +75,7 @@ public struct SqlError: Error, Sendable, Hashable {
   /// True if a retry can succeed, because another connection held a lock or a cluster had no leader.
   ///
   /// If `transaction` is `.untouched`, retry only the statement. If `transaction` is `.rolledBack`, retry the whole
-  /// transaction. Also retry the whole transaction for `extendedCode` 517 in a deferred transaction: the transaction
+  /// transaction. Also retry the whole transaction for `extendedCode` 517 in a deferred transaction. That transaction
   /// could not write, because another connection has written since the transaction's first read.
   ///
   /// Outside a transaction, 517 occurs in a loop over rows of the same handle, if another connection has committed

@@ -1,5 +1,5 @@
-// Lookup of compiled statements. Statements that a service repeats are looked up without rendering their SQL: those
-// about one struct by the columns that the struct sets, all others by their shape.
+// Lookup of compiled statements. Repeated statements are looked up without rendering their SQL. A statement about one
+// struct is looked up by the columns that the struct sets, and any other statement by its shape.
 
 extension Connection {
   /// Runs an update or delete with a condition, or an insert from a query. Returns the number of rows changed.

@@ -8,7 +8,7 @@
 /// | `a`, `\.`, `\n`, `\r`, `\t`, `\x{e9}` | a character |
 /// | `.` | any character except a line feed |
 /// | `[a-z_]`, `[^0-9]` | a character in the set, or a character outside the set |
-/// | `\d`, `\w`, `\s`, `\D`, `\W`, `\S` | a digit, a word character, white space; uppercase matches all other characters |
+/// | `\d`, `\w`, `\s`, `\D`, `\W`, `\S` | a digit, a word character, white space; uppercase inverts the class |
 /// | `^`, `$` | the start and the end of the text |
 /// | `\b`, `\B` | the edge of a word, and any position that is not an edge |
 /// | `ab`, `a\|b`, `(…)`, `(?:…)` | a sequence, alternatives, a group |
