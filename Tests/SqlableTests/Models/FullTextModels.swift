@@ -74,7 +74,7 @@ struct Memo: Sqlable, Equatable {
   }
 }
 
-/// A contentless full-text table, which stores the index but not the texts.
+/// A contentless full-text table: it stores the index but not the texts.
 struct Word: Sqlable, Equatable {
   var rowid: Int?
   var text: String?

@@ -1,6 +1,6 @@
 import Sqlable
 
-/// A worker in a tree of superiors, for self-joins.
+/// A worker in a tree of bosses, for self-joins.
 struct Worker: Sqlable, Equatable {
   let id: Int
   let name: String
@@ -20,7 +20,7 @@ struct Worker: Sqlable, Equatable {
   }
 
   init(row: ReadRow) throws {
-    // The columns are read in a different order than in the layout.
+    // The order of reads differs from the layout.
     salary = try row.get(Worker.salary)
     name = try row.get(Worker.name)
     id = try row.get(Worker.id)

@@ -44,7 +44,7 @@ struct Seat: Sqlable, Equatable {
   }
 }
 
-/// A WITHOUT ROWID table with only an integer key.
+/// A WITHOUT ROWID table of nothing but an integer key.
 struct Mark: Sqlable, Equatable {
   static let id = Column("id", .integer, PrimaryKey())
   static let tableLayout = [id]

@@ -8,7 +8,7 @@ struct DamagedDatabase {
   let pageSize: Int
   private var file: FileHandle { get throws { try FileHandle(forUpdating: URL(fileURLWithPath: path)) } }
 
-  /// Creates a database without a WAL file.
+  /// Creates a database and leaves no WAL file.
   init(
     _ path: String, pageSize: Int = 1_024, encoding: String = "UTF-8", pragmas: [String] = [],
     _ body: (SqliteDatabase) throws -> Void
@@ -40,7 +40,7 @@ struct DamagedDatabase {
     return [UInt8](data[((number - 1) * pageSize)..<(number * pageSize)])
   }
 
-  /// The trunk pages of the free list.
+  /// The trunk pages of the free-list.
   var freeListPages: Set<Int> {
     get throws {
       func word(_ page: Int, _ offset: Int) throws -> Int {
@@ -52,12 +52,12 @@ struct DamagedDatabase {
     }
   }
 
-  /// Returns the b-tree pages of a type: 2 and 5 are interior pages, 10 and 13 are leaves.
+  /// The b-tree pages of a type: 2 and 5 are interior pages, 10 and 13 are leaves.
   func pages(ofType type: UInt8) throws -> [Int] {
     try (1...pageCount).filter { try bytes(ofPage: $0)[$0 == 1 ? 100 : 0] == type }
   }
 
-  /// Returns the root page of a table or index. Call this before damaging the file.
+  /// The root of a table or index, read before the damage.
   func root(of name: String) throws -> Int {
     let db = try SqliteDatabase(filepath: path, configuration: Configuration(journalMode: .delete))
     defer { try? db.close() }
@@ -66,7 +66,7 @@ struct DamagedDatabase {
   }
 }
 
-/// Returns the rows of a query as texts, with each value as an SQL literal.
+/// The rows of a query as texts, each value as its SQL literal.
 func literals(_ path: String, _ columns: [String], from table: String) throws -> [String] {
   let db = try SqliteDatabase(filepath: path, configuration: Configuration(isReadOnly: true))
   defer { try? db.close() }
@@ -74,7 +74,7 @@ func literals(_ path: String, _ columns: [String], from table: String) throws ->
   return try db.query(SQL(verbatim: "SELECT \(values) FROM \"\(table)\" ORDER BY 1"), as: String.self)
 }
 
-/// Returns the messages of `PRAGMA integrity_check` for a file.
+/// The messages of `PRAGMA integrity_check` for a file.
 func integrity(_ path: String) throws -> [String] {
   let db = try SqliteDatabase(filepath: path, configuration: Configuration(journalMode: .delete))
   defer { try? db.close() }

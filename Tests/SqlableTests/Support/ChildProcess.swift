@@ -3,8 +3,8 @@ import Glibc
 
 /// A child process with pipes for its input and output.
 ///
-/// Foundation's `Process` is not used, because processes that start at the same time inherit each other's pipes. No
-/// process would then see the end of its input before the last process ends.
+/// Not Foundation's `Process`: processes started at the same time inherit each other's pipes, and none of them ends
+/// before the last.
 final class ChildProcess {
   /// Writes to the process's standard input.
   let input: FileHandle
@@ -12,7 +12,7 @@ final class ChildProcess {
   let output: FileHandle
   let processIdentifier: pid_t
   private static let starting = NSLock()
-  /// The status from `waitpid`; nil until the process has ended.
+  /// The status from `waitpid`; nil until the process is known to have ended.
   private var status: Int32?
 
   enum Errors {
@@ -31,8 +31,7 @@ final class ChildProcess {
   ) throws {
     // A killed process breaks the pipe, and SIGPIPE must not end the tests.
     _ = Glibc.signal(SIGPIPE, SIG_IGN)
-    // Only one process starts at a time, because another process would inherit a pipe whose close-on-exec flag is not
-    // set yet.
+    // One start at a time: another process would inherit a pipe before its close-on-exec flag is set.
     ChildProcess.starting.lock()
     defer { ChildProcess.starting.unlock() }
     let (input, output) = (ChildProcess.pipe(), ChildProcess.pipe())
@@ -69,7 +68,7 @@ final class ChildProcess {
 
   func signal(_ number: Int32) { _ = kill(processIdentifier, number) }
 
-  /// Waits until the process has ended. Returns true if the exit code is 0.
+  /// Waits until the process has ended; true if it exited with 0.
   @discardableResult
   func waitUntilExit() -> Bool {
     while status == nil {
@@ -81,7 +80,7 @@ final class ChildProcess {
     return status == 0
   }
 
-  /// Closes the process's input, and waits until the process has ended.
+  /// Ends the process by closing its input.
   @discardableResult
   func end() -> Bool {
     try? input.close()

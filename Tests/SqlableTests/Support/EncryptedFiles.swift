@@ -2,8 +2,8 @@ import Foundation
 import Sqlable
 import Testing
 
-/// True if the suites run on encrypted files, with the trait SQLCipher and a raw key of 64 hexadecimal digits in
-/// `SQLABLE_KEY`. Every configuration without a key then uses this key.
+/// True if the suites run on encrypted files: with the trait SQLCipher, and a raw key of 64 hexadecimal digits in
+/// `SQLABLE_KEY`. Every configuration without a key then has this one.
 let isEncrypted = Configuration().key != nil
 
 extension Trait where Self == ConditionTrait {
@@ -11,7 +11,7 @@ extension Trait where Self == ConditionTrait {
   static func needsPlainFiles(_ reason: Comment) -> Self { .disabled(if: isEncrypted, reason) }
 }
 
-/// Returns true if a file contains the bytes of a text.
+/// Returns whether a file contains the bytes of a text.
 func file(_ path: String, contains text: String) throws -> Bool {
   try Data(contentsOf: URL(fileURLWithPath: path)).range(of: Data(text.utf8)) != nil
 }

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// File system operations that need root permissions. Tests of these operations are skipped without the permissions.
+/// File system operations that need an administrator. Tests that use them are skipped elsewhere.
 enum Administrator {
   /// True if a small file system can be mounted here.
   static let canMount: Bool = {
@@ -30,13 +30,13 @@ func withSmallDisk<Result>(size: String, _ body: (String) throws -> Result) thro
   }
 }
 
-/// Deletes a file and frees its space immediately, even if another test's process has inherited the open file.
+/// Deletes a file and frees its space at once, even if a process of another test has inherited the file.
 func deleteAndFree(_ path: String) throws {
   truncate(path, 0)
   try FileManager.default.removeItem(atPath: path)
 }
 
-/// Makes a file unwritable, even for root, while `body` runs. Returns false if that is impossible.
+/// Makes a file unwritable, also for the administrator, while `body` runs; false if that is impossible.
 func withUnwritable(_ path: String, _ body: () throws -> Void) rethrows -> Bool {
   if geteuid() != 0 {
     chmod(path, 0o444)
@@ -50,7 +50,7 @@ func withUnwritable(_ path: String, _ body: () throws -> Void) rethrows -> Bool 
   return true
 }
 
-/// Returns the sorted names of the files in a directory; empty if the directory can't be read.
+/// The sorted names of the files in a directory; empty if the directory can't be read.
 func files(in directory: String) -> [String] {
   ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted()
 }

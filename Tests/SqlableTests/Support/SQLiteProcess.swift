@@ -3,24 +3,24 @@ import Glibc
 
 /// A second process on a database: the `sqlite3` command line, fed line by line.
 final class SQLiteProcess {
-  /// The path of the program; nil if the program is not installed.
+  /// The path of the program; nil if it is not installed.
   static let program: String? = ["/usr/bin/sqlite3", "/usr/local/bin/sqlite3", "/bin/sqlite3"]
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-  /// True if the program is installed and the files are not encrypted. The program has no key.
+  /// True if the program is installed and can read the files: it has no key.
   static var isAvailable: Bool { program != nil && !isEncrypted }
 
   private let process: ChildProcess
 
-  /// Starts the process on a file. Requires `isAvailable`.
+  /// Starts the process on a file. Needs `isAvailable`.
   init(_ path: String) throws {
     process = try ChildProcess(
       SQLiteProcess.program ?? "/usr/bin/sqlite3", ["-batch", "-bail", path],
-      // The program uses its own SQLite library, not the library of the tests.
+      // The program uses its own library, not the one of the tests.
       environment: ProcessInfo.processInfo.environment.filter { $0.key != "LD_LIBRARY_PATH" }, errors: .withOutput)
   }
 
-  /// Runs SQL to its end, and returns the output.
+  /// Runs SQL, waits for its end, and returns the output.
   @discardableResult
   func run(_ sql: String) throws -> String {
     let end = "<done>"
@@ -34,7 +34,7 @@ final class SQLiteProcess {
     return text.replacingOccurrences(of: end + "\n", with: "").trimmingCharacters(in: .newlines)
   }
 
-  /// Closes the process's input, and waits until the process has ended.
+  /// Ends the process by closing its input.
   func quit() { process.end() }
 
   /// Kills the process with SIGKILL, so that it can't clean up.

@@ -18,7 +18,7 @@ func withDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
   return try body(directory)
 }
 
-/// Returns the error that `body` throws; nil if `body` does not throw.
+/// The error that `body` throws, or nil.
 func sqlError(_ body: () throws -> Void) -> SqlError? {
   do {
     try body()
