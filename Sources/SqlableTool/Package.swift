@@ -1,11 +1,11 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// The command sqlable: a package of its own, so that nothing that it needs reaches a user of the library. Its traits
-// turn on those of the library with the same names.
+// The command sqlable is a separate package, so that users of the library do not download its dependencies. Each trait
+// enables the library's trait with the same name.
 
-// The command uses declarations of the library with `package` access. What SwiftPM tells the compiler as the library's
-// package is the name of its directory.
+// The command uses declarations of the library with `package` access. SwiftPM passes the name of the library's
+// directory to the compiler as the package name.
 let directory = Context.packageDirectory.split(separator: "/").dropLast(2).last ?? ""
 let library = String(directory.lowercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
 

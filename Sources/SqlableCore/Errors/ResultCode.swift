@@ -1,24 +1,23 @@
 import CSqlableSQLite
 
 extension SqlError.Kind {
-  /// The kind for a result code of SQLite.
+  /// Creates the kind for a result code of SQLite.
   ///
-  /// SQLITE_ERROR covers missing tables, missing columns and syntax errors; only the message tells them apart. `.other`
-  /// covers the codes that no call of this library can meet (EMPTY, AUTH, NOTICE, WARNING, ROW, DONE), and those of a
-  /// bug in SQLite (INTERNAL, NOTFOUND).
+  /// SQLITE_ERROR covers missing tables, missing columns and syntax errors, which only the message distinguishes.
+  /// `.other` covers the codes that no call of this library can return (EMPTY, AUTH, NOTICE, WARNING, ROW, DONE), and
+  /// the codes of a bug in SQLite (INTERNAL, NOTFOUND).
   init(code: Int32, extendedCode: Int32, message: String) {
     switch code {
-    // PROTOCOL: other connections held the locks of the WAL during all of SQLite's own retries, some ten
-    // seconds.
+    // PROTOCOL: other connections held the locks of the WAL during all of SQLite's own retries, for about ten seconds.
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: self = .busy
-    // READONLY_DBMOVED: the file was deleted or renamed; it is not about write permission.
+    // READONLY_DBMOVED means that the file was deleted or renamed, and not that write permission is missing.
     case SQLITE_READONLY: self = extendedCode == SQLITE_READONLY | 4 << 8 ? .io : .readOnly
     case SQLITE_PERM: self = .readOnly
     case SQLITE_FULL: self = .full
-    // NOLFS: the file has outgrown what the system calls can address.
+    // NOLFS: the file has outgrown the range of the system calls.
     case SQLITE_IOERR, SQLITE_NOLFS: self = .io
     case SQLITE_CANTOPEN: self = .cannotOpen
-    // SQLite can call a sound schema malformed if it uses what the handle refuses.
+    // SQLite can report an intact schema as malformed if the schema uses something that the handle rejects.
     case SQLITE_CORRUPT, SQLITE_ERROR:
       if SqlError.unsafePart(ofMessage: message) != nil {
         self = .schema(.mismatch(message))
@@ -32,17 +31,17 @@ extension SqlError.Kind {
     case SQLITE_MISUSE, SQLITE_RANGE: self = .misuse(message)
     case SQLITE_SCHEMA: self = .schema(.mismatch(message))
     case SQLITE_MISMATCH: self = .constraint(.dataType)
-    // SQLite reports RESTRICT as a trigger; only the message says that it is a foreign key.
+    // SQLite reports RESTRICT as a trigger. Only the message shows that a foreign key was violated.
     case SQLITE_CONSTRAINT where message == "FOREIGN KEY constraint failed": self = .constraint(.foreignKey)
     case SQLITE_CONSTRAINT: self = .constraint(SqlError.Constraint(extendedCode: extendedCode))
     default: self = .other
     }
   }
 
-  /// The kind for the message of a plain SQLITE_ERROR.
+  /// Creates the kind for the message of a plain SQLITE_ERROR.
   private init(message: String) {
     if let table = message.suffix(after: "no such table: ") {
-      // SQLite names the table that a foreign key refers to with its schema.
+      // For the parent table of a foreign key, SQLite's message contains the schema's name.
       self = .schema(.missingTable(table.begins(with: "main.") ? table.suffix(after: ".") ?? table : table))
     } else if let column = message.suffix(after: "no such column: ") {
       self = .schema(.missingColumn(column))
@@ -55,7 +54,7 @@ extension SqlError.Kind {
     }) {
       self = .syntax
     } else if message == "unsupported file format" {
-      // The header has a future version.
+      // The file's header has a version that this SQLite does not support.
       self = .notADatabase
     } else {
       self = .other
@@ -64,7 +63,7 @@ extension SqlError.Kind {
 }
 
 extension SqlError {
-  /// The error when SQLite has no memory for reading a text or blob.
+  /// The error for a text or blob for which SQLite has no memory.
   @usableFromInline
   static var withoutMemory: any Error {
     SqlError(.outOfMemory, message: "out of memory", code: Int(SQLITE_NOMEM), extendedCode: Int(SQLITE_NOMEM))
@@ -72,8 +71,8 @@ extension SqlError {
 }
 
 extension SqlError {
-  /// The part that a view, a trigger or a table's definition may not use, according to the message; nil for any other
-  /// message.
+  /// Returns the part that a view, a trigger or a table's definition is not allowed to use, according to the message.
+  /// Returns nil for any other message.
   static func unsafePart(ofMessage message: String) -> String? {
     let beginning = "unsafe use of "
     if message.begins(with: beginning) { return message.suffix(after: beginning) }
@@ -100,7 +99,7 @@ extension SqlError.Constraint {
 }
 
 extension String {
-  /// The text after the first occurrence of `marker`; nil if there is none.
+  /// Returns the text after the first occurrence of `marker`; nil if there is no occurrence.
   package func suffix(after marker: String) -> String? {
     guard let first = marker.utf8.first else { return self }
     var rest = utf8[...]

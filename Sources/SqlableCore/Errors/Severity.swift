@@ -1,5 +1,5 @@
 extension SqlError {
-  /// The weight of an error for an operator, from the least to the greatest.
+  /// The severity of an error for an operator, in ascending order.
   ///
   /// ```swift
   /// pool.trace { event in if let severity = event.severity, severity >= .error { alert("\(event)") } }
@@ -8,19 +8,19 @@ extension SqlError {
   public enum Severity: Int, Sendable, Hashable, Comparable, CaseIterable {
     /// The statement was interrupted, or its handle is closed.
     case debug
-    /// A constraint refused a change.
+    /// A constraint rejected a change.
     case info
-    /// A lock or a leader was not there in time: a retry may succeed.
+    /// A lock or a cluster's leader was not available in time. A retry can succeed.
     case warning
-    /// A retry does not mend it.
+    /// An error that a retry can't resolve.
     case error
-    /// The file is damaged, or the handle can't be used any more.
+    /// The file is damaged, or the handle can't be used any longer.
     case critical
 
     public static func < (left: Severity, right: Severity) -> Bool { left.rawValue < right.rawValue }
   }
 
-  /// The weight of the error for an operator.
+  /// The severity of the error for an operator.
   public var severity: Severity {
     switch kind {
     case .corrupt, .notADatabase, .handleLost: .critical
@@ -34,7 +34,7 @@ extension SqlError {
   }
 }
 
-/// A flag that makes no difference where errors are compared.
+/// A flag that `==` and `hash(into:)` ignore.
 struct TracedMark: Sendable, Hashable {
   var isSet = false
 
@@ -43,13 +43,13 @@ struct TracedMark: Sendable, Hashable {
 }
 
 extension Error {
-  /// The same error, which an event of a trace has.
+  /// Returns the error, marked as reported by a trace event.
   var traced: any Error {
     guard var error = self as? SqlError else { return self }
     error.isTraced.isSet = true
     return error
   }
 
-  /// True if an event of a trace has it, or it is none of the library's.
+  /// True if a trace event reports the error, or if the error is not an ``SqlError``.
   var needsNoEvent: Bool { (self as? SqlError)?.isTraced.isSet ?? true }
 }

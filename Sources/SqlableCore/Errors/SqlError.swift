@@ -12,33 +12,34 @@
 ///
 /// An error never contains a value that was bound or read.
 public struct SqlError: Error, Sendable, Hashable {
-  /// The class of the failure, to switch over.
+  /// The kind of the failure, for a `switch`.
   public var kind: Kind
-  /// SQLite's primary result code (`SQLITE_BUSY` is 5); 0 if the error is not SQLite's.
+  /// SQLite's primary result code (`SQLITE_BUSY` is 5); 0 if the error does not come from SQLite.
   public var code: Int
-  /// SQLite's extended result code (`SQLITE_CONSTRAINT_UNIQUE` is 2067); 0 if the error is not SQLite's.
+  /// SQLite's extended result code (`SQLITE_CONSTRAINT_UNIQUE` is 2067); 0 if the error does not come from SQLite.
   public var extendedCode: Int
   /// The description of the failure, in one sentence.
   public var message: String
   /// The statement that failed, with `?` for every value.
   public var sql: String?
-  /// The byte offset (UTF-8) in `sql` of the text that SQLite could not parse, if known; SQLite reports it since 3.38.
+  /// The UTF-8 byte offset in `sql` of the text that SQLite could not parse, if known. SQLite reports the offset since
+  /// 3.38.
   public var offset: Int?
-  /// The table that the failure belongs to, when known.
+  /// The table that caused the failure, if known.
   public var table: String?
-  /// The column that the failure belongs to, when known.
+  /// The column that caused the failure, if known.
   public var column: String?
-  /// The row id that the failure belongs to, when known.
+  /// The id of the row that caused the failure, if known.
   public var rowId: Int?
-  /// The place, from 0, of the struct in its batch whose write failed; nil for anything but a batch.
+  /// The index of the failed struct in a batch; nil if the statement is not a batch.
   public var batchIndex: Int?
-  /// The place of the failure in a document that was decoded: `read.where.and[1]`.
+  /// The location of the failure in a decoded document: `read.where.and[1]`.
   public var documentPath: String?
   /// The fate of the transaction that was open when the error occurred.
   public var transaction: TransactionFate
-  /// The label of the handle, from its `Configuration`.
+  /// The label in the handle's `Configuration`.
   public var label: String?
-  /// True if a trace event reports the error.
+  /// True if a trace event has reported the error.
   var isTraced = TracedMark()
 
   public init(
@@ -71,20 +72,21 @@ public struct SqlError: Error, Sendable, Hashable {
     self.label = label
   }
 
-  /// True if the same call can succeed when retried: another connection held a lock, or a cluster had no leader.
+  /// True if a retry can succeed, because another connection held a lock or a cluster had no leader.
   ///
-  /// In a transaction whose fate is `.untouched` retry the statement alone; after `.rolledBack` retry the whole
-  /// transaction. Also retry the whole transaction if it is deferred and could not write because another connection has
-  /// written since it read (`extendedCode` 517). Outside a transaction 517 occurs in a loop over rows of the same
-  /// handle, whose snapshot is older than another connection's commit: no retry helps until the loop has ended, and
-  /// this is false.
+  /// If `transaction` is `.untouched`, retry only the statement. If `transaction` is `.rolledBack`, retry the whole
+  /// transaction. Also retry the whole transaction for `extendedCode` 517 in a deferred transaction. That transaction
+  /// could not write, because another connection has written since the transaction's first read.
+  ///
+  /// Outside a transaction, 517 occurs in a loop over rows of the same handle, if another connection has committed
+  /// since the loop started. No retry can succeed until the loop ends, so this property is false.
   public var isRetryable: Bool {
     kind == .unavailable || kind == .busy && !(extendedCode == 517 && transaction == .none)
   }
 }
 
 extension Error {
-  /// The same error with the place of its struct in a batch.
+  /// Returns the error with the index of its struct in a batch.
   package func inBatch(_ index: Int) -> any Error {
     guard var error = self as? SqlError, error.batchIndex == nil else { return self }
     error.batchIndex = index
@@ -108,49 +110,50 @@ extension SqlError {
     case cannotOpen
     /// The database file is damaged.
     case corrupt
-    /// The file is not an SQLite database, or has a format that this SQLite does not know.
+    /// The file is not an SQLite database, or has a format that this version of SQLite does not support.
     case notADatabase
-    /// The handle's key or cipher settings do not match the file, or the file is not encrypted. Also thrown if a key
+    /// The handle's key or cipher settings do not match the file, or the file is not encrypted. Also thrown if the key
     /// ring lacks the key of a sealed value.
     case wrongKey
-    /// A sealed value fails authentication: another key with the same number sealed it, it belongs to another column,
-    /// or its bytes were changed.
+    /// A sealed value fails authentication. The value was sealed by another key with the same number, belongs to
+    /// another column, or was changed.
     case notAuthentic
     /// The statement was interrupted.
     case interrupted
     /// A deadline passed.
     case timeout
-    /// A cluster had no leader within the call's time, or lost it too often. Nothing of the call is stored.
+    /// A cluster had no leader within the call's time limit, or lost its leader too often. No change of the call is
+    /// stored.
     case unavailable
-    /// A cluster did not answer the commit that was sent: the transaction may be stored, or may not. The library never
-    /// repeats such a commit in silence; `transaction(id:)` makes a transaction repeatable.
+    /// A cluster did not answer after the commit was sent. The transaction might be stored or not. The library never
+    /// retries such a commit automatically; `transaction(id:)` makes a retry safe.
     case outcomeUnknown
     /// The schema of the database differs from the model.
     case schema(SchemaProblem)
-    /// A stored value does not fit the Swift type into which it is read.
+    /// A stored value can't be read as the expected Swift type.
     case decoding(Mismatch)
-    /// A Swift value does not fit the column to which it is written.
+    /// A Swift value can't be stored in the column.
     case encoding(Mismatch)
-    /// A result that has to have a row has none.
+    /// A result that requires a row has no rows.
     case notFound
-    /// A result has several rows where there can be one, or several rows with the same key.
+    /// A result has several rows where one is allowed, or several rows with the same key.
     case notUnique
-    /// The statement is invalid, for the reason given; SQLite never ran it.
+    /// The statement is invalid, for the given reason. SQLite did not run the statement.
     case invalidStatement(String)
     /// SQLite could not parse the statement.
     case syntax
-    /// A value, or a row, is larger than SQLite's limit.
+    /// A value or a row exceeds SQLite's size limit.
     case tooBig
     /// SQLite ran out of memory.
     case outOfMemory
-    /// The library was called in a way that can't work, for the reason given.
+    /// The library was called incorrectly, for the given reason.
     case misuse(String)
     /// The handle or pool is closed.
     case closed
-    /// SQLite could not roll back the handle's transaction, and none of it will be stored. Close the handle and open
-    /// another.
+    /// SQLite could not roll back the handle's transaction. None of the transaction is stored. Close the handle and
+    /// open a new handle.
     case handleLost
-    /// Any other error of SQLite, such as one of its functions; see `code` and `message`.
+    /// Any other SQLite error, such as an error of a built-in function; see `code` and `message`.
     case other
   }
 
@@ -161,12 +164,12 @@ extension SqlError {
   public enum SchemaProblem: Sendable, Hashable {
     case missingTable(String)
     case missingColumn(String)
-    /// The model and the database differ in a way that no other case describes, or the schema uses something that the
-    /// handle refuses (``Configuration/trustsSchema``).
+    /// The model and the database differ in another way, or the schema uses something that the handle rejects
+    /// (``Configuration/trustsSchema``).
     case mismatch(String)
   }
 
-  /// Two types that do not match: names of types and storage classes, never a value.
+  /// Two types that do not match. Contains names of types and storage classes, but no values.
   public struct Mismatch: Sendable, Hashable {
     public var expected: String
     public var found: String
@@ -178,15 +181,15 @@ extension SqlError {
   }
 
   public enum TransactionFate: Sendable, Hashable {
-    /// No transaction was open. The failed statement's changes are rolled back, and nothing else was affected. The
-    /// exception, here and below, is a FAIL rule in a table or trigger: the rows before the failed row are kept.
+    /// No transaction was open. Only the failed statement's changes are rolled back. FAIL in a table or trigger is the
+    /// exception, here and below: changes to rows before the failed row are kept.
     case none
-    /// The transaction is still open and keeps the changes of earlier statements; the failed statement's changes are
+    /// The transaction is still open and contains the changes of earlier statements. The failed statement's changes are
     /// rolled back.
     case untouched
-    /// The whole transaction is rolled back; nothing of it is stored.
+    /// The whole transaction is rolled back.
     case rolledBack
-    /// The commit was sent to a cluster, which did not answer: all of the transaction is stored, or nothing.
+    /// The commit was sent to a cluster, which did not answer. Either the whole transaction is stored, or nothing.
     case unknown
   }
 }
@@ -212,13 +215,14 @@ extension SqlError: CustomStringConvertible {
     return text
   }
 
-  /// At most 1,000 bytes of a statement, with the place of the failure among them; `sql` has all of it.
+  /// Returns at most 1,000 bytes of a statement, around the location of the failure. `sql` contains the whole
+  /// statement.
   private static func shortened(_ sql: String, around offset: Int?) -> String {
     let (bytes, longest) = (sql.utf8, 1000)
     guard bytes.count > longest else { return sql }
     let center = min(max(offset ?? 0, 0), bytes.count)
     let skipped = center < longest ? 0 : min(center - longest / 2, bytes.count - longest)
-    // A character that the cut divides is left out.
+    // A character that the cut would split is omitted.
     let isContinued = { (byte: UInt8) in byte & 0b1100_0000 == 0b1000_0000 }
     let start = bytes.dropFirst(skipped).drop(while: isContinued).startIndex
     var end = bytes.index(start, offsetBy: longest, limitedBy: bytes.endIndex) ?? bytes.endIndex
@@ -231,13 +235,13 @@ extension SqlError: CustomStringConvertible {
   /// `at line 1, column 8 `, both counted from 1.
   private var positionInText: String {
     guard let sql, let offset, offset <= sql.utf8.count else { return "" }
-    // By bytes: to Swift, "\r\n" is one character, which is not equal to "\n".
+    // Counted in bytes, because Swift treats "\r\n" as one character, which is not equal to "\n".
     let lines = sql.utf8.prefix(offset).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     let column = lines.last.map { String(decoding: $0, as: UTF8.self).count } ?? 0
     return "at line \(lines.count), column \(column + 1) "
   }
 
-  /// The name of the kind; of the associated values only a constraint is included.
+  /// The name of the kind, including the associated value only for a constraint.
   package var kindName: String {
     switch kind {
     case .constraint(let constraint): "constraint(\(constraint))"
@@ -256,7 +260,7 @@ extension SqlError {
     SqlError(.misuse(message), message: message)
   }
 
-  /// The error for a statement that has a parameter, and is not prepared.
+  /// Returns the error for a statement that has a parameter but is neither bound nor prepared.
   package static func unprepared(_ parameter: String) -> SqlError {
     misuse("parameter \(parameter) has no value; use binding(_:), or prepare the statement")
   }
@@ -265,14 +269,14 @@ extension SqlError {
     SqlError(.invalidStatement(message), message: message)
   }
 
-  /// The error for a value of the wrong type read from the database; its place is added where known.
+  /// Returns the error for a stored value of the wrong type. The caller adds the location.
   @usableFromInline
   package static func decoding(expected: String, found: String) -> SqlError {
     SqlError(
       .decoding(Mismatch(expected: expected, found: found)), message: "expected \(expected), found \(found)")
   }
 
-  /// The error for a value of the wrong type written to the database; its place is added where known.
+  /// Returns the error for a Swift value of the wrong type. The caller adds the location.
   @usableFromInline
   package static func encoding(expected: String, found: String) -> SqlError {
     SqlError(
@@ -286,7 +290,7 @@ extension SqlError {
     return error
   }
 
-  /// Returns the error with its place filled in; parts of the place that are known already stay.
+  /// Returns the error with its location. Parts of the location that are already known are not replaced.
   package func at(table: String?, column: String? = nil, rowId: Int? = nil) -> SqlError {
     var error = self
     error.table = error.table ?? table
@@ -295,8 +299,8 @@ extension SqlError {
     return error
   }
 
-  /// Returns an error of the library with the fate `.untouched` if a transaction is open. An error that already has a
-  /// fate, and a `.handleLost`, stay unchanged.
+  /// Returns an error with the fate `.untouched` if a transaction is open. An error that already has a fate, and
+  /// `.handleLost`, are returned unchanged.
   func inTransaction(_ isOpen: Bool) -> SqlError {
     guard isOpen, transaction == .none, kind != .handleLost else { return self }
     var error = self

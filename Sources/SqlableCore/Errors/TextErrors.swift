@@ -1,7 +1,8 @@
-// The errors of SQL text with interpolated values.
+// Errors of SQL text with interpolated values.
 
 extension SqlError {
-  /// The most values of a list in SQL text. Exceeds the limit of any SQLite; a sequence may be infinite.
+  /// The maximum number of values of a list in SQL text. The number exceeds every limit of SQLite, and stops an
+  /// infinite sequence.
   static let maximumListInText = 1_000_000
 
   static var longListInText: SqlError {

@@ -1,13 +1,14 @@
-// Finding the compiled statement of a query. Statements that a service repeats are found without writing their text:
-// those about one struct by the columns that the struct sets, all others by their shape.
+// Lookup of compiled statements. Repeated statements are looked up without rendering their SQL. A statement about one
+// struct is looked up by the columns that the struct sets, and any other statement by its shape.
 
 extension Connection {
-  /// Runs an update or delete by a condition, or an insert from a query; returns the number of rows changed.
+  /// Runs an update or delete with a condition, or an insert from a query. Returns the number of rows changed.
   func change(_ tree: StatementTree, of table: TableInfo) throws -> Int {
     try runToEnd(prepared(tree, table: table))
   }
 
-  /// Runs a statement about one struct: an insert returns the row's id, an update or delete the number of rows changed.
+  /// Runs a statement about one struct. An insert returns the row's id, and an update or delete returns the number of
+  /// rows changed.
   func change(_ tree: StatementTree, of table: TableInfo, _ row: RowValues) throws -> Int {
     let statement = try prepared(tree, table: table, row: row)
     guard case .insert(let query) = tree else { return try runToEnd(statement) }
@@ -15,25 +16,25 @@ extension Connection {
     return try insert(statement, query, row: row)
   }
 
-  /// Runs a change whose values are bound, and returns the number of rows that it changed.
+  /// Runs a change whose values are bound, and returns the number of rows changed.
   func runToEnd(_ statement: PreparedStatement) throws -> Int {
     defer { finish(statement) }
     return try stepToEnd(statement)
   }
 
-  /// The same for a statement that the caller finishes.
+  /// Runs a change like `runToEnd(_:)`, but leaves finishing the statement to the caller.
   func stepToEnd(_ statement: PreparedStatement) throws -> Int {
     while try statement.step() {}
     return changes
   }
 
-  /// The compiled statement of a query, with its values bound.
+  /// Returns the compiled statement of a query, with its values bound.
   func prepared(_ query: SelectQuery, of kind: SqlBuffer.KeyKind) throws -> (statement: PreparedStatement, hasKey: Bool)
   {
     try prepared(kind) { try SelectWriter(sql: sql, parameters: parameters).write(statement: query) }
   }
 
-  /// The compiled statement of a change without structs, with its values bound.
+  /// Returns the compiled statement of a change without structs, with its values bound.
   func prepared(_ tree: StatementTree, table: TableInfo) throws -> PreparedStatement {
     try prepared(.statement) { try write(tree, table, .none) }.statement
   }
@@ -48,7 +49,7 @@ extension Connection {
     let isAssigned = try withoutRules { try isKeyAssigned(omitted) }
     if isAssigned { return }
     guard table.keyIsRowid, !query.isUpsert, query.rest.value.returned == nil else { return }
-    // The default of a key that is no rowid, although the model's declaration makes one.
+    // The model declares a rowid key, but the table has another key with a default.
     guard Library.hasReturning else {
       throw SqlError.misuse(Library.needed(for: "the id of a row whose key has a default", since: 35))
         .at(table: table.name)
@@ -57,15 +58,16 @@ extension Connection {
     writer.writeList([table.columns[table.key[0]].definition.quotedName])
   }
 
-  /// The compiled statement that `write` writes, with its values bound; found by its key or, if `write` refuses a key,
-  /// by its text. `write` is called once for each of the two that is needed.
+  /// Returns the compiled statement that `write` writes, with its values bound. The cache is searched by the
+  /// statement's key or, if `write` refuses a key, by the SQL. `write` is called once for the key and once for the SQL
+  /// if needed.
   @inline(__always)
   func prepared(
     _ kind: SqlBuffer.KeyKind, write: () throws -> Void
   ) throws -> (statement: PreparedStatement, hasKey: Bool) {
     let mark = parameters.mark
     sql.begin(key: kind)
-    // Writing the text reports the error.
+    // An error is ignored here, because writing the SQL below throws the error again.
     do { try write() } catch { sql.refuseKey() }
     let hasKey = sql.hasKey
     if !hasKey { parameters.drop(since: mark) }
@@ -85,8 +87,8 @@ extension Connection {
     return (statement, hasKey)
   }
 
-  /// The compiled statement for a struct with these values, with the values bound. They must stay valid until its run
-  /// ends.
+  /// Returns the compiled statement for a struct, with the struct's values bound. The values must stay valid until the
+  /// run ends.
   func prepared(_ tree: StatementTree, table: TableInfo, row: RowValues) throws -> PreparedStatement {
     guard let plain = tree.plainChange, let shape = row.shape, plain.isInsert || row.holdsKey(of: table) else {
       return try prepared(.statement) { try write(tree, table, row) }.statement
@@ -119,8 +121,8 @@ extension Connection {
 }
 
 extension Connection {
-  /// The compiled statement that inserts so many structs, each of which sets the same columns, without a conflict
-  /// policy; nothing is bound.
+  /// Returns the compiled statement that inserts this number of structs, without a conflict policy and with nothing
+  /// bound. All structs must set the same columns.
   func preparedInsert(_ query: InsertQuery, of rows: Int, setting shape: UInt64) throws -> PreparedStatement {
     let (table, mark) = (query.table, parameters.mark)
     defer { parameters.release(to: mark) }
@@ -128,10 +130,10 @@ extension Connection {
     sql.append("INSERT")
     sql.append(address: table)
     sql.append(word: shape)
-    // A single one is found by the key of a struct's insert.
+    // For one row, the key is that of a single struct's insert.
     if rows > 1 { sql.append(word: UInt64(rows)) }
     return try prepareBuffered {
-      // The text depends on which columns are set, and on no value.
+      // The SQL depends on the columns that are set, and not on their values.
       let slots = ParameterSlots(count: table.count)
       slots.memory.update(repeating: .null)
       let row = RowValues(slots: UnsafeMutableBufferPointer(rebasing: slots.memory[..<table.count]), shape: shape)
@@ -142,7 +144,7 @@ extension Connection {
     }
   }
 
-  /// Throws if the statement would make a full-text index stale: the triggers that update it do not fire for rows that
+  /// Throws if the statement would leave a full-text index stale. The index's triggers do not fire for rows that
   /// REPLACE deletes.
   func check(_ tree: StatementTree, _ table: TableInfo) throws {
     guard tree.conflict == .replace, !firesDeleteTriggersOnReplace, case .external = table.fullText?.content else {
@@ -155,14 +157,14 @@ extension Connection {
 }
 
 extension Connection {
-  /// Returns whether SQLite assigns the part of the key that an insert leaves out, or there is none.
+  /// Returns true if SQLite assigns the omitted part of the key, or if no part is omitted.
   ///
-  /// Throws if the insert would store NULL in it: no struct could update or delete that row.
+  /// Throws if the insert would store NULL in the key, because no struct could update or delete that row.
   func isKeyAssigned(_ omitted: OmittedKey?) throws -> Bool {
     guard let omitted else { return true }
     let (table, database) = (omitted.table, omitted.database)
-    // Compiled and not run, so that traces and counts of ordinary inserts do not see it: SQLite names the result after
-    // the column that is the rowid. A column named _rowid_ hides the rowid.
+    // SQLite names the result column after the column that is the rowid. The statement is compiled but not run, so that
+    // traces and counts of inserts do not include this check. A column named _rowid_ hides the rowid.
     if let rowid = omitted.rowid, !rowid.isSameName(as: "_rowid_") {
       var sql = "SELECT _rowid_ FROM \(table.quotedName(inDatabase: database))"
       let named = try? sql.withUTF8 { try compileFirst($0, isInternal: true).statement?.readColumnNames().first }
@@ -170,8 +172,8 @@ extension Connection {
     }
     var nullable: Set<[UInt8]> = []
     var isAssigned = true
-    // By the table and not the model: SQL that created it may have an expression as the default, or an INTEGER key,
-    // which SQLite assigns.
+    // The table decides, not the model. SQL that created the table might have declared a default expression, or an
+    // INTEGER key, which SQLite assigns.
     let pragma = "table_xinfo".quotedName(inDatabase: database)
     let isRowid = try omitted.isSingle && !hasKeyIndex(of: table, in: database)
     for row in try rows("PRAGMA \(pragma)(\(table.quotedName))") {
@@ -179,7 +181,7 @@ extension Connection {
       let hasDefault = !value.isEmpty && !value.isSameName(as: "NULL")
       guard isKey, !isRowid, omitted.columns.contains(where: { $0.isSameName(as: name) }) else { continue }
       isAssigned = false
-      // An integer key that is no rowid is never assigned, so NOT NULL can only fail.
+      // SQLite never assigns an integer key that is not the rowid, so an insert without such a key can only fail.
       if !isNotNull || omitted.isInteger, !hasDefault { nullable.insert(name.foldedName) }
     }
     guard let column = omitted.columns.first(where: { nullable.contains($0.foldedName) }) else { return isAssigned }
@@ -188,14 +190,14 @@ extension Connection {
     ).at(table: table, column: column)
   }
 
-  /// True if a table has an index of its primary key: such a key is not the rowid.
+  /// True if a table has an index of its primary key, so that the key is not the rowid.
   package func hasKeyIndex(of table: String, in database: String?) throws -> Bool {
     let pragma = "index_list".quotedName(inDatabase: database)
     return try rows("PRAGMA \(pragma)(\(table.quotedName))").contains { $0[3] == "pk" }
   }
 }
 
-/// A change of one struct that is fully described by its columns and a conflict policy.
+/// A change of one struct that its columns and conflict policy describe completely.
 private struct PlainChange {
   enum Form {
     case insert, save, update, delete
@@ -206,7 +208,7 @@ private struct PlainChange {
 
   var isInsert: Bool { form == .insert || form == .save }
 
-  /// Distinguishes the form in a key.
+  /// The word that identifies the form in a cache key.
   var verb: StaticString {
     switch form {
     case .insert: "INSERT"
@@ -226,7 +228,7 @@ extension StatementTree {
     }
   }
 
-  /// The statement as a change of one struct; nil if there is more to it.
+  /// The statement as a change of one struct; nil if the statement has other clauses.
   fileprivate var plainChange: PlainChange? {
     switch self {
     case .insert(let query) where query.rest.isDefault && query.form != .query:
@@ -241,7 +243,7 @@ extension StatementTree {
 }
 
 extension PreparedStatement {
-  /// Binds a struct's values in the order in which the statement of this form names them.
+  /// Binds a struct's values in the order of the statement's parameters.
   fileprivate func bind(_ row: RowValues, as change: PlainChange, key: [Int]) throws {
     switch change.form {
     case .insert, .save: try bindInsert(row)
@@ -260,7 +262,7 @@ extension PreparedStatement {
     }
   }
 
-  /// Binds a struct's values to an INSERT of the same columns.
+  /// Binds a struct's values to an INSERT that names the same columns.
   func bindInsert(_ row: RowValues) throws {
     var index: Int32 = 0
     try row.eachValue { value in
@@ -271,7 +273,7 @@ extension PreparedStatement {
 }
 
 extension RowValues {
-  /// True if the struct has a key to find its row by. If not, the writer throws.
+  /// True if the struct sets its whole key. If not, the writer throws.
   fileprivate func holdsKey(of table: TableInfo) -> Bool {
     !table.key.isEmpty
       && table.key.allSatisfy { position in

@@ -1,4 +1,4 @@
-/// The rows of a statement or query, one at a time: only the rows asked for are read and decoded.
+/// The rows of a statement or query, read and decoded one at a time on request.
 ///
 /// ```swift
 /// let bikes = try Bicycle.read().orderBy(Bicycle.name).cursor(db)
@@ -7,11 +7,13 @@
 /// }
 /// ```
 ///
-/// The handle can be used meanwhile, by other threads too: its lock is held only during each step. Rows changed
-/// meanwhile may or may not be seen. Until it reaches its end or is deallocated, a cursor keeps its snapshot: the
-/// WAL can't shrink, and the handle can't be closed. It is not `Sendable`: use it on one thread. Releasing
-/// it never waits; while another thread has the handle's lock, the snapshot ends with that thread's statement. Its
-/// traced event has the file and line where it was made.
+/// Other code and other threads can use the handle between the steps, because its lock is held only during a step.
+/// Changes made meanwhile might or might not appear in later rows.
+///
+/// A cursor keeps its snapshot until the last row is read or the cursor is deallocated. Until then the WAL can't
+/// shrink, and the handle can't be closed. A cursor is not `Sendable`: use it on one thread. Releasing a cursor never
+/// waits: if another thread holds the handle's lock, that thread ends the snapshot when its statement ends. Traced
+/// events report the file and line that created the cursor.
 public final class Cursor<Element> {
   private let core: CursorCore
   private let element: (PreparedStatement) throws -> Element
@@ -23,7 +25,8 @@ public final class Cursor<Element> {
 
   /// Returns the next row, or nil after the last.
   ///
-  /// An error while decoding a row, such as `.decoding`, skips the row. After any other error there are no more rows.
+  /// A row that can't be decoded throws, for example `.decoding`, and is skipped. After any other error there are no
+  /// more rows.
   public func next() throws -> Element? { try core.next(element) }
 }
 
@@ -63,11 +66,11 @@ extension Select {
   }
 }
 
-/// The compiled statement of a cursor, which it owns to the end; it changes only with the handle's lock held.
+/// The compiled statement that a cursor owns. It changes only while the handle's lock is held.
 package final class CursorCore {
   private let db: SqliteDatabase
   private let table: TableInfo?
-  /// The bound values, at stable addresses.
+  /// The bound values, at addresses that do not change.
   private let parameters = ParameterBuffer()
   private var statement: PreparedStatement?
 
@@ -93,7 +96,7 @@ package final class CursorCore {
     }
   }
 
-  /// Reads the rows of SQL of the library's own.
+  /// Reads the rows of the library's own SQL.
   package convenience init(_ db: SqliteDatabase, text: String) throws {
     try self.init(db, table: nil, at: CallSite(file: #fileID, line: #line)) { sql, _ in
       sql.append(text: text)
@@ -104,9 +107,10 @@ package final class CursorCore {
 
   deinit {
     guard let owned = statement.map(Unmanaged.passRetained) else { return }
-    // From here on the statement may be in use by another thread, which also finalizes it.
+    // From here on, another thread can use and finalize the statement.
     statement = nil
-    // Waiting for the lock could be a deadlock: a pool's closure has it to its end, and may wait for this thread.
+    // Waiting for the lock could deadlock: a pool's closure holds the lock until its end, and might wait for this
+    // thread.
     db.abandon(owned, with: parameters)
   }
 

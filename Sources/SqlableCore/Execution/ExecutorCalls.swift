@@ -1,7 +1,7 @@
-// The calls that every executor gets from its one method, `run`.
+// The calls that every executor inherits from its one method, `run`.
 
 extension SqlExecutor {
-  /// Runs SQL and ignores its rows, if any; a handle and a pool take several statements, separated by `;`.
+  /// Runs SQL and ignores its rows. A handle and a pool accept several statements, separated by `;`.
   ///
   /// ```swift
   /// try db.execute("UPDATE bicycle SET color = \(color) WHERE id = \(id)")     // bound, never pasted
@@ -10,13 +10,13 @@ extension SqlExecutor {
     try run(sql, file: file, line: line)
   }
 
-  /// Runs SQL text built at run time. Never build it from input from outside: nothing in it is bound.
+  /// Runs SQL text built at run time. Never include external input in the text, because nothing is bound.
   @_disfavoredOverload
   public func execute(_ sql: String, file: StaticString = #fileID, line: UInt = #line) throws {
     try run(SQL(verbatim: sql), file: file, line: line)
   }
 
-  /// Returns the rows of a query as structs. Columns are found by name, in any order; others are ignored.
+  /// Returns the rows of a query as structs. Columns are matched by name, in any order; additional columns are ignored.
   public func query<Model: Sqlable>(
     _ sql: SQL, as model: Model.Type, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [Model] {
@@ -30,7 +30,7 @@ extension SqlExecutor {
     try run(sql.rows(as: type), file: file, line: line)
   }
 
-  /// Returns the rows of a query, with all their columns.
+  /// Returns the rows of a query with all columns.
   public func query(
     _ sql: SQL, as type: DynamicRow.Type, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [DynamicRow] {
@@ -47,18 +47,18 @@ extension SqlExecutor {
 }
 
 extension AsyncSqlExecutor {
-  /// Runs SQL and ignores its rows, if any; a pool takes several statements, separated by `;`.
+  /// Runs SQL and ignores its rows. A pool accepts several statements, separated by `;`.
   public func execute(_ sql: SQL, file: StaticString = #fileID, line: UInt = #line) async throws {
     try await run(sql, file: file, line: line)
   }
 
-  /// Runs SQL text built at run time. Never build it from input from outside: nothing in it is bound.
+  /// Runs SQL text built at run time. Never include external input in the text, because nothing is bound.
   @_disfavoredOverload
   public func execute(_ sql: String, file: StaticString = #fileID, line: UInt = #line) async throws {
     try await run(SQL(verbatim: sql), file: file, line: line)
   }
 
-  /// Returns the rows of a query as structs. Columns are found by name, in any order; others are ignored.
+  /// Returns the rows of a query as structs. Columns are matched by name, in any order; additional columns are ignored.
   public func query<Model: Sqlable & Sendable>(
     _ sql: SQL, as model: Model.Type, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> [Model] {
@@ -72,7 +72,7 @@ extension AsyncSqlExecutor {
     try await run(sql.rows(as: type), file: file, line: line)
   }
 
-  /// Returns the rows of a query, with all their columns.
+  /// Returns the rows of a query with all columns.
   public func query(
     _ sql: SQL, as type: DynamicRow.Type, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> [DynamicRow] {

@@ -1,22 +1,23 @@
-// The protocols of everything that runs statements: handles, pools, and the program's own executors.
+// The protocols of types that run statements: handles, pools and a program's own executors.
 
-/// Runs statements and waits for them: a handle, or a pool.
+/// An executor that waits for its statements: a handle or a pool.
 ///
-/// This one method provides everything that executors share: `query(_:as:)`, `execute(_:)`, and the `run`, `first`,
+/// The method `run` provides everything that executors share: `query(_:as:)`, `execute(_:)`, and the `run`, `first`,
 /// `count` and `explain` of statements.
 public protocol SqlExecutor: Sendable {
   /// Runs a statement. `file` and `line` are the call site.
   func run<Work: Runnable>(_ work: Work, file: StaticString, line: UInt) throws -> Work.Output
 }
 
-/// Runs statements in `async` code: a pool, or a remote database reached by a ``SqlTransport``.
+/// An executor for `async` code: a pool, or a remote database behind a ``SqlTransport``.
 public protocol AsyncSqlExecutor: Sendable {
   /// Runs a statement. `file` and `line` are the call site.
   func run<Work: Runnable>(_ work: Work, file: StaticString, line: UInt) async throws -> Work.Output
   where Work.Output: Sendable
 }
 
-/// A database on which closures run: a handle, or a pool. A store that is generic over this protocol serves both.
+/// A database that runs closures: a handle or a pool. A store that is generic over this protocol works with handles and
+/// pools.
 ///
 /// ```swift
 /// struct Garage<Database: SqlDatabase> {
@@ -30,15 +31,15 @@ public protocol AsyncSqlExecutor: Sendable {
 /// }
 /// ```
 public protocol SqlDatabase: SqlExecutor {
-  /// Calls `body` with a handle, in a transaction of this kind: a deferred one reads, any other writes.
+  /// Calls `body` with a handle, in a transaction of this kind: a deferred transaction reads, any other kind writes.
   func withTransaction<Value>(
     _ kind: TransactionKind, file: StaticString, line: UInt, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value
 }
 
 extension SqlDatabase {
-  /// Calls `body` with a handle; all its reads see one snapshot of the database.
-  // Disfavored, like the next method: handles and pools have their own overloads.
+  /// Calls `body` with a handle. All reads in `body` use one snapshot of the database.
+  // Disfavored, like the next method, because handles and pools have their own overloads.
   @_disfavoredOverload
   @discardableResult
   public func read<Value>(
@@ -47,7 +48,8 @@ extension SqlDatabase {
     try withTransaction(.deferred, file: file, line: line, body)
   }
 
-  /// Calls `body` with a handle in a transaction, which commits when `body` returns and rolls back when `body` throws.
+  /// Calls `body` with a handle in a transaction. The transaction commits when `body` returns and rolls back when
+  /// `body` throws.
   @_disfavoredOverload
   @discardableResult
   public func transaction<Value>(
@@ -66,7 +68,7 @@ extension SqliteDatabase: SqlDatabase {
 }
 
 extension SqliteDatabase {
-  /// Runs a statement: the same as `work.run(db)`.
+  /// Runs a statement, like `work.run(db)`.
   @discardableResult
   @inlinable
   public func run<Work: Runnable>(

@@ -1,12 +1,12 @@
-/// The inserts of one run. Rows that set the same columns share a compiled statement, which is looked up once.
+/// The inserts of one run. Rows that set the same columns share one compiled statement.
 struct InsertBatch {
   private let query: InsertQuery
   private let table: TableInfo
   private let connection: Connection
-  /// True if the caller chose the columns: then a statement binds other values than the row's, in another order.
+  /// True if the caller chose the columns. A statement then binds values other than the row's, in another order.
   private let hasChosenColumns: Bool
-  /// The compiled statements by the columns that they bind, latest first: rows with and without an optional value
-  /// alternate.
+  /// The compiled statements by the columns that they bind, latest first. Several statements are kept because rows with
+  /// and without an optional value alternate.
   private var shapes: [(columns: UInt64, statement: PreparedStatement)] = []
   private static let maximumShapes = 8
 
@@ -25,9 +25,9 @@ struct InsertBatch {
     return try connection.insert(statement, query, row: row)
   }
 
-  /// Inserts a row whose values lie in the parameter buffer, and returns its id.
+  /// Inserts a row whose values are in the parameter buffer, and returns the row's id.
   ///
-  /// - Parameter shape: The columns that it sets.
+  /// - Parameter shape: The columns that the row sets.
   mutating func insert(_ values: Range<Int>, setting shape: UInt64) throws -> Int {
     try connection.checkInterruption()
     let known = shapes.first { $0.columns == shape }?.statement
@@ -37,7 +37,7 @@ struct InsertBatch {
     return try connection.insert(statement, query, row: .none)
   }
 
-  /// The statement for the row's columns, with the values bound.
+  /// Returns the statement for the row's columns, with the values bound.
   private mutating func statement(for row: RowValues) throws -> PreparedStatement {
     let columns = hasChosenColumns ? nil : row.shape
     if let columns, let known = shapes.first(where: { $0.columns == columns })?.statement {
@@ -46,7 +46,7 @@ struct InsertBatch {
     }
     if columns == nil { finish() }
     let new = try connection.prepared(.insert(query), table: table, row: row)
-    // The values belong to the row, which releases them.
+    // The row owns the values and releases them.
     new.mark = nil
     return keep(new, columns ?? 0)
   }
@@ -65,13 +65,13 @@ struct InsertBatch {
 }
 
 extension Connection {
-  /// Runs an insert whose values are bound and returns the row's id: its key, if that is one integer, or else its
-  /// rowid; 0 if nothing was inserted, or if the table has neither.
+  /// Runs an insert whose values are bound and returns the row's id. The id is the key if the key is one integer, or
+  /// else the rowid. Returns 0 if nothing was inserted, or if the table has neither kind of id.
   func insert(
     _ statement: PreparedStatement, _ query: InsertQuery, row: RowValues
   ) throws -> Int {
     let table = query.table
-    // A statement that inserts nothing leaves the id of an earlier one.
+    // The id is reset because a statement that inserts nothing would leave the id of an earlier insert.
     lastInsertedId = 0
     var returned: Int64?
     while try statement.step() { returned = statement.integer(at: 0) }
@@ -79,11 +79,11 @@ extension Connection {
     let id = lastInsertedId
     if id == 0, !Library.hasReturning, changes > 0, query.isUpsert { return Int(try idOfUpdatedRow(query, row)) }
     guard let key = query.integerKey(of: row) else { return Int(id) }
-    // Saving an existing row that has only key columns changes nothing, but the row is stored.
+    // Saving an existing row that has only key columns changes nothing, but the row exists, so its key is returned.
     return id != 0 || query.form == .save || (table.isWithoutRowid && changes > 0) ? key : 0
   }
 
-  /// The id of the row that an upsert has updated, if SQLite lacks RETURNING: that of the row it conflicted with.
+  /// Returns the id of the row that an upsert has updated, if SQLite lacks RETURNING: the id of the conflicting row.
   private func idOfUpdatedRow(_ query: InsertQuery, _ row: RowValues) throws -> Int64 {
     let table = query.table
     guard !table.isWithoutRowid || table.hasIntegerKey else { return 0 }
@@ -98,8 +98,8 @@ extension Connection {
 }
 
 extension InsertQuery {
-  /// The key that the insert stores, if the struct sets it and it is one integer. In a table that SQL created it need
-  /// not be the rowid, whatever the model says.
+  /// The integer key that the insert stores; nil if the struct does not set one integer key. In a table created by SQL,
+  /// the key might not be the rowid, even if the model declares a rowid key.
   func integerKey(of row: RowValues) -> Int? {
     guard table.key.count == 1, case .integer(let key) = row[table.key[0]] else { return nil }
     guard !rest.isDefault, let columns = rest.value.columns else { return Int(key) }

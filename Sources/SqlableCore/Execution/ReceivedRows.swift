@@ -1,7 +1,7 @@
-/// Rows from a remote database, read like those of a statement: `init(row:)` sees no difference.
+/// Rows from a remote database. `init(row:)` reads them like the rows of a local statement.
 package struct ReceivedRows {
   let answer: SqlAnswer
-  /// The SQL that was sent, for errors.
+  /// The SQL that was sent, for error messages.
   let sql: String
 
   package init(answer: SqlAnswer, sql: String) {
@@ -24,10 +24,10 @@ package struct ReceivedRows {
     return rows
   }
 
-  /// Binds each row to a `SELECT ?, ?, …`, which returns it.
+  /// Binds each row to a `SELECT ?, ?, …`, which returns the row.
   private func read(_ columns: ExpectedColumns, _ body: (ReadRow) throws -> Void) throws {
     guard let count = answer.rows.first?.count, count > 0 else {
-      // A transport may leave out the names of a result without rows.
+      // A transport can omit the column names of a result without rows.
       return answer.columns.isEmpty ? () : try columns.check(answer.columns.count)
     }
     let db = try ReceivedRows.takeHandle()
@@ -69,7 +69,7 @@ package struct ReceivedRows {
 }
 
 extension SqlAnswer {
-  /// The integer of an answer with one value; 0 if there is none.
+  /// The integer of an answer with one value; 0 if there is no integer.
   var integer: Int {
     guard case .integer(let integer)? = rows.first?.first else { return 0 }
     return Int(integer)

@@ -1,4 +1,4 @@
-// Changes that return the rows they changed.
+// Changes that return rows.
 
 extension Statement {
   @usableFromInline
@@ -12,8 +12,7 @@ extension Statement {
     return models
   }
 
-  /// Runs the change as one write. `expect` sets the columns of the rows that it returns, and `read` is called for
-  /// each.
+  /// Runs the change as one write. `expect` sets the columns of the returned rows, and `read` is called for each row.
   func returned(
     _ db: SqliteDatabase, _ table: TableInfo, expect: (PreparedStatement) -> Void,
     read: (PreparedStatement) throws -> Void
@@ -29,8 +28,8 @@ extension Statement {
 }
 
 extension SqliteDatabase {
-  /// Runs a change as one write, and calls `read` for each row that it returns. For a statement about structs, `take`
-  /// writes the values of one struct after another, until it returns false.
+  /// Runs a change as one write, and calls `read` for each returned row. For a statement about structs, `take` writes
+  /// the values of one struct and returns false after the last struct.
   fileprivate func change(
     _ tree: StatementTree, of table: TableInfo, isBatch: Bool, expect: (PreparedStatement) -> Void,
     read: (PreparedStatement) throws -> Void, take: (inout RowWriter) throws -> Bool
@@ -41,8 +40,8 @@ extension SqliteDatabase {
           try connection.read(connection.prepared(tree, table: table, row: row), expect, read)
         }
       }
-      // RETURNING changes all rows before it returns the first: if one does not fit the struct, all must be rolled
-      // back.
+      // RETURNING changes all rows before it returns the first row. If a row does not fit the struct, all changes must
+      // be rolled back.
       try writing(on: connection, atomically: false) {
         try connection.read(connection.prepared(tree, table: table), expect, read)
       }
@@ -51,7 +50,7 @@ extension SqliteDatabase {
 }
 
 extension Connection {
-  /// Runs a statement to its end, and finishes it.
+  /// Runs a statement to its end, and finishes the statement.
   fileprivate func read(
     _ statement: PreparedStatement, _ expect: (PreparedStatement) -> Void, _ body: (PreparedStatement) throws -> Void
   ) throws {

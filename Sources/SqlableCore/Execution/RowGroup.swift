@@ -1,23 +1,23 @@
-/// Rows of a batch that wait for one statement: `INSERT INTO … VALUES (…), (…), …`.
+/// Rows of a batch that are collected for one statement: `INSERT INTO … VALUES (…), (…), …`.
 ///
-/// One statement for many rows saves most of the work that SQLite does for each statement. The result is identical in a
-/// table that ``Connection/insertsTogether(into:)`` has accepted. If the statement fails, none of its rows is stored.
-/// The rows are then inserted one by one, which shows the row to blame.
+/// One statement for many rows saves most of the work that SQLite does for each statement. The result is identical for
+/// a table that ``Connection/insertsTogether(into:)`` accepts. If the statement fails, no row of the group is stored.
+/// The rows are then inserted one by one to find the row that fails.
 struct RowGroup {
   /// The number of rows that a statement inserts.
   static let size = 16
-  /// The fewest rows of a batch for which it pays to examine the table.
+  /// The minimum size of a batch for which examining the table is worthwhile.
   static let minimumBatch = 256
-  /// Before SQLite 3.32 a statement has at most 999 parameters.
+  /// Before version 3.32, SQLite allows at most 999 parameters in a statement.
   private static let maximumColumns = 999 / size
-  /// SQLite gives ids in a row, but random ones once the last possible id is taken.
+  /// SQLite assigns consecutive ids until the highest possible id is used, and random ids afterwards.
   private static let highestId: Int64 = 1 << 62
 
   private let query: InsertQuery
   private let connection: Connection
-  /// The compiled statement for rows that set these columns.
+  /// The compiled statement for rows that set the columns in `shape`.
   private var statement: (shape: UInt64, compiled: PreparedStatement)?
-  /// The mark at which the values of the waiting rows begin; nil if no group has begun.
+  /// The mark before the values of the first waiting row; nil if no group has started.
   private var mark: ParameterBuffer.Mark?
   /// The columns that the waiting rows set, one bit each.
   private var shape: UInt64 = 0
@@ -28,7 +28,7 @@ struct RowGroup {
   private var columns: Int { shape.nonzeroBitCount }
   private var setsKey: Bool { shape & (1 << UInt64(table.key[0])) != 0 }
 
-  /// Nil if rows must be inserted one by one.
+  /// Returns nil if rows must be inserted one by one.
   init?(_ query: InsertQuery, on connection: Connection) throws {
     guard query.form == .rows, query.conflict == nil, query.rest.isDefault,
       query.table.count <= RowGroup.maximumColumns,
@@ -39,18 +39,18 @@ struct RowGroup {
 
   var isFull: Bool { count == RowGroup.size }
 
-  /// Begins a group, before the values of its first row are written.
+  /// Starts a group before the values of its first row are written.
   mutating func begin() {
     if mark == nil { mark = connection.parameters.mark }
   }
 
-  /// Drops the rows that wait.
+  /// Discards the waiting rows.
   mutating func clear() {
     if let mark { connection.parameters.release(to: mark) }
     (mark, count) = (nil, 0)
   }
 
-  /// Adds a row; returns false if the row can't wait with the others.
+  /// Adds a row. Returns false if the row can't join the group.
   mutating func add(_ row: RowValues) throws -> Bool {
     guard let shape = row.shape, shape != 0, count == 0 || shape == self.shape else { return false }
     self.shape = shape
@@ -74,9 +74,9 @@ struct RowGroup {
     return highest < RowGroup.highestId
   }
 
-  /// Inserts the rows that wait, and passes the id of each to `note`.
+  /// Inserts the waiting rows, and passes the id of each row to `note`.
   ///
-  /// - Parameter index: The place of the group's first row in the batch.
+  /// - Parameter index: The index of the group's first row in the batch.
   mutating func insert(with batch: inout InsertBatch, from index: Int, note: (Int) -> Void) throws {
     guard let first = mark?.count, count > 0 else { return }
     guard isFull else { return try insertEach(with: &batch, from: index, note: note) }
@@ -126,7 +126,7 @@ struct RowGroup {
 }
 
 extension SqlError {
-  /// True if one of the rows that a statement inserts is to blame.
+  /// True if the error can be caused by one of several rows in a statement.
   fileprivate var blamesRow: Bool {
     switch kind {
     case .constraint, .tooBig: true
@@ -136,9 +136,8 @@ extension SqlError {
 }
 
 extension Connection {
-  /// Returns whether one statement can insert several rows into a table to the same effect as one statement for each
-  /// row. No trigger may fire between the rows, no conflict clause may leave some out, and no row may refer to a later
-  /// one.
+  /// Returns true if one statement can insert several rows with the same result as one statement for each row. No
+  /// trigger fires between the rows, no conflict clause skips rows, and no row references a later row.
   func insertsTogether(into table: TableInfo) throws -> Bool {
     guard table.keyIsRowid, table.database.map({ $0.isSameName(as: "main") }) != false else { return false }
     let name = table.name.quotedText
@@ -156,7 +155,7 @@ extension Connection {
     for (word, next) in zip(words, words.dropFirst()) where word.isKeyword("REFERENCES") {
       if next.text.isSameName(as: table.name) { return false }
     }
-    // The key of the model is the id of the row only if the table says so.
+    // The model's key is the row's id only if the table declares the key so.
     var keys: [String] = []
     for row in try rows("PRAGMA main.table_xinfo(\(table.name.quotedName))") {
       if row[5] != "0" { keys.append("\(row[1]) \(row[2])") }

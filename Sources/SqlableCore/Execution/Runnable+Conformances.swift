@@ -1,7 +1,7 @@
-// Statements, queries and changes as runnable things, on handles, pools and remote databases.
+// Conformances of statements, queries and changes, for handles, pools and remote databases.
 
 extension Statement {
-  /// True if it changes nothing.
+  /// True if the statement changes nothing.
   public var isReadOnly: Bool { !tree.changesRows }
 
   public func requests() throws -> [SqlRequest] {
@@ -51,7 +51,7 @@ extension Statement {
     get throws { ResultLayout(try tree.table.columns.map { ResultColumn($0) }) }
   }
 
-  /// The id of an inserted row, as a handle returns it.
+  /// Returns the id of an inserted row, as a handle would.
   private func id(_ answer: SqlAnswer, row index: Int) throws -> Int {
     if case .integer(let id)? = answer.rows.first?.first { return Int(id) }
     let query = try insertQuery
@@ -95,7 +95,7 @@ extension Select: Runnable {
   }
 }
 
-/// The number of rows of a query.
+/// A query that counts the rows of another query.
 struct RowCount<Row>: Runnable {
   let query: Select<Row>
 
@@ -115,25 +115,25 @@ extension Select {
 }
 
 extension SelectStatement {
-  /// Reads the first row; returns nil if there is none.
+  /// Reads the first row; returns nil if there is no row.
   @_disfavoredOverload
   public func first(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws -> Row? {
     try db.run(asSelect().first(), file: file, line: line)
   }
 
-  /// Reads the first row's value; returns nil if it is NULL or there is no row.
+  /// Reads the first row's value; returns nil if the value is NULL or there is no row.
   public func first<Wrapped>(
     _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Wrapped? where Row == Wrapped? {
     try db.run(asSelect().first(), file: file, line: line)
   }
 
-  /// Returns the number of rows: `SELECT count(*) FROM (SELECT …)`. A limit applies.
+  /// Returns the number of rows: `SELECT count(*) FROM (SELECT …)`. The query's limit applies.
   public func count(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws -> Int {
     try db.run(RowCount(query: asSelect()), file: file, line: line)
   }
 
-  /// Returns the number of rows: `SELECT count(*) FROM (SELECT …)`. A limit applies.
+  /// Returns the number of rows: `SELECT count(*) FROM (SELECT …)`. The query's limit applies.
   public func count(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> Int {
@@ -142,7 +142,7 @@ extension SelectStatement {
 }
 
 extension SelectStatement where Row: Sendable {
-  /// Reads the first row; returns nil if there is none.
+  /// Reads the first row; returns nil if there is no row.
   @_disfavoredOverload
   public func first(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
@@ -150,7 +150,7 @@ extension SelectStatement where Row: Sendable {
     try await db.run(asSelect().first(), file: file, line: line)
   }
 
-  /// Reads the first row's value; returns nil if it is NULL or there is no row.
+  /// Reads the first row's value; returns nil if the value is NULL or there is no row.
   public func first<Wrapped>(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> Wrapped? where Row == Wrapped? {
@@ -173,7 +173,7 @@ extension FirstReturnedQuery: Runnable {
 extension Returning: Runnable {
   public var isReadOnly: Bool { false }
 
-  /// Runs the change as one write: if a value does not fit its type, nothing is changed.
+  /// Runs the change as one write. If a value does not fit its type, nothing is changed.
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [Row] {

@@ -1,6 +1,6 @@
-/// Something that can be run: a statement, a query, a change that returns terms, SQL text.
+/// A value that can be run: a statement, a query, a change that returns terms, or SQL text.
 ///
-/// Code that wraps statements can be written once for all of them, and for handles and pools:
+/// A function that is generic over this protocol accepts every kind of statement, on handles and pools:
 ///
 /// ```swift
 /// func timed<Work: Runnable>(_ work: Work, on db: some SqlExecutor) throws -> Work.Output {
@@ -11,27 +11,27 @@
 /// let bikes = try timed(Bicycle.read(), on: db)     // [Bicycle]
 /// ```
 ///
-/// Printed, it is its SQL, without a value.
+/// The description is the SQL, without values.
 ///
-/// Conform to it only to run other statements in a special way.
+/// Conform a type to this protocol only to run other statements in a special way.
 public protocol Runnable<Output>: Sendable, CustomStringConvertible {
-  /// The result of running it.
+  /// The result of a run.
   associatedtype Output
 
-  /// The SQL, with `?` for every value; if there are several statements, that of the first.
+  /// The SQL, with `?` for every value. For several statements, the SQL of the first.
   var sql: String { get }
 
-  /// True if it changes nothing. If so, a pool runs it on a reader.
+  /// True if the statement changes nothing. A pool then uses a reader.
   var isReadOnly: Bool { get }
 
-  /// Returns the SQL with its values, as sent to a remote database: one request for each row of a batch; if there are
-  /// several statements, that of the first. Throws if it can't be run.
+  /// Returns the SQL with its values, as sent to a remote database. A batch returns one request for each row; several
+  /// statements return the request of the first. Throws if the statement can't be run.
   func requests() throws -> [SqlRequest]
 
-  /// Runs it on a handle, for the call of an executor. Code that calls an executor says `run(_:file:line:)`.
+  /// Runs the statement on a handle when an executor calls it. Programs call `run(_:file:line:)` instead.
   func run(_ db: SqliteDatabase) throws -> Output
 
-  /// Runs it on a remote database: sends the SQL with its values, and makes the result from the answers.
+  /// Runs the statement on a remote database: sends the SQL with its values, and creates the result from the answers.
   func run(over transport: some SqlTransport) async throws -> Output
 }
 
@@ -39,16 +39,16 @@ extension Runnable {
   /// The SQL, with `?` for every value.
   public var description: String { sql }
 
-  /// Runs it on a handle or a pool, and waits for it.
+  /// Runs the statement on a handle or a pool, and waits for the result.
   ///
-  /// Throws `.schema` if a table or column is missing, `.decoding` if a value does not fit its type.
+  /// Throws `.schema` if a table or column is missing, and `.decoding` if a value does not fit its type.
   @discardableResult
   @inlinable
   public func run(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws -> Output {
     try db.run(self, file: file, line: line)
   }
 
-  /// Runs it on a pool or a remote database.
+  /// Runs the statement on a pool or a remote database.
   @discardableResult
   @inlinable
   public func run(

@@ -1,8 +1,8 @@
-// Running queries. The loops over rows are inlinable: in the module of the caller they become loops without dynamic
-// calls.
+// Running queries. The loops over rows are inlinable, so that they are specialized in the caller's module and make no
+// dynamic calls.
 
 extension Select {
-  /// Runs it on a handle; the compiler warns if the result is not used.
+  /// Runs the query on a handle; the compiler warns if the result is not used.
   @inlinable
   public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Row] {
     try db.run(self, file: file, line: line)
@@ -22,14 +22,14 @@ extension Select {
 }
 
 extension SelectStatement {
-  /// Reads the first row; returns nil if there is none.
+  /// Reads the first row; returns nil if there is no row.
   @_disfavoredOverload
   @inlinable
   public func first(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Row? {
     try firstRow(db, file, line)
   }
 
-  /// Reads the first row's value; returns nil if it is NULL or there is no row.
+  /// Reads the first row's value; returns nil if the value is NULL or there is no row.
   @inlinable
   public func first<Wrapped>(
     _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line
@@ -48,10 +48,10 @@ extension SelectStatement {
   }
 }
 
-// MARK: - Reads of models, whose results are to be used
+// MARK: - Reads of models; the compiler warns if a result is not used
 
 extension Statement where Output == [Model] {
-  /// Runs it on a handle; the compiler warns if the result is not used.
+  /// Runs the statement on a handle; the compiler warns if the result is not used.
   @inlinable
   public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> [Model] {
     try db.run(self, file: file, line: line)
@@ -59,7 +59,7 @@ extension Statement where Output == [Model] {
 }
 
 extension Statement where Output == Model? {
-  /// Runs it on a handle; the compiler warns if the result is not used.
+  /// Runs the statement on a handle; the compiler warns if the result is not used.
   @inlinable
   public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Model? {
     try db.run(self, file: file, line: line)
@@ -67,7 +67,7 @@ extension Statement where Output == Model? {
 }
 
 extension Statement where Output == Bool {
-  /// Runs it on a handle; the compiler warns if the result is not used.
+  /// Runs the statement on a handle; the compiler warns if the result is not used.
   @inlinable
   public func run(_ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line) throws -> Bool {
     try db.run(self, file: file, line: line)
@@ -76,7 +76,7 @@ extension Statement where Output == Bool {
 
 // MARK: - Steps shared by all rows
 
-/// A query that is being read, with the handle's lock held.
+/// A running query; the handle's lock is held.
 @usableFromInline
 package struct SelectReading {
   @usableFromInline package let rows: StatementRun
@@ -109,7 +109,7 @@ package struct SelectReading {
     return all
   }
 
-  /// Calls `body` with each remaining row, until it returns stop.
+  /// Calls `body` with each remaining row, until `body` returns `.stop`.
   @inlinable
   func forEach<Row>(_ read: (inout ResultRow) throws -> Row, _ body: (Row) throws -> Iteration) throws {
     while let row = try next(read) {
@@ -119,7 +119,7 @@ package struct SelectReading {
 }
 
 extension SqliteDatabase {
-  /// Begins a read: the query is compiled, bound and ready for its first step.
+  /// Starts a read: compiles the query and binds its values.
   @usableFromInline
   package func beginReading(_ query: SelectQuery, isLoop: Bool = false) throws -> SelectReading {
     var types: UnsafePointer<ColumnType?>?
@@ -132,7 +132,7 @@ extension SqliteDatabase {
     return SelectReading(rows: rows, types: types.unsafelyUnwrapped)
   }
 
-  /// Begins a read whose rows are read as these columns, whatever the query calls them.
+  /// Starts a read that decodes rows as these columns, whatever names the query uses.
   package func beginReading(_ query: SelectQuery, as columns: [ResultColumn]) throws -> StatementRun {
     try reading { connection in
       let statement = try connection.prepared(query, of: .query).statement
@@ -143,10 +143,10 @@ extension SqliteDatabase {
 }
 
 extension Connection {
-  /// The compiled statement of a query, with its values bound, and the layout of its rows.
+  /// Returns the compiled statement of a query, with its values bound, and the layout of its rows.
   fileprivate func prepared(_ query: SelectQuery) throws -> (PreparedStatement, ResultLayout) {
     let (statement, hasKey) = try prepared(query, of: .query)
-    // Queries with the same text may be of different models; those with the same key are of the same models.
+    // Queries with the same SQL can have different models; queries with the same key have the same models.
     if hasKey, let layout = statement.layout { return (statement, layout) }
     return (statement, ResultLayout(query.clauses.columns))
   }

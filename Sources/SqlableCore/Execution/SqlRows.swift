@@ -1,4 +1,4 @@
-/// SQL text whose rows are read, as a value that runs like any statement.
+/// SQL text with a row type, which runs like any statement.
 ///
 /// ```swift
 /// let names = SQL("SELECT name FROM bicycle WHERE color = \(color)").rows(as: String.self)
@@ -9,17 +9,18 @@ public struct SqlRows<Row>: Runnable {
   package let text: SQL
   /// Reads all rows on a handle.
   let all: @Sendable (SQL, SqliteDatabase) throws -> [Row]
-  /// Returns what decodes rows received from a remote database. Throws, before anything is sent, if no rows can be.
+  /// Returns a function that decodes rows from a remote database. Throws before anything is sent if the type can't be
+  /// decoded.
   let received: @Sendable () throws -> (ReceivedRows) throws -> [Row]
 
   public var sql: String { text.text }
 
-  /// True if the text is a query that changes nothing, judging by its words.
+  /// True if the SQL is a query that changes nothing, judging by its keywords.
   public var isReadOnly: Bool { text.isRead }
 
   public func requests() throws -> [SqlRequest] { [try text.request()] }
 
-  /// Reads the rows. Throws what `query(_:as:)` of the handle throws.
+  /// Reads the rows. Throws the errors of the handle's `query(_:as:)`.
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [Row] { try all(text, db) }
@@ -36,7 +37,7 @@ public struct SqlRows<Row>: Runnable {
 }
 
 extension SQL {
-  /// Returns the rows as structs. Columns are found by name, in any order; others are ignored.
+  /// Returns the rows as structs. Columns are matched by name, in any order; additional columns are ignored.
   public func rows<Model: Sqlable>(as model: Model.Type) -> SqlRows<Model> {
     SqlRows(text: self) { sql, db in
       try db.query(sql, as: model)
@@ -46,7 +47,7 @@ extension SQL {
     }
   }
 
-  /// Returns the values of the rows' single column.
+  /// Returns the values of a query with a single column.
   public func rows<Value: SqlValue>(as type: Value.Type) -> SqlRows<Value> {
     SqlRows(text: self) { sql, db in
       try db.query(sql, as: type)
@@ -55,7 +56,7 @@ extension SQL {
     }
   }
 
-  /// Returns the rows with all their columns.
+  /// Returns the rows with all columns.
   public func rows(as type: DynamicRow.Type) -> SqlRows<DynamicRow> {
     SqlRows(text: self) { sql, db in
       try db.query(sql, as: type)
@@ -89,7 +90,8 @@ extension SQL {
     return SqlRequest(sql: text, values: bindings, isReadOnly: isRead)
   }
 
-  /// True if it is a query that changes nothing, judging by its words. If uncertain, it goes to the writer.
+  /// True if the SQL is a query that changes nothing, judging by its keywords. If the result is uncertain, a pool uses
+  /// the writer.
   package var isRead: Bool {
     var text = text
     return switch text.withUTF8(\.verb) {
@@ -101,14 +103,14 @@ extension SQL {
 }
 
 extension SQL: Runnable {
-  /// Always false: what the statements of a text do is not analyzed.
+  /// Always false, because the statements of the text are not analyzed.
   public var isReadOnly: Bool { false }
 
   public var sql: String { text }
 
   public func requests() throws -> [SqlRequest] { [try request()] }
 
-  /// Runs the text, one statement or several, and ignores rows.
+  /// Runs the text, which can contain several statements, and ignores rows.
   @_disfavoredOverload
   public func run(_ db: SqliteDatabase) throws { try db.execute(self) }
 

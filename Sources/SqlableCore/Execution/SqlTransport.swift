@@ -1,5 +1,5 @@
-/// A transport to a remote database: one on another machine, or behind a socket or a pipe. It takes SQL with values,
-/// and returns rows.
+/// A transport to a remote database on another machine, or behind a socket or a pipe. A transport sends SQL with
+/// values, and returns rows.
 ///
 /// ```swift
 /// struct Cluster: SqlTransport {
@@ -8,10 +8,10 @@
 /// let bikes = try await Bicycle.read().run(cluster)
 /// ```
 ///
-/// Everything that can be run runs on it, through this one method.
+/// The method `answers(to:)` runs every kind of statement.
 public protocol SqlTransport: AsyncSqlExecutor {
-  /// Runs the requests in order, and returns an answer for each. Several are one transaction: if one fails, none takes
-  /// effect.
+  /// Runs the requests in order, and returns an answer for each request. Several requests are one transaction: if one
+  /// request fails, no request takes effect.
   func answers(to requests: [SqlRequest]) async throws -> [SqlAnswer]
 }
 
@@ -30,16 +30,17 @@ extension SqlTransport {
   }
 }
 
-/// A transport that stores nothing of changes whose answers can't be used.
+/// A transport that can undo a change whose answers can't be used.
 package protocol CheckingTransport: SqlTransport {
-  /// Runs the requests, and undoes them if `check` throws.
+  /// Runs the requests, and undoes their changes if `check` throws.
   func answers(
     to requests: [SqlRequest], check: (@Sendable ([SqlAnswer]) throws -> Void)?
   ) async throws -> [SqlAnswer]
 }
 
 extension SqlTransport {
-  /// Runs requests for a change, whose answers `check` reads. Where the transport can, it undoes what `check` refuses.
+  /// Runs the requests of a change, and passes the answers to `check`. If `check` throws, the change is undone, if the
+  /// transport supports that.
   func answers(
     to requests: [SqlRequest], of change: some Runnable, check: @escaping @Sendable ([SqlAnswer]) throws -> Void
   ) async throws -> [SqlAnswer] {
@@ -56,13 +57,13 @@ public struct SqlRequest: Sendable, Hashable, Codable {
   public var sql: String
   /// The values, in the order of the `?`.
   public var values: [DatabaseValue]
-  /// True if it changes nothing.
+  /// True if the statement changes nothing.
   public var isReadOnly: Bool
-  /// A ``Parameter`` of the statement, for which there is no value.
+  /// The name of a ``Parameter`` in the statement that has no value.
   package private(set) var parameter: String?
-  /// True if the rows that it inserts have row ids.
+  /// True if the inserted rows have rowids.
   package var hasRowId = true
-  /// The part of the key that it leaves to the table, which must not store NULL in it.
+  /// The part of the key that the insert leaves to the table. The table must not store NULL in that part.
   var omittedKey: OmittedKey?
 
   private enum CodingKeys: String, CodingKey { case sql, values, isReadOnly, omittedKey }
@@ -74,7 +75,7 @@ public struct SqlRequest: Sendable, Hashable, Codable {
 
 /// The answer of a remote database.
 public struct SqlAnswer: Sendable, Hashable, Codable {
-  /// The names of the result's columns; empty for a statement without a result.
+  /// The names of the result's columns; empty if the statement has no result.
   public var columns: [String]
   /// The rows of the result.
   public var rows: [[DatabaseValue]]
@@ -102,7 +103,7 @@ extension SqlRequest {
 }
 
 extension Runnable {
-  /// The requests to send. Throws for a statement with a parameter, which has no value for every `?`.
+  /// Returns the requests to send. Throws if the statement has a parameter without a value.
   package func sentRequests() throws -> [SqlRequest] {
     let requests = try requests()
     for case let parameter? in requests.map(\.parameter) { throw SqlError.unprepared(parameter) }
@@ -111,16 +112,18 @@ extension Runnable {
 }
 
 extension SqliteDatabase {
-  /// Runs a request from another process, and returns the answer to send back: the counterpart of a ``SqlTransport``.
+  /// Runs a request from another process, and returns the answer to send back. This is the counterpart of a
+  /// ``SqlTransport``.
   ///
-  /// The SQL runs as it is. Accept requests only from clients that may do anything with the database.
+  /// The SQL is not checked or restricted. Accept requests only from clients that are allowed to do anything with the
+  /// database.
   public func answer(to request: SqlRequest) throws -> SqlAnswer {
     try locked {
       let connection = try openConnection()
       _ = try connection.isKeyAssigned(request.omittedKey)
       var sql = SQL(verbatim: request.sql)
       sql.arguments = request.values.map { .value($0) }
-      // A statement that inserts nothing leaves the id of an earlier one.
+      // The id is reset because a statement that inserts nothing would leave the id of an earlier insert.
       connection.lastInsertedId = 0
       let before = connection.totalChanges
       var answer = SqlAnswer()
@@ -136,7 +139,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Runs several requests, all or none of them.
+  /// Runs several requests in one transaction.
   public func answers(to requests: [SqlRequest]) throws -> [SqlAnswer] {
     if requests.count == 1 { return [try answer(to: requests[0])] }
     return try transaction(requests.allSatisfy(\.isReadOnly) ? .deferred : .immediate) { db in

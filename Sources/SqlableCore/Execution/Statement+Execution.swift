@@ -1,5 +1,5 @@
-// Running statements. The loops over rows are inlinable: in the module of the model they specialize to one loop without
-// dynamic calls.
+// Running statements. The loops over rows are inlinable, so that they are specialized for the model and make no dynamic
+// calls.
 
 extension Statement where Output == [Model] {
   /// Reads one row after another without keeping them, until `body` returns ``Iteration/stop``.
@@ -11,9 +11,9 @@ extension Statement where Output == [Model] {
   /// }
   /// ```
   ///
-  /// Other statements, this one included, may run on the handle meanwhile. Rows changed meanwhile may or may not be
-  /// seen. Other threads that use this handle wait.
-  // Disfavored: otherwise a closure of several lines without a return would be ambiguous.
+  /// `body` can run other statements on the handle, and this statement too. Changes made meanwhile might or might not
+  /// appear in later rows. Other threads that use this handle wait.
+  // Disfavored because a closure of several lines without a return would be ambiguous.
   @_disfavoredOverload
   @inlinable
   public func forEach(
@@ -28,7 +28,8 @@ extension Statement where Output == [Model] {
     }
   }
 
-  /// Reads one row after another without keeping them. What `body` returns is ignored, unless it is ``Iteration/stop``.
+  /// Reads one row after another without keeping them. Ignores the value that `body` returns, unless that value is
+  /// ``Iteration/stop``.
   @inlinable
   public func forEach<Outcome>(
     _ db: SqliteDatabase, file: StaticString = #fileID, line: UInt = #line, _ body: (Model) throws -> Outcome
@@ -38,14 +39,14 @@ extension Statement where Output == [Model] {
     let reading = try db.beginReading(tree, isLoop: true)
     defer { db.endReading(reading) }
     while try reading.step() {
-      // Decided by the value: the compiler chooses between the two overloads, not the user.
+      // The check is made at run time: the compiler, not the caller, chooses between the two overloads.
       if try body(reading.row.model()) as? Iteration == .stop { return }
     }
   }
 }
 
 extension Statement {
-  /// The insert of structs that it is; throws for any other statement.
+  /// The query, if this statement inserts structs. Throws for any other statement.
   @usableFromInline
   var insertQuery: InsertQuery {
     get throws {
@@ -62,16 +63,17 @@ public enum Iteration: Sendable {
 }
 
 extension Statement: Runnable {
-  /// Runs it, for the call of an executor: a read gives its rows, a count their number, an insert the row's id, one of
-  /// several rows their ids in order, an update or delete the number of rows changed.
+  /// Runs the statement when an executor calls it. A read returns the rows, and a count returns their number. An insert
+  /// returns the id of its row, or an array of ids in the order of the rows. An update or delete returns the number of
+  /// rows changed.
   ///
-  /// Several rows are inserted in one transaction, or in a savepoint inside the open one: if one of them fails, none is
-  /// stored.
+  /// An insert of several rows runs in one transaction, or in a savepoint inside an open transaction. If one row fails,
+  /// no row is stored.
   @_disfavoredOverload
   @discardableResult
   @inlinable
   public func run(_ db: SqliteDatabase) throws -> Output {
-    // The compiler leaves one of these if the statement's type is known.
+    // If the statement's type is known at compile time, the compiler removes all branches but one.
     if Output.self == [Model].self { return try identical(models(db)) }
     if Output.self == Model?.self { return try identical(firstModel(db)) }
     if Output.self == Int.self { return try identical(number(db)) }
@@ -106,7 +108,7 @@ extension Statement: Runnable {
   @inlinable
   func insertedIds(_ db: SqliteDatabase) throws -> [Int] {
     let (query, count) = (try insertQuery, rows.count)
-    // A closed handle throws nevertheless.
+    // `locked` throws if the handle is closed.
     if count == 0 { return try db.locked { [] } }
     var ids: [Int] = []
     ids.reserveCapacity(count)
@@ -134,8 +136,8 @@ extension Statement: Runnable {
   }
 }
 
-/// Returns a value as the type that code for several types has found it to have. Consumes it: a copy of a model takes
-/// 400 instructions.
+/// Casts a value to the type that the caller has checked at run time. The value is consumed because copying a model
+/// takes 400 instructions.
 @inlinable
 func identical<Value, Output>(_ value: consuming Value, as type: Output.Type = Output.self) throws -> Output {
   guard Value.self == Output.self else { throw SqlError.withoutResult(of: Output.self) }
@@ -149,11 +151,11 @@ extension SqlError {
 
 // MARK: - Steps shared by all models
 
-// Their closures are inlined: passing one on would copy the statement.
+// The closures below are inlined, because passing a closure on would copy the statement.
 
 extension SqliteDatabase {
-  /// Begins a read: the statement is compiled, bound and ready for its first step. With `isLoop` the caller's code may
-  /// end any transaction meanwhile.
+  /// Starts a read: compiles the statement and binds its values. With `isLoop`, the caller's code can end a transaction
+  /// during the read.
   @usableFromInline
   func beginReading(_ tree: StatementTree, isLoop: Bool = false) throws -> StatementRun {
     guard case .select(let query) = tree else {
@@ -173,7 +175,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Returns the integer that a read gives.
+  /// Returns the integer that a query selects.
   package func integer(of query: SelectQuery) throws -> Int {
     let reading = try beginReading(modelsOf: query)
     defer { endReading(reading) }
@@ -190,16 +192,16 @@ extension SqliteDatabase {
     }
   }
 
-  /// Runs a statement about one struct, whose values `take` writes: an insert returns the row's id, an update or delete
-  /// the number of rows changed.
+  /// Runs a statement about one struct, whose values `take` writes. An insert returns the row's id, and an update or
+  /// delete returns the number of rows changed.
   @usableFromInline
   func runRow(_ tree: StatementTree, take: (inout RowWriter) throws -> Bool) throws -> Int {
     let table = try tree.table
     return try running(of: table) { connection in
       var writer = RowWriter(table: table, buffer: connection.parameters, written: tree.writtenColumns)
       defer { writer.finish(connection.parameters) }
-      // Taken before the write begins: code of the struct may write and observe too, and that is not part of the
-      // statement.
+      // `take` runs before the write starts: the struct's own code can write and observe too, and those writes do not
+      // belong to this statement.
       return try writer.withRow(in: connection.parameters, take) { row in
         // Without RETURNING, the id of an updated row is read after the statement.
         try writing(on: connection, atomically: Library.hasReturning || !tree.isUpsert) {
@@ -209,8 +211,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Inserts the structs whose values `take` writes, until it returns false. Passes each id to `note`, and returns how
-  /// many rows were inserted.
+  /// Inserts structs until `take` returns false. `take` writes the values of one struct, and `note` receives each row's
+  /// id. Returns the number of rows inserted.
   @discardableResult
   @usableFromInline
   func insert(
@@ -228,8 +230,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Inserts so many structs, whose values `take` writes until it returns false, and passes each id to `note`. Where it
-  /// comes to the same, several are inserted by one statement.
+  /// Inserts `count` structs. `take` writes the values of one struct, and `note` receives each row's id. One statement
+  /// inserts several rows if the result is identical.
   @usableFromInline
   func insert(
     _ query: InsertQuery, count: Int, note: (Int) -> Void, take: (inout RowWriter) throws -> Bool
@@ -258,7 +260,7 @@ extension SqliteDatabase {
     let parameters = connection.parameters
     var writer = RowWriter(table: query.table, buffer: parameters)
     defer { writer.finish(parameters) }
-    // The next row in the batch.
+    // The index of the next row in the batch.
     var index = 0
     func insertWaitingRows() throws {
       try checkTransactionIsAlive(connection)
@@ -285,7 +287,7 @@ extension SqliteDatabase {
     try insertWaitingRows()
   }
 
-  /// Calls `write` with the values of each struct that `take` writes, until it returns false; all of it is one write.
+  /// Calls `write` with the values of each struct, until `take` returns false. All calls are one write.
   func writeEachRow(
     of tree: StatementTree, on connection: Connection, isBatch: Bool = true, _ take: (inout RowWriter) throws -> Bool,
     _ write: (RowValues) throws -> Void
@@ -318,7 +320,8 @@ extension SqliteDatabase {
 }
 
 extension RowWriter {
-  /// Calls `body` with the values that `take` writes, and drops them afterwards; returns nil if `take` returns false.
+  /// Calls `body` with the values that `take` writes, and then discards the values. Returns nil if `take` returns
+  /// false.
   @inline(__always)
   fileprivate mutating func withRow<Value>(
     in parameters: ParameterBuffer, _ take: (inout RowWriter) throws -> Bool, _ body: (RowValues) throws -> Value
@@ -330,15 +333,15 @@ extension RowWriter {
 }
 
 extension Statement where Output == [Int] {
-  /// Inserts structs as a sequence produces them, in constant memory, and returns the number of rows inserted.
+  /// Inserts structs as a sequence produces them, in constant memory. Returns the number of rows inserted.
   ///
   /// ```swift
   /// try Bicycle.insert().run(db, streaming: lines.lazy.map(Bicycle.init))
   /// ```
   ///
-  /// All inserts are one transaction, or a savepoint inside the open one: if one fails, none is stored. Rows that the
-  /// statement itself holds go first. The handle's lock is held to the end, so a slow sequence blocks other threads
-  /// that use the handle, and other writers of the file.
+  /// All inserts run in one transaction, or in a savepoint inside an open transaction. If one insert fails, no row is
+  /// stored. Structs that were passed to `insert` are inserted first. The handle's lock is held until the end, so a
+  /// slow sequence blocks other writers of the file and other threads that use the handle.
   @discardableResult
   @inlinable
   public func run(
@@ -348,14 +351,15 @@ extension Statement where Output == [Int] {
     return try run(db, file: file, line: line) { rows.next() }
   }
 
-  /// Inserts structs as `next` returns them, until it returns nil, in constant memory; returns the number of rows
+  /// Inserts the structs that `next` returns, in constant memory, until `next` returns nil. Returns the number of rows
   /// inserted.
   ///
   /// ```swift
   /// try Bicycle.insert().run(db) { try reader.next() }
   /// ```
   ///
-  /// Rethrows the errors of `next`; then nothing is stored. See ``run(_:streaming:file:line:)`` for the rest.
+  /// Rethrows the errors of `next`; after an error nothing is stored. ``run(_:streaming:file:line:)`` describes the
+  /// transaction and the lock.
   @discardableResult
   @inlinable
   public func run(

@@ -1,15 +1,15 @@
-/// Work whose statements are known as trees. Plans, index advice, the checks of a policy and live results look into all
-/// kinds of work through it.
+/// Work that consists of statement trees. Query plans, index advice, policy checks and live results inspect all kinds
+/// of work through this protocol.
 package protocol StatementTrees: Runnable {
-  /// The statements in the order in which they run. Throws what running them would throw if they depend on values that
-  /// do not fit.
+  /// Returns the statements in the order in which they run. Throws the errors that a run would throw because values do
+  /// not fit.
   func statements() throws -> [TreeStatement]
 }
 
-/// One statement of some work.
+/// One statement of the work.
 package struct TreeStatement {
   package let tree: StatementTree
-  /// Returns the SQL with the values of a run on a handle. A ``Parameter`` has none.
+  /// Returns the SQL with the values of a run on a handle. A ``Parameter`` has no value.
   package let withValues: () throws -> StatementWithValues
 }
 

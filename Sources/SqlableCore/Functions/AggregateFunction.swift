@@ -8,23 +8,25 @@
 /// }
 /// ```
 ///
-/// Each group has a state of its own, which never leaves the thread that runs the statement. The rules of
-/// ``ScalarFunction`` apply. NULL is an argument like any other: a parameter must be optional to take it. It can't be
+/// Each group has its own state, which never leaves the thread that runs the statement. The rules of ``ScalarFunction``
+/// apply. NULL is passed to the closure, so a parameter must be optional to accept NULL. An aggregate can't be used as
+/// a window function.
 /// used as a window function.
 public struct AggregateFunction<Output: SqlValue, each Argument: SqlValue>: Sendable {
   let function: UserFunction
 
-  /// Creates an aggregate from closures whose parameters and result can be stored; up to 100 parameters.
+  /// Creates an aggregate from closures with up to 100 parameters. Parameters and result must be types that can be
+  /// stored.
   ///
   /// - Parameters:
-  ///   - name: The name in SQL; not case-sensitive. It hides a function of SQLite's own with this name.
-  ///   - isDeterministic: Whether equal rows always give equal results.
-  ///   - isAllowedInSchema: Whether views and triggers may call it. Then anyone who can write to the file can have it
-  ///     called with any argument.
-  ///   - initial: The state before the first row, created anew for each group.
+  ///   - name: The name in SQL, not case-sensitive. The function hides a built-in function with the same name.
+  ///   - isDeterministic: True if equal rows always return equal results.
+  ///   - isAllowedInSchema: True if views and triggers are allowed to call the function. Anyone who can write to the
+  ///     file can then cause a call with any argument.
+  ///   - initial: The state before the first row, evaluated for each group.
   ///   - step: Adds a row to the state.
-  ///   - finish: Computes the result; for a group without rows, from the initial state. It can be called for an aborted
-  ///     statement too.
+  ///   - finish: Computes the result. For a group without rows, the state is `initial`. SQLite can call this closure
+  ///     for an aborted statement too.
   public init<State>(
     _ name: String, isDeterministic: Bool = false, isAllowedInSchema: Bool = false,
     initial: @escaping @Sendable @autoclosure () -> State,
@@ -38,7 +40,7 @@ public struct AggregateFunction<Output: SqlValue, each Argument: SqlValue>: Send
       body: .aggregate(TypedAggregate(name: name, initial: initial, step: step, finish: finish)))
   }
 
-  /// Its name in SQL.
+  /// The function's name in SQL.
   public var name: String { function.name }
 }
 

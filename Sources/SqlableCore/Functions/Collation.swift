@@ -8,9 +8,9 @@ import FoundationEssentials
 /// Person.read().orderBy(Person.name.collate(swedish))     // ORDER BY "name" COLLATE "swedish"
 /// ```
 ///
-/// The closure must always give the same answer, and define an order: transitive, and reversed if the arguments are
-/// swapped. An index is sorted by it; after the collation changes, the index no longer finds its rows until it is
-/// rebuilt (`REINDEX "swedish"`). The closure is called on the thread that runs the statement.
+/// The closure must always return the same result, and define a transitive order that is reversed if the arguments are
+/// swapped. An index is sorted by the collation. After the collation changes, the index does not find its rows until
+/// the index is rebuilt (`REINDEX "swedish"`). The closure is called on the thread that runs the statement.
 public struct Collation: Sendable {
   let collation: UserCollation
 
@@ -18,6 +18,6 @@ public struct Collation: Sendable {
     collation = UserCollation(name: name) { compare($0, $1).rawValue }
   }
 
-  /// Its name in SQL.
+  /// The collation's name in SQL.
   public var name: String { collation.name }
 }

@@ -1,4 +1,4 @@
-/// A user-defined function that statements call once per row.
+/// A user-defined function that SQLite calls once for each row.
 ///
 /// ```swift
 /// let distance = ScalarFunction("distance", isDeterministic: true) { (a: Double, b: Double) in abs(a - b) }
@@ -6,24 +6,25 @@
 /// Reading.read().filter(distance(Reading.first, Reading.second) > 30)     // "distance"("first", "second") > ?
 /// ```
 ///
-/// The closure is called on the thread that runs the statement, with the handle's lock held. If it is not
-/// deterministic, it may read on the handle that calls it; writing there, and beginning or ending a transaction, throws
+/// The closure is called on the thread that runs the statement, while the handle's lock is held. A function that is not
+/// deterministic is allowed to read on the calling handle. Writing, and starting or ending a transaction, throws
 /// `.misuse`. If the closure throws, the statement throws the same error and is rolled back.
 ///
-/// An argument whose storage class differs from the parameter's, or NULL for a parameter that is not optional, throws
-/// `.decoding`.
+/// The statement throws `.decoding` if an argument's storage class differs from the parameter's, and for NULL if the
+/// parameter is not optional.
 public struct ScalarFunction<Output: SqlValue, each Argument: SqlValue>: Sendable {
   let function: UserFunction
 
-  /// Creates a function from a closure whose parameters and result can be stored; up to 100 parameters.
+  /// Creates a function from a closure with up to 100 parameters. Parameters and result must be types that can be
+  /// stored.
   ///
   /// - Parameters:
-  ///   - name: The name in SQL; not case-sensitive. It hides a function of SQLite's own with this name.
-  ///   - isDeterministic: Whether equal arguments always give equal results, so that SQLite can call it once for many
-  ///     rows. Indexes, generated columns and checks require it.
-  ///   - isAllowedInSchema: Whether views, triggers, checks, generated columns and indexes may call it. Then anyone who
-  ///     can write to the file can have it called with any argument.
-  ///   - body: Computes the result. An error that it throws is rethrown by the statement.
+  ///   - name: The name in SQL, not case-sensitive. The function hides a built-in function with the same name.
+  ///   - isDeterministic: True if equal arguments always return equal results. SQLite can then call the function once
+  ///     for many rows. Indexes, generated columns and checks require a deterministic function.
+  ///   - isAllowedInSchema: True if views, triggers, checks, generated columns and indexes are allowed to call the
+  ///     function. Anyone who can write to the file can then cause a call with any argument.
+  ///   - body: Computes the result. The statement rethrows the closure's errors.
   public init(
     _ name: String, isDeterministic: Bool = false, isAllowedInSchema: Bool = false,
     _ body: @escaping @Sendable (repeat each Argument) throws -> Output
@@ -35,7 +36,7 @@ public struct ScalarFunction<Output: SqlValue, each Argument: SqlValue>: Sendabl
       body: .scalar(TypedScalar(body: body)))
   }
 
-  /// Its name in SQL.
+  /// The function's name in SQL.
   public var name: String { function.name }
 }
 
@@ -52,7 +53,7 @@ private struct TypedScalar<Output: SqlValue, each Argument: SqlValue>: ScalarBod
 extension UserArguments {
   static func count<Value>(_ type: Value.Type, _ count: inout Int) { count += 1 }
 
-  /// Returns the argument at `index`, and increments `index`. The error names the function and the argument, never the
+  /// Returns the argument at `index`, and increments `index`. Errors name the function and the argument, but not the
   /// value.
   func next<Value: SqlValue>(_ index: inout Int, as type: Value.Type) throws -> Value {
     index += 1
@@ -63,7 +64,7 @@ extension UserArguments {
     }
   }
 
-  /// Returns the result of a function as SQLite stores it.
+  /// Returns the stored form of a function's result.
   func result(_ value: some SqlValue) throws -> DatabaseValue { try UserArguments.result(value, of: function) }
 
   static func result<Value: SqlValue>(_ value: Value, of function: String) throws -> DatabaseValue {
@@ -78,7 +79,7 @@ extension UserArguments {
   }
 
   private func refusal(_ error: any Error, location: String, expected: String) -> RefusedCall {
-    // A conversion that the program defines may put anything into its error, even the value.
+    // An error from the program's own conversion can contain anything, even the value.
     var mismatch = SqlError.Mismatch(expected: expected, found: "another value")
     if case .decoding(let original) = (error as? SqlError)?.kind { mismatch = original }
     return RefusedCall(

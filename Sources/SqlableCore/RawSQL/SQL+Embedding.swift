@@ -1,7 +1,7 @@
-// Statements, queries, terms and the values of columns in SQL text.
+// Statements, queries, terms and column values in SQL text.
 
 extension SQL.StringInterpolation {
-  /// Writes a query's SQL, with its values bound; write the parentheses around a subquery in the text.
+  /// Embeds a query's SQL, with its values bound. Write the parentheses of a subquery in the text.
   ///
   /// ```swift
   /// try db.execute("INSERT INTO red (name) \(Bicycle.select(Bicycle.name).filter(Bicycle.color == "red"))")
@@ -11,18 +11,18 @@ extension SQL.StringInterpolation {
     embed { try SelectWriter(sql: $0, parameters: $1, isInText: isInText).write(query.query) }
   }
 
-  /// True if the text so far is empty, so that what follows is not inside another query.
+  /// True if the text contains no SQL yet, so that the embedded query is not inside another query.
   private var isAtStart: Bool {
     var text = text
     return text.withUTF8 { !$0.holdsStatement }
   }
 
-  /// Writes a query that is not inside another query.
+  /// Embeds a query that is not inside another query.
   mutating func appendInterpolation(alone query: SelectQuery) {
     embed { try SelectWriter(sql: $0, parameters: $1).write(query) }
   }
 
-  /// Writes a statement's SQL, with its values bound. A statement about structs can't be embedded: running the SQL
+  /// Embeds a statement's SQL, with its values bound. A statement about structs can't be embedded, and running the SQL
   /// throws `.invalidStatement`.
   public mutating func appendInterpolation<Model, Output>(_ statement: Statement<Model, Output>) {
     let isInText = !isAtStart
@@ -37,8 +37,8 @@ extension SQL.StringInterpolation {
     }
   }
 
-  /// Writes a condition or term, in parentheses, with its values bound. Its columns are written without their tables,
-  /// so they must be columns of the SQL around it.
+  /// Embeds a condition or term in parentheses, with its values bound. Column names are not qualified, so the
+  /// surrounding SQL must read their table.
   ///
   /// ```swift
   /// try db.query("SELECT count(*) FROM bicycle WHERE \(Bicycle.color == "red")", as: Int.self)
@@ -52,12 +52,12 @@ extension SQL.StringInterpolation {
     }
   }
 
-  /// Writes a typed term, in parentheses, with its values bound.
+  /// Embeds a typed term in parentheses, with its values bound.
   public mutating func appendInterpolation<Value>(_ term: TypedExpression<Value>) {
     appendInterpolation(term.expression)
   }
 
-  /// Binds a value in the form in which a column stores it, which for dates may differ from the default.
+  /// Binds a value in the stored form of a column, which can differ from the default form, for example for dates.
   ///
   /// ```swift
   /// try db.query("SELECT count(*) FROM visit WHERE at > \(day, as: Visit.at)", as: Int.self)

@@ -1,16 +1,16 @@
-// Raw SQL: for what statements can't express, with values still bound.
+// Execution of handwritten SQL with bound values.
 
 extension SqliteDatabase {
-  /// Runs SQL and ignores its rows, if any; takes several statements, separated by `;`.
+  /// Runs SQL and ignores its rows. The SQL can contain several statements, separated by `;`.
   ///
   /// ```swift
   /// try db.execute("CREATE VIEW red AS SELECT * FROM bicycle WHERE color = 'red'")
   /// try db.execute("UPDATE bicycle SET color = \(color) WHERE id = \(id)")            // bound, never pasted
   /// ```
   ///
-  /// Unless a transaction is open, each statement commits by itself: after an error the earlier statements stay
-  /// committed. BEGIN, COMMIT, END and ROLLBACK do what `beginTransaction`, `commitTransaction` and
-  /// `rollbackTransaction` do; savepoints are refused, since `transaction` provides them.
+  /// Outside a transaction, each statement commits separately, so after an error the earlier statements stay committed.
+  /// BEGIN, COMMIT, END and ROLLBACK act like `beginTransaction`, `commitTransaction` and `rollbackTransaction`.
+  /// Savepoint statements are rejected, because `transaction` manages savepoints.
   public func execute(_ sql: SQL, file: StaticString = #fileID, line: UInt = #line) throws {
     let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }
@@ -27,11 +27,11 @@ extension SqliteDatabase {
       var rest = text
       var bound = 0
       while !rest.isEmpty {
-        // Before compiling: a DELETE compiled without the hook would not call it.
+        // Refreshed before compiling, because a DELETE that is compiled without the hook would not call the hook.
         observation?.refresh()
         try connection.checkInterruption()
         let (statement, next) = try connection.compileFirst(rest, isTerminated: true)
-        // The values whose `?` is in the text of this statement.
+        // The values whose `?` belongs to this statement.
         let end = statement == nil ? text.count : text.count - next.count
         let values = sql.arguments[bound...].prefix(sql.offsets[bound...].prefix { $0 < end }.count)
         guard let statement else { break }
@@ -43,13 +43,13 @@ extension SqliteDatabase {
     }
   }
 
-  /// Runs SQL text built at run time. Never build it from input from outside: nothing in it is bound.
+  /// Runs SQL text built at run time. Never include external input in the text, because nothing is bound.
   @_disfavoredOverload
   public func execute(_ sql: String, file: StaticString = #fileID, line: UInt = #line) throws {
     try execute(SQL(verbatim: sql), file: file, line: line)
   }
 
-  /// Returns the rows of a query as structs. Columns are found by name, in any order; others are ignored.
+  /// Returns the rows of a query as structs. Columns are matched by name, in any order; additional columns are ignored.
   ///
   /// ```swift
   /// try db.query("SELECT * FROM bicycle WHERE id = \(id)", as: Bicycle.self)
@@ -71,7 +71,7 @@ extension SqliteDatabase {
   /// try db.query("SELECT name FROM bicycle WHERE id = \(id)", as: String.self)
   /// ```
   ///
-  /// Throws `.misuse` if the result has several columns, or none.
+  /// Throws `.misuse` if the result does not have exactly one column.
   @inlinable
   public func query<Value: SqlValue>(
     _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
@@ -83,14 +83,14 @@ extension SqliteDatabase {
     return values
   }
 
-  /// Returns the rows of a query as tuples of values; a model among them takes as many columns as it has, in their
-  /// order, and a ``DynamicRow``, which comes last, all that are left.
+  /// Returns the rows of a query as tuples. Each type reads its columns in order: a value reads one column, a model
+  /// reads all its columns, and a final ``DynamicRow`` reads all remaining columns.
   ///
   /// ```swift
   /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)
   /// ```
   ///
-  /// Throws `.misuse` if the result has fewer or more columns; then nothing is changed.
+  /// Throws `.misuse` if the number of columns differs, and then nothing is changed.
   @inlinable
   public func query<First: SelectOutput, Second: SelectOutput, each Output: SelectOutput>(
     _ sql: SQL, as first: First.Type, _ second: Second.Type, _ type: repeat (each Output).Type,
@@ -107,7 +107,7 @@ extension SqliteDatabase {
     return rows
   }
 
-  /// Returns the rows of a query, with all their columns.
+  /// Returns the rows of a query with all columns.
   ///
   /// ```swift
   /// let rows = try db.query("SELECT * FROM \(table: name)", as: DynamicRow.self)
@@ -124,7 +124,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Returns the result of `body` for each row of a query. If `body` throws, the query's writes are rolled back.
+  /// Returns the result of `body` for each row of a query. If `body` throws, the query's changes are rolled back.
   ///
   /// ```swift
   /// let counts = try db.query("SELECT color, count(*) FROM bicycle GROUP BY color") { row in
@@ -143,17 +143,17 @@ extension SqliteDatabase {
     return results
   }
 
-  /// Runs a query and calls `body` with each of its rows, after `note` with the names of their columns.
+  /// Runs a query. Calls `note` with the column names, and then `body` with each row.
   @usableFromInline
   func eachRow(
     of sql: SQL, _ columns: ExpectedColumns, names note: (([String]) -> Void)? = nil, _ body: (ReadRow) throws -> Void
   ) throws {
     try running { connection in
       if let failure = sql.failure { throw failure }
-      // Text that begins with a NUL byte would be taken for a key of the cache.
+      // The statement cache would treat a text that starts with a NUL byte as a key.
       guard sql.text.utf8.first != 0 else { throw SqlError.nulInText }
       let mark = connection.parameters.mark
-      // Before compiling: a DELETE compiled without the hook would not call it.
+      // Refreshed before compiling, because a DELETE that is compiled without the hook would not call the hook.
       observation?.refresh()
       let statement = try connection.prepared(since: mark) {
         connection.sql.begin()
@@ -166,7 +166,7 @@ extension SqliteDatabase {
         guard statement.controlKeyword == nil else {
           throw misuse("a query can't begin or end a transaction; use execute(_:)")
         }
-        // Before the first step, where no schema change can give the statement other columns.
+        // Checked before the first step if no schema change can change the statement's columns.
         if statement.columnCount == 0 || (!statement.isReadOnly && statement.firstKeyword == "PRAGMA") {
           try columns.check(statement.columnCount)
         }
@@ -175,16 +175,16 @@ extension SqliteDatabase {
       func readRows() throws {
         do {
           var isAtRow = try statement.step()
-          // After the first step, which detects schema changes by other processes; if this throws, the step's changes
-          // are rolled back.
+          // Checked after the first step, which detects schema changes by other processes. If the check throws, the
+          // changes of the step are rolled back.
           try statement.expect(columns, isAtRow: isAtRow)
           note?(statement.readColumnNames())
           while isAtRow {
             try body(ReadRow(statement))
             isAtRow = try statement.step()
           }
-          // The EXPLAIN of a write counts as a write until the statement is reset, and a savepoint can't end before
-          // that.
+          // The EXPLAIN of a write counts as a write until the statement is reset, and a savepoint can't end before the
+          // reset.
           if !statement.isReadOnly { statement.rewind() }
         } catch {
           // A savepoint can't end while the statement writes.
@@ -192,7 +192,7 @@ extension SqliteDatabase {
           throw error
         }
       }
-      // RETURNING changes all rows before it returns the first: if `body` throws, all must be rolled back.
+      // RETURNING changes all rows before it returns the first row. If `body` throws, all changes must be rolled back.
       try run(statement, on: connection, atomically: statement.columnCount == 0, steps: readRows)
     }
   }
@@ -210,13 +210,14 @@ extension SqliteDatabase {
     try run(statement, on: connection) { while try statement.step() {} }
   }
 
-  /// Runs a statement by calling `steps`: as a write, unless it changes nothing that is observed.
+  /// Runs a statement by calling `steps`. The run is a write, unless it makes no change that observers are notified of.
   private func run(
     _ statement: PreparedStatement, on connection: Connection, atomically isAtomic: Bool = true,
     steps: () throws -> Void
   ) throws {
     // A schema change can move the key columns that observation has looked up. The lookup is repeated before the next
-    // write, not now: a deferred transaction that reads first may be refused the write lock.
+    // write. An immediate lookup would read first, and a deferred transaction that reads first can fail to get the
+    // write lock.
     defer { noteSchemaChange(statement) }
     if statement.standsAlone {
       if !statement.isReadOnly, transactions.levels.isEmpty { try checkFile(connection) }
@@ -232,7 +233,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// True if the statement may keep its changes when it fails, and there are observers to notify of them.
+  /// True if the statement can keep some changes when it fails, and observers must be notified of these changes.
   private func mayKeep(_ statement: PreparedStatement) -> Bool {
     observation?.isActive == true && statement.mayKeepFailedRows
   }
@@ -247,19 +248,19 @@ extension SqliteDatabase {
     }
   }
 
-  /// Call after a write that may have been a DROP TABLE.
+  /// Discards the observed rows of dropped tables. Called after a write that might be a DROP TABLE.
   private func forgetDroppedRows(_ statement: PreparedStatement, after mark: Int) throws {
     guard let observation, observation.mark > mark, statement.firstKeyword == "DROP" else { return }
     try observation.forgetRowsOfDroppedTables(after: mark)
   }
 
-  /// Runs BEGIN, COMMIT and ROLLBACK as transactions of the handle; returns false for any other statement.
+  /// Runs BEGIN, COMMIT and ROLLBACK as transactions of the handle. Returns false for any other statement.
   private func runControl(_ statement: PreparedStatement) throws -> Bool {
     guard let keyword = statement.controlKeyword else { return false }
     switch keyword {
     case "BEGIN":
       guard transactionLevel == 0 else { throw misuse("BEGIN inside a transaction") }
-      // The word after BEGIN: those after TRANSACTION are a name.
+      // Only the word after BEGIN matters: words after TRANSACTION are a name.
       let mode = statement.firstKeywords(2).last
       try beginTransaction(mode == "IMMEDIATE" ? .immediate : mode == "EXCLUSIVE" ? .exclusive : .deferred)
     case "COMMIT", "END": try commitTransaction()
@@ -273,34 +274,35 @@ extension SqliteDatabase {
 }
 
 extension PreparedStatement {
-  /// Throws unless the statement's parameters are those of the values, one plain `?` each. A handwritten parameter
-  /// would take the value of another parameter, or none, which is NULL.
+  /// Throws unless every parameter is a plain `?` with a value. A handwritten parameter would be bound to another
+  /// parameter's value, or to NULL.
   func checkParameters(count: Int) throws {
     guard parameterCount == count, !namesParameters else { throw SqlError.parameterInText }
   }
 
-  /// True if the statement may change the schema of any database, or attach or detach a database.
+  /// True if the statement can change a database's schema, or attach or detach a database.
   fileprivate var definesSchema: Bool {
     guard let keyword = firstKeyword else { return false }
     return ["CREATE", "DROP", "ALTER", "ATTACH", "DETACH"].contains(keyword)
   }
 
-  /// True if the statement runs without opening a transaction: it changes nothing, refuses to run inside a transaction,
-  /// or changes nothing that is observed.
+  /// True if the statement runs without a transaction: it is read-only, fails inside a transaction, or makes no change
+  /// that observers are notified of.
   fileprivate var standsAlone: Bool {
     isReadOnly || ["VACUUM", "PRAGMA", "ATTACH", "DETACH"].contains(firstKeyword)
   }
 
-  /// The first word, if the statement begins or ends a transaction or savepoint.
+  /// The first word, if the statement starts or ends a transaction or savepoint.
   fileprivate var controlKeyword: String? {
-    // None of these statements returns rows. Being read-only says nothing: BEGIN IMMEDIATE is not read-only.
+    // None of these statements returns rows. SQLite's read-only flag does not help, because BEGIN IMMEDIATE is not
+    // read-only.
     guard columnCount == 0, let keyword = firstKeyword,
       ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"].contains(keyword)
     else { return nil }
     return keyword
   }
 
-  /// Sets the columns of the rows, after the first step. Throws if the result has other columns.
+  /// Sets the columns of the rows, after the first step. Throws if the result's columns differ.
   func expect(_ columns: ExpectedColumns, isAtRow: Bool) throws {
     try checkColumns(columns.check)
     switch columns {
@@ -308,22 +310,22 @@ extension PreparedStatement {
     case .named(let table):
       let columnIndices = readColumnNames().map { name in table.columns.firstIndex { $0.name.isSameName(as: name) } }
       var seen: Set<Int> = []
-      // One of the two columns may belong to another table: a struct of both would be saved as a row that never
-      // existed.
+      // One of the two columns might belong to another table. A struct with values of both tables would be saved as a
+      // row that never existed.
       if let duplicate = columnIndices.lazy.compactMap(\.self).first(where: { !seen.insert($0).inserted }) {
         throw SqlError.severalColumns(named: table.columns[duplicate].name)
       }
       expect(ResultLayout(columnIndices.map { $0.map { ResultColumn(table.columns[$0]) } ?? ResultColumn() }))
     case .single: expectAnyColumns()
     case .positioned(let layout):
-      // A row may have as many columns as the layout: a DynamicRow, which takes the rest, needs all of them.
+      // A row can have more columns than the layout, because a DynamicRow reads all remaining columns.
       expect(layout.takesRest ? layout.extended(to: columnCount, by: ResultColumn()) : layout)
     }
     if isAtRow { try row.pointee.findValues() }
   }
 }
 
-/// The columns that a result is expected to have, which determine how it is read.
+/// The expected columns of a result, which determine how its rows are read.
 @usableFromInline
 package enum ExpectedColumns {
   case unknown
@@ -331,7 +333,7 @@ package enum ExpectedColumns {
   case named(TableInfo)
   case positioned(ResultLayout)
 
-  /// Throws if a result with `columnCount` columns can't be read in this way.
+  /// Throws if a result with `columnCount` columns does not match the expectation.
   func check(_ columnCount: Int) throws {
     switch self {
     case .unknown: break

@@ -9,28 +9,27 @@ import FoundationEssentials
 /// try db.execute("INSERT INTO red \(Bicycle.read().filter(Bicycle.color == "red"))")
 /// ```
 ///
-/// A sequence of values becomes a list, one `?` for each. `\(json: value)` binds a value as one JSON text instead.
-/// Models and columns become their quoted names; statements, queries and terms become their SQL, with their values
-/// bound.
+/// A sequence of values becomes a list, with one `?` for each value. `\(json: value)` binds a value as one JSON text.
+/// Models and columns become quoted names. Statements, queries and terms become SQL, with their values bound.
 public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   /// The text, with `?` for every value.
   public package(set) var text: String
-  /// The values, in the order of the `?`. A long list of an embedded `in` counts as one `?`, and is left out here.
+  /// The values, in the order of the `?`. A long list of an embedded `in` has one `?` and is omitted here.
   public var bindings: [DatabaseValue] {
     arguments.compactMap { if case .value(let value) = $0 { value } else { nil } }
   }
   /// The bound arguments, in the order of the `?`.
   var arguments: [Argument]
-  /// The byte offset of each `?` in the text, which tells to which of several statements a value belongs.
+  /// The byte offset of each `?` in the text. The offset determines the statement to which a value belongs.
   var offsets: [Int] = []
-  /// The reason why a value can't be bound; thrown when the SQL is run.
+  /// The reason why a value can't be bound. Running the SQL throws this error.
   var failure: SqlError?
 
   enum Argument: Sendable, Hashable {
     case value(DatabaseValue)
     /// A list that is bound as one value.
     case list([DatabaseValue])
-    /// A value supplied when the SQL, prepared, is run.
+    /// A value that a run of the prepared SQL supplies.
     case parameter(String)
   }
 
@@ -38,7 +37,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     self.init(verbatim: text)
   }
 
-  /// Takes the text as it is. Never build it from input from outside.
+  /// Creates SQL from text without changes. Never include external input in the text.
   public init(verbatim text: String) {
     self.text = text
     arguments = []
@@ -51,7 +50,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     failure = interpolation.failure
   }
 
-  // Compares bytes: two names or texts that differ only to SQLite make two statements.
+  // Texts are compared by bytes, because SQLite treats texts as different that Swift treats as equal.
   public static func == (left: SQL, right: SQL) -> Bool {
     left.text.isExactly(right.text) && left.arguments == right.arguments && left.offsets == right.offsets
       && left.failure == right.failure
@@ -67,9 +66,9 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     var arguments: [Argument] = []
     var offsets: [Int] = []
     var failure: SqlError?
-    /// The place at which the text since the last value or name begins.
+    /// The offset of the text after the last value or name.
     private var literalStart = 0
-    /// True if the last thing written was a value or name.
+    /// True if a value or name was written last.
     private var isAfterInterpolation = false
 
     public init(literalCapacity: Int, interpolationCount: Int) {
@@ -88,16 +87,17 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     }
 
     /// Binds a value.
-    // Disfavored: an array conforms too, and becomes a list if possible.
+    // Disfavored because an array conforms too, and should become a list.
     @_disfavoredOverload
     public mutating func appendInterpolation(_ value: any SqlValue) {
       guard !(value is any JSONList) else { return fail(.listInText) }
       bind { try value.databaseValue }
     }
 
-    /// Refuses a value that SQLite can't store: running the SQL throws `.misuse`.
+    /// Rejects a value that SQLite can't store: running the SQL throws `.misuse`.
     ///
-    /// Without it the compiler would take the whole text for a `String`, with every value pasted into it.
+    /// Without this method, the compiler would treat the whole text as a `String`, with every value pasted into the
+    /// text.
     @available(*, deprecated, message: "SQLite can't store this value; running the SQL throws")
     @_disfavoredOverload
     public mutating func appendInterpolation<Value>(_ value: Value) {
@@ -110,13 +110,14 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// Binds a database value.
     public mutating func appendInterpolation(_ value: DatabaseValue) { bind { value } }
 
-    /// Binds values as a list: `?, ?, ?`, or nothing if there are none. Write the parentheses of an IN in the text.
+    /// Binds values as a list `?, ?, ?`, which is empty for an empty sequence. Write the parentheses of an IN in the
+    /// text.
     ///
     /// ```swift
     /// try db.execute("DELETE FROM bicycle WHERE id IN (\(ids))")     // … WHERE id IN (?, ?, ?)
     /// ```
     public mutating func appendInterpolation<Values: Sequence>(_ values: Values) where Values.Element: SqlValue {
-      // A type that defines how it is stored is one value, even if it is a sequence.
+      // A type with its own stored form is one value, even if the type is a sequence.
       if let value = values as? any SqlValue, !(value is any JSONList) { return bind { try value.databaseValue } }
       bindList(values) { try $0.databaseValue }
     }
@@ -126,8 +127,8 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       bindList(values) { $0 }
     }
 
-    /// Binds a value as one JSON text, `nil` as NULL: the form in which a column stores an array, a set or a `Codable`
-    /// type.
+    /// Binds a value as one JSON text, and `nil` as NULL. A column stores an array, a set or a `Codable` type in the
+    /// same form.
     ///
     /// ```swift
     /// try db.execute("UPDATE person SET pets = \(json: pets)")                  // UPDATE person SET pets = ?
@@ -142,7 +143,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// Writes the quoted name of a column.
     public mutating func appendInterpolation(column name: String) { appendIdentifier(name) }
 
-    /// Adds a parameter for a value that is supplied, by name or by position, when the prepared SQL is run.
+    /// Adds a parameter. A run of the prepared SQL supplies the value, by name or by position.
     ///
     /// ```swift
     /// let byId = try db.prepare("SELECT * FROM bicycle WHERE id = \(Parameter<Int>("id"))", as: Bicycle.self)
@@ -152,11 +153,11 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       append(.parameter(parameter.name))
     }
 
-    /// Embeds what `write` writes, with its values bound.
+    /// Embeds the SQL that `write` writes, with its values bound.
     mutating func embed(_ write: (SqlBuffer, ParameterBuffer) throws -> Void) {
       beginInterpolation()
       let (sql, parameters) = (SqlBuffer(), ParameterBuffer())
-      // It owns memory that is referenced by address only.
+      // The buffer owns memory that is referenced only by address.
       withExtendedLifetime(parameters) {
         let mark = parameters.mark
         do { try write(sql, parameters) } catch {
@@ -164,7 +165,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
         }
         var placeholders = parameters.placeholders(since: mark)?.makeIterator()
         for value in parameters.parameters {
-          // All belong to the statement that contains them, which begins at or before this offset.
+          // All values belong to the statement that contains this offset.
           offsets.append(text.utf8.count)
           switch value {
           case .list(let list):
@@ -198,7 +199,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
         bind { try storage(value) }
         count += 1
       }
-      // An empty list must not join the text on both sides.
+      // A space keeps the texts before and after an empty list apart.
       if count == 0, text.utf8.last != UInt8(ascii: "(") { text += " " }
     }
 
@@ -217,7 +218,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       arguments.append(argument)
     }
 
-    /// Refuses an interpolation that would not be bound, or would end the quotes around it.
+    /// Rejects an interpolation inside quotes, which would not be bound or would end the quotes.
     private mutating func beginInterpolation() {
       guard !isAfterInterpolation else { return }
       isAfterInterpolation = true

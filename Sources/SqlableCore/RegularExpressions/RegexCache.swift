@@ -1,10 +1,10 @@
-/// The regular expressions that were used last, so that each is read once for many rows. Used by one thread at a time.
+/// A cache of recently used regular expressions, which are parsed once for many rows. Used by one thread at a time.
 struct RegexCache {
   private var known: [(text: String, expression: RegularExpression)] = []
 
   private static let maximum = 16
 
-  /// True if a part of the text matches a regular expression. Throws `.invalidStatement` if that is none.
+  /// Returns true if a part of the text matches the pattern. Throws `.invalidStatement` for an invalid pattern.
   mutating func matches(_ pattern: String, _ text: String) throws(SqlError) -> Bool {
     if let last = known.last, last.text.isExactly(pattern) { return last.expression.matches(in: text) }
     let expression: RegularExpression

@@ -1,22 +1,21 @@
-/// A regular expression that needs time in proportion to the text, for any pattern and text: `a(b|c)*d`.
+/// A regular expression whose matching time is linear in the length of the text, for any pattern: `a(b|c)*d`.
 ///
-/// Matching runs all alternatives side by side, one character of the text after the other, so that nothing is tried
-/// twice. Syntax that would need a second try, such as backreferences and lookaround, is not supported. Characters are
-/// Unicode scalars.
+/// Matching advances all alternatives in parallel, one character at a time, and never backtracks. Backreferences and
+/// lookaround would need backtracking, so they are not supported. Characters are Unicode scalars.
 ///
 /// | syntax | matches |
 /// |---|---|
 /// | `a`, `\.`, `\n`, `\r`, `\t`, `\x{e9}` | a character |
 /// | `.` | any character except a line feed |
-/// | `[a-z_]`, `[^0-9]` | one of these characters, or any other |
-/// | `\d`, `\w`, `\s`, `\D`, `\W`, `\S` | a digit, a word character, white space, and any other |
-/// | `^`, `$` | the beginning and the end of the text |
-/// | `\b`, `\B` | the edge of a word, and any other place |
-/// | `ab`, `a\|b`, `(…)`, `(?:…)` | one after the other, one or the other, a group |
-/// | `a*`, `a+`, `a?`, `a{3}`, `a{2,}`, `a{2,5}` | a number of times; with a further `?` the same |
-/// | `(?i)` at the beginning | upper and lower case alike |
+/// | `[a-z_]`, `[^0-9]` | a character in the set, or a character outside the set |
+/// | `\d`, `\w`, `\s`, `\D`, `\W`, `\S` | a digit, a word character, white space; uppercase inverts the class |
+/// | `^`, `$` | the start and the end of the text |
+/// | `\b`, `\B` | the edge of a word, and any position that is not an edge |
+/// | `ab`, `a\|b`, `(…)`, `(?:…)` | a sequence, alternatives, a group |
+/// | `a*`, `a+`, `a?`, `a{3}`, `a{2,}`, `a{2,5}` | repetitions; a following `?` makes no difference |
+/// | `(?i)` at the start | ignores case |
 package struct RegularExpression: Sendable {
-  /// A step of the program. Places are positions in the program.
+  /// A step of the program. Jump targets are positions in the program.
   package enum Step: Sendable {
     case scalar(Unicode.Scalar)
     case any
@@ -29,7 +28,7 @@ package struct RegularExpression: Sendable {
 
   let steps: [Step]
   let ignoresCase: Bool
-  /// True if the expression can match only at the beginning of the text.
+  /// True if the expression can match only at the start of the text.
   let isAnchored: Bool
 
   /// The maximum number of steps of a pattern.
@@ -39,8 +38,8 @@ package struct RegularExpression: Sendable {
   /// The maximum nesting depth of groups.
   static let maximumDepth = 50
 
-  /// Throws `.invalidStatement` for a text that is not a regular expression, is not supported, or is too large. The
-  /// error says where, and does not contain the pattern.
+  /// Parses a regular expression. Throws `.invalidStatement` if the expression is invalid, not supported or too large.
+  /// The error contains the position, but not the pattern.
   package init(_ text: String) throws(SqlError) {
     var parser = RegularExpressionParser(text)
     let tree = try parser.expression()

@@ -1,18 +1,18 @@
 extension RegularExpression {
-  /// True if a part of the text matches.
+  /// Returns true if a part of the text matches.
   func matches(in text: String) -> Bool {
     var run = RegularExpressionRun(self)
     return run.finds(in: text.unicodeScalars)
   }
 }
 
-/// The places of a program that a part of the text has reached. Each is there once, so that a character of the text
-/// takes at most as many operations as the program has steps.
+/// The program positions that the match has reached. Each position is listed once, so a character takes at most as many
+/// operations as the program has steps.
 private struct RegularExpressionRun {
   private let expression: RegularExpression
   private var current: [Int] = []
   private var following: [Int] = []
-  /// For each step the number of the last round that has added it.
+  /// For each step, the last round that added the step.
   private var rounds: [Int]
   private var round = 0
   private var pending: [Int] = []
@@ -30,7 +30,7 @@ private struct RegularExpressionRun {
       round += 1
       following.removeAll(keepingCapacity: true)
       for position in current where add(position, previous, scalar) { return true }
-      // A match may begin at each character.
+      // A match can start at each character.
       if previous == nil || !expression.isAnchored, add(0, previous, scalar) { return true }
       guard let scalar, !(following.isEmpty && expression.isAnchored) else { return false }
       current.removeAll(keepingCapacity: true)
@@ -40,7 +40,8 @@ private struct RegularExpressionRun {
     }
   }
 
-  /// Adds a place, and all that are reached from it without a character. Returns whether the end of the program is.
+  /// Adds a position, and all positions that are reachable without reading a character. Returns true if the match is
+  /// complete.
   private mutating func add(_ position: Int, _ previous: Unicode.Scalar?, _ next: Unicode.Scalar?) -> Bool {
     pending.append(position)
     while let position = pending.popLast() {
@@ -66,7 +67,7 @@ private struct RegularExpressionRun {
     (previous?.isWord ?? false) != (next?.isWord ?? false)
   }
 
-  /// Collects the places behind those that the character fits.
+  /// Collects the positions after the steps that match the character.
   private mutating func advance(over scalar: Unicode.Scalar) {
     let cases = expression.ignoresCase ? scalar.cases : []
     for position in following {

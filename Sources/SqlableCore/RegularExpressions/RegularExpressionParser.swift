@@ -1,12 +1,12 @@
-/// The parts of a regular expression.
+/// The syntax tree of a regular expression.
 indirect enum RegularExpressionTree {
   case step(RegularExpression.Step)
   case sequence([RegularExpressionTree])
   case choice([RegularExpressionTree])
-  /// Repeated between a least and a greatest number of times; nil for any.
+  /// A repetition with a minimum and a maximum count; a nil maximum means no limit.
   case repeated(RegularExpressionTree, Int, Int?)
 
-  /// True if it begins with the beginning of the text, in each alternative.
+  /// True if every alternative starts with `^`.
   var isAnchored: Bool {
     switch self {
     case .step(.start): true
@@ -18,7 +18,7 @@ indirect enum RegularExpressionTree {
   }
 }
 
-/// Reads a regular expression.
+/// A parser of regular expressions.
 struct RegularExpressionParser {
   private let scalars: [Unicode.Scalar]
   private var position = 0
@@ -46,9 +46,9 @@ struct RegularExpressionParser {
     return true
   }
 
-  /// Reads the whole.
+  /// Parses the whole expression.
   mutating func expression() throws(SqlError) -> RegularExpressionTree {
-    // More characters have more steps.
+    // A longer expression has more than the maximum number of steps.
     guard scalars.count <= 4 * RegularExpression.maximumSteps else { throw RegularExpression.tooLarge }
     ignoresCase = take("(?i)")
     let tree = try choice()
@@ -125,7 +125,7 @@ struct RegularExpressionParser {
       guard scalars[start] == "(" else { throw failure("an anchor can't be repeated", at: quantifierStart) }
     default: break
     }
-    // True if it takes as few as possible: what it matches is the same.
+    // A lazy quantifier matches the same texts as a greedy quantifier.
     _ = take("?")
     if let again = next, again == "*" || again == "+" || again == "?" || again == "{" {
       throw failure("nothing to repeat before \(again)")
@@ -133,7 +133,7 @@ struct RegularExpressionParser {
     return .repeated(part, least, greatest)
   }
 
-  /// Reads `2}`, `2,}` or `2,5}`, and stops behind the brace.
+  /// Parses `2}`, `2,}` or `2,5}`, including the brace.
   private mutating func counts(from start: Int) throws(SqlError) -> (Int, Int?) {
     let least = try number(start)
     if take("}") { return (least, least) }
@@ -173,7 +173,7 @@ struct RegularExpressionParser {
     return .step(.scalar(try escapedScalar(from: start)))
   }
 
-  /// Reads the letter of `\d` and the like.
+  /// Parses the letter of `\d`, `\w`, `\s` and their uppercase forms.
   private mutating func classBehindBackslash() -> (ScalarSet.Class, Bool)? {
     let characterClass: (ScalarSet.Class, Bool)
     switch next {
@@ -189,7 +189,7 @@ struct RegularExpressionParser {
     return characterClass
   }
 
-  /// Reads what stands behind a backslash for a character.
+  /// Parses the character that follows a backslash.
   private mutating func escapedScalar(from start: Int) throws(SqlError) -> Unicode.Scalar {
     guard let scalar = next else { throw failure("nothing after the backslash", at: start) }
     position += 1
@@ -206,7 +206,7 @@ struct RegularExpressionParser {
     }
   }
 
-  /// Reads `{e9}` or `e9`.
+  /// Parses `{e9}` or `e9`.
   private mutating func hexadecimal(from start: Int) throws(SqlError) -> Unicode.Scalar {
     let isBraced = take("{")
     var digits = ""
@@ -246,7 +246,7 @@ struct RegularExpressionParser {
     return set
   }
 
-  /// Reads a character of a set.
+  /// Parses a character of a set.
   private mutating func member() throws(SqlError) -> Unicode.Scalar {
     let start = position
     guard let scalar = next else { throw failure("the [ has no ]") }

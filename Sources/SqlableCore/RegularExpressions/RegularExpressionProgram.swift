@@ -1,7 +1,7 @@
 /// A builder of the steps of a regular expression.
 struct RegularExpressionProgram {
   private(set) var steps: [RegularExpression.Step] = []
-  /// The number of parts added: empty parts make no steps, so that the limit of steps does not bound the parts.
+  /// The number of parts added. Empty parts add no steps, so the limit of steps would not limit the parts.
   private var count = 0
 
   mutating func append(_ step: RegularExpression.Step) throws(SqlError) {

@@ -16,7 +16,7 @@ package struct ScalarSet: Sendable {
   var classes: [(class: Class, isNegated: Bool)] = []
   var isNegated = false
 
-  /// True if it has one of the characters, which are one in several cases.
+  /// Returns true if the set contains one of the scalars, which are the cases of one character.
   func contains(_ scalars: [Unicode.Scalar]) -> Bool { scalars.contains(where: has) != isNegated }
 
   func contains(_ scalar: Unicode.Scalar) -> Bool { has(scalar) != isNegated }
@@ -33,7 +33,7 @@ extension Unicode.Scalar {
     isASCII ? ("0"..."9").contains(self) : properties.generalCategory == .decimalNumber
   }
 
-  /// True if it is a part of a word: a letter, a mark, a digit or a connector such as `_`.
+  /// True if the scalar is part of a word: a letter, a mark, a digit or a connector such as `_`.
   var isWord: Bool {
     if isASCII { return ("a"..."z").contains(self) || ("A"..."Z").contains(self) || isDigit || self == "_" }
     switch properties.generalCategory {
@@ -42,7 +42,7 @@ extension Unicode.Scalar {
     }
   }
 
-  /// The character in its cases, if each is a single one.
+  /// The character in upper and lower case, if each case is a single scalar.
   var cases: [Unicode.Scalar] {
     if isASCII {
       guard ("a"..."z").contains(self) || ("A"..."Z").contains(self) else { return [self] }

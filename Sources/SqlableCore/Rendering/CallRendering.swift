@@ -81,7 +81,7 @@ extension Renderer {
 }
 
 extension Renderer {
-  /// Writes the query of one row that says whether another query has rows, or how many.
+  /// Writes a query of one row that returns the existence or the number of another query's rows.
   func write(question term: SqlExpression.QueryTerm) throws {
     let inner = SelectWriter(
       sql: sql, parameters: parameters, outer: sql.isKey ? nil : scope, defined: defined, baseStack: baseStack + 8)
@@ -93,8 +93,8 @@ extension Renderer {
 }
 
 extension SqlExpression.Call {
-  /// True if SQLite would ignore the filter: 3.40 does for min and max over a frame that does not start with the
-  /// partition, unless the frame has an EXCLUDE clause. `EXCLUDE NO OTHERS` is the default.
+  /// True if SQLite would ignore the filter. SQLite 3.40 ignores the filter of min and max if the frame does not start
+  /// with the partition. An EXCLUDE clause avoids the bug, and `EXCLUDE NO OTHERS` is the default.
   fileprivate func losesFilter(in frame: WindowFrame) -> Bool {
     guard filter != nil, frame.start != .unboundedPreceding else { return false }
     return function == .builtIn(.min) || function == .builtIn(.max)
@@ -102,7 +102,7 @@ extension SqlExpression.Call {
 }
 
 extension WindowFrame {
-  /// Throws for a frame that SQLite refuses, whatever the rows are.
+  /// Throws if SQLite rejects the frame for all rows.
   fileprivate func check(order count: Int) throws {
     guard start.rank <= end.rank, start != .unboundedFollowing, end != .unboundedPreceding else {
       throw SqlError.invalidStatement("a window frame can't end before it starts")
@@ -114,7 +114,7 @@ extension WindowFrame {
 }
 
 extension WindowFrame.Bound {
-  /// The place among the kinds of bounds; two of the same kind may be in any order.
+  /// The position among the kinds of bounds. Two bounds of the same kind can be in any order.
   fileprivate var rank: Int {
     switch self {
     case .unboundedPreceding: 0
@@ -132,7 +132,7 @@ extension WindowFrame.Bound {
     }
   }
 
-  /// The bound in SQL, with the number as a literal: SQLite accepts no parameter there.
+  /// The bound in SQL. The number is a literal, because SQLite accepts no parameter in a frame.
   fileprivate var sql: String {
     get throws {
       switch self {

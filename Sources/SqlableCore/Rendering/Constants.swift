@@ -1,14 +1,14 @@
-// Constant arguments, which configure a function instead of being its data.
+// Constant arguments, which configure a function and are not data.
 //
-// SQLite matches expressions as written, and a parameter matches nothing. It uses an index on
-// `json_extract("doc", '$.kind')` only for a statement that contains the path as a literal.
+// SQLite matches a query's expressions with those of an index by their text, and a parameter matches nothing. An index
+// on `json_extract("doc", '$.kind')` is used only for a statement that contains the path as a literal.
 
 /// A constant written as a literal.
 enum Constant {
   case text(String)
   case integer(Int64)
 
-  /// Returns nil for a term that is bound after all: a REAL, a BLOB, a parameter, or any other term.
+  /// Returns nil for a term that must be bound or rendered: a REAL, a BLOB, a parameter, or any other term.
   init?(_ term: SqlExpression) {
     switch term.node {
     case .value(.text(let text)): self = .text(text)
@@ -19,7 +19,7 @@ enum Constant {
 }
 
 extension SqlExpression.BinaryOperator {
-  /// True if its right side is a constant argument.
+  /// True if the right operand is a constant argument.
   package var takesConstant: Bool { self == .json || self == .jsonValue }
 }
 

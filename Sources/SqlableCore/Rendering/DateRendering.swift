@@ -1,10 +1,10 @@
-// Terms of dates, which are written as their column stores them.
+// Date terms, written in the storage format of their columns.
 
 extension Renderer {
   /// The storage format of a term's dates.
   private func dateFormat(of terms: [SqlExpression], _ wanted: String) throws -> ColumnType.DateFormat {
     let column = try terms.first.flatMap(column(of:))
-    // True if a value is a date depends on its storage class, and a key does not contain values.
+    // The storage class of a value shows whether the value is a date, but a key does not contain values.
     if case .value = terms.first?.node { sql.refuseKey() }
     // A date without a column is bound in the default format.
     if column == nil, terms.first?.isRealValue == true { return .unixSecondsWithFraction }
@@ -42,13 +42,13 @@ extension Renderer {
     }
   }
 
-  /// Writes a date with an interval added, in the format of its column.
+  /// Writes a date plus an interval, in the storage format of the date's column.
   func writeDate(_ terms: [SqlExpression], plus count: Int, _ unit: DateUnit, stack: Int) throws {
     let format = try dateFormat(of: terms, "adding(_:_:)")
     let value = try SqlExpression.SyntaxTerm.shift(by: count, unit, in: format)
     switch (format, unit.seconds) {
     case (.unixSecondsWithFraction, .some), (.unixSeconds, .some), (.unixMilliseconds, .some):
-      // Parenthesized, so that it is an atom in any context.
+      // Parenthesized, so that the term is an atom in any context.
       sql.append("(")
       for term in terms { try write(term, within: .sum, stack: stack + 5) }
       sql.append(" + ?)")
@@ -57,7 +57,7 @@ extension Renderer {
     parameters.append(value)
   }
 
-  /// Writes a date with a number of units added that is a term, in the format of the date's column.
+  /// Writes a date plus a term's number of units, in the storage format of the date's column.
   func writeDate(_ terms: [SqlExpression], plusTermOf unit: DateUnit, stack: Int) throws {
     let format = try dateFormat(of: terms, "adding(_:_:)")
     guard terms.count == 2 else { return }
@@ -70,7 +70,9 @@ extension Renderer {
     } else {
       try writeDate(terms, in: format, stack: stack) {
         let (days, name) = unit.modifier
-        // || binds stronger than *.
+        // The operator
+        //
+        // binds more tightly than *.
         if days > 1 { sql.append("(") }
         try write(terms[1], within: days > 1 ? .product : .concatenation, stack: stack + 10)
         if days > 1 { sql.append(text: " * \(days))") }
@@ -79,14 +81,14 @@ extension Renderer {
     }
   }
 
-  /// Writes a date with a modifier of SQLite's date functions, in the format of its column.
+  /// Writes a date with a modifier of SQLite's date functions, in the storage format of the date's column.
   private func writeDate(
     _ terms: [SqlExpression], in format: ColumnType.DateFormat, stack: Int, modifier: () throws -> Void
   ) throws {
     let (start, end): (StaticString, StaticString) =
       switch format {
       case .iso8601: ("strftime('%Y-%m-%dT%H:%M:%fZ', ", ")")
-      // A Julian day is no more precise than milliseconds.
+      // The precision of a Julian day is milliseconds.
       case .unixSecondsWithFraction: ("round((julianday(", ") - 2440587.5) * 86400.0, 3)")
       case .unixSeconds: ("CAST(strftime('%s', ", ") AS INTEGER)")
       case .unixMilliseconds: ("CAST(round((julianday(", ") - 2440587.5) * 86400000.0) AS INTEGER)")
@@ -98,18 +100,18 @@ extension Renderer {
     sql.append(end)
   }
 
-  /// Writes the first moment of a date's period, in the format of its column.
+  /// Writes the first moment of the period that contains a date, in the storage format of the date's column.
   func writeStart(of unit: DateUnit, _ terms: [SqlExpression], stack: Int) throws {
     let format = try dateFormat(of: terms, "start(of:)")
     let isText = format == .iso8601
     sql.append(
       isText ? "strftime(" : format == .unixMilliseconds ? "(CAST(strftime('%s', " : "CAST(strftime('%s', ")
-    // SQLite's own modifiers reach down to the day.
+    // SQLite has modifiers only for the start of a day, a month and a year.
     let isInner = !isText && unit.startsWithinDay
     if isInner { sql.append("strftime(") }
     if isText || isInner { sql.append(text: "'\(unit.startPattern)\(isText ? "Z" : "")', ") }
     try writeDate(terms, "start(of:)", stack: stack + 5)
-    // The Monday on or before a day is the first one from six days earlier on.
+    // The Monday on or before a day is the first Monday from six days earlier on.
     if unit == .week { sql.append(", '-6 days', 'weekday 1'") }
     if !isText, !isInner { sql.append(text: ", 'start of \(unit == .week ? "day" : unit.rawValue)'") }
     if isInner { sql.append(")") }
@@ -142,7 +144,7 @@ extension Renderer {
 }
 
 extension SqlExpression.SyntaxTerm {
-  /// The bound value for an interval added to a date of this format.
+  /// Returns the bound value for an interval that is added to a date of this format.
   static func shift(by count: Int, _ unit: DateUnit, in format: ColumnType.DateFormat) throws -> DatabaseValue {
     guard format != .iso8601, let seconds = unit.seconds else {
       let (days, name) = unit.modifier
@@ -157,13 +159,14 @@ extension SqlExpression.SyntaxTerm {
 }
 
 extension DateUnit {
-  /// The name in a modifier of SQLite's date functions, and how many of those it has.
+  /// The unit's name in a modifier of SQLite's date functions, and the number of those units.
   fileprivate var modifier: (count: Int, name: String) { self == .week ? (7, "days") : (1, rawValue + "s") }
 
-  /// True if a period begins within a day.
+  /// True if a period can start within a day.
   fileprivate var startsWithinDay: Bool { self == .second || self == .minute || self == .hour }
 
-  /// The first moment of a period for `strftime`, from one of its dates; of a week, from its Monday.
+  /// The `strftime` pattern for the first moment of the period that contains a date. The pattern of a week expects its
+  /// Monday.
   fileprivate var startPattern: String {
     switch self {
     case .second: "%Y-%m-%dT%H:%M:%S.000"

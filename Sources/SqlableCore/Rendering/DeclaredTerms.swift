@@ -1,7 +1,7 @@
-// Terms in declarations: of checks, generated columns and indexes.
+// Terms in the declarations of checks, generated columns and indexes.
 
 extension Check {
-  /// A condition of columns of the model.
+  /// Creates a check from a condition on columns of the model.
   ///
   /// ```swift
   /// static let tableConstraints: [TableConstraint] = [Check(Product.price > Product.cost, name: "profit")]
@@ -10,8 +10,9 @@ extension Check {
   /// // "price" REAL NOT NULL CHECK ("price" >= 0.0)
   /// ```
   ///
-  /// Values in it become literals. As an option of its own column it needs the type of the property to be written, as
-  /// above. Subqueries, aggregates, windows, parameters, `random()` and columns of other tables throw `.misuse` when
+  /// Values in the condition become literals. If the check is an option of its own column, write the property's type,
+  /// as above. Subqueries, aggregates, windows, parameters, `random()` and columns of other tables throw `.misuse` when
+  /// the model is first used.
   /// the model is first used.
   public init(_ condition: @autoclosure @escaping @Sendable () -> any SqlCondition, name: String? = nil) {
     self.init(expression: .term(TermOfDeclaration { condition().expression }), name: name)
@@ -19,21 +20,21 @@ extension Check {
 }
 
 extension Generated {
-  /// A term of other columns of the model.
+  /// Creates a generated column from a term of other columns of the model.
   ///
   /// ```swift
   /// static let total = column("total", Double.self, Generated(Product.price * 1.25, stored: true))
   /// // "total" REAL NOT NULL GENERATED ALWAYS AS ("price" * 1.25) STORED
   /// ```
   ///
-  /// Values in it become literals. What can't stand in a ``Check`` can't stand here.
+  /// Values in the term become literals. A term that a ``Check`` rejects is rejected here too.
   public init(_ term: @autoclosure @escaping @Sendable () -> any AnyTerm, stored: Bool = false) {
     self.init(expression: .term(TermOfDeclaration { term().expression }), isStored: stored)
   }
 }
 
 extension View {
-  /// The rows of a query.
+  /// Creates a view of the rows of a query.
   ///
   /// ```swift
   /// struct ColorCount: Sqlable {
@@ -46,24 +47,24 @@ extension View {
   /// }
   /// ```
   ///
-  /// Values in it become literals. Parameters, and a query with another number of columns than the model, throw
-  /// `.misuse` when the view is created.
+  /// Values in the query become literals. Creating the view throws `.misuse` if the query contains a parameter, or if
+  /// its number of columns differs from the model's.
   public init(_ query: @autoclosure @escaping @Sendable () -> some SelectStatement) {
     self.init(.term(QueryOfView { query().asSelect().query }))
   }
 }
 
 extension Index {
-  /// An index of the rows that satisfy a condition.
+  /// Creates an index of the rows that meet a condition.
   ///
   /// ```swift
   /// Index(Bicycle.name, unique: true, where: Bicycle.soldAt.isNull)
   /// // CREATE UNIQUE INDEX "bicycle_name_where_sold_at" ON "bicycle" ("name") WHERE "sold_at" IS NULL
   /// ```
   ///
-  /// With `unique`, no two of these rows may have the same values. SQLite uses the index for a statement whose filter
-  /// implies the condition: see the guide on schemas. Values in it become literals; what can't stand in a ``Check``
-  /// can't stand here.
+  /// With `unique`, two of these rows can't have the same values. SQLite uses the index for a statement whose filter
+  /// implies the condition; see the guide on schemas. Values in the condition become literals. A condition that a
+  /// ``Check`` rejects is rejected here too.
   public init(
     _ columns: any IndexTerm..., unique: Bool = false, where condition: any SqlCondition, name: String? = nil
   ) {
@@ -100,7 +101,7 @@ extension IndexColumn {
 }
 
 extension OrderTerm.Direction {
-  /// True if NULL is where it is without saying so.
+  /// True if NULL is sorted to SQLite's default position.
   fileprivate var hasDefaultNulls: Bool { self == .asc || self == .desc }
 }
 
@@ -145,7 +146,7 @@ private struct QueryOfView: DeclaredTerm {
 }
 
 extension SqlExpression {
-  /// Throws for what SQLite takes in no declaration, and what would be another value each time.
+  /// Throws for terms that SQLite allows in no declaration, and for terms that return a different value each time.
   fileprivate func checkStandsInDeclaration() throws {
     switch node {
     case .parameter: throw SqlError.misuse("a declaration can't contain a parameter")
@@ -164,7 +165,7 @@ extension SqlExpression {
     for term in node.terms { try term.checkStandsInDeclaration() }
   }
 
-  /// The names of its columns and functions, in their order.
+  /// The names of the term's columns and functions, in order.
   fileprivate var words: [String] {
     if case .special(let special) = node, case .fragment(let fragment) = special.form {
       return fragment.words(special.terms) { $0.words }

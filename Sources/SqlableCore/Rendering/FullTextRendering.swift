@@ -2,11 +2,11 @@
 
 extension Renderer {
   func write(_ term: FullTextTerm, _ terms: [SqlExpression], stack: Int) throws {
-    // The SQL depends on the tables in scope, which a key does not have.
+    // The SQL depends on the tables in scope, and a key does not contain these tables.
     if sql.isKey { return sql.refuseKey() }
     switch term.form {
     case .matches(let alias):
-      // A subquery, because FTS5 does not support MATCH beside OR and under NOT.
+      // A subquery is needed because FTS5 does not support MATCH as an operand of OR or NOT.
       let source = try scope.source(of: term.table, alias: alias)
       let table = source?.table ?? term.table
       guard let index = table.fullText else { return }
@@ -31,7 +31,8 @@ extension Renderer {
     }
   }
 
-  /// Writes a hidden column of the searched index, by default the one with the index's name, followed by values.
+  /// Writes a hidden column of the searched index, followed by values. The default column is the column with the
+  /// index's name.
   private func writeSearched(
     _ term: FullTextTerm, _ column: String?, _ operation: String, _ values: [SqlExpression], stack: Int
   ) throws {

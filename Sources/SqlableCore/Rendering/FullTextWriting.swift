@@ -1,7 +1,7 @@
 // Writing to full-text tables.
 
 extension StatementWriter {
-  /// Throws for changes that SQLite can't make to a full-text table, or silently makes wrong.
+  /// Throws for changes to a full-text table that SQLite can't make, or that SQLite makes incorrectly without an error.
   func checkFullText(_ query: InsertQuery) throws {
     guard let fullText = table.fullText, !fullText.isExternal else { return }
     try refuseForFullText("RETURNING", query.rest.value.returned != nil)
@@ -30,15 +30,15 @@ extension StatementWriter {
     guard let fullText = table.fullText, fullText.content == .none, table.key.contains(position) else {
       return sql.append("?")
     }
-    // FTS5 would accept a second row with the same rowid and then find neither correctly. '' makes the insert fail with
-    // SQLITE_MISMATCH.
+    // FTS5 would accept a second row with the same rowid, and would then return wrong results for both rows. '' makes
+    // the insert fail with SQLITE_MISMATCH.
     let rows = "\(table.name)_docsize".quotedName(inDatabase: table.database)
     let value = "?\(index + 1)"
     sql.append(text: "CASE WHEN EXISTS (SELECT 1 FROM \(rows) WHERE \"id\" = \(value)) THEN '' ELSE \(value) END")
   }
 
-  /// Throws if the struct leaves out a column: full-text tables have no upsert, and replacing the row would lose the
-  /// column's value.
+  /// Throws if the struct leaves a column unset. Full-text tables do not support upserts, and replacing the row would
+  /// lose the column's value.
   func checkReplaces(_ positions: [Int]) throws {
     let unwritten = table.columns.indices.filter { !positions.contains($0) && !table.key.contains($0) }
     guard let column = unwritten.first.map({ table.columns[$0].name }) else { return }

@@ -28,20 +28,20 @@ extension StatementWriter {
     } else {
       let upserts = query.rest.value.upserts
       try write(upserts, positions, returnsId: !returnsRows)
-      // The rowid says nothing about a key that a default gives.
+      // If the key comes from a default, the rowid does not show the key.
       let isKeyKnown = table.keyIsRowid || table.key.contains(where: positions.contains)
       if upserts.isEmpty, !isKeyKnown, table.hasIntegerKey { try writeId(isWanted: !returnsRows) }
     }
   }
 
-  /// The columns of the key that an insert of a struct leaves out.
+  /// Returns the key columns that an insert of a struct leaves unset.
   func omittedKey(of query: InsertQuery, _ row: RowValues) throws -> [Column] {
     guard query.form != .query, !table.key.isEmpty else { return [] }
     let chosen = try query.rest.value.columns.map { try chosenColumns($0) }
     return table.key.filter { !row[$0].isSet || chosen?.contains($0) == false }.map { table.columns[$0] }
   }
 
-  /// Writes an insert of the rows of a query. Of whole rows, those columns are left out that SQLite computes.
+  /// Writes an insert of a query's rows. If the query returns whole rows, generated columns are omitted.
   func writeInsertOfQuery(_ query: InsertQuery) throws {
     let rest = query.rest.value
     guard let source = rest.source else { throw SqlError.invalidStatement("the insert has no query") }
@@ -63,12 +63,12 @@ extension StatementWriter {
     try writer.write(source)
     sql.append(")")
     guard !rest.upserts.isEmpty else { return }
-    // The parser would treat ON CONFLICT after a table as a join's ON; after WHERE it does not.
+    // The WHERE is needed because the parser would otherwise treat ON CONFLICT after a table as the join's ON.
     sql.append(" WHERE 1")
     try write(rest.upserts, positions, returnsId: false)
   }
 
-  /// Throws if the query's columns differ in number from these columns, or have types that they do not store.
+  /// Throws if the number of columns differs, or if a column can't store the type of the query's column.
   private func check(_ source: SelectQuery, fits positions: [Int]) throws {
     let given = source.clauses.columns
     guard given.count == positions.count else {
@@ -77,7 +77,7 @@ extension StatementWriter {
     }
     for (given, position) in zip(given, positions) {
       let column = table.columns[position]
-      // A number is in units of another scale, or of none.
+      // A number without a type would be in units of another scale, or would have no scale.
       guard let type = given.type ?? column.type.scale.map({ _ in .integer }) else { continue }
       guard !column.type.takesValues(of: type) else { continue }
       throw SqlExpression.located(SqlError.encoding(expected: column.type.name, found: type.name), column: column)
@@ -89,13 +89,13 @@ extension StatementWriter {
     writeConflict(conflict)
     sql.append("INTO ")
     sql.append(table)
-    // In a table named "excluded", excluded."a" would be the existing row, and an upsert would change nothing.
+    // In a table named "excluded", excluded."a" would refer to the existing row, and an upsert would change nothing.
     if isNamedAsNewRow { sql.append(" AS \"own\"") }
   }
 
   private var isNamedAsNewRow: Bool { table.name.isSameName(as: Upsert.newRow) }
 
-  /// Writes the conflict clauses, of which SQLite applies the first whose columns conflict.
+  /// Writes the conflict clauses. SQLite applies the first clause whose columns conflict.
   private func write(_ upserts: [Upsert], _ written: [Int], returnsId: Bool) throws {
     guard !upserts.isEmpty else { return }
     guard !written.isEmpty else { throw SqlError.invalidStatement("an insert without columns can't be an upsert") }
@@ -104,7 +104,7 @@ extension StatementWriter {
     try writeId(isWanted: returnsId)
   }
 
-  /// Checks that each of several conflict clauses can apply.
+  /// Throws if one of several conflict clauses can never apply.
   private func check(_ upserts: [Upsert]) throws {
     guard Library.hasReturning else {
       throw SqlError.misuse(Library.needed(for: "an insert with several conflict clauses", since: 35))
@@ -156,7 +156,7 @@ extension StatementWriter {
     try writeReturnedId()
   }
 
-  /// Writes the term that an insert returns as the row's id: the key, if that is one integer, or else the rowid.
+  /// Writes the term that RETURNING uses for the row's id: the key if the key is one integer, or else the rowid.
   private func writeReturnedId() throws {
     guard table.key.count == 1, !table.keyIsRowid else { return writeList(try rowIdentity()) }
     let key = table.columns[table.key[0]]
@@ -172,8 +172,7 @@ extension StatementWriter {
     sql.append(" END")
   }
 
-  /// Throws if the updated row can't be found by its conflict columns, which is needed in SQLite versions without
-  /// RETURNING.
+  /// Throws if the conflict columns can't identify the updated row. SQLite versions without RETURNING need this lookup.
   private func checkCanBeFound(_ upsert: Upsert, _ target: [Int], _ written: [Int]) throws {
     guard !Library.hasReturning, !table.isWithoutRowid else { return }
     let isNewRow = table.keyIsRowid && target == table.key && !written.contains { table.key.contains($0) }
@@ -185,7 +184,7 @@ extension StatementWriter {
     }
   }
 
-  /// Writes a query for the id of the row with these values in an upsert's conflict columns.
+  /// Writes a query for the id of the row that has these values in the upsert's conflict columns.
   func writeLookup(_ query: InsertQuery, _ row: RowValues) throws {
     sql.append("SELECT ")
     try writeReturnedId()
@@ -200,7 +199,7 @@ extension StatementWriter {
     }
   }
 
-  /// Writes the assignments and the condition of an upsert, whose terms may use both rows.
+  /// Writes the assignments and the condition of an upsert, whose terms can use the existing row and the new row.
   private func writeTerms(of upsert: Upsert, after columns: [Int]) throws {
     guard !isNamedAsNewRow else {
       throw SqlError.invalidStatement("an upsert can't use a table named \(table.name), SQLite's name for the new row")

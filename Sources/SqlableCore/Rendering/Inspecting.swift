@@ -1,20 +1,20 @@
 extension Statement {
-  /// The statement's SQL with `?` for each value; for a batch, the SQL of its first row.
+  /// The statement's SQL with `?` for each value. For a batch, the SQL of the first row.
   ///
-  /// For a statement that can't be run it is an SQL comment with the error.
+  /// If the statement can't be run, the text is an SQL comment with the error.
   public var sql: String {
     do { return try withValues().sql } catch { return SqlError.comment(error) }
   }
 
-  /// The values bound to each `?`, in order; for a batch, those of its first row. The list of a long `in`, which is
-  /// bound as a single parameter, is left out. Empty for a statement that can't be run.
+  /// The values bound to each `?`, in order. For a batch, the values of the first row. A long list of `in` is bound as
+  /// one parameter and omitted here. Empty if the statement can't be run.
   public var bindings: [DatabaseValue] { (try? withValues().bindings) ?? [] }
 
-  /// Returns the SQL and values that SQLite would get for the statement's row at `index`. Throws the error that running
-  /// the statement would throw before SQLite sees it.
+  /// Returns the SQL and values that are passed to SQLite for the row at `index`. Throws the errors that a run throws
+  /// before SQLite is called.
   ///
-  /// - Parameter isRemote: Whether the SQLite is another machine's: then lists are values, and columns are written with
-  ///   their tables.
+  /// - Parameter isRemote: True if the statement runs on another machine. Lists are then bound as values, and columns
+  /// are qualified by their tables.
   package func withValues(row index: Int = 0, isRemote: Bool = false) throws -> StatementWithValues {
     let table = try tree.table
     let buffer = SqlBuffer()
@@ -24,7 +24,7 @@ extension Statement {
     if tree.takesRows, try !rows.take(index, into: &writer) {
       return StatementWithValues(sql: "-- there are no rows to insert", parameters: ParameterBuffer())
     }
-    // Both own memory that is accessed only through pointers.
+    // The writer and the parameters own memory that is accessed only through pointers.
     return try withExtendedLifetime((writer, parameters)) {
       let statement = StatementWriter(table: table, sql: buffer, parameters: parameters)
       try statement.write(tree, row: writer.values)
@@ -38,12 +38,12 @@ extension Statement {
 }
 
 extension Select {
-  /// The query's SQL with `?` for each value. For a query that can't be run it is an SQL comment with the error.
+  /// The query's SQL with `?` for each value. If the query can't be run, the text is an SQL comment with the error.
   public var sql: String {
     do { return try query.withValues().sql } catch { return SqlError.comment(error) }
   }
 
-  /// The values bound to each `?`, in order. Empty for a query that can't be run.
+  /// The values bound to each `?`, in order. Empty if the query can't be run.
   public var bindings: [DatabaseValue] { (try? query.withValues().bindings) ?? [] }
 }
 
@@ -67,7 +67,7 @@ package struct StatementWithValues {
   }
 
   var bindings: [DatabaseValue] {
-    // It owns memory that is accessed only through pointers.
+    // The buffer owns memory that is accessed only through pointers.
     withExtendedLifetime(parameters) { parameters.parameters.compactMap { DatabaseValue($0) } }
   }
 }
@@ -75,7 +75,7 @@ package struct StatementWithValues {
 extension SqlError {
   /// Returns an error as an SQL comment.
   static func comment(_ error: any Error) -> String {
-    // A message contains identifiers, and a line break in one would end the comment.
+    // A message contains identifiers, and a line break in an identifier would end the comment.
     "-- " + String(message(of: error).map { $0.isNewline ? " " : $0 })
   }
 }
@@ -86,6 +86,6 @@ extension Returning {
 }
 
 extension FirstReturnedQuery {
-  /// The SQL with `?` for each value: that of the change, which has no limit.
+  /// The SQL of the change, with `?` for each value. A change has no limit.
   public var sql: String { all.sql }
 }

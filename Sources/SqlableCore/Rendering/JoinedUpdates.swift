@@ -1,7 +1,8 @@
-// Updates that take values from other tables.
+// Updates that use values from other tables.
 
 extension StatementWriter {
-  /// Writes an update with its other tables, whose conditions become part of WHERE: the first has no ON.
+  /// Writes an update that joins other tables. The join conditions become part of WHERE, because the first joined table
+  /// has no ON.
   func writeJoinedAssign(_ query: UpdateQuery) throws {
     try query.checkJoins()
     let clauses = SelectQuery.Clauses(sources: query.tables, results: [])
@@ -24,7 +25,7 @@ extension StatementWriter {
 }
 
 extension UpdateQuery {
-  /// Throws for what an update from other tables can't have.
+  /// Throws for clauses that an update from other tables can't have.
   fileprivate func checkJoins() throws {
     guard selection.rest.isDefault else {
       throw SqlError.invalidStatement("an update from other tables can't have an order or limit").at(table: table.name)

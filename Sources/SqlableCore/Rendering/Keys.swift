@@ -17,14 +17,14 @@ extension SqlBuffer {
     if isKey { append(key: column) } else { append(column.quotedName) }
   }
 
-  /// Writes a column's key. Its table follows from the statement's tables, which are part of the key.
+  /// Writes a column's key. The statement's tables are part of the key, and determine the column's table.
   func append(key column: ColumnReference) {
     guard case .declared(let definition) = column else { return refuseKey() }
     append(key: definition)
   }
 
   private func append(key column: ColumnDefinition) {
-    // The address of a definition that is not kept may be reused for another column.
+    // The address of a definition that is not retained forever could be reused for another column.
     guard column.isKept else { return refuseKey() }
     append(address: column)
   }

@@ -11,13 +11,13 @@ extension Renderer {
     let form = parameters.lists == .literal ? .unpadded : ListForm(values, isOrdering: isOrdering)
     switch form {
     case .unpadded where parameters.lists == .expanded && !isOrdering && !values.isEmpty:
-      // One parameter for lists of any length, if JSON can hold the same values.
+      // One parameter is used for a list of any length, if JSON can represent the same values.
       guard let text = jsonArray(of: values) else { fallthrough }
       sql.append(" IN (SELECT value FROM json_each(")
       write(.text(text))
       sql.append("))")
     case .unpadded where parameters.lists != .pointers:
-      // In ORDER BY, SQLite treats an empty list as a column's position. A declaration can't have a subquery.
+      // In ORDER BY, SQLite treats an empty list as a column's position. A declaration can't contain a subquery.
       let isQuery = values.isEmpty && parameters.lists == .expanded
       sql.append(isQuery ? " IN (SELECT 0 WHERE 0" : " IN (")
       for (index, value) in values.enumerated() {
@@ -41,8 +41,8 @@ extension Renderer {
   }
 }
 
-/// The values as a JSON array; nil if JSON lacks one of them, or SQLite may read it as another: a blob, a number with a
-/// fraction, a text with a NUL.
+/// Returns the values as a JSON array. Returns nil if a value has no exact JSON form in SQLite: a blob, a number with a
+/// fraction, or a text with a NUL byte.
 private func jsonArray(of values: [DatabaseValue]) -> String? {
   var elements: [JSON] = []
   for value in values {
@@ -58,7 +58,7 @@ private func jsonArray(of values: [DatabaseValue]) -> String? {
 
 /// The form in which an IN list binds its values.
 enum ListForm {
-  /// One parameter per value, with the last value repeated up to this size, so that lists of similar lengths share a
+  /// One parameter for each value. The last value is repeated up to this size, so that lists of similar lengths share a
   /// compiled statement.
   case padded(Int)
   /// All values in a single parameter.
@@ -69,7 +69,7 @@ enum ListForm {
       self = .unpadded
       return
     }
-    // The next of 0, 1, 2, 4, 8, 16, 32.
+    // Rounds up to 0, 1, 2, 4, 8, 16 or 32.
     var size = values.isEmpty ? 0 : 1
     while size < values.count { size *= 2 }
     self = .padded(size)

@@ -1,9 +1,9 @@
-// Values as SQL text, for declarations, which can't bind them.
+// Values as SQL text, for declarations, which can't contain parameters.
 
 extension DatabaseValue {
-  /// The value as a literal, in parentheses where it is no atom.
+  /// Returns the value as a literal, with parentheses unless the literal is an atom.
   ///
-  /// - Parameter real: Spells a number so that SQLite reads it exactly.
+  /// - Parameter real: Formats a number so that SQLite reads exactly the same number.
   package func literal(real spelling: (Double) throws -> String) rethrows -> String {
     switch self {
     case .null: return "NULL"
@@ -29,7 +29,7 @@ extension DatabaseValue {
 extension StatementWithValues {
   /// The SQL with a literal in place of each `?`.
   ///
-  /// - Parameter real: Spells a number so that SQLite reads it exactly.
+  /// - Parameter real: Formats a number so that SQLite reads exactly the same number.
   package func withLiterals(real: (Double) throws -> String) throws -> String {
     var (sql, values) = (sql, bindings[...])
     return try sql.withUTF8 { bytes in

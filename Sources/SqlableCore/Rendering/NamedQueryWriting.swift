@@ -1,7 +1,7 @@
-// The definitions of named queries, which stand before a SELECT, and their names.
+// The definitions of named queries, which precede a SELECT, and the queries' names.
 
 extension SelectWriter {
-  /// Writes the definitions of named queries, which may be recursive.
+  /// Writes the definitions of named queries, which can be recursive.
   func writeCommonTables(_ query: SelectQuery.Clauses) throws {
     var isFirst = true
     let named = names(of: query)
@@ -14,10 +14,10 @@ extension SelectWriter {
         }
         continue
       }
-      // Identifies the columns of the alias in the key.
+      // The address identifies the columns of the alias in the key.
       if sql.isKey { sql.append(address: source.table) }
       if visible.contains(where: source.isDefinedLike) {
-        // True if they are equal depends on values, which a key does not have.
+        // Whether the queries are equal depends on values, which a key does not contain.
         if sql.isKey { sql.refuseKey() }
         continue
       }
@@ -38,7 +38,7 @@ extension SelectWriter {
         }
       }
       sql.append(source.materialization?.sql ?? ") AS (")
-      // The parser's stack holds WITH RECURSIVE, a list, a name, its columns and AS ( before the query.
+      // On the parser's stack, WITH RECURSIVE, a list, a name, columns and AS ( precede the query.
       let writer = SelectWriter(
         sql: sql, parameters: parameters, outer: outer, defined: defined, baseStack: baseStack + 8, isNested: isNested,
         named: named, isInText: isInText, visible: visible(afterDefining: sources).filter { !$0.isNamedLike(source) })
@@ -49,21 +49,22 @@ extension SelectWriter {
     if !isFirst { sql.append(" ") }
   }
 
-  /// The named queries that a part of a query can use which defines these.
+  /// Returns the named queries that are visible inside a query that defines these sources.
   func visible(afterDefining sources: [SelectQuery.Source]) -> [SelectQuery.Source] {
     visible.filter { !sources.contains(where: $0.isNamedLike) } + sources
   }
 
-  /// The names of the queries defined in this query and the enclosing ones, for a key. A name that hides another is
-  /// allowed only if both queries are equal including values, which a key does not contain, so there is no key then.
+  /// Returns the names of the queries defined in this query and the enclosing queries, for a key. A query can hide
+  /// another query of the same name only if both are equal, including their values. A key does not contain values, so
+  /// such a query has no key.
   func definedNames(_ query: SelectQuery.Clauses) -> [String] {
     let names = query.definedSources.compactMap(\.definedName)
     if names.contains(where: { defined.contains(where: $0.isSameName(as:)) }) { sql.refuseKey() }
     return defined + names
   }
 
-  /// Throws if a named query hides a different one with the same name in an enclosing query: their columns may have the
-  /// same names and would be confused.
+  /// Throws if a named query hides a different query with the same name in an enclosing query. The queries' columns can
+  /// have the same names and would be confused.
   func checkHidesNone(_ sources: [SelectQuery.Source]) throws {
     for source in sources {
       guard case .defined = source.kind, let name = source.definedName else { continue }
@@ -79,11 +80,11 @@ extension SelectWriter {
   }
 
   private func twoQueries(named name: String, _ table: TableInfo) -> SqlError {
-    // Without a model the table has no name.
+    // Without a model, the table has no name.
     SqlError.invalidStatement("two queries are named \(name)").at(table: table.name.isEmpty ? nil : table.name)
   }
 
-  /// The names of all queries visible in this one.
+  /// The names of all queries that this query can use.
   func names(of query: SelectQuery.Clauses) -> [String] {
     named + (outer?.named ?? []) + query.definedSources.compactMap(\.definedName)
   }

@@ -1,17 +1,17 @@
-/// The part of a table's key that an insert leaves to the table. A request over a transport carries it: only the other
-/// side knows how the table was created.
+/// The part of a table's key that an insert does not set. A request over a transport includes this value, because only
+/// the remote side knows how the table was created.
 package struct OmittedKey: Sendable, Hashable, Codable {
   let table: String
   let database: String?
   let columns: [String]
-  /// The column that is the rowid by the model's declaration.
+  /// The column that the model declares as the rowid.
   let rowid: String?
   /// True if the key has one column.
   let isSingle: Bool
-  /// True if it is an integer of a table with rowids.
+  /// True if the key is an integer in a table with rowids.
   let isInteger: Bool
 
-  /// Nil if the insert leaves nothing out.
+  /// Returns nil if the insert omits no part of the key.
   init?(_ omitted: [Column], of table: TableInfo) {
     guard !omitted.isEmpty else { return nil }
     (self.table, database) = (table.name, table.database)

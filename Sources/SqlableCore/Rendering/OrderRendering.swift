@@ -1,7 +1,8 @@
 // Order and limit.
 
 extension Renderer {
-  /// Writes an ORDER BY, if there are terms. `position` returns the result column, from 1, that a term refers to.
+  /// Writes an ORDER BY if there are terms. `position` returns the position, from 1, of the result column that a term
+  /// refers to.
   func write(_ order: [OrderTerm], stack: Int, position: (SqlExpression) throws -> Int? = { _ in nil }) throws {
     if order.isEmpty { return }
     var renderer = self
@@ -11,21 +12,22 @@ extension Renderer {
       if let position = try position(term.expression) {
         sql.append(text: "\(position)")
       } else {
-        // A literal number would be a column's position; a bound one orders nothing, which is right.
+        // SQLite would treat a literal number as a column's position. A bound number has no effect on the order, as
+        // intended.
         try renderer.write(term.expression, within: .any, stack: stack)
       }
       sql.append(term.direction.sql)
     }
   }
 
-  /// Writes the order that ends a query.
+  /// Writes the ORDER BY of a whole query.
   func write(_ order: [OrderTerm], position: (SqlExpression) throws -> Int? = { _ in nil }) throws {
     if order.isEmpty { return }
     sql.append(" ")
     try write(order, stack: baseStack, position: position)
   }
 
-  /// Checks an order that has no effect on the result, and so is not written.
+  /// Checks an order that has no effect on the result and is therefore not written.
   func check(_ order: [OrderTerm]) throws {
     guard !order.isEmpty else { return }
     let (end, mark) = (sql.count, parameters.mark)
@@ -34,7 +36,7 @@ extension Renderer {
     if !sql.isKey { sql.truncate(to: end) }
   }
 
-  /// Writes the limit that ends a query.
+  /// Writes the LIMIT of a whole query.
   func write(limit: Int?, offset: Int?) throws {
     try write(limit: limit.map { .number($0) }, offset: offset.map { .number($0) } as SelectQuery.RowCount?)
   }
@@ -57,7 +59,7 @@ extension Renderer {
       parameters.append(.integer(Int64(number)) as BoundValue)
     case .term(let term):
       guard !term.hasColumn else { throw SqlError.invalidStatement("a limit or offset can't depend on a column") }
-      // SQLite takes less than 0 for no limit.
+      // SQLite treats a negative limit as no limit.
       sql.append("max(")
       let renderer = sql.isKey ? self : Renderer(try Scope([], outer: nil), sql: sql, parameters: parameters)
       try renderer.write(term, within: .any, stack: baseStack + 8)
@@ -67,7 +69,7 @@ extension Renderer {
 }
 
 extension SqlExpression {
-  /// True if it uses a column, but for those of its subqueries.
+  /// True if the term uses a column outside its subqueries.
   fileprivate var hasColumn: Bool {
     switch node {
     case .column, .qualified: true

@@ -1,26 +1,26 @@
-/// Writes a statement's terms into a buffer, as SQL or as a cache key, and collects its values, in one walk.
+/// A writer of a statement's terms. One walk writes SQL or a cache key into a buffer, and collects the values.
 ///
-/// When it writes SQL, it checks every column against the tables in scope: a column of another table or another
-/// declaration throws before SQLite sees anything. A key is written without these checks, because the compiled
-/// statement found by it has passed them; an error means that there is no key.
+/// While SQL is written, every column is checked against the tables in scope. A column of another table or another
+/// declaration throws before SQLite is called. A key is written without these checks, because the compiled statement
+/// with that key has passed them. An error during key writing means that the statement has no key.
 package struct Renderer {
-  /// The table to which errors and positions refer.
+  /// The table for error messages and column positions.
   let table: TableInfo
-  /// The tables whose columns may be used; a key needs none.
+  /// The tables whose columns are allowed. Writing a key needs no tables.
   private let tables: Scope?
   var scope: Scope { tables ?? .none }
-  /// The names of the queries defined in the enclosing queries.
+  /// The names of the queries that enclosing queries define.
   let defined: [String]
   let sql: SqlBuffer
   let parameters: ParameterBuffer
   /// The number of symbols on the parser's stack before each expression.
   var baseStack = 0
-  /// True if terms of ORDER BY or GROUP BY are written. SQLite's parser turns `x IN ()` into 0, and treats that as a
-  /// column's position.
+  /// True if terms of ORDER BY or GROUP BY are written. SQLite's parser turns `x IN ()` into 0, and would treat that as
+  /// a column's position.
   var isOrdering = false
 
-  /// SQLite's parser has a stack of 100 symbols, of which the statement around an expression uses up to 26. With the
-  /// same limit for all statements, a filter that works in a read also works in a delete with order and limit.
+  /// SQLite's parser has a stack of 100 symbols. The statement around an expression uses at most 26 of these symbols.
+  /// All statements have the same limit, so a filter that works in a read also works in a delete with order and limit.
   private static let maximumStack = 72
 
   package init(_ scope: Scope, sql: SqlBuffer, parameters: ParameterBuffer, baseStack: Int = 0) {
@@ -39,8 +39,8 @@ package struct Renderer {
     self.baseStack = baseStack
   }
 
-  /// A renderer of terms in a subquery of SQL text. It writes columns with their tables: without them, SQLite would
-  /// find those of the subquery's own tables first.
+  /// Returns a renderer for terms in a subquery of SQL text. Columns are qualified by their tables, because SQLite
+  /// would otherwise prefer columns of the subquery's own tables.
   func insideSubquery() throws -> Renderer {
     var renderer = Renderer(
       table: table, try Scope([], outer: scope, named: scope.named), defined: defined, sql: sql, parameters: parameters,
@@ -49,7 +49,7 @@ package struct Renderer {
     return renderer
   }
 
-  /// A renderer of the condition of a join, which may use the tables up to the one that is joined.
+  /// Returns a renderer for a join condition, which can use the tables up to the joined table.
   func joining(_ sources: ArraySlice<SelectQuery.Source>) throws -> Renderer {
     Renderer(
       table: table, try Scope(Array(sources), outer: scope.outer, named: scope.named, isInText: scope.isInText),
@@ -58,7 +58,7 @@ package struct Renderer {
 
   // MARK: Conditions
 
-  /// Operator precedence: a term that binds weaker than its surroundings is parenthesized.
+  /// Operator precedence. A term that binds less tightly than its surroundings is parenthesized.
   enum Precedence: Int, Comparable {
     case any, all, not, equality, comparison, bits, sum, product, concatenation, unary, atom
     static func < (left: Precedence, right: Precedence) -> Bool { left.rawValue < right.rawValue }
@@ -68,7 +68,7 @@ package struct Renderer {
     try write(expression, within: .any, stack: baseStack)
   }
 
-  /// Writes a term; `stack` is the number of symbols on the parser's stack before it.
+  /// Writes a term. `stack` is the number of symbols on the parser's stack before the term.
   func write(_ expression: SqlExpression, within outer: Precedence, stack: Int) throws {
     let precedence = strength(of: expression)
     let isOpen = precedence < outer
@@ -78,7 +78,8 @@ package struct Renderer {
       try checkDecimals(expression)
     }
     if isOpen { sql.append("(") }
-    // Each form has its own function: all their temporaries in one frame would use too much stack per level.
+    // Each case has its own function, because the temporaries of all cases in one frame would use too much stack per
+    // level.
     switch expression.node {
     case .column, .qualified, .value, .parameter, .invalid: try writeLeaf(expression)
     case .all, .any: try writeChain(expression, stack: stack)
@@ -187,7 +188,8 @@ package struct Renderer {
     try write(right, opposite: left, operation, within: strength, stack: stack + 2)
   }
 
-  /// Writes one side of an operator. A parameter that is compared with a column gets its values in the column's form.
+  /// Writes one operand of an operator. A parameter that is compared with a column is bound in the column's stored
+  /// form.
   private func write(
     _ term: SqlExpression, opposite other: SqlExpression, _ operation: SqlExpression.BinaryOperator,
     within strength: Precedence, stack: Int
@@ -196,22 +198,22 @@ package struct Renderer {
     try write {
       let column = try column(of: other)
       if operation.isComparison { return Placeholder(name: name, comparedWith: column, operation.side) }
-      // Beside a decimal it is one of the same scale.
+      // A parameter next to a decimal is a decimal of the same scale.
       guard let column, column.type.scale != nil else { return Placeholder(name: name) }
       return Placeholder(name: name, storedIn: column)
     }
   }
 
   private func checkDecimals(_ expression: SqlExpression) throws {
-    // Without the renderer: each look-up would copy all of it.
+    // The closure does not capture the renderer, because each lookup would copy the renderer.
     let defect = expression.decimalDefect { [scope] reference, alias in
-      // A column that is missing has its own error.
+      // A missing column is reported elsewhere.
       try? (alias.map { try scope.find(reference, ofAlias: $0) } ?? scope.find(reference)).column
     }
     if let defect { try refuse(defect) }
   }
 
-  /// The column that a term is, if any, also in a decoded statement.
+  /// Returns the column whose values the term returns, even in a decoded statement; nil for other terms.
   func column(of term: SqlExpression) throws -> ColumnDefinition? {
     guard case .column(let reference) = term.columnTerm.node, reference.definition == nil else {
       return term.columnDefinition
@@ -238,7 +240,7 @@ package struct Renderer {
       throw SqlError.invalidStatement("the escape of LIKE must be a single Unicode scalar other than NUL")
     }
     sql.append(" ESCAPE ")
-    // SQLite uses an index for the pattern's prefix only if the escape is a literal.
+    // SQLite uses an index for the pattern's prefix only if the escape character is a literal.
     try write(literal: escape)
   }
 
@@ -257,15 +259,15 @@ package struct Renderer {
     throw term.error.at(table: term.column.map(scope.tableName(of:)) ?? table.name)
   }
 
-  /// The symbols that a term itself puts on the stack, besides those of its parts.
+  /// Returns the number of stack symbols that the term itself needs, without its subterms.
   private func ownStack(of expression: SqlExpression) -> Int {
     switch expression.node {
     // IN (SELECT value FROM sqlable_values(?)
     case .isIn: 13
     case .like: 4
-    // An OVER with its clauses.
+    // An OVER with all its clauses.
     case .call, .special: 12
-    // The last part of combined queries with named ones, and its LIMIT and OFFSET.
+    // The last part of a combined query with named queries, and its LIMIT and OFFSET.
     case .query: 20
     default: 1
     }
@@ -320,7 +322,7 @@ package struct Renderer {
     parameters.append(value)
   }
 
-  /// Writes a `?` for a value that is passed when the statement runs.
+  /// Writes a `?` for a value that is bound when the statement runs.
   private func write(_ placeholder: () throws -> Placeholder) throws {
     if GivenParameters.current == nil { sql.refuseKey() }
     sql.append("?")
@@ -335,13 +337,13 @@ package struct Renderer {
 
   // MARK: Columns
 
-  /// The position of a column in the table. Throws for a column of another table.
+  /// Returns the position of a column in the table. Throws for a column of another table.
   func position(of reference: ColumnReference) throws -> Int {
     guard let position = table.position(of: reference) else { throw scope.missing(reference) }
     return position
   }
 
-  /// Writes the name of a column, as it stands where only one of the table's columns can.
+  /// Writes the name of a column where only a column of the statement's table is allowed.
   func writeColumn(_ position: Int) { sql.append(table.columns[position].definition) }
 
   /// Writes a column as a term of a statement with a single table.

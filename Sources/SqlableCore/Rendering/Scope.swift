@@ -1,17 +1,17 @@
-/// The tables whose columns a term may use: those of its query and of the enclosing queries.
+/// The tables whose columns a term can use: those of its query and of the enclosing queries.
 package final class Scope: Sendable {
   package let sources: [SelectQuery.Source]
   package let outer: Scope?
-  /// True if it is a single table without an alias, whose columns need no qualifier.
+  /// True if the scope is one table without an alias, whose columns need no qualifier.
   let isPlain: Bool
-  /// True if it stands for SQL text, whose tables are not known: it may contain any column.
+  /// True if the scope represents SQL text. The text's tables are unknown, so any column is allowed.
   package let isFree: Bool
-  /// True if it is inside SQL text, whose tables are not known.
+  /// True if the scope is inside SQL text, whose tables are unknown.
   let isInText: Bool
-  /// The names of queries, here and in the enclosing queries.
+  /// The names of the queries that this query and the enclosing queries define.
   let named: [String]
 
-  /// The scope of a statement with a single table; `outer` are the rows of a trigger.
+  /// Creates the scope of a statement with one table. `outer` contains the rows of a trigger.
   package init(_ table: TableInfo, isInText: Bool = false, outer: Scope? = nil) {
     self.isInText = isInText
     sources = [SelectQuery.Source(table: table)]
@@ -21,10 +21,10 @@ package final class Scope: Sendable {
     named = []
   }
 
-  /// The scope of a key, for which no column is looked up.
+  /// The scope for writing a key, which looks up no columns.
   static let none = Scope(TableInfo.none)
 
-  /// The scope of SQL text.
+  /// Creates the scope of SQL text.
   package init() {
     sources = []
     outer = nil
@@ -34,13 +34,13 @@ package final class Scope: Sendable {
     named = []
   }
 
-  /// The scope of a query. Throws if two tables have the same name.
+  /// Creates the scope of a query. Throws if two tables have the same name.
   package init(_ sources: [SelectQuery.Source], outer: Scope?, named: [String] = [], isInText: Bool = false) throws {
     self.sources = sources
     self.isInText = isInText || outer?.isInText == true
     self.outer = outer
     self.named = named
-    // A full-text index has columns with the same names as its table.
+    // A full-text index has columns with the same names as the columns of its table.
     isPlain =
       sources.count == 1 && sources[0].alias == nil && outer == nil
       && !(sources[0].isSearched && sources[0].table.fullText?.isExternal == true)
@@ -53,14 +53,14 @@ package final class Scope: Sendable {
     }
   }
 
-  /// The scope of the terms of an upsert, which may use the new row too.
+  /// Creates the scope of an upsert's terms, which can also use the new row.
   package convenience init(upsertingInto table: TableInfo) throws {
     var newRow = SelectQuery.Source(table: table)
     newRow.alias = Upsert.newRow
     try self.init([SelectQuery.Source(table: table), newRow], outer: nil)
   }
 
-  /// The scope of the terms of a trigger: the row before the change, the row after it, or both.
+  /// Creates the scope of a trigger's terms: the row before the change, the row after the change, or both.
   package convenience init(triggeredBy table: TableInfo, _ rows: [TriggerRow]) throws {
     let sources = rows.map { row in
       var source = SelectQuery.Source(table: table)
@@ -70,40 +70,41 @@ package final class Scope: Sendable {
     try self.init(sources, outer: nil)
   }
 
-  /// The scope of the order of a query with this scope: for literal rows, that of the first query that they are
-  /// combined with.
+  /// Returns the scope for the ORDER BY of a query with this scope. Literal rows use the scope of the first combined
+  /// query with tables.
   package func forOrder(of clauses: SelectQuery.Clauses) throws -> Scope {
     guard clauses.sources.isEmpty, let first = clauses.compounds.first(where: { !$0.query.clauses.sources.isEmpty })
     else { return self }
     return try Scope(first.query.clauses.sources, outer: outer)
   }
 
-  /// The first table, to which errors without a column refer.
+  /// The first table, for errors without a column.
   package var table: TableInfo { sources.first?.table ?? .none }
 
   /// A column and its qualifier.
   package struct ResolvedColumn {
-    /// The name of its table, if that must be written.
+    /// The name of the column's table, if the SQL must contain the name.
     package let qualifier: String?
     package let column: ColumnDefinition
-    /// Its table, if that was found though it has an alias.
+    /// The column's table, if the table has an alias and the reference has no alias.
     package var aliasedTable: TableInfo? = nil
   }
 
-  /// Finds a column in the innermost query whose table has it without an alias, or else with an alias.
+  /// Finds a column without an alias. Tables without an alias are searched first, then tables with an alias; both from
+  /// the innermost query outward.
   package func find(_ reference: ColumnReference) throws -> ResolvedColumn {
     if let resolved = try find(
       reference, at: { source, definition in source.table.columns.firstIndex { $0.definition === definition } })
     {
       return resolved
     }
-    // A redeclaration evaluated again for each use, or a decoded name.
+    // Finds a declaration that is evaluated again for each use, or a decoded name.
     if let resolved = try find(reference, at: { source, _ in source.table.position(of: reference) }) { return resolved }
     guard let free = try freeColumn(reference) else { throw missing(reference) }
     return ResolvedColumn(qualifier: nil, column: free)
   }
 
-  /// A column of a table that is known only to the enclosing SQL text.
+  /// Returns a column whose table is known only to the enclosing SQL text.
   private func freeColumn(_ reference: ColumnReference) throws -> ColumnDefinition? {
     var scope = self
     while !scope.isFree {
@@ -123,7 +124,7 @@ package final class Scope: Sendable {
   ) throws -> ResolvedColumn? {
     if let resolved = try find(reference, isAliased: false, at: position) { return resolved }
     guard let resolved = try find(reference, isAliased: true, at: position) else { return nil }
-    // The text may also contain the table without an alias, and the column would silently refer to the aliased one.
+    // The text can also contain the table without an alias, and the column would silently refer to the aliased table.
     guard !isInText else {
       throw SqlError.invalidStatement(
         "column \(reference.name) is ambiguous without the alias \(resolved.qualifier ?? ""): it may belong to the "
@@ -158,7 +159,7 @@ package final class Scope: Sendable {
     return nil
   }
 
-  /// Finds a column of the table with an alias.
+  /// Finds a column of the table with this alias.
   func find(_ reference: ColumnReference, ofAlias alias: String) throws -> ResolvedColumn {
     var scope: Scope? = self
     while let current = scope {
@@ -177,8 +178,8 @@ package final class Scope: Sendable {
       table: nil, column: reference.name)
   }
 
-  /// Finds the table of a model with an alias; for no alias, the table without one, or else the only one of the model.
-  /// Returns nil for tables known only to SQL text.
+  /// Finds a model's table by its alias. Without an alias, the table without an alias is preferred, or else the model's
+  /// only table. Returns nil for tables known only to SQL text.
   func source(of table: TableInfo, alias: String?) throws -> SelectQuery.Source? {
     if isFree { return nil }
     var scope: Scope? = self
@@ -196,7 +197,7 @@ package final class Scope: Sendable {
       table: table.name)
   }
 
-  /// The searched table of a model, here or in an enclosing query; nil if there is none.
+  /// Returns a model's searched table in this query or an enclosing query; nil if there is no such table.
   func searched(_ table: TableInfo) throws -> SelectQuery.Source? {
     var scope: Scope? = self
     while let current = scope {
@@ -209,7 +210,7 @@ package final class Scope: Sendable {
     return nil
   }
 
-  /// A column in a term, but for those of its subqueries, that is of an enclosing query; nil if there is none.
+  /// Returns a column of an enclosing query that the term uses outside its subqueries; nil if there is no such column.
   func outerColumn(of term: SqlExpression) -> ColumnReference? {
     func isOutside(_ isSource: (SelectQuery.Source) -> Bool) -> Bool? {
       if sources.contains(where: isSource) { return false }
@@ -222,13 +223,13 @@ package final class Scope: Sendable {
     }
     switch term.node {
     case .column(let reference):
-      // A table without an alias comes before one with an alias, wherever it is.
+      // A table without an alias takes precedence over a table with an alias, in any enclosing query.
       let isOuter =
         isOutside { $0.alias == nil && $0.table.position(of: reference) != nil }
         ?? isOutside { $0.table.position(of: reference) != nil }
       return isOuter == true ? reference : nil
     case .qualified(let alias, let reference):
-      // SQLite finds the rows of a trigger everywhere.
+      // SQLite resolves the rows of a trigger everywhere.
       if TriggerRow(rawValue: alias) != nil { return nil }
       return isOutside({ $0.alias.isExactly(alias) }) == true ? reference : nil
     default:
@@ -248,7 +249,7 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Throws if a query between here and the one that contains the table has a table of the same name.
+  /// Throws if a query between this query and the table's query has a table of the same name.
   private func checkNotHidden(_ source: SelectQuery.Source, in outer: Scope) throws {
     var scope: Scope? = self
     while let current = scope, current !== outer {
@@ -261,7 +262,8 @@ package final class Scope: Sendable {
     }
   }
 
-  /// The table that has a column, here or in an enclosing query; nil if none has it.
+  /// Returns the name of the table that contains a column, in this query or an enclosing query; nil if there is no such
+  /// table.
   package func tableName(of reference: ColumnReference) -> String? {
     var scope: Scope? = self
     while let current = scope {

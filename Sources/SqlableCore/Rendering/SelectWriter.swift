@@ -1,21 +1,21 @@
-/// Writes a `SELECT` with all its clauses, by itself or inside another statement, as SQL or as a cache key.
+/// A writer of a `SELECT` with all its clauses, as a statement or inside a statement. Writes SQL or a cache key.
 ///
-/// Properties that the key already determines are checked only when SQL is written.
+/// Properties that a key determines are checked only while SQL is written.
 struct SelectWriter {
   let sql: SqlBuffer
   let parameters: ParameterBuffer
   var outer: Scope?
-  /// The names of the queries defined in the enclosing queries.
+  /// The names of the queries that enclosing queries define.
   var defined: [String] = []
   /// The number of symbols on the parser's stack before the query.
   var baseStack = 0
-  /// True if it is part of a term. A statement's own clauses count as part of the statement.
+  /// True if the query is part of a term. A query in a statement's own clauses is not part of a term.
   var isNested = false
-  /// The names of the query that this one defines, and of those defined beside it.
+  /// The names of the queries that this query and its sibling definitions define.
   var named: [String] = []
-  /// True if it is part of SQL text.
+  /// True if the query is part of SQL text.
   var isInText = false
-  /// The named queries that are defined around this definition, and beside it.
+  /// The named queries that this query can use: those of enclosing queries and sibling definitions.
   var visible: [SelectQuery.Source] = []
 
   /// Writes a query that is a whole statement.
@@ -57,7 +57,8 @@ struct SelectWriter {
     if form == .exists || (form == .count && limit != nil) { sql.append(")") }
   }
 
-  /// Writes the count of a query's rows. Unless its tables' rows are those of the result, a subquery is counted.
+  /// Writes the count of a query's rows. A subquery is counted, unless the result contains exactly the rows of its
+  /// tables.
   func write(countOf query: SelectQuery) throws {
     var clauses = query.clauses
     if let defect = clauses.defect { throw defect }
@@ -75,14 +76,14 @@ struct SelectWriter {
     if !order.isEmpty { try renderer(clauses, definesQueries: clauses.definesQueries).check(order) }
   }
 
-  /// Writes the query. Throws if it has a number of columns other than `columns`.
+  /// Writes the query. Throws if the query's number of columns differs from `columns`.
   func write(_ query: SelectQuery, columns: Int? = nil) throws { try write(query.clauses, columns: columns) }
 
   /// Writes a query for which only the existence or number of rows matters.
   func write(existenceIn query: SelectQuery) throws {
     var clauses = query.clauses
     let isPlain = !clauses.isDistinct && clauses.compounds.isEmpty && clauses.rows.isEmpty
-    // A term may be an aggregate, which returns a row even without rows.
+    // A term can be an aggregate, which returns a row even if the tables are empty.
     if isPlain, clauses.results.allSatisfy({ if case .model(_, []) = $0 { true } else { false } }) {
       clauses.results = []
     }
@@ -92,7 +93,7 @@ struct SelectWriter {
   /// The columns between SELECT and FROM.
   private enum Results {
     case selected
-    /// 1, if only the number of rows matters.
+    /// `1`, if only the existence or number of rows matters.
     case one
     case count
   }
@@ -111,13 +112,14 @@ struct SelectWriter {
     try renderer.write(limit: query.limit, offset: query.offset)
   }
 
-  /// Writes the queries that are combined with the query.
+  /// Writes the parts of a combined query after the first part.
   private func writeCompounds(_ query: SelectQuery.Clauses, definesQueries: Bool) throws {
     guard !query.compounds.isEmpty else { return }
-    // The same for all parts, and read from all of them.
+    // All parts use these values, which are derived from all parts.
     let names = names(of: query)
     let (columns, count) = sql.isKey ? ([], 0) : (query.columns, query.columnCount)
-    // A part that is itself combined, ordered or limited: SQLite has no parentheses around parts.
+    // The writer for a part that is itself combined, ordered or limited. Such a part becomes a subquery, because SQLite
+    // allows no parentheses around a part.
     var nested = self
     nested.baseStack += 8
     nested.named = names
@@ -141,8 +143,8 @@ struct SelectWriter {
     }
   }
 
-  /// The position in the result of a term that uses a column of an enclosing query: SQLite does not find such a column
-  /// in ORDER BY and GROUP BY. Nil for any other term.
+  /// Returns the position in the result of a term that uses a column of an enclosing query; nil for any other term.
+  /// SQLite does not resolve such a column in ORDER BY and GROUP BY.
   private func position(
     ofOuter term: SqlExpression, in query: SelectQuery.Clauses, _ renderer: Renderer
   ) throws -> Int? {
@@ -156,14 +158,14 @@ struct SelectWriter {
   private func writeOrder(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
     try renderer.write(query.order) { term in
       if let position = try query.position(of: term) ?? position(ofOuter: term, in: query, renderer) { return position }
-      // Literal rows have no tables in which a term of the other parts could be found.
+      // Literal rows have no tables in which a term of the other parts could be resolved.
       guard !query.compounds.isEmpty, term.node.bindsValues || query.sources.isEmpty else { return nil }
       throw SqlError.invalidStatement("combined queries can only be ordered by columns of their result")
     }
   }
 
-  /// Throws if the number of columns differs, or if corresponding columns hold dates in different storage formats, or
-  /// decimals and other numbers.
+  /// Throws if the number of columns differs, or if corresponding columns have different date formats or decimal
+  /// scales.
   private func check(
     _ columns: [ResultColumn], _ count: Int, canBeCombinedWith other: SelectQuery.Clauses
   ) throws {
@@ -181,14 +183,14 @@ struct SelectWriter {
     }
   }
 
-  /// Writes the definitions of the queries among the tables of an update; returns what writes terms of all of them.
+  /// Writes the named queries of an update's tables. Returns a renderer for terms of all tables.
   func beginTables(_ query: SelectQuery.Clauses) throws -> Renderer {
     let definesQueries = query.definesQueries
     if definesQueries { try writeCommonTables(query) }
     return try renderer(query, definesQueries: definesQueries)
   }
 
-  /// Writes the tables of an update after its own, without their conditions.
+  /// Writes the other tables of an update, without their join conditions.
   func writeOtherTables(_ query: SelectQuery.Clauses, _ renderer: Renderer) throws {
     let names = sql.isKey ? [] : renderer.scope.named
     for (index, source) in query.sources.dropFirst().enumerated() {
@@ -211,8 +213,9 @@ struct SelectWriter {
     return Renderer(scope, sql: sql, parameters: parameters, baseStack: baseStack + (isNested ? 21 : 0))
   }
 
-  /// The symbols on the parser's stack before a clause's terms: its `symbols`, those of WITH, the parts before it.
-  /// Other clauses are said to have 21 before them, more than any has; but queries in filters nest, as associations do.
+  /// Returns the number of symbols on the parser's stack before a clause's terms: the clause's `symbols`, those of
+  /// WITH, and the previous parts. Results and filters of nested queries need this exact number, because associations
+  /// nest queries deeply. Other clauses assume 21 symbols, more than any clause has.
   private func stack(symbols: Int, of query: SelectQuery.Clauses, isPart: Bool) -> Int {
     isNested ? baseStack + symbols + (query.definesQueries ? 3 : 0) + (isPart ? 2 : 0) : baseStack
   }
@@ -224,9 +227,9 @@ struct SelectWriter {
   ) throws {
     guard !query.sources.isEmpty else {
       if let question = query.question { return try renderer.write(question: question) }
-      // Literal rows make long keys that are unlikely to be used again.
+      // Literal rows produce long keys that are unlikely to be used again.
       if sql.isKey { return sql.refuseKey() }
-      // VALUES can't have an order or limit, neither its own nor that of a combined query.
+      // VALUES can't have an order or limit, and can't be a part of a query with an order or limit.
       let isBare = query.order.isEmpty && query.limit == nil && query.offset == nil && !isPart
       if !isBare { sql.append("SELECT * FROM (") }
       try writeRows(query, renderer)
@@ -238,7 +241,7 @@ struct SelectWriter {
     }
     if query.isDistinct { sql.append("SELECT DISTINCT ") } else { sql.append("SELECT ") }
     switch results {
-    // SELECT, DISTINCT, the columns before and a place.
+    // The parser's stack holds SELECT, DISTINCT, the earlier columns and a column.
     case .selected: try writeResults(query, renderer, stack: stack(symbols: 4, of: query, isPart: isPart))
     case .one: sql.append("1")
     case .count: sql.append("count(*)")
@@ -250,12 +253,12 @@ struct SelectWriter {
       let joined =
         sql.isKey || isLast || query.sources[index].condition == nil
         ? renderer : try renderer.joining(query.sources[...index])
-      // Passed in place: copying it for each use would be most of the work.
+      // The source is borrowed: copying it would take most of the time.
       try write(query.sources[index], renderer, joined, hidden: names)
     }
     if let filter = query.filter {
       sql.append(" WHERE ")
-      // SELECT, DISTINCT, columns, tables and WHERE.
+      // The parser's stack holds SELECT, DISTINCT, columns, tables and WHERE.
       try renderer.write(filter, within: .any, stack: stack(symbols: 5, of: query, isPart: isPart))
     }
     for (index, term) in query.groups.enumerated() {
@@ -275,8 +278,8 @@ struct SelectWriter {
     }
   }
 
-  /// Writes a table, its alias and its join condition, in which `joined` has the tables up to this one. Throws for a
-  /// table whose name in `hidden` refers to a query.
+  /// Writes a table, its alias and its join condition. The scope of `joined` contains the tables up to this table.
+  /// Throws for a table whose name refers to a query in `hidden`.
   private func write(
     _ source: borrowing SelectQuery.Source, _ renderer: Renderer, _ joined: Renderer, hidden: [String]
   ) throws {
@@ -288,7 +291,7 @@ struct SelectWriter {
       }
       sql.append(table)
     case .named:
-      // Only a query that is being defined has rows under its name: otherwise it would be the name of any table.
+      // Only a query that is being defined can be read by its name. Otherwise the name could refer to any table.
       guard sql.isKey || hidden.contains(where: (source.definedName ?? "").isSameName(as:)) else {
         throw SqlError.invalidStatement("query \(source.name) is used outside of its own definition")
       }
@@ -319,7 +322,8 @@ struct SelectWriter {
         throw SqlError.invalidStatement("a searched table can only be joined by an inner or cross join").at(
           table: table.name)
       }
-      // The join of the index has the condition of its table too: one without it would need parentheses.
+      // The join of the index is followed by the table's join condition, because a separate condition would need
+      // parentheses.
       renderer.writeIndex(of: copy source)
       guard let condition = source.condition else { return }
       sql.append(" AND ")

@@ -32,7 +32,7 @@ extension Renderer {
     }
   }
 
-  /// Writes SQL text around terms. In parentheses, so that it is one term whatever stands beside it.
+  /// Writes SQL text with embedded terms. Parentheses make the text one term in any context.
   private func write(_ fragment: SqlExpression.Fragment, around terms: [SqlExpression], stack: Int) throws {
     var inner = self
     if fragment.hasQuery, !sql.isKey { inner = try insideSubquery() }
@@ -44,7 +44,7 @@ extension Renderer {
     sql.append(")")
   }
 
-  /// The precedence of a term of this form.
+  /// Returns the precedence of a term of this form.
   func strength(of form: SqlExpression.SyntaxTerm.Form) -> Precedence {
     switch form {
     case .inverted: .unary

@@ -1,13 +1,13 @@
-/// Writes whole statements and their row, as SQL or as a cache key.
+/// A writer of whole statements and their row, as SQL or as a cache key.
 package struct StatementWriter {
   let renderer: Renderer
-  /// True if it is part of SQL text.
+  /// True if the statement is part of SQL text.
   private let isInText: Bool
   var table: TableInfo { renderer.table }
   var sql: SqlBuffer { renderer.sql }
   var parameters: ParameterBuffer { renderer.parameters }
 
-  /// `outer` are the rows of the trigger that the statement belongs to.
+  /// Creates a writer. `outer` contains the rows of the trigger that the statement belongs to.
   package init(
     table: TableInfo, sql: SqlBuffer, parameters: ParameterBuffer, isInText: Bool = false, outer: Scope? = nil
   ) {
@@ -16,7 +16,7 @@ package struct StatementWriter {
       table: table, sql.isKey ? nil : Scope(table, isInText: isInText, outer: outer), sql: sql, parameters: parameters)
   }
 
-  /// Writes the statement. `row` holds the values of its struct.
+  /// Writes the statement. `row` contains the values of the statement's struct.
   package func write(_ tree: StatementTree, row: RowValues = .none) throws {
     if let defect = tree.defect { throw defect }
     if tree.changesRows { try table.checkIsNoView() }
@@ -55,8 +55,8 @@ package struct StatementWriter {
 
   // MARK: Rows to change
 
-  /// Writes the condition of an update or delete. UPDATE … LIMIT needs a compile-time option of SQLite, so a limit
-  /// becomes a subquery of row identities.
+  /// Writes the condition of an update or delete. A limit becomes a subquery of row identities, because UPDATE … LIMIT
+  /// needs a compile-time option of SQLite.
   private func write(_ selection: RowSelection, _ hint: IndexHint?) throws {
     guard selection.isLimited else {
       if !selection.rest.isDefault { try renderer.check(selection.rest.value.order) }
@@ -85,7 +85,7 @@ package struct StatementWriter {
     try renderer.write(filter)
   }
 
-  /// The columns that identify a row: the rowid by one of its names, or the key of a WITHOUT ROWID table.
+  /// Returns the columns that identify a row: a name of the rowid, or the key of a WITHOUT ROWID table.
   func rowIdentity() throws -> [[UInt8]] {
     if table.isWithoutRowid || table.keyIsRowid { return table.key.map { table.columns[$0].definition.quotedName } }
     guard let name = String.rowidName(avoiding: table.columns.map(\.name)) else {
@@ -105,7 +105,7 @@ package struct StatementWriter {
 
   func writeConflict(_ policy: ConflictPolicy?) {
     guard let policy else { return }
-    // ABORT is what holds unless a constraint says something else.
+    // ABORT is the default unless a constraint declares another policy.
     if policy != .abort || table.ignoresOrReplaces { sql.append(policy.sql) }
   }
 
@@ -127,7 +127,7 @@ package struct StatementWriter {
     sql.append("UPDATE ")
     writeConflict(query.conflict)
     sql.append(table)
-    // With a limit, the subquery finds the rows.
+    // With a limit, the hint applies to the subquery that finds the rows.
     let hint = query.rest.value.indexHint
     if !query.selection.isLimited, let hint { try sql.append(hint: hint) }
     sql.append(" SET ")
@@ -171,7 +171,7 @@ package struct StatementWriter {
     try writeKey(of: row, and: query.selection.filter)
   }
 
-  /// Writes the condition for the struct's row.
+  /// Writes the condition that selects the struct's row.
   private func writeKey(of row: RowValues, and filter: SqlExpression?) throws {
     try requireKey()
     for (index, position) in table.key.enumerated() {
@@ -206,10 +206,10 @@ package struct StatementWriter {
     }
   }
 
-  /// The value to bind for a written column: NULL if the struct has no value for a chosen column.
+  /// Returns the value to bind for a written column: NULL if the struct has no value for a chosen column.
   func written(_ parameter: BoundValue) -> BoundValue { parameter.isSet ? parameter : .null }
 
-  /// The positions of the columns chosen to be written. Throws for generated ones.
+  /// Returns the positions of the columns that the caller chose to write. Throws for generated columns.
   func chosenColumns(_ columns: [ColumnReference]) throws -> [Int] {
     try columns.map { reference in
       let position = try renderer.position(of: reference)

@@ -1,4 +1,4 @@
-/// The type of a column: its SQL type, and how Swift values are stored in it.
+/// The type of a column: its SQL type and the stored form of Swift values.
 ///
 /// ```swift
 /// static let at = Column("at", .date(.iso8601))            // "at" TEXT NOT NULL
@@ -6,7 +6,7 @@
 /// ```
 public struct ColumnType: Sendable, Hashable {
   @usableFromInline package let base: Base
-  /// True if the column may hold NULL.
+  /// True if the column can contain NULL.
   public let isNullable: Bool
 
   @usableFromInline
@@ -14,10 +14,10 @@ public struct ColumnType: Sendable, Hashable {
     case integer, real, text, blob, boolean
     case date(DateFormat)
     case decimal(scale: Int)
-    /// Any value: a column of a table without a model.
+    /// Any value, for a column of a table without a model.
     case any
 
-    /// All types but those of decimals. A column whose type is missing here could not have a default.
+    /// All types except decimals. A column whose type is missing here could not have a default.
     static let unscaled: [Base] = [.integer, .real, .text, .blob, .boolean] + DateFormat.allCases.map(Base.date)
     package static let all: [Base] = unscaled + ColumnType.scales.map { .decimal(scale: $0) }
   }
@@ -43,43 +43,43 @@ public struct ColumnType: Sendable, Hashable {
   /// The type of a column of which only the name is known.
   static let any = ColumnType(.any, isNullable: true)
 
-  /// Dates in a format of your choice.
+  /// Dates in the given format.
   public static func date(_ format: DateFormat) -> ColumnType { ColumnType(.date(format)) }
 
-  /// Decimals with a fixed number of digits after the point, as their number of smallest units: `INTEGER`.
+  /// Decimals with a fixed number of digits after the point, stored as a number of the smallest units: `INTEGER`.
   ///
   /// ```swift
   /// static let price = column("price", Decimal.self, as: .decimal(scale: 2))     // 12.34 is stored as 1234
   /// ```
   ///
-  /// The scale is 0 to 18; a model with another one throws `.misuse` when it is first used. Storing a decimal with
-  /// more digits after the point, or more units than an `Int64` holds, throws `.encoding` instead of rounding;
-  /// comparing with one works.
+  /// The scale is 0 to 18; a model with another scale throws `.misuse` when the model is first used. Storing throws
+  /// `.encoding` if a decimal has more digits after the point, or if its number of units exceeds an `Int64`. Comparing
+  /// with such a decimal works.
   public static func decimal(scale: Int) -> ColumnType { ColumnType(.decimal(scale: scale)) }
 
   /// The scales that a decimal can have.
   static let scales = 0...18
 
-  /// The scale of a column of decimals; nil for any other.
+  /// The scale of a decimal column; nil for any other column.
   package var scale: Int? { if case .decimal(let scale) = base { scale } else { nil } }
 
-  /// The same type, but the column may also hold NULL.
+  /// The same type, with NULL allowed.
   public static func nullable(_ type: ColumnType) -> ColumnType { ColumnType(type.base, isNullable: true) }
 
   /// The storage format of a date.
   public enum DateFormat: String, Sendable, Hashable, Codable, CaseIterable {
-    /// `REAL` seconds since 1970 with their fraction: the default, and the fastest. The precision is that of a `Double`
-    /// of this magnitude, today a quarter of a microsecond; a `Date`, which counts from 2001, may be more precise in
-    /// its last bit.
+    /// `REAL` seconds since 1970 with a fraction: the default, and the fastest format. Today, the precision of such a
+    /// `Double` is a quarter of a microsecond. A `Date` counts from 2001, so its last bit can be lost.
     case unixSecondsWithFraction
-    /// `INTEGER` seconds since 1970. Storing a fraction of a second throws instead of truncating; comparing with one
+    /// `INTEGER` seconds since 1970. Storing a date with a fraction of a second throws, but comparing with such a date
     /// works.
     case unixSeconds
     /// `INTEGER` milliseconds since 1970, rounded to the millisecond.
     case unixMilliseconds
     /// `TEXT` like `2013-01-01T06:00:00.000Z`: UTC, always with milliseconds, so that text order is time order. Dates
-    /// are rounded to the millisecond; years are 0000 to 9999 of the Gregorian calendar. Reading also accepts offsets,
-    /// any fraction, and the output of SQLite's `datetime()`; SQLite compares texts, so filters do not find those.
+    /// are rounded to the millisecond, and years are 0000 to 9999 of the Gregorian calendar. Reading also accepts
+    /// offsets, any fraction, and the output of SQLite's `datetime()`. Filters do not find dates in those forms,
+    /// because SQLite compares text.
     case iso8601
   }
 
@@ -100,7 +100,7 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// The type in CREATE TABLE; STRICT tables allow all of these names.
+  /// The type in CREATE TABLE. STRICT tables allow all these names.
   package var sqlName: StaticString {
     switch storageClass {
     case .integer: "INTEGER"
@@ -122,11 +122,11 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// A bit for each storage class all of whose values may be stored here; see ``BoundValue/classBit``.
+  /// The storage classes whose values are always accepted, one bit each; see ``BoundValue/classBit``.
   var accepted: UInt8 {
     switch base {
     case .integer, .date(.unixSeconds), .date(.unixMilliseconds): 1 | 2
-    // True if an integer is the number of units is known only to the value.
+    // Only the value shows whether an integer is the number of units.
     case .boolean, .decimal: 1
     case .real, .date(.unixSecondsWithFraction): 1 | 4
     case .text, .date(.iso8601): 1 | 8
@@ -151,24 +151,24 @@ public struct ColumnType: Sendable, Hashable {
     }
   }
 
-  /// True if a value has a different form when it is compared than when it is stored.
+  /// True if the compared form of a value can differ from the stored form.
   var comparesInAnotherForm: Bool { base == .date(.unixSeconds) || scale != nil }
 
   /// True if the column stores values of a column of another type unchanged.
   func takesValues(of other: ColumnType) -> Bool {
     switch (base, other.base) {
-    // Of which scale it would be is not known.
+    // The scale of the values is unknown.
     case (.decimal, .any): false
     case (.real, .integer), (.real, .boolean), (.integer, .boolean), (.any, _), (_, .any): true
     default: base == other.base
     }
   }
 
-  /// The error for a value that this column does not store.
+  /// Returns the error for a value that this column can't store.
   package func mismatch(_ storageClass: StorageClass) -> SqlError {
     if scale != nil { return .encoding(expected: name, found: "\(storageClass)") }
     let declared = self.storageClass
-    // The storage class fits or converts; only this number does not.
+    // The storage class fits or can be converted, but not this number.
     let isNumber = storageClass == .integer && (declared == .integer || declared == .real)
     let actual =
       !isNumber
@@ -176,7 +176,8 @@ public struct ColumnType: Sendable, Hashable {
     return .encoding(expected: name, found: actual)
   }
 
-  /// True if a value of this storage class may be compared with the column; INTEGER and REAL compare with each other.
+  /// True if values of this storage class can be compared with the column. INTEGER and REAL can be compared with each
+  /// other.
   package func compares(with storageClass: StorageClass) -> Bool {
     if base == .any { return true }
     return switch (self.storageClass, storageClass) {

@@ -2,8 +2,8 @@ import FoundationEssentials
 
 /// A value as SQLite stores it, in one of its five storage classes.
 ///
-/// Values are equal when their storage class and content are, text byte by byte. So `.integer(1)` is not `.real(1)`,
-/// and "é" as one code point is not "é" as two.
+/// Values are equal if their storage classes and contents are equal. Text is compared byte by byte. So `.integer(1)` is
+/// not `.real(1)`, and "é" as one code point is not "é" as two code points.
 public enum DatabaseValue: Sendable {
   case null
   case integer(Int64)
@@ -11,7 +11,7 @@ public enum DatabaseValue: Sendable {
   case text(String)
   case blob(Data)
 
-  /// The storage class without its content.
+  /// The storage class of the value.
   public var storageClass: StorageClass {
     switch self {
     case .null: .null
@@ -51,15 +51,15 @@ extension DatabaseValue: Hashable {
     case .null: break
     case .integer(let integer): hasher.combine(integer)
     case .real(let real): hasher.combine(real)
-    // Hashed by characters: text with equal bytes has equal characters.
+    // Hashed by characters, because text with equal bytes has equal characters.
     case .text(let text): hasher.combine(text)
     case .blob(let data): hasher.combine(data)
     }
   }
 }
 
-/// Encoded as `{"integer":3}`, `{"text":"red"}`, `{"blob":"AQI="}` or `{"null":true}`; infinity, which JSON lacks, is
-/// `{"real":"inf"}`.
+/// Encoded as `{"integer":3}`, `{"text":"red"}`, `{"blob":"AQI="}` or `{"null":true}`. JSON has no infinity, so
+/// infinity is encoded as `{"real":"inf"}`.
 extension DatabaseValue: Codable {
   private enum Key: String, CodingKey {
     case null, integer, real, text, blob

@@ -1,6 +1,6 @@
 extension SqlExpression.Call {
-  /// SQLite's functions, by their names in documents. To add one, add its case and its row in `facts`, and the methods
-  /// that make the term, typed and untyped, in `Language/Terms`.
+  /// SQLite's functions; the raw values are their names in documents. To add a function, add a case, a row in `facts`,
+  /// and the typed and untyped methods in `Language/Terms`.
   package enum BuiltIn: String, Sendable, Hashable, CaseIterable {
     case count, sum, total, avg, min, max
     case groupConcat = "group_concat"
@@ -32,7 +32,7 @@ extension SqlExpression.Call {
     case jsonPatch = "json_patch"
     case jsonGroupObject = "json_group_object"
     case printf
-    // Mathematics, which SQLite has from 3.35 on if it was built with them.
+    // Mathematical functions: available from SQLite 3.35 on, if SQLite was built with them.
     case acos, acosh, asin, asinh, atan, atan2, atanh, ceil, cos, cosh, degrees, exp, floor, ln, log, log10, log2, mod
     case pi, pow, radians, sign, sin, sinh, sqrt, tan, tanh, trunc
     case scalarMin, scalarMax
@@ -49,7 +49,7 @@ extension SqlExpression.Call {
 }
 
 extension SqlExpression.Call.BuiltIn {
-  /// The library's knowledge of the function.
+  /// The properties of the function.
   package var facts: Facts {
     switch self {
     case .count: .init(.aggregate, 1...1, .integer, .never, [.neverThrows, .takesDecimals])
@@ -89,7 +89,7 @@ extension SqlExpression.Call.BuiltIn {
     case .json: .init(.scalar, 1...1, .other, .withAny, .json)
     case .jsonExtract, .jsonType: .init(.scalar, 1...2, .other, .withFirstOrOtherwise, .json, .paths)
     case .jsonArrayLength: .init(.scalar, 1...2, .integer, .withFirstOrOtherwise, .json, .paths)
-    // Of NULL, before SQLite 3.45, 0.
+    // Before version 3.45, SQLite returns 0 for NULL.
     case .jsonValid: .init(.scalar, 1...1, .integer, .perhapsWithFirst, .json)
     case .jsonObject, .jsonArray: .init(.scalar, 0...100, .other, .never, .json)
     case .jsonEach, .jsonTree: .init(.table, 1...2, .other, .never, .json, .paths)
@@ -108,7 +108,7 @@ extension SqlExpression.Call.BuiltIn {
 
   package struct Facts {
     package let kind: Kind
-    /// The numbers of arguments that a document may give.
+    /// The number of arguments that a document can pass.
     package let arguments: ClosedRange<Int>
     let result: Result
     let nulls: Nulls
@@ -117,34 +117,35 @@ extension SqlExpression.Call.BuiltIn {
 
     package enum Kind { case scalar, aggregate, window, table }
 
-    /// The relation of the result to the arguments.
+    /// The relation between the result and the arguments.
     package enum Result {
       case other, integer
       /// A number with the scale of the argument, such as a sum.
       case scaled
       /// One of the arguments.
       case ofArguments
-      /// The first argument in one of the rows, or else the third; the second is a number of rows.
+      /// The first argument, evaluated in some row, or else the third argument. The second argument is a number of
+      /// rows.
       case ofRow
     }
 
     /// The arguments for which the result is NULL.
     package enum Nulls {
       case never, withAny, withAll, withFirst
-      /// NULL where the first is, and for other reasons.
+      /// NULL if the first argument is NULL, and in some other cases.
       case withFirstOrOtherwise
-      /// Perhaps where the first may be NULL.
+      /// Possibly NULL if the first argument is NULL.
       case perhapsWithFirst
     }
 
-    /// The arguments that configure the function, and so are written into the SQL as literals.
+    /// The arguments that configure the function. They are written into the SQL as literals.
     package enum Constants {
       case nothing, format
-      /// All but the first.
+      /// All arguments except the first.
       case allButFirst
-      /// All but the first, which are paths within JSON.
+      /// All arguments except the first. These arguments are paths within JSON.
       case paths
-      /// Paths within JSON, each with its value behind it.
+      /// Paths within JSON, each followed by its value.
       case pathsOfValues
     }
 
@@ -152,24 +153,24 @@ extension SqlExpression.Call.BuiltIn {
       package let rawValue: UInt16
       package init(rawValue: UInt16) { self.rawValue = rawValue }
 
-      /// A function of JSON. Reading throws for text that is not JSON.
+      /// A JSON function. SQLite reports an error for text that is not JSON.
       package static var json: Traits { Traits(rawValue: 1) }
-      /// For all values it has a result, which is not longer than its arguments.
+      /// The function never fails, and its result is not longer than its arguments.
       package static var neverThrows: Traits { Traits(rawValue: 2) }
-      /// SQLite would take text for 0.
+      /// The function expects numbers: SQLite would treat text as 0.
       static var takesNumbers: Traits { Traits(rawValue: 4) }
-      /// It may be given decimals, although its result is none.
+      /// The function accepts decimals, although its result is not a decimal.
       static var takesDecimals: Traits { Traits(rawValue: 8) }
       /// An aggregate whose result depends on the order of its rows.
       package static var takesOrder: Traits { Traits(rawValue: 16) }
-      /// A window function with the same result for all rows that its order does not tell apart.
+      /// A window function that returns the same result for all peers in its order.
       package static var equalForPeers: Traits { Traits(rawValue: 32) }
-      /// Its time grows with the product of the lengths of its first two arguments.
+      /// The function's run time grows with the product of the lengths of its first two arguments.
       package static var multipliesLengths: Traits { Traits(rawValue: 64) }
-      /// It has another result each time.
+      /// The function can return a different result each time.
       package static var varies: Traits { Traits(rawValue: 128) }
-      /// A function of one argument that every version of SQLite has: a filter with it can be evaluated from a row's
-      /// values alone.
+      /// A function of one argument that every version of SQLite supports. A filter with this function can be evaluated
+      /// from a row's values alone.
       static var isElementary: Traits { Traits(rawValue: 256) }
     }
 

@@ -4,9 +4,9 @@ extension SqlExpression {
     package var function: Function
     package var arguments: [SqlExpression]
     package var isDistinct = false
-    /// The order in which an aggregate takes its rows.
+    /// The order in which an aggregate processes its rows.
     package var order: [OrderTerm] = []
-    /// The FILTER of an aggregate.
+    /// The FILTER clause of an aggregate.
     package var filter: SqlExpression?
     package var window: WindowClause?
 
@@ -28,7 +28,7 @@ extension SqlExpression {
       case countRows
       /// A function built into SQLite.
       case builtIn(BuiltIn)
-      /// A function registered by the program; its name is quoted.
+      /// A function registered by the program. The SQL contains the quoted name.
       case named(String)
 
       package static func == (left: Function, right: Function) -> Bool {
@@ -41,7 +41,7 @@ extension SqlExpression {
       }
     }
 
-    /// True if the argument at this index configures the function, and so is written into the SQL as a literal.
+    /// True if the argument at this index configures the function and is written into the SQL as a literal.
     func isConstant(_ index: Int) -> Bool {
       switch facts?.constants {
       case .format: index == 0
@@ -51,11 +51,11 @@ extension SqlExpression {
       }
     }
 
-    /// The facts about a function that is built into SQLite; nil for any other function.
+    /// The properties of a built-in function; nil for a registered function.
     package var facts: BuiltIn.Facts? { if case .builtIn(let function) = function { function.facts } else { nil } }
 
-    /// True if the call makes one value of many rows. A registered function counts as an aggregate only if the call has
-    /// DISTINCT, a filter or an order.
+    /// True if the call combines many rows into one value. A registered function counts as an aggregate only if the
+    /// call has DISTINCT, a filter or an order.
     package var isAggregate: Bool {
       guard window == nil else { return false }
       switch function {
@@ -65,7 +65,7 @@ extension SqlExpression {
       }
     }
 
-    /// True if the call can have an order. For a registered function SQLite checks that it is an aggregate.
+    /// True if the call can have an order. SQLite checks whether a registered function is an aggregate.
     package var takesOrder: Bool {
       switch function {
       case .countRows: false
@@ -74,7 +74,7 @@ extension SqlExpression {
       }
     }
 
-    /// The call's description in errors, if it is an aggregate or window function; nil for a function of one row.
+    /// The description of an aggregate or window function in error messages; nil for a function of one row.
     var nameOverRows: String? {
       if window != nil { return "a window function" }
       switch function {
@@ -85,7 +85,7 @@ extension SqlExpression {
       }
     }
 
-    /// True if the call can have a window. For a registered function SQLite checks that itself.
+    /// True if the call can have a window. SQLite checks registered functions.
     package var takesWindow: Bool {
       switch facts?.kind {
       case .aggregate, .window, nil: true
@@ -108,7 +108,7 @@ extension SqlExpression {
       }
     }
 
-    /// True if a path stands without its value.
+    /// True if the last path has no value.
     package var lacksValue: Bool { facts?.constants == .pathsOfValues && arguments.count.isMultiple(of: 2) }
 
     /// All terms of the call.
@@ -135,7 +135,7 @@ extension SqlExpression {
   package struct QueryTerm: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
       case scalar, exists, isIn
-      /// The number of the query's rows.
+      /// `(SELECT count(*) FROM …)`
       case count
     }
 
@@ -150,7 +150,7 @@ extension SqlExpression {
   }
 }
 
-/// The rows around the current one that a window function covers.
+/// The rows around the current row that a window function covers.
 ///
 /// ```swift
 /// Flight.delay.average().over(orderBy: Flight.day.asc, frame: .rows(.preceding(6), .currentRow))
@@ -170,15 +170,15 @@ public struct WindowFrame: Sendable, Hashable {
     case following(Int)
   }
 
-  /// The rows that a frame leaves out. The current row's peers are the rows that are equal to it in the window's order.
+  /// The rows that a frame excludes. Rows that are equal in the window's order are peers.
   public enum Exclusion: String, Sendable, Hashable {
-    /// None: `EXCLUDE NO OTHERS`, the default.
+    /// No rows are excluded: `EXCLUDE NO OTHERS`, the default.
     case noOthers
     /// The current row.
     case currentRow
     /// The current row and its peers.
     case group
-    /// The peers of the current row, but not itself.
+    /// The peers of the current row, but not the current row.
     case ties
   }
 
@@ -201,12 +201,12 @@ public struct WindowFrame: Sendable, Hashable {
     WindowFrame(unit: .rows, start: start, end: end, exclusion: exclusion)
   }
 
-  /// A frame with bounds measured by the value that orders the rows.
+  /// A frame whose bounds are distances in the value that orders the rows.
   public static func range(_ start: Bound, _ end: Bound, excluding exclusion: Exclusion = .noOthers) -> WindowFrame {
     WindowFrame(unit: .range, start: start, end: end, exclusion: exclusion)
   }
 
-  /// A frame with bounds counted in groups of rows that compare as equal.
+  /// A frame whose bounds count groups of peers.
   public static func groups(_ start: Bound, _ end: Bound, excluding exclusion: Exclusion = .noOthers) -> WindowFrame {
     WindowFrame(unit: .groups, start: start, end: end, exclusion: exclusion)
   }

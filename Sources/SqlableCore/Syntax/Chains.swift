@@ -1,4 +1,4 @@
-// AND and OR are flat lists: a tree would be as deep as the chain is long.
+// AND and OR are flat lists, because the depth of a binary tree would equal the length of the chain.
 
 extension SqlExpression {
   package func and(_ other: SqlExpression) -> SqlExpression {
@@ -21,6 +21,6 @@ extension SqlExpression {
 }
 
 extension SqlExpression? {
-  /// Combines the condition with a further one.
+  /// Adds a condition with AND.
   package mutating func and(_ condition: SqlExpression) { self = self?.and(condition) ?? condition }
 }

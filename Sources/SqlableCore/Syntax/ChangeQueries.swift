@@ -1,4 +1,4 @@
-/// An insert of structs or of a query's rows.
+/// An insert of structs, or of a query's rows.
 @usableFromInline
 package struct InsertQuery: Sendable, Hashable {
   @usableFromInline
@@ -7,7 +7,7 @@ package struct InsertQuery: Sendable, Hashable {
     case row
     /// Any number of structs.
     case rows
-    /// One struct, which updates the row with its key.
+    /// One struct, which updates the existing row with the same key.
     case save
     /// The rows of a query.
     case query
@@ -15,7 +15,7 @@ package struct InsertQuery: Sendable, Hashable {
 
   @usableFromInline
   package struct Clauses: DefaultConstructible {
-    /// The columns to write; nil for all.
+    /// The columns to write; nil for all columns.
     package var columns: [ColumnReference]?
     /// The conflict clauses, in the order in which SQLite tries them.
     package var upserts: [Upsert] = []
@@ -39,7 +39,7 @@ package struct InsertQuery: Sendable, Hashable {
     self.table = table
   }
 
-  /// An insert that writes these columns, or all if there are none.
+  /// Creates an insert that writes these columns; an empty array stands for all columns.
   @usableFromInline
   init(_ form: Form, into table: TableInfo, writing columns: [any ColumnConvertible], of source: SelectQuery? = nil) {
     self.init(form, into: table)
@@ -55,11 +55,11 @@ package struct InsertQuery: Sendable, Hashable {
 package struct UpdateQuery: Sendable, Hashable {
   @usableFromInline
   package struct Clauses: DefaultConstructible {
-    /// The columns to write of a struct; nil for all.
+    /// The columns of a struct to write; nil for all columns.
     package var columns: [ColumnReference]?
     /// Assignments to columns.
     package var assignments: [Assignment] = []
-    /// Other tables whose rows give values, each with the condition that joins it.
+    /// Joined tables whose rows provide values, each with its join condition.
     package var sources: [SelectQuery.Source] = []
     /// The index that SQLite must use for the updated table.
     package var indexHint: IndexHint?
@@ -76,7 +76,7 @@ package struct UpdateQuery: Sendable, Hashable {
   package var selection = RowSelection()
   package var rest = CopyOnWriteBox<Clauses>()
 
-  /// An update of a struct's row that writes these columns, or all if there are none.
+  /// Creates an update of a struct's row that writes these columns; an empty array stands for all columns.
   @usableFromInline
   package init(ofRowIn table: TableInfo, writing columns: [any ColumnConvertible]) {
     self.table = table
@@ -90,10 +90,10 @@ package struct UpdateQuery: Sendable, Hashable {
     rest.value.assignments = assignments
   }
 
-  /// True if the update changes the row with a struct's key.
+  /// True if the update changes the one row with a struct's key.
   @usableFromInline package var isRowLevel: Bool { extent == .row }
 
-  /// The updated table, and the others that give values.
+  /// The updated table, and the joined tables that provide values.
   package var tables: [SelectQuery.Source] { [SelectQuery.Source(table: table)] + rest.value.sources }
 }
 
@@ -122,16 +122,16 @@ package struct DeleteQuery: Sendable, Hashable {
     self.extent = extent
   }
 
-  /// True if the delete removes the row with a struct's key.
+  /// True if the delete removes the one row with a struct's key.
   @usableFromInline package var isRowLevel: Bool { extent == .row }
 }
 
-/// The rows that an update or delete is meant for.
+/// The intended extent of an update or delete.
 @usableFromInline
 package enum ChangeExtent: Sendable, Hashable {
-  /// The row with a struct's key.
+  /// The one row with a struct's key.
   case row
-  /// The rows that a filter or limit selects; running the change without either throws.
+  /// The rows that a filter or limit selects. Running the change throws if there is neither a filter nor a limit.
   case selected
   /// Every row of the table.
   case all
@@ -157,14 +157,14 @@ package struct RowSelection: Sendable, Hashable {
     (self.filter, self.rest) = (filter, rest)
   }
 
-  /// True if all rows are selected. Not with ==, which would copy the filter.
+  /// True if all rows are selected. Avoids `==`, which would copy the filter.
   var isAll: Bool {
     if case .some = filter { return false }
     return rest.isDefault
   }
 
-  /// Throws `.misuse` for a change of selected rows without a filter or limit, which would change all rows, and for a
-  /// change of all rows with a filter, order or limit.
+  /// Throws `.misuse` if the extent and the clauses conflict. A change of selected rows needs a filter or limit,
+  /// because it would change all rows. A change of all rows must not have a filter, order or limit.
   func check(_ extent: ChangeExtent, of table: TableInfo, _ change: String, _ all: String) throws {
     switch extent {
     case .row: return
@@ -180,7 +180,7 @@ package struct RowSelection: Sendable, Hashable {
     }
   }
 
-  /// True if the number of rows is limited, so that their order matters.
+  /// True if the number of rows is limited. The order of the rows then matters.
   package var isLimited: Bool { !rest.isDefault && (rest.value.limit != nil || rest.value.offset != nil) }
 }
 
@@ -192,8 +192,8 @@ package enum Returned: Sendable, Hashable {
 }
 
 extension SqlExpression {
-  /// Throws for an aggregate or a window function outside a subquery: RETURNING computes its terms for each row by
-  /// itself. SQLite checks registered functions.
+  /// Throws for an aggregate or a window function outside a subquery, because RETURNING evaluates its terms for one
+  /// row. SQLite checks registered functions.
   func checkUsesOneRow() throws {
     if case .call(let call) = node, let name = call.nameOverRows {
       throw SqlError.invalidStatement(
@@ -204,7 +204,7 @@ extension SqlExpression {
 }
 
 extension StatementTree {
-  /// The columns of a struct that the statement uses.
+  /// The columns that the statement writes of a struct.
   var writtenColumns: WrittenColumns {
     switch self {
     case .insert(let query) where !query.rest.isDefault:

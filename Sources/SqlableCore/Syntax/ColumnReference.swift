@@ -1,5 +1,5 @@
-/// A column in an expression. Two are equal when they come from the same declaration or, if one was decoded, have the
-/// same name.
+/// A column in an expression. Two references are equal if they refer to the same declaration. A decoded reference is
+/// compared by name.
 package enum ColumnReference: Sendable, Hashable {
   case declared(ColumnDefinition)
   /// A column in a decoded statement.
@@ -14,7 +14,7 @@ package enum ColumnReference: Sendable, Hashable {
     }
   }
 
-  /// The declaration, if it is known.
+  /// The column's declaration; nil if unknown.
   package var definition: ColumnDefinition? {
     switch self {
     case .declared(let definition): definition
@@ -33,7 +33,7 @@ package enum ColumnReference: Sendable, Hashable {
 }
 
 extension SqlError {
-  /// The error for a column that none of the tables has.
+  /// Returns the error for a column that does not exist in the tables.
   package static func missing(_ reference: ColumnReference, in tables: [TableInfo], named tableNames: [String]? = nil)
     -> SqlError
   {

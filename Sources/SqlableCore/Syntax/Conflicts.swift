@@ -1,12 +1,12 @@
 /// The conflict clause of an insert that updates the conflicting row.
 package struct Upsert: Sendable, Hashable {
-  /// The unique columns that conflict; nil for the primary key.
+  /// The unique columns whose conflict is handled; nil for the primary key.
   package var target: [ColumnReference]?
-  /// The columns that get the new value; nil for all but the conflicting ones.
+  /// The columns to update with the new values; nil for all columns except the conflicting columns.
   package var columns: [ColumnReference]?
   /// Assignments to other columns.
   package var assignments: [Assignment] = []
-  /// The condition for updating a row; other rows are left unchanged.
+  /// The condition for updating the existing row. Rows that do not meet the condition are left unchanged.
   package var condition: SqlExpression?
 
   package init(
@@ -37,7 +37,7 @@ extension Upsert {
   static let newRow = "excluded"
 }
 
-/// A row of a change that fires a trigger, by its alias.
+/// The row before or after a change, in a trigger. The raw value is the row's alias.
 package enum TriggerRow: String {
   case old, new
 }

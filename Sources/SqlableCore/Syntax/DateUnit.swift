@@ -1,9 +1,9 @@
-/// A unit of time: of an interval added to a date, or of the period to which a date belongs. A week has seven days and
-/// begins on Monday.
+/// A unit of time for intervals that are added to dates, and for periods that contain a date. A week has seven days and
+/// starts on Monday.
 public enum DateUnit: String, Sendable, Hashable {
   case second, minute, hour, day, week, month, year
 
-  /// The length in seconds; nil for units whose length varies.
+  /// The unit's length in seconds; nil if the length varies.
   var seconds: Int? {
     switch self {
     case .second: 1
@@ -16,11 +16,11 @@ public enum DateUnit: String, Sendable, Hashable {
   }
 }
 
-/// A part of a date as a number. The raw values are the names in documents.
+/// A part of a date as a number. The raw values are the parts' names in documents.
 package enum DatePart: String, Sendable, Hashable {
   case year, month, day, hour, minute, second, weekday, dayOfYear
 
-  /// The letter of `strftime`.
+  /// The part's letter in a `strftime` format.
   var letter: Character {
     switch self {
     case .year: "Y"

@@ -1,10 +1,11 @@
-// Terms of decimals, whose values are numbers of units. A term that keeps the scale is exact; any other is refused.
+// Terms of decimals, which are stored as numbers of units. A term that keeps the scale is exact; any other term is
+// rejected.
 
 extension SqlExpression {
-  /// Finds the declaration of a column that a decoded term names.
+  /// Returns the declaration of a column that a decoded term names.
   typealias ColumnLookup = (ColumnReference, _ alias: String?) -> ColumnDefinition?
 
-  /// The operands of arithmetic that keeps the scale of a decimal.
+  /// The operands whose scale the result of the arithmetic keeps.
   private var operands: [SqlExpression] {
     switch node {
     case .negative(let term): [term]
@@ -14,10 +15,10 @@ extension SqlExpression {
     }
   }
 
-  /// The decimal among the operands, which gives the result its scale; nil if there is none.
+  /// The first decimal operand, whose scale the result keeps; nil if no operand is a decimal.
   var decimalOperand: SqlExpression? { operands.first { $0.scale { _, _ in nil } != nil } }
 
-  /// The scale of the term's values, if they are decimals.
+  /// Returns the scale of the term's values; nil if they are not decimals.
   func scale(_ lookup: ColumnLookup) -> Int? {
     switch node {
     case .column(let reference): return (reference.definition ?? lookup(reference, nil))?.type.scale
@@ -37,8 +38,7 @@ extension SqlExpression {
     return nil
   }
 
-  /// Returns the error of a term that would calculate inexactly, or take a decimal's units for another number; nil if
-  /// there is none.
+  /// Returns an error if the term would calculate inexactly, or would treat a decimal's units as an ordinary number.
   func decimalDefect(_ lookup: ColumnLookup) -> InvalidTerm? {
     switch node {
     case .binary(let operation, let left, let right): SqlExpression.defect(of: operation, left, right, lookup)
@@ -70,13 +70,13 @@ extension SqlExpression {
     return other.fits(decimal, comparing: operation.isComparison, lookup) ? nil : mixed(decimal)
   }
 
-  /// True if the term can stand beside a decimal: a term of the same scale, or units.
+  /// True if the term can be combined with the decimal: it has the same scale, or is a number of units.
   private func fits(_ decimal: SqlExpression, comparing: Bool = false, _ lookup: ColumnLookup) -> Bool {
     switch node {
     case .value(.integer), .value(.null): true
-    // A real may lie between two numbers of units: it can be compared, and nothing else.
+    // A real number can lie between two numbers of units, so only comparisons accept real numbers.
     case .value(.real): comparing
-    // An invalid term has its own error.
+    // An invalid term reports its own error.
     case .parameter, .invalid: true
     default: scale(lookup) == decimal.scale(lookup)
     }
@@ -103,12 +103,12 @@ extension SqlExpression {
     }
   }
 
-  /// The error unless all of these terms, of which the first is a decimal, have the same scale.
+  /// Returns an error unless all terms are decimals of the same scale. The first term determines the scale.
   private static func defect(among terms: [SqlExpression], _ lookup: ColumnLookup) -> InvalidTerm? {
     let decimal = terms[0]
     guard decimal.scale(lookup) != nil else { return mixed(terms.first { $0.scale(lookup) != nil } ?? decimal) }
     for term in terms {
-      // A parameter here would be bound without the scale.
+      // A parameter would be bound without the scale.
       if case .parameter = term.node { return mixed(decimal) }
       guard term.fits(decimal, lookup) else { return mixed(decimal) }
     }
@@ -121,7 +121,7 @@ extension SqlExpression {
       let results = special.results
       guard results.contains(where: { $0.scale(lookup) != nil }) else { return nil }
       return SqlExpression.defect(among: results, lookup)
-    // A cast to an integer is how units are written.
+    // A cast to an integer returns the decimal's units.
     case .cast(.integer): return nil
     default:
       guard let decimal = special.terms.first(where: { $0.scale(lookup) != nil }) else { return nil }
@@ -147,7 +147,7 @@ extension SqlExpression {
     SqlExpression.mismatch("\(operation) of a decimal is not exact, or not a decimal; use units", of: self)
   }
 
-  /// True if the term's values are known to be integers, or NULL, and not units.
+  /// True if the term's values are known to be NULL or integers, and not units of a decimal.
   private func isWhole(_ lookup: ColumnLookup) -> Bool {
     switch node {
     case .value(let value): return value.storageClass == .integer || value == .null
@@ -178,7 +178,7 @@ extension SqlExpression {
 }
 
 extension SqlExpression.BinaryOperator {
-  /// True if the operator is arithmetic that gives decimals of the same scale.
+  /// True if the operator is arithmetic that keeps a decimal's scale.
   var takesDecimals: Bool {
     switch self {
     case .plus, .minus, .times, .remainder: true
@@ -186,8 +186,8 @@ extension SqlExpression.BinaryOperator {
     }
   }
 
-  /// The direction in which the comparison rounds a right operand that the column can't store; nil if nothing is
-  /// compared.
+  /// The direction in which the comparison rounds a right operand that the column can't store; nil if the operator does
+  /// not compare.
   var side: RoundingSide? {
     switch self {
     case .equal, .notEqual, .isSame, .isNotSame: .equal
@@ -197,7 +197,7 @@ extension SqlExpression.BinaryOperator {
     }
   }
 
-  /// The comparison with its sides swapped.
+  /// The comparison with its operands swapped.
   var flipped: Self {
     switch self {
     case .less: .greater
@@ -210,14 +210,14 @@ extension SqlExpression.BinaryOperator {
 }
 
 extension SqlExpression.SyntaxTerm {
-  /// The results of a CASE.
+  /// The result terms of a CASE.
   fileprivate var results: [SqlExpression] {
     terms.indices.filter { !$0.isMultiple(of: 2) || $0 == terms.count - 1 }.map { terms[$0] }
   }
 }
 
 extension SqlExpression.Call {
-  /// True if the call's results are integers, or NULL; `isWhole` says so for each argument.
+  /// True if the call's results are NULL or integers. `isWhole` checks an argument.
   fileprivate func isWhole(_ isWhole: (SqlExpression) -> Bool) -> Bool {
     switch facts?.result {
     case .integer: true

@@ -1,9 +1,9 @@
 extension SqlExpression {
-  /// SQL text around terms.
+  /// SQL text with embedded terms.
   package struct Fragment: Sendable, Hashable {
-    /// The texts before, between and after the terms: one more than there are terms. By bytes, as SQLite reads them.
+    /// The texts before, between and after the terms. Stored as UTF-8, which SQLite reads.
     package var texts: [[UInt8]]
-    /// True if it has a subquery, whose tables may have columns with the names of those outside.
+    /// True if the SQL contains a subquery, whose tables can have columns with the names of outer columns.
     var hasQuery: Bool
 
     package init(texts: [[UInt8]], hasQuery: Bool) {
@@ -13,7 +13,7 @@ extension SqlExpression {
 }
 
 extension SqlExpression.Fragment {
-  /// The words of its texts, with those of each term between them.
+  /// Returns the words of the texts and of the terms, in order.
   package func words(_ terms: [SqlExpression], _ words: (SqlExpression) -> [String]) -> [String] {
     texts.indices.flatMap { index in
       DeclaredExpression.sql(String(decoding: texts[index], as: UTF8.self)).words

@@ -1,9 +1,9 @@
 /// A term of full-text search.
 package struct FullTextTerm: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
-    /// `"id" IN (SELECT "rowid" FROM … WHERE … MATCH ?)`, for the table with an alias, or with its own name.
+    /// `"id" IN (SELECT "rowid" FROM … WHERE … MATCH ?)`, for the table with this alias, or without an alias.
     case matches(alias: String?)
-    /// `… MATCH ?`, for the table that `search` reads.
+    /// `… MATCH ?`, for the full-text table in a `search` query.
     case search
     /// `"rank" MATCH ?`
     case weighting

@@ -1,6 +1,6 @@
-/// The index that SQLite must use for a table, or that it must use none.
+/// The index that SQLite must use for a table, or the rule that SQLite must not use an index.
 package struct IndexHint: Sendable, Hashable {
-  /// The name of the index; nil for none.
+  /// The index's name; nil if SQLite must not use an index.
   @ByteComparedName package var name: String?
 
   package init(name: String?) {

@@ -1,4 +1,4 @@
-// Static knowledge about the values of terms, used to reject expressions for which SQLite would return nonsense.
+// Static type checks that reject expressions for which SQLite would return nonsense.
 
 extension SqlExpression {
   package init(invalid term: InvalidTerm) {
@@ -6,7 +6,7 @@ extension SqlExpression {
     size = Size()
   }
 
-  /// A term for a value that can't be stored or compared, in or with `column` if there is one.
+  /// Creates an invalid term for a value that can't be stored in `column` or compared with `column`.
   @usableFromInline
   package init(invalid error: any Error, column: Column? = nil) {
     let located = column.map { SqlExpression.located(error, column: $0) } ?? error
@@ -14,7 +14,7 @@ extension SqlExpression {
     self.init(invalid: InvalidTerm(error: known, column: column.map { ColumnReference($0) }))
   }
 
-  /// The term whose values, and their form, this one passes on.
+  /// The term whose values this term returns in unchanged form, such as the column under a COLLATE; else this term.
   var columnTerm: SqlExpression {
     switch node {
     case .collate(let term, _): term.columnTerm
@@ -26,7 +26,8 @@ extension SqlExpression {
     }
   }
 
-  /// The column that this term is, if any: other values are converted to its type.
+  /// The column whose values this term returns; nil for other terms. Values that are compared with the term are
+  /// converted to the column's type.
   package var columnDefinition: ColumnDefinition? {
     switch columnTerm.node {
     case .column(let reference), .qualified(_, let reference): reference.definition
@@ -34,7 +35,7 @@ extension SqlExpression {
     }
   }
 
-  /// True if it is a REAL, as dates without a column are, or NULL.
+  /// True if the term is NULL or a REAL, like a date without a column.
   var isRealValue: Bool {
     switch node {
     case .value(.real), .value(.null): true
@@ -42,7 +43,7 @@ extension SqlExpression {
     }
   }
 
-  /// The classes of values that operators distinguish: SQLite treats INTEGER and REAL alike.
+  /// The classes of values that operators distinguish. SQLite treats INTEGER and REAL alike.
   fileprivate enum Values: Equatable {
     case numbers
     case nonNumbers(StorageClass)
@@ -59,7 +60,7 @@ extension SqlExpression {
   fileprivate var values: Values? {
     switch node {
     case .column(let reference), .qualified(_, let reference):
-      // SQLite converts nothing in a BLOB column: it may hold any value that another program stored.
+      // SQLite converts nothing in a BLOB column, so the column can contain any value that another program stored.
       guard let storageClass = reference.definition?.type.storageClass, storageClass != .blob else { return nil }
       return Values(storageClass)
     case .value(let value): return Values(value.storageClass)
@@ -72,7 +73,7 @@ extension SqlExpression {
     }
   }
 
-  /// The error if the operator is known to make no sense for these terms.
+  /// Returns an error if the operator is known to make no sense for these operands.
   package static func defect(of operation: BinaryOperator, _ left: SqlExpression, _ right: SqlExpression)
     -> InvalidTerm?
   {
@@ -90,7 +91,8 @@ extension SqlExpression {
     return nil
   }
 
-  /// The error if a value without a column is compared with a column of milliseconds: a date would be in seconds.
+  /// Returns an error if a number without a column is compared with a date in milliseconds, because the number would be
+  /// a date in seconds.
   private static func mixedValue(_ value: SqlExpression, _ other: SqlExpression) -> InvalidTerm? {
     guard case .value(.real) = value.node, case .date(.unixMilliseconds) = other.columnDefinition?.type.base else {
       return nil
@@ -100,7 +102,7 @@ extension SqlExpression {
 
   private static let mixedForms = "dates in different storage formats are mixed"
 
-  /// The error if the terms are known to be dates in different storage formats.
+  /// Returns an error if the terms are known to be dates in different storage formats.
   package static func mixedDates(_ terms: some Sequence<SqlExpression>) -> InvalidTerm? {
     var known: ColumnType.DateFormat?
     for term in terms {
@@ -113,7 +115,7 @@ extension SqlExpression {
     return nil
   }
 
-  /// The term, or the error if the column can't store its values unchanged.
+  /// Returns the term, or an invalid term if the column can't store the term's values unchanged.
   package func storable(in column: Column) -> SqlExpression {
     let type = columnDefinition?.type
     if column.type.scale != nil, type == nil, !isUnknownUntilBound {
@@ -124,7 +126,7 @@ extension SqlExpression {
     return SqlExpression(invalid: SqlError.encoding(expected: column.type.name, found: type.name), column: column)
   }
 
-  /// True if it is NULL or a parameter, whose value takes the form of the column.
+  /// True if the term is NULL, or a parameter whose value is bound in the column's form.
   private var isUnknownUntilBound: Bool {
     switch node {
     case .value(.null), .parameter: true
@@ -141,7 +143,7 @@ extension SqlExpression {
 }
 
 extension SqlExpression.Call.BuiltIn {
-  /// The error if one of the arguments is known not to be a number, and the function takes numbers.
+  /// Returns an error if the function expects numbers and an argument is known not to be a number.
   package func defect(in arguments: [SqlExpression]) -> SqlExpression.InvalidTerm? {
     guard facts.has(.takesNumbers) else { return nil }
     for term in arguments {
@@ -153,7 +155,7 @@ extension SqlExpression.Call.BuiltIn {
 }
 
 extension SqlExpression.BinaryOperator {
-  /// True if it is arithmetic, for which SQLite would treat TEXT and BLOB as 0.
+  /// True if the operator is arithmetic, for which SQLite would treat TEXT and BLOB as 0.
   fileprivate var takesNumbers: Bool {
     switch self {
     case .plus, .minus, .times, .divided, .remainder, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight: true

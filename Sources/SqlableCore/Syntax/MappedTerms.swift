@@ -1,5 +1,5 @@
 extension SqlExpression {
-  /// The term with each of its direct subterms, and each query in it, replaced.
+  /// Returns the term with its direct subterms and direct queries replaced.
   package func mapped(
     _ term: (SqlExpression) throws -> SqlExpression, _ query: (SelectQuery) throws -> SelectQuery
   ) rethrows -> SqlExpression {
@@ -42,9 +42,10 @@ extension SqlExpression {
 }
 
 extension SelectQuery.Result {
-  /// Replaces each of its terms.
+  /// Replaces all terms of the result.
   ///
-  /// Swift 6.3 miscompiles the switch as the closure of a `map` in a rethrowing function: it crashes where it throws.
+  /// A closure of `map` is avoided: in a rethrowing function, Swift 6.3 miscompiles a closure with this switch, and the
+  /// program crashes when the closure throws.
   fileprivate mutating func mapTerms(_ term: (SqlExpression) throws -> SqlExpression) rethrows {
     switch self {
     case .term(let original):
@@ -62,7 +63,7 @@ extension SelectQuery.Result {
 }
 
 extension SelectQuery.Clauses {
-  /// Replaces each of its terms, and each query that is a part of it.
+  /// Replaces all terms and all nested queries of the clauses.
   package mutating func mapTerms(
     _ term: (SqlExpression) throws -> SqlExpression, _ query: (SelectQuery) throws -> SelectQuery
   ) rethrows {
@@ -89,14 +90,15 @@ extension SelectQuery.Clauses {
 // MARK: - Replacing
 
 extension SqlExpression {
-  /// The term with others for the columns of a table, made of their positions; also in queries that do not read the
-  /// table themselves.
+  /// Returns the term with a table's columns replaced. `other` returns the replacement for the column at a position.
+  /// Nested queries are included, unless they read the table themselves.
   package func replacing(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
     if case .column(let reference) = node { return table.position(of: reference).map(other) ?? self }
     return mapped({ $0.replacing(table, with: other) }, { $0.replacingDeclared(table, with: other) })
   }
 
-  /// The same for a term of a query in it, whose tables may have columns of the same names.
+  /// Replaces columns inside a nested query. Columns are matched by declaration, because the query's tables can have
+  /// columns of the same names.
   fileprivate func replacingDeclared(_ table: TableInfo, with other: (Int) -> SqlExpression) -> SqlExpression {
     if case .column(let reference) = node {
       return table.columns.firstIndex { $0.definition === reference.definition }.map(other) ?? self
@@ -119,7 +121,7 @@ extension SelectQuery {
 // MARK: - Visiting
 
 extension SqlExpression {
-  /// Calls `term` with this term and each term in it, and `source` with each table, those of subqueries included.
+  /// Calls `term` with this term and all subterms, and `source` with all tables. Subqueries are included.
   package func visit(_ term: (SqlExpression) -> Void, _ source: (SelectQuery.Source) -> Void) {
     term(self)
     _ = mapped(
@@ -135,7 +137,7 @@ extension SqlExpression {
 }
 
 extension SelectQuery {
-  /// Calls `term` with each term, and `source` with each table, those of subqueries included.
+  /// Calls `term` with all terms, and `source` with all tables. Subqueries are included.
   package func visit(_ term: (SqlExpression) -> Void, _ source: (SelectQuery.Source) -> Void) {
     var clauses = clauses
     clauses.sources.forEach(source)
@@ -152,7 +154,7 @@ extension SelectQuery {
 }
 
 extension SqlExpression {
-  /// True if it is an aggregate of SQLite's, or has one in it, outside of queries and windows.
+  /// True if the term is or contains a built-in aggregate. Aggregates in subqueries and windows do not count.
   package var hasAggregate: Bool {
     if case .call(let call) = node, call.isAggregate { return true }
     return node.terms.contains(where: \.hasAggregate)

@@ -1,7 +1,7 @@
-// Properties derived from the clauses of a query: its columns, its depth, the queries it defines, and its errors.
+// Properties derived from the clauses of a query: columns, depth, named queries and errors.
 
 extension SelectQuery.Clauses {
-  /// The depth of its terms, including those of nested queries.
+  /// The depth of the clauses' terms, including nested queries.
   package var size: SqlExpression.Size {
     var size = SqlExpression.Size()
     func add(_ terms: some Sequence<SqlExpression>) { for term in terms { size.join(term.size) } }
@@ -43,7 +43,7 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// The names of the result's columns; nil for a term that is no column.
+  /// The names of the result's columns; nil for a term that is not a column.
   var columnNames: [String?] {
     guard rows.isEmpty else { return rows[0].map { _ in nil } }
     return results.flatMap { result -> [String?] in
@@ -55,28 +55,28 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// True if it defines named queries.
+  /// True if the query defines named queries.
   var definesQueries: Bool {
     sources.contains(where: \.isDefined)
       || compounds.contains { !$0.query.clauses.isNested && $0.query.clauses.sources.contains(where: \.isDefined) }
   }
 
-  /// True if it has clauses for which it becomes a subquery as a part of a combined query.
+  /// True if the query has clauses that SQLite allows in a part of a combined query only inside a subquery.
   var isNested: Bool { !compounds.isEmpty || !order.isEmpty || limit != nil || offset != nil }
 
-  /// True if its parts can stand beside those of a query that is combined with it in the same way.
+  /// True if the parts of this query can be added to a query that is combined by the same operator.
   func continues(_ operation: SelectQuery.Compound.Operator) -> Bool {
     guard operation == .union || operation == .unionAll, !compounds.isEmpty, order.isEmpty else { return false }
     return limit == nil && offset == nil && defect == nil && compounds.allSatisfy { $0.operation == operation }
   }
 
-  /// The named queries that it uses, one for each use. A nested part defines its own.
+  /// The named queries in use; a query that is used twice is listed twice. Nested parts define their own named queries.
   var definedSources: [SelectQuery.Source] {
     let parts = compounds.map(\.query.clauses).filter { !$0.isNested }
     return (sources + parts.flatMap(\.sources)).filter(\.isDefined)
   }
 
-  /// Sets the result's columns. A model stands for its table if that is already joined.
+  /// Sets the result's columns. A model is resolved to its table if that table is already joined.
   mutating func give(_ results: [SelectQuery.Result]) {
     guard results.contains(where: \.isUnjoined) else {
       self.results = results
@@ -95,18 +95,19 @@ extension SelectQuery.Clauses {
         let message = "\(join) may find no row of \(alias ?? table.name); select \(alias ?? table.name) as an optional"
         note(.invalidStatement(message).at(table: table.name))
       }
-      // Keeps the columns that were replaced by terms when the model was read.
+      // Keeps the terms that replaced columns when the model was read.
       return former.first { if case .model(match, _) = $0 { true } else { false } } ?? .model(match)
     }
   }
 
-  /// The join that may find no row of the table at a position, for an error; nil if there is none.
+  /// Returns the join that can leave the table at this position without a row, for an error; nil if there is no such
+  /// join.
   func joinMissing(_ index: Int) -> String? {
     if sources[index].join.keepsEarlier { return "a \(sources[index].join.rawValue) join" }
     return sources[(index + 1)...].first(where: \.join.keepsJoined).map { "a \($0.join.rawValue) join" }
   }
 
-  /// True if a join may find no row of one of its tables.
+  /// True if a join can leave one of its tables without a row.
   var missesRows: Bool { sources.contains { $0.join.keepsEarlier || $0.join.keepsJoined } }
 
   /// Resolves the result's models whose tables are now joined.
@@ -114,7 +115,7 @@ extension SelectQuery.Clauses {
     if results.contains(where: \.isUnjoined) { give(results) }
   }
 
-  /// Reads from another table with the layout of the first one.
+  /// Reads from another table with the layout of the first table.
   mutating func read(from table: String) {
     guard let first = sources.first else { return note(.invalidStatement("literal rows have no table")) }
     sources[0].table = first.table.named(table)
@@ -126,13 +127,13 @@ extension SelectQuery.Clauses {
     sources[0].table = first.table.named(first.table.name, in: database)
   }
 
-  /// Says which index SQLite must use for the first table.
+  /// Sets the index that SQLite must use for the first table.
   mutating func hint(_ hint: IndexHint) {
     guard !sources.isEmpty else { return note(.invalidStatement("literal rows have no index")) }
     sources[0].indexHint = hint
   }
 
-  /// Says that SQLite must use an index, for the table whose model declares it.
+  /// Sets the index that SQLite must use for the table whose model declares the index.
   mutating func hint(_ index: Index) {
     let matches = sources.indices.filter { sources[$0].table.indexes.contains(index) }
     guard let match = matches.first else {
@@ -148,17 +149,17 @@ extension SelectQuery.Clauses {
 
   mutating func note(_ defect: SqlError) { self.defect = self.defect ?? defect }
 
-  /// True if each row of its tables that meets the conditions is a row of the result, and it has no others.
+  /// True if the result contains exactly the rows of the tables that meet the conditions, without further clauses.
   var hasRowsOfTables: Bool {
     guard !sources.isEmpty, compounds.isEmpty, !isDistinct, groups.isEmpty, having == nil else { return false }
     return limit == nil && offset == nil
       && results.allSatisfy { result in
-        // A term may be an aggregate, and is checked where it is written.
+        // A term can be an aggregate, which is checked when the term is written.
         if case .model(_, []) = result { true } else { false }
       }
   }
 
-  /// The only value of literal rows, if that is the existence or the number of a query's rows.
+  /// The only value of literal rows, if that value is the existence or number of another query's rows.
   var question: SqlExpression.QueryTerm? {
     guard rows.count == 1, rows[0].count == 1, case .query(let term) = rows[0][0].node else { return nil }
     guard filter == nil, groups.isEmpty, having == nil, !isDistinct else { return nil }
@@ -177,8 +178,8 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// The position in the result, from 1, by which ORDER BY and GROUP BY must refer to a term: SQLite does not recognize
-  /// a term that binds values, and combined queries can only be ordered by columns.
+  /// Returns the position in the result, from 1, by which ORDER BY and GROUP BY must refer to a term. SQLite does not
+  /// recognize a term that binds values, and a combined query can only be ordered by its columns.
   func position(of term: SqlExpression) -> Int? {
     if sources.isEmpty { return positionInParts(term) }
     switch term.node {
@@ -203,7 +204,8 @@ extension SelectQuery.Clauses {
     return nil
   }
 
-  /// The position of a column in the queries combined with literal rows, whose own columns have no names.
+  /// Returns the position of a column in the queries that are combined with literal rows. The literal rows' own columns
+  /// have no names.
   private func positionInParts(_ term: SqlExpression) -> Int? {
     for compound in compounds {
       let part = compound.query.clauses
@@ -212,7 +214,7 @@ extension SelectQuery.Clauses {
     return nil
   }
 
-  /// The position of a column of a selected model.
+  /// Returns the position of a selected model's column.
   private func positionInModel(_ term: SqlExpression) -> Int? {
     var position = 1
     for result in results {
@@ -253,8 +255,9 @@ extension TableInfo: Hashable {
 }
 
 extension SelectQuery.Clauses {
-  /// Records an error for a modifier after a union, intersect or except. A method of the clauses, because the compiler
-  /// (6.3, debug) ends the coroutine of `SelectQuery.clauses` before comparing an optional of this size with nil.
+  /// Records an error for a modifier after a union, intersect or except. This is a method of the clauses, because the
+  /// compiler (6.3, debug) ends the coroutine of `SelectQuery.clauses` before comparing an optional of this size with
+  /// nil.
   mutating func refuse(_ modifier: String) {
     guard defect == nil else { return }
     defect = .invalidStatement(
@@ -265,7 +268,7 @@ extension SelectQuery.Clauses {
 }
 
 extension SqlExpression {
-  /// The name of the column that it is; nil if it is no column.
+  /// The column's name; nil if the term is not a column.
   fileprivate var columnName: String? {
     switch node {
     case .column(let column), .qualified(_, let column): column.name
@@ -275,7 +278,7 @@ extension SqlExpression {
 }
 
 extension SelectQuery.Clauses {
-  /// True if its rows are aggregates of those of its tables.
+  /// True if the query's rows are aggregates of its tables' rows.
   package var hasAggregates: Bool {
     results.contains { result in
       switch result {
@@ -294,7 +297,7 @@ extension SqlExpression {
       case .countRows: return true
       case .builtIn(let function):
         if function.facts.kind == .aggregate { return true }
-      // It may be an aggregate.
+      // A registered function can be an aggregate.
       case .named: return true
       }
     }

@@ -1,6 +1,6 @@
 /// The structure of a `SELECT`, independent of the type of its rows. The type has no public members.
 public struct SelectQuery: Sendable, Hashable {
-  /// The form of the result: the rows, their number, or whether there are any.
+  /// The form of the result: the rows, their number, or their existence.
   @usableFromInline
   package enum Form: Sendable, Hashable {
     case rows
@@ -11,10 +11,10 @@ public struct SelectQuery: Sendable, Hashable {
   }
 
   @usableFromInline package let form: Form
-  /// All clauses, if there are more than those stored inline; nil otherwise.
+  /// All clauses, if the query has more than the inline clauses; nil otherwise.
   private var box: Box?
-  // The clauses of most queries: a filter and limit on one table. Stored inline, because a query is copied at each step
-  // of building and running it.
+  // A filter and a limit on one table: the clauses of most queries. They are stored inline, because a query is copied
+  // at each step of building and running it.
   unowned(unsafe) private var inlineTable: TableInfo
   private var inlineFilter: SqlExpression?
   private var inlineLimit: Int?
@@ -28,7 +28,7 @@ public struct SelectQuery: Sendable, Hashable {
 
   package init(_ source: Source, results: [Result]) { self.init(Clauses(sources: [source], results: results)) }
 
-  /// A query of which only the number or existence of rows may matter.
+  /// Creates a query for the rows, number or existence of another query's rows.
   package init(_ form: Form, _ query: SelectQuery) {
     self.form = form
     inlineTable = query.inlineTable
@@ -49,7 +49,7 @@ public struct SelectQuery: Sendable, Hashable {
   /// True if the query reads one table with at most a filter and a limit.
   package var isPlain: Bool { box == nil }
 
-  /// All clauses; modified in place if the box is not shared.
+  /// All clauses. They are modified in place if the box is not shared.
   package var clauses: Clauses {
     _read {
       if let box { yield box.clauses } else { yield inlineClauses }
@@ -73,9 +73,9 @@ public struct SelectQuery: Sendable, Hashable {
 
   private static let wholeRows: [Result] = [.model(0)]
 
-  /// The clauses behind a single reference.
+  /// A reference to all clauses.
   ///
-  /// Sound as `Sendable`: it is modified only through a unique reference.
+  /// `Sendable` is safe: the clauses are modified only through a unique reference.
   private final class Box: @unchecked Sendable {
     @exclusivity(unchecked) var clauses: Clauses
 
@@ -114,7 +114,7 @@ extension SelectQuery {
     if box == nil { inlineFilter.and(condition) } else { clauses.filter.and(condition) }
   }
 
-  /// The limit, if it is a number.
+  /// The limit, if the limit is a number.
   @usableFromInline package var limit: Int? {
     get { box.map(\.clauses.limit?.number) ?? inlineLimit }
     set { if box == nil { inlineLimit = newValue } else { clauses.limit = newValue.map { .number($0) } } }
@@ -125,7 +125,7 @@ extension SelectQuery {
 
   var defect: SqlError? { box?.clauses.defect }
 
-  /// The query limited to its first row.
+  /// The query, limited to its first row.
   @usableFromInline var first: SelectQuery {
     var query = self
     query.takeFirst()
@@ -134,7 +134,7 @@ extension SelectQuery {
 
   package mutating func takeFirst() { restrictLimit(to: 1) }
 
-  /// Limits the query to a number of rows, or to fewer if it has a smaller limit.
+  /// Limits the query to a number of rows, unless the query has a smaller limit.
   package mutating func restrictLimit(to number: Int) {
     if let term = box?.clauses.limit?.term {
       clauses.limit = .term(.call(.scalarMin, [term, SqlExpression(number)]))
@@ -148,12 +148,12 @@ extension SelectQuery {
   /// A limit or an offset.
   package enum RowCount: Sendable, Hashable, ExpressibleByIntegerLiteral {
     case number(Int)
-    /// A term without columns of the query, such as a parameter. Less than 0 is 0.
+    /// A term without columns of the query, such as a parameter. A negative value counts as 0.
     case term(SqlExpression)
 
     package init(integerLiteral number: Int) { self = .number(number) }
 
-    /// A term, or the number that it is.
+    /// Creates a number if the term is an integer value, or else a term.
     package init(_ term: SqlExpression) {
       if case .value(.integer(let value)) = term.node, let number = Int(exactly: value) {
         self = .number(number)
@@ -177,16 +177,16 @@ extension SelectQuery {
   /// One or several columns of the result.
   package enum Result: Sendable, Hashable {
     case term(SqlExpression)
-    /// All columns of the source at an index, some of them replaced by terms.
+    /// All columns of the source at an index. Terms can replace some columns.
     case model(Int, replaced: [Replacement] = [])
-    /// All columns of a table that is not joined yet; running such a query throws. `isOptional` is whether they are
-    /// read as an optional model.
+    /// All columns of a table that is not joined yet; running such a query throws. `isOptional` is true if the columns
+    /// are read as an optional model.
     case table(TableInfo, alias: String?, isOptional: Bool)
 
     var isUnjoined: Bool { if case .table = self { true } else { false } }
   }
 
-  /// A term read instead of a column.
+  /// A term that is read instead of a column.
   package struct Replacement: Sendable, Hashable {
     package let column: ColumnReference
     package let term: SqlExpression
@@ -196,7 +196,7 @@ extension SelectQuery {
     }
   }
 
-  /// A table, or a query or call in its place, with its join to the sources before it.
+  /// A table, named query or table-valued function, with its join to the earlier sources.
   @usableFromInline
   package struct Source: Sendable, Hashable {
     @usableFromInline
@@ -213,14 +213,14 @@ extension SelectQuery {
         }
       }
 
-      /// True if the join keeps rows of the earlier tables that have no match, with NULL for its own table.
+      /// True if the join keeps unmatched rows of the earlier tables, with NULL for its own table.
       var keepsEarlier: Bool { self == .left || self == .full }
 
-      /// True if the join keeps rows of its own table that have no match, with NULL for the earlier tables.
+      /// True if the join keeps unmatched rows of its own table, with NULL for the earlier tables.
       package var keepsJoined: Bool { self == .right || self == .full }
     }
 
-    /// The hint of a named query.
+    /// The materialization hint of a named query.
     package enum Materialization: String, Sendable, Hashable {
       case materialized, notMaterialized
 
@@ -239,38 +239,38 @@ extension SelectQuery {
       case table
       /// A named query, whose name is the alias.
       case defined(SelectQuery)
-      /// A reference to a query defined by an enclosing one, for recursion.
+      /// A reference to a named query that an enclosing query defines, for recursion.
       case named
       /// A table-valued function.
       case call(SqlExpression)
     }
 
     package var table: TableInfo
-    /// The name in the statement, if it differs from the table's.
+    /// The source's name in the statement, if it differs from the table's name.
     @ByteComparedName package var alias: String? = nil
     package var kind = Kind.table
     package var join = Join.inner
     package var condition: SqlExpression?
-    /// The name of a query that goes by another one here: `"team" AS "other"`.
+    /// The name of a query that has another alias here: `"team" AS "other"`.
     @ByteComparedName package var queryName: String? = nil
-    /// True if SQLite must compute the rows of a named query once; nil leaves that to SQLite.
+    /// The materialization hint of a named query; nil leaves the choice to SQLite.
     package var materialization: Materialization?
     /// The index that SQLite must use for the source.
     package var indexHint: IndexHint?
-    /// True if a full-text search selects its rows.
+    /// True if a full-text search selects the source's rows.
     package var isSearched = false
 
-    /// The depth of the defining query. Stored, because in a chain of named queries each may be used many times.
+    /// The depth of the defining query. Stored because a chain of named queries can use each query many times.
     private var definitionSize = SqlExpression.Size()
 
     package init(table: TableInfo) { self.table = table }
 
     package var name: String { alias ?? table.name }
 
-    /// The name under which a query is defined.
+    /// The name that a WITH clause defines for the query.
     package var definedName: String? { queryName ?? alias }
 
-    /// Returns the source under another name.
+    /// Returns the source with another alias.
     func alias(_ name: String) -> Source {
       var source = self
       switch kind {
@@ -284,13 +284,13 @@ extension SelectQuery {
     /// True if the source is a named query.
     package var isDefined: Bool { if case .defined = kind { true } else { false } }
 
-    /// True if both are named queries of the same name.
+    /// True if both sources are named queries with the same name.
     func isNamedLike(_ other: Source) -> Bool {
       guard let name = definedName, let otherName = other.definedName else { return false }
       return name.isSameName(as: otherName)
     }
 
-    /// True if both are the same named query.
+    /// True if both sources are the same named query.
     func isDefinedLike(_ other: Source) -> Bool {
       isNamedLike(other) && kind == other.kind && materialization == other.materialization && table == other.table
     }
@@ -303,12 +303,12 @@ extension SelectQuery {
       }
     }
 
-    /// Makes the source a named query.
+    /// Turns the source into a named query.
     package mutating func define(_ query: SelectQuery) {
       definitionSize = query.clauses.size
       definitionSize.depth += 1
       kind = .defined(query)
-      // Trees are walked by recursion: a tree that is too deep must not be kept.
+      // Trees are walked by recursion, so a tree that is too deep is discarded.
       guard definitionSize.depth > SqlExpression.maximumDepth else { return }
       let error = SqlError.invalidStatement("named queries are nested more than \(SqlExpression.maximumDepth) deep")
       definitionSize = SqlExpression.Size()
@@ -317,7 +317,7 @@ extension SelectQuery {
     }
   }
 
-  /// Another query that is combined with this one.
+  /// A query that is combined with the query before it.
   package struct Compound: Sendable, Hashable {
     package enum Operator: String, Sendable, Hashable {
       case union, unionAll, intersect, except
@@ -343,7 +343,7 @@ extension SelectQuery {
   package struct Clauses: Sendable, Hashable {
     package var sources: [Source]
     package var results: [Result]
-    /// The rows of VALUES, which replace the SELECT.
+    /// The rows of VALUES, which replaces SELECT.
     package var rows: [[SqlExpression]] = []
     package var isDistinct = false
     package var filter: SqlExpression?
@@ -353,37 +353,37 @@ extension SelectQuery {
     package var order: [OrderTerm] = []
     package var limit: RowCount?
     package var offset: RowCount?
-    /// The error that running the query throws.
+    /// The error that a run throws.
     package var defect: SqlError?
-    /// Terms that a later outer join must not make NULL.
+    /// The terms that a later outer join must not turn into NULL.
     var requiredResults = RequiredResults()
   }
 }
 
 extension SelectQuery {
-  /// Records an error if the query is combined: the modifier would apply to its first part only.
+  /// Records an error if the query is combined, because the modifier would apply only to the first part.
   mutating func refuseIfCombined(_ modifier: String) {
     if !isPlain, !clauses.compounds.isEmpty { clauses.refuse(modifier) }
   }
 
-  /// The query as a part of a combined query. If combined queries are nested too deeply, running the result throws, and
-  /// the parts of this query are dropped: trees are walked by recursion.
+  /// The query as a part of a combined query. If combined queries are nested too deeply, the parts are discarded and
+  /// running the result throws, because trees are walked by recursion.
   var asPart: SelectQuery {
     guard clauses.isNested, clauses.size.depth >= SqlExpression.maximumDepth else { return self }
     var query = self
     query.clauses.compounds = []
     let message = "combined queries are nested more than \(SqlExpression.maximumDepth) deep"
-    // In place: a copy of an error from behind the accessor reads freed memory with Swift 6.3.1.
+    // Modified in place: Swift 6.3.1 reads freed memory if an error is copied from behind the accessor.
     query.clauses.note(.invalidStatement(message))
     return query
   }
 
-  /// Combines the query with another query, whose own parts stay together.
+  /// Combines the query with another query. The other query's own parts stay together.
   mutating func combine(_ operation: Compound.Operator, with other: SelectQuery) {
     guard other.clauses.continues(operation) else {
       return clauses.compounds.append(Compound(operation: operation, query: other.asPart))
     }
-    // a UNION (b UNION c) is a UNION b UNION c, in which each may be the next step of a recursion.
+    // a UNION (b UNION c) equals a UNION b UNION c, where each part can be the next step of a recursion.
     var first = other
     first.clauses.compounds = []
     clauses.compounds.append(Compound(operation: operation, query: first))

@@ -4,8 +4,8 @@
 /// Bicycle.color == "red" && Bicycle.id > 3        // "color" = ? AND "id" > ?
 /// ```
 ///
-/// It is an immutable value, `Sendable`, `Hashable` and `Codable`. Values in it are bound, not written into the SQL. As
-/// in SQL, most operations on NULL are NULL, and a filter drops rows for which its condition is NULL.
+/// An expression is an immutable value. Swift values in an expression are bound, not written into the SQL. As in SQL,
+/// most operations on NULL return NULL, and a filter drops the rows for which its condition is NULL.
 public struct SqlExpression: Sendable, Hashable {
   package let node: Node
   let size: Size
@@ -14,7 +14,7 @@ public struct SqlExpression: Sendable, Hashable {
   package struct Size: Sendable, Hashable {
     /// The number of nested terms.
     package var depth: Int16 = 1
-    /// The depth as SQLite counts it: a chain of ANDs is as deep as it is long.
+    /// The depth as SQLite counts it. A chain of ANDs is as deep as it is long.
     var height: Int16 = 1
 
     package init() {}
@@ -27,10 +27,10 @@ public struct SqlExpression: Sendable, Hashable {
     /// The size of an operator between two leaves.
     static let ofTwo = Size(depth: 2, height: 2)
 
-    /// The maximum of these terms.
+    /// Creates the maximum of the terms' sizes.
     init(of terms: [SqlExpression]) { for term in terms { join(term.size) } }
 
-    /// Raises it to the maximum of both.
+    /// Raises each value to the maximum of both sizes.
     mutating func join(_ other: Size) {
       depth = Swift.max(depth, other.depth)
       height = Swift.max(height, other.height)
@@ -43,7 +43,8 @@ public struct SqlExpression: Sendable, Hashable {
     }
   }
 
-  /// A closed tree, so that it can be compared, sent and decoded, and the renderer knows all of its forms.
+  /// The tree of an expression. The set of cases is closed: trees can be compared, sent and decoded, and the renderer
+  /// handles every case.
   ///
   /// Columns and values, the most frequent nodes, are stored inline in their parent.
   package enum Node: Sendable {
@@ -62,10 +63,10 @@ public struct SqlExpression: Sendable, Hashable {
     indirect case isNotNull(SqlExpression)
     indirect case between(SqlExpression, SqlExpression, SqlExpression)
     indirect case isIn(SqlExpression, [DatabaseValue])
-    /// The escape is empty if there is none: as an optional, a decoder would not notice a missing key.
+    /// An empty escape means no escape. An optional would hide a missing key from a decoder.
     indirect case like(SqlExpression, SqlExpression, escape: String)
     indirect case collate(SqlExpression, Collate)
-    /// A column of the table with an alias.
+    /// A column of the table with this alias.
     indirect case qualified(alias: String, ColumnReference)
     /// A function call with its optional clauses.
     indirect case call(Call)
@@ -77,7 +78,7 @@ public struct SqlExpression: Sendable, Hashable {
     indirect case invalid(InvalidTerm)
   }
 
-  /// The binary operators, by their SQL.
+  /// The binary operators. The raw values are SQL.
   @usableFromInline
   package enum BinaryOperator: String, Sendable, Hashable, CaseIterable {
     case equal = "="
@@ -112,7 +113,7 @@ public struct SqlExpression: Sendable, Hashable {
       }
     }
 
-    /// The operator with spaces around it. The raw values are strings that would be built for each use.
+    /// The operator with spaces around it. A `StaticString` avoids building a string for each use.
     var sql: StaticString {
       switch self {
       case .equal: " = "
@@ -144,19 +145,19 @@ public struct SqlExpression: Sendable, Hashable {
   /// The error that running a term throws. It is stored because operators can't throw.
   package struct InvalidTerm: Sendable, Hashable {
     package let error: SqlError
-    /// The column that the error names; its table is known only when the query is rendered.
+    /// The column that the error names. The column's table is known only when the query is rendered.
     var column: ColumnReference?
   }
 
-  /// Trees are walked by recursion. This many levels fit into half a megabyte of stack, even when a debug build encodes
-  /// them as JSON.
+  /// Trees are walked by recursion. This depth fits into half a megabyte of stack, even if a debug build encodes a tree
+  /// as JSON.
   package static let maximumDepth: Int16 = 100
-  /// SQLite rejects expressions deeper than 1000, and counts those in a subquery twice.
+  /// SQLite rejects expressions deeper than 1000, and counts the depth of a subquery twice.
   static let maximumHeight: Int16 = 480
-  /// To SQLite a chain of ANDs is a tree as deep as the chain is long, so longer chains are balanced.
+  /// SQLite turns a chain of ANDs into a tree as deep as the chain is long, so longer chains are balanced.
   static let maximumChain = 100
 
-  /// A term, with its size if that is known.
+  /// Creates a term. Pass the size if it is known.
   package init(_ node: Node, size: Size? = nil) {
     let size = size ?? node.size
     let message: String? =
@@ -174,14 +175,15 @@ public struct SqlExpression: Sendable, Hashable {
     size = Size()
   }
 
-  /// A value that belongs to no column.
+  /// Creates a term for a value without a column.
   package init(_ value: any SqlValue) {
     do { self.init(try value.databaseValue.checked()) } catch { self.init(invalid: error) }
   }
 
-  /// A value to compare with or store in a column, in the form that the column stores.
+  /// Creates a term for a value in a column's stored form, to compare with the column or to store in it.
   ///
-  /// - Parameter side: How it is compared; without one it must be a value that the column could hold.
+  /// - Parameter side: The direction in which a comparison rounds the value; nil for a value that the column must be
+  /// able to store.
   init(_ value: any SqlValue, for column: Column, comparing: Bool = true, _ side: RoundingSide? = nil) {
     do {
       let type = column.type
@@ -204,7 +206,7 @@ public struct SqlExpression: Sendable, Hashable {
 }
 
 extension SqlExpression.Node: Hashable {
-  /// The forms of terms, to tell them apart.
+  /// The cases without their values.
   private enum Form {
     case column, value, parameter, all, any, not, negative, binary, isNull, isNotNull, between, isIn, like, collate
     case qualified, call, special, query, invalid
@@ -234,7 +236,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// The direct subterms; a subquery's own terms are not included.
+  /// The direct subterms, without the terms of subqueries.
   package var terms: [SqlExpression] {
     switch self {
     case .column, .value, .parameter, .qualified, .invalid: []
@@ -250,7 +252,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// True if one of its direct subterms is of a kind. Unlike `terms` it makes no array.
+  /// Returns true if the predicate is true for a direct subterm. Unlike `terms`, this method allocates no array.
   package func hasTerm(where predicate: (SqlExpression) -> Bool) -> Bool {
     switch self {
     case .column, .value, .parameter, .qualified, .invalid: false
@@ -265,7 +267,8 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// True if its SQL has a `?`: SQLite, which does not know the values, does not treat two such terms as equal.
+  /// True if the SQL contains a `?`. SQLite does not know the bound values, so two such terms are never equal to
+  /// SQLite.
   var bindsValues: Bool {
     switch self {
     case .value, .parameter, .isIn, .like, .query: true
@@ -274,7 +277,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// The content other than the subterms that are compared separately.
+  /// The case's values except for `comparedTerms`.
   private var rest: AnyHashable? {
     switch self {
     case .all, .any, .not, .negative, .isNull, .isNotNull, .between: nil
@@ -293,7 +296,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  /// The subterms that are compared separately. Terms that are also in `rest` would be compared twice at each level,
+  /// The subterms that `==` compares separately. A term that is also in `rest` would be compared twice at each level,
   /// which is exponential: a depth of 60 would never finish.
   private var comparedTerms: [SqlExpression] {
     switch self {
@@ -302,7 +305,7 @@ extension SqlExpression.Node: Hashable {
     }
   }
 
-  // Written by hand: the synthesized code for so many cases uses more stack per level than a deep tree leaves.
+  // Written by hand, because the synthesized code for so many cases uses too much stack at each level of a deep tree.
 
   package static func == (left: Self, right: Self) -> Bool {
     left.form == right.form && left.rest == right.rest && left.comparedTerms == right.comparedTerms
@@ -339,17 +342,18 @@ extension SqlExpression.Node {
 }
 
 extension SqlExpression {
-  /// The size of the parts into which a chain longer than `maximumChain` is split: `((a AND b) AND c) AND d` is as high
-  /// as it is long, so a part has `maximumChain` terms, or as many such parts.
+  /// Returns the size of the parts into which a chain longer than `maximumChain` is split. SQLite's tree for `((a AND
+  /// b) AND c) AND d` is as high as the chain is long, so a part contains `maximumChain` terms, or `maximumChain`
+  /// smaller parts.
   static func sizeOfParts(_ count: Int) -> Int {
     count <= maximumChain * maximumChain ? maximumChain : maximumChain * maximumChain
   }
 
-  /// The largest number of levels of parts that a chain has.
+  /// The maximum number of levels of parts in a chain.
   static let chainLevels = 2
 }
 
-/// An expression whose values have a Swift type, built from typed columns.
+/// An expression with a Swift type, built from typed columns.
 ///
 /// ```swift
 /// Car.price * 2          // TypedExpression<Double>
@@ -363,6 +367,6 @@ public struct TypedExpression<Value: SqlValue>: Sendable, Hashable {
 }
 
 extension TypedExpression {
-  /// Makes a term from a value, which is bound, for a result column with the same value in all rows.
+  /// Creates a term from a value, which is bound. The result column has the same value in all rows.
   public init(_ value: Value) { expression = SqlExpression(value) }
 }

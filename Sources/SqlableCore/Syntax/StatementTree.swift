@@ -1,5 +1,5 @@
-/// The structure of a statement: a read or one of the three changes. An unsupported modifier is recorded as a defect,
-/// which running the statement throws.
+/// The structure of a statement: a read, an insert, an update or a delete. An unsupported modifier is recorded as a
+/// defect, and running the statement throws the defect.
 @usableFromInline
 package enum StatementTree: Sendable, Hashable {
   case select(SelectQuery)
@@ -9,7 +9,7 @@ package enum StatementTree: Sendable, Hashable {
 }
 
 extension StatementTree {
-  /// The statement's table. Throws if its model's declarations are inconsistent.
+  /// The statement's table. Throws if the model's declarations are inconsistent.
   @usableFromInline
   package var table: TableInfo {
     get throws {
@@ -19,7 +19,7 @@ extension StatementTree {
     }
   }
 
-  /// The statement's table, even if its model is defective.
+  /// The statement's table, even if the model's declarations are inconsistent.
   package var tableInfo: TableInfo {
     switch self {
     case .select(let query): query.table
@@ -32,7 +32,7 @@ extension StatementTree {
   @usableFromInline
   package var changesRows: Bool { if case .select = self { false } else { true } }
 
-  /// True if the statement takes structs.
+  /// True if the statement expects structs.
   @usableFromInline
   package var takesRows: Bool {
     switch self {
@@ -60,7 +60,7 @@ extension StatementTree {
 
   @usableFromInline package var returnsRows: Bool { returned != nil }
 
-  /// The error that running the statement throws; nil if there is none.
+  /// The error that a run throws; nil if there is no error.
   var defect: SqlError? {
     switch self {
     case .select(let query): query.defect
@@ -70,7 +70,7 @@ extension StatementTree {
     }
   }
 
-  /// The statement's name in errors.
+  /// The statement's name in error messages.
   private var name: String {
     switch self {
     case .select(let query):
@@ -109,7 +109,8 @@ extension StatementTree {
     }
   }
 
-  /// Returns the modifier for an error. For an insert of a query, the text adds that the query can have the modifier.
+  /// Returns the modifier's name for an error message. For an insert of a query, the text adds that the query can have
+  /// the modifier.
   private func refusal(_ modifier: String) -> String {
     if case .insert(let query) = self, query.form == .query { "\(modifier); its query can" } else { modifier }
   }
@@ -132,7 +133,7 @@ extension StatementTree {
     }
   }
 
-  /// Changes the order, limit or offset of a read, or of an update or delete that does not take a struct.
+  /// Changes the order, limit or offset of a read, update or delete. Refuses an update or delete of a struct.
   private mutating func select(
     _ modifier: String, _ read: (inout SelectQuery) -> Void, _ change: (inout RowSelection.Clauses) -> Void
   ) {
@@ -179,7 +180,7 @@ extension StatementTree {
     }
   }
 
-  /// Limits the rows by a term, or skips as many rows as a term says. A nil term leaves the limit or offset unchanged.
+  /// Sets the limit and the offset. A nil term leaves the limit or offset unchanged.
   mutating func limit(to limit: SqlExpression?, skipping offset: SqlExpression?) {
     let (limit, offset) = (limit.map(SelectQuery.RowCount.init), offset.map(SelectQuery.RowCount.init))
     select(limit == nil ? "an offset" : "a limit") {
@@ -191,7 +192,7 @@ extension StatementTree {
     }
   }
 
-  /// Limits a read to its first row; a change returns its first row without a limit.
+  /// Limits a read to its first row. A change has no limit, and the caller uses its first returned row.
   @usableFromInline
   mutating func takeFirst() {
     switch consume self {
@@ -235,7 +236,7 @@ extension StatementTree {
     }
   }
 
-  /// Takes values from another table for an update.
+  /// Joins another table whose values an update uses.
   mutating func join(_ source: SelectQuery.Source, on condition: SqlExpression) {
     switch consume self {
     case .update(var query) where !query.isRowLevel:
@@ -249,7 +250,7 @@ extension StatementTree {
     }
   }
 
-  /// Sets the index that SQLite must use, or forbids the use of an index.
+  /// Sets the index that SQLite must use, or forbids all indexes.
   mutating func hint(_ hint: IndexHint) {
     switch consume self {
     case .select(var query):
@@ -267,7 +268,7 @@ extension StatementTree {
     }
   }
 
-  /// Writes only these columns of the structs.
+  /// Restricts the columns of the structs that are written.
   mutating func write(_ columns: [ColumnReference]) {
     switch consume self {
     case .insert(var query) where query.form != .query:

@@ -21,25 +21,25 @@ extension SqlExpression {
       case dateFormat
       /// `date(a)`
       case day
-      /// A date with a number of units added.
+      /// A date to which a constant number of units is added.
       case shifted(Int, DateUnit)
-      /// The date `a` with `b` units added.
+      /// The date `a`, to which `b` units are added.
       case shiftedBy(DateUnit)
-      /// The first moment of the period to which a date belongs.
+      /// The first moment of the period that contains a date.
       case startOf(DateUnit)
       /// The seconds from 1970 to a date, as a REAL.
       case unixSeconds
-      /// `(a, b)`: beside another row, or on the left of IN.
+      /// `(a, b)`: compared with another row value, or on the left of IN.
       case row
       /// A full-text condition, or a rank, snippet or highlight.
       case fullText(FullTextTerm)
-      /// SQL text around the terms, in parentheses.
+      /// SQL text with embedded terms, in parentheses.
       case fragment(Fragment)
 
       var bindsValues: Bool { if case .shifted = self { true } else { false } }
     }
 
-    /// The term that determines the form of its values.
+    /// The term that determines the stored form of the result; nil if no term does.
     var formTerm: SqlExpression? {
       switch form {
       case .choice: terms.count > 1 ? terms[1] : nil
@@ -58,7 +58,7 @@ extension SqlExpression {
     return SqlExpression(.call(.init(function: .builtIn(function), arguments: arguments)))
   }
 
-  /// Returns a call of a function with this term and further arguments.
+  /// Returns a function call with this term as the first argument.
   package func call(_ function: Call.BuiltIn, _ arguments: SqlExpression...) -> SqlExpression {
     .call(function, [self] + arguments)
   }
@@ -76,7 +76,7 @@ extension SqlExpression.QueryTerm {
   /// The number of columns that the query must have.
   var columnCount: Int { kind == .isIn ? term?.rowTerms?.count ?? 1 : 1 }
 
-  /// The term that determines the form of a scalar subquery's value.
+  /// The term that determines the stored form of a scalar subquery's value.
   var formTerm: SqlExpression? {
     guard kind == .scalar, case .term(let term) = query.clauses.results.first else { return nil }
     return term
@@ -84,7 +84,7 @@ extension SqlExpression.QueryTerm {
 }
 
 extension SqlExpression.Call {
-  /// The argument that determines the form of the result.
+  /// The argument that determines the stored form of the result.
   var formTerm: SqlExpression? {
     switch facts?.result {
     case .ofArguments, .ofRow: arguments.first

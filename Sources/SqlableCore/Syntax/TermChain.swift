@@ -1,11 +1,11 @@
-/// The terms of an AND or OR, in their order.
+/// The terms of an AND or OR, in order.
 ///
-/// A term is appended without a copy of those before it: `condition = condition && next` in a loop would take quadratic
-/// time otherwise.
+/// Appending a term does not copy the earlier terms. Otherwise `condition = condition && next` in a loop would take
+/// quadratic time.
 package struct TermChain: RandomAccessCollection, Sendable {
   private enum Form: Sendable {
     case few([SqlExpression])
-    /// The first terms of a storage that longer chains may share.
+    /// The first terms of a storage. Longer chains can share the storage.
     case many(Storage, Int)
   }
 
@@ -49,7 +49,7 @@ package struct TermChain: RandomAccessCollection, Sendable {
     }
   }
 
-  /// The size of the term that it is.
+  /// The size of the AND or OR term.
   var size: SqlExpression.Size {
     var last: Slot?
     switch form {
@@ -60,7 +60,7 @@ package struct TermChain: RandomAccessCollection, Sendable {
     return SqlExpression.Size(depth: last.depth + 1, height: last.height)
   }
 
-  /// Up to this many terms an array is faster.
+  /// The maximum number of terms for which an array is faster.
   private static let maximumFew = 16
 }
 
@@ -68,16 +68,16 @@ extension TermChain {
   /// A term, with the size of the chain up to it.
   private struct Slot {
     let term: SqlExpression
-    /// The depth of the deepest term.
+    /// The depth of the deepest term so far.
     let depth: Int16
-    /// The heights of what is not yet a complete part, from the terms up: 0 if there is nothing.
+    /// The heights of the incomplete parts at each level, starting with single terms; 0 for an empty part.
     private let heights: SIMD4<Int16>
 
     init(_ term: SqlExpression, after last: Slot?, count: Int) {
       self.term = term
       depth = Swift.max(last?.depth ?? 0, term.size.depth)
       var heights = last?.heights ?? .zero
-      // The terms that were complete with the one before become one operand of the level above.
+      // A part that the previous term completed becomes one operand of the next level.
       var size = SqlExpression.maximumChain
       for level in 0..<SqlExpression.chainLevels where count > 0 && count.isMultiple(of: size) {
         heights[level + 1] = Slot.height(heights[level + 1], heights[level])
@@ -92,17 +92,18 @@ extension TermChain {
       (1...SqlExpression.chainLevels).reduce(heights[0]) { Slot.height(heights[$1], $0) }
     }
 
-    /// The height of `left AND right`, in which either may be missing.
+    /// Returns the height of `left AND right`. A height of 0 stands for a missing operand.
     private static func height(_ left: Int16, _ right: Int16) -> Int16 {
       if left == 0 || right == 0 { return Swift.max(left, right) }
       return Swift.max(left, right) &+ 1
     }
   }
 
-  /// Terms of a chain, and of those made from it by appending to it.
+  /// The terms of one chain and of longer chains that were appended to it.
   ///
-  /// Sound as `Sendable`:
-  /// 1. A slot is initialized once, by the thread that raises `used` over it with the lock held, and never changes.
+  /// `Sendable` is safe:
+  /// 1. A slot is initialized once and never changes. The thread that increments `used` initializes the slot while it
+  /// holds the lock.
   /// 2. A chain reads only slots that were initialized before the chain was made.
   private final class Storage: @unchecked Sendable {
     private let slots: UnsafeMutablePointer<Slot>
@@ -118,7 +119,7 @@ extension TermChain {
       used = LockedValue(terms.count)
     }
 
-    /// A copy of the first slots of another one, with room for more.
+    /// Copies the first slots of another storage, and doubles the capacity.
     init(_ other: Storage, count: Int) {
       capacity = count * 2
       slots = .allocate(capacity: capacity)
@@ -133,7 +134,7 @@ extension TermChain {
 
     subscript(index: Int) -> Slot { slots[index] }
 
-    /// Returns false if another chain has the place, or there is no room.
+    /// Appends a slot. Returns false if another chain occupies the index, or if the storage is full.
     func append(_ slot: Slot, at index: Int) -> Bool {
       used.withLock { used in
         guard used == index, index < capacity else { return false }

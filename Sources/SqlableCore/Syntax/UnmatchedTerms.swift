@@ -1,11 +1,12 @@
-// Terms of rows for which an outer join finds no row of a table.
+// Checks of terms for rows in which an outer join finds no match.
 
 extension SelectQuery {
   /// The positions of results that are not read as optionals.
   ///
-  /// All are equal: it belongs to the type of the rows, which a query's equality and its document leave out.
+  /// All values are equal, because the positions belong to the row type. A query's equality and its document ignore the
+  /// row type.
   struct RequiredResults: Sendable, Hashable {
-    // A set would be allocated for each query.
+    // A bit set, because a `Set` would be allocated for each query.
     private var first: UInt64 = 0
     private var higherPositions: [Int] = []
 
@@ -27,7 +28,7 @@ extension SelectQuery {
 }
 
 extension SelectQuery.Clauses {
-  /// Records an error for results that are not read as optionals, and are NULL because a join finds no row of a table.
+  /// Records an error for results that are not optionals and would be NULL because a join finds no match.
   mutating func refuseUnmatchedResults() {
     for (position, result) in results.enumerated() where requiredResults.contains(position) {
       if case .term(let term) = result { refuseUnmatched(term) }
@@ -49,7 +50,7 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// The tables of which joins may find no row at the same time, each with the position of the first.
+  /// The groups of tables that can be without a row at the same time, each with the position of its first table.
   private var unmatchedSources: [(Int, [SelectQuery.Source])] {
     let single = sources.indices.filter { joinMissing($0) != nil }.map { ($0, [sources[$0]]) }
     guard single.count > 1 else { return single }
@@ -65,7 +66,7 @@ extension SelectQuery.Clauses {
 }
 
 extension SqlExpression {
-  /// The column that the term is; nil for any other term.
+  /// The column, without its qualifier; nil if the term is not a column.
   fileprivate var unqualifiedColumn: ColumnReference? {
     switch node {
     case .column(let reference), .qualified(_, let reference): reference
@@ -78,14 +79,14 @@ extension SqlExpression {
 private struct UnmatchedRow {
   let missing: [SelectQuery.Source]
 
-  /// The value of a term, as far as it is known without the row.
+  /// The value of a term, if it is known without reading the row.
   enum Outcome: Equatable {
     case null
     case mayBeNull
-    /// Not NULL, and true or false if that is known.
+    /// Not NULL; true or false if the value is known.
     case value(Bool?)
 
-    /// The order of outcomes by NULL: 0 for never, 1 for sometimes, 2 for always.
+    /// The possibility of NULL: 0 for never, 1 for sometimes, 2 for always.
     var nulls: Int {
       switch self {
       case .value: 0
@@ -106,7 +107,7 @@ private struct UnmatchedRow {
     case .qualified(let alias, let reference): column(reference, alias)
     case .value(let value): constant(value)
     case .all(let terms): conjunction(terms.map(outcome))
-    // a OR b is NOT (NOT a AND NOT b), also with NULL.
+    // a OR b equals NOT (NOT a AND NOT b), also for NULL.
     case .any(let terms): conjunction(terms.map { outcome(of: $0).inverted }).inverted
     case .not(let operand): outcome(of: operand).inverted
     case .negative(let operand), .collate(let operand, _): strict([operand])
@@ -114,7 +115,7 @@ private struct UnmatchedRow {
     case .isNull(let operand): isNull(outcome(of: operand))
     case .isNotNull(let operand): isNull(outcome(of: operand)).inverted
     case .between(let operand, let low, let high):
-      // A bound that is NULL may still leave the other one to decide.
+      // If one bound is NULL, the other bound can still determine the result.
       switch (outcome(of: operand), strict([low, high])) {
       case (.null, _): .null
       case (.value, .value): .value(nil)
@@ -125,7 +126,7 @@ private struct UnmatchedRow {
     case .call(let call): self.call(call)
     case .special(let special): self.special(special)
     case .query(let query): query.term.map { outcome(of: $0).nulls > 0 } == true ? .mayBeNull : .value(nil)
-    // The type of a parameter is that of its values.
+    // The Swift type of a parameter's values determines whether a parameter can be NULL.
     case .parameter, .invalid: .value(nil)
     }
   }
@@ -145,7 +146,7 @@ private struct UnmatchedRow {
     }
   }
 
-  /// The outcome of an operation that is NULL as soon as one of its operands is.
+  /// Returns the outcome of an operation that is NULL if any operand is NULL.
   private func strict(_ terms: [SqlExpression]) -> Outcome {
     terms.map(outcome).max { $0.nulls < $1.nulls }.map { $0.nulls == 0 ? .value(nil) : $0 } ?? .value(nil)
   }
@@ -213,7 +214,7 @@ private struct UnmatchedRow {
       if condition.isTrue { break }
       index += 2
     }
-    // Without a true condition and ELSE the result is NULL.
+    // Without a true condition and without ELSE, the result is NULL.
     if index >= terms.count { results.append(.null) }
     if results.allSatisfy({ $0 == .null }) { return .null }
     return results.contains { $0.nulls > 0 } ? .mayBeNull : .value(nil)

@@ -1,9 +1,9 @@
-/// A token, detached from its text.
+/// A token that does not reference the SQL text.
 package struct DetachedSQLToken {
   let kind: SQLToken.Kind
   /// The keyword, name or symbol; empty for a value or parameter.
   package let text: String
-  /// The bare word in upper case; empty for anything else.
+  /// The unquoted word in upper case; empty for other tokens.
   package let keyword: String
 
   init(_ token: SQLToken) {
@@ -26,7 +26,7 @@ package struct DetachedSQLToken {
   package var isName: Bool { kind == .name || kind == .word && !DetachedSQLToken.reserved.contains(keyword) }
   var isBound: Bool { kind == .parameter || kind.isValue }
 
-  /// Words that end a name's place.
+  /// Words that can't be names without quotes.
   static let reserved: Set<String> = [
     "AND", "AS", "BETWEEN", "CROSS", "DEFAULT", "DO", "ELSE", "END", "FROM", "FULL", "GLOB", "GROUP", "HAVING", "IN",
     "INDEXED", "INNER", "INTO", "IS", "JOIN", "LEFT", "LIKE", "LIMIT", "NATURAL", "NOT", "NULL", "ON", "OR", "ORDER",

@@ -1,21 +1,21 @@
-/// The column of each parameter in a statement: the column that the parameter is compared with, or stored in.
+/// The columns that a statement's parameters are compared with or stored in.
 ///
 /// ```swift
 /// ParameterColumns(of: #"SELECT * FROM "bicycle" AS b WHERE b.color = ? AND length(b.name) > ?"#).columns
 /// // bicycle.color, and none for the length
 /// ```
 ///
-/// A value must never be attributed to another column. So only these forms count: a comparison of a column with a
+/// A value must never be attributed to a wrong column, so only these forms count: a comparison of a column with a
 /// parameter alone, `IN (?, ?)`, `BETWEEN ? AND ?`, `SET column = ?`, and `VALUES`. The parameters of a statement with
-/// WITH or a subquery have no columns. In a statement on several tables, a bare column name gives its parameter no
-/// column either.
+/// WITH or a subquery have no columns. In a statement on several tables, a parameter has a column only if the SQL
+/// qualifies the column's name.
 struct ParameterColumns: Sendable {
   struct TableColumn: Sendable, Hashable {
-    /// The names as SQLite compares them.
+    /// The names in the form in which SQLite compares names.
     let table, column: [UInt8]
   }
 
-  /// The columns of the parameters, in the order of the text; nil for a parameter whose column is not certain.
+  /// The columns of the parameters, in the order of the SQL; nil if a parameter's column is uncertain.
   let columns: [TableColumn?]
 
   fileprivate init(columns: [TableColumn?]) { self.columns = columns }
@@ -36,8 +36,8 @@ struct ParameterColumns: Sendable {
 /// A reader that finds the columns of parameters in a statement with one scope of names.
 private struct ParameterReader {
   private let words: [DetachedSQLToken]
-  /// The statement's name for each table (an alias or the table's own name), and the table's own name, both folded. The
-  /// table is nil for a source that is not a table.
+  /// The name (the alias or the table's own name) and the table of each source. Both are case-folded. The table is nil
+  /// if the source is not a table.
   private var tables: [(name: [UInt8], table: [UInt8]?)] = []
   /// The columns of an INSERT, by position.
   private var inserted: [ParameterColumns.TableColumn] = []
@@ -70,7 +70,7 @@ private struct ParameterReader {
 
   private func skipConflict(_ index: Int) -> Int { word(index)?.isKeyword("OR") == true ? index + 2 : index }
 
-  /// Reads a table with its alias, and returns the index of its last word.
+  /// Finds a table with its alias, and returns the index of the last word.
   private mutating func readTable(at start: Int) -> Int {
     guard let first = word(start), first.isName else {
       // The source is not a name: a subquery or a join in parentheses.
@@ -80,7 +80,7 @@ private struct ParameterReader {
     var last = start
     if word(last + 1)?.isSymbol(".") == true { last += 2 }
     guard let table = word(last), table.isName else { return last }
-    // A parenthesis after the name begins the arguments of a table-valued function, except after INTO.
+    // A parenthesis after the name starts the arguments of a table-valued function, except after INTO.
     let isFunction = word(last + 1)?.isSymbol("(") == true && word(start - 1)?.isKeyword("INTO") == false
     var name = table.text.foldedName
     if !isFunction {
@@ -94,8 +94,8 @@ private struct ParameterReader {
     return last
   }
 
-  /// Reads the column list of an INSERT after the word at `last`. Returns the index of the list's closing parenthesis,
-  /// or `last` without a list.
+  /// Reads the column list of an INSERT after the word at `last`. Returns the index of the closing parenthesis, or
+  /// `last` if there is no list.
   private mutating func readColumns(after last: Int) -> Int {
     guard word(last + 1)?.isSymbol("(") == true, let table = tables.last?.table else { return last }
     var index = last + 2
@@ -108,7 +108,7 @@ private struct ParameterReader {
 
   // MARK: Stored values
 
-  /// The columns of the parameters that stand alone in a row of VALUES, by their index.
+  /// The columns of parameters that are whole values in a row of VALUES, by the parameter's index.
   private var storedColumns: [Int: ParameterColumns.TableColumn] {
     guard !inserted.isEmpty, let start = words.firstIndex(where: { $0.isKeyword("VALUES") }) else { return [:] }
     var stored: [Int: ParameterColumns.TableColumn] = [:]
@@ -140,9 +140,9 @@ private struct ParameterReader {
   // MARK: Compared values
 
   private static let comparisons: Set<String> = ["=", "==", "!=", "<>", "<", "<=", ">", ">="]
-  /// Words that may stand before a compared operand.
+  /// Words that can precede a compared operand.
   private static let starts: Set<String> = ["WHERE", "AND", "OR", "NOT", "ON", "SET", "WHEN", "HAVING", "SELECT"]
-  /// Words that may stand after a compared operand.
+  /// Words that can follow a compared operand.
   private static let ends: Set<String> = [
     "AND", "OR", "THEN", "ELSE", "END", "ORDER", "GROUP", "LIMIT", "HAVING", "RETURNING", "WHERE", "FROM", "ON", "JOIN",
     "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "WHEN", "WINDOW", "AS", "DO", "USING",
@@ -179,7 +179,8 @@ private struct ParameterReader {
     return ParameterReader.starts.contains(word.keyword) || word.isSymbol("(") || word.isSymbol(",")
   }
 
-  /// True if an AND may belong to a BETWEEN: `a BETWEEN 1 AND b = ?` compares the whole with the parameter.
+  /// Returns true if an AND might belong to a BETWEEN: `a BETWEEN 1 AND b = ?` compares the result of BETWEEN with the
+  /// parameter.
   private func mayBelongToBetween(_ index: Int) -> Bool {
     for word in words[..<index].reversed() {
       if word.isKeyword("BETWEEN") { return true }
@@ -194,7 +195,7 @@ private struct ParameterReader {
     return ParameterReader.ends.contains(word.keyword) || [")", ",", ";"].contains(where: word.isSymbol)
   }
 
-  /// Returns the column that a list after IN is compared with, for a parameter in that list; nil for other parameters.
+  /// Returns the column that an IN list is compared with, for a parameter in the list; nil for other parameters.
   private func listed(_ parameter: Int) -> ParameterColumns.TableColumn? {
     guard word(parameter + 1).map({ $0.isSymbol(",") || $0.isSymbol(")") }) == true else { return nil }
     var index = parameter - 1

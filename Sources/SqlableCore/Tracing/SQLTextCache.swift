@@ -1,4 +1,4 @@
-/// A cache of values derived from SQL texts that were traced recently.
+/// A cache of values derived from recently traced SQL.
 package final class SQLTextCache<Value: Sendable>: Sendable {
   private static var maximumCount: Int { 1_000 }
 
@@ -10,7 +10,7 @@ package final class SQLTextCache<Value: Sendable>: Sendable {
   package func value(of sql: String) -> Value {
     if let known = values.withLock({ $0[sql] }) { return known }
     let value = make(sql)
-    // Caching texts of any length would retain megabytes.
+    // Long texts are not cached, because they would occupy megabytes.
     guard sql.utf8.count <= StatementShape.maximumLength else { return value }
     values.withLock { values in
       if values.count >= SQLTextCache.maximumCount { values = [:] }

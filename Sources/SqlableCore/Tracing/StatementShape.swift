@@ -1,20 +1,20 @@
-/// SQL text without its values. Runs of one statement with different values have the same shape.
+/// SQL without its values. Runs of one statement with different values have the same shape.
 ///
 /// ```swift
 /// StatementShape(of: "SELECT * FROM bicycle WHERE id IN (?, ?, ?) AND color = 'red' -- today").sql
 /// // SELECT * FROM bicycle WHERE id IN (?…) AND color = ?
 /// ```
 ///
-/// A number, text or blob becomes `?`, and several in a list become `?…`. Only the first row of VALUES is kept.
-/// Comments are removed, and whitespace is normalized.
+/// A number, text or blob becomes `?`, and several values in a list become `?…`. Only the first row of VALUES is
+/// included. Comments are removed, and whitespace is normalized.
 package struct StatementShape: Hashable, Sendable {
   package let sql: String
-  /// The first table that the statement names; nil for a statement that names none, such as COMMIT.
+  /// The first table that the statement names; nil if the statement names no table, as COMMIT.
   package let table: String?
-  /// The statement's first word, upper-cased. For a statement that begins with WITH, the verb after the WITH clause.
+  /// The statement's first word in upper case. For a statement that starts with WITH, the verb after the WITH clause.
   package let verb: String
 
-  /// The longest text that is kept, in bytes.
+  /// The maximum length of a shape, in bytes.
   static let maximumLength = 4_096
 
   package init(of text: String) {
@@ -34,12 +34,13 @@ private struct ShapeWriter {
   private(set) var table: String?
   private(set) var verb = ""
   private var depth = 0
-  /// The number of values in the list that is being read, and whether a comma follows the last value.
+  /// The number of values in the current list. `hasComma` is true if a comma follows the last value.
   private var (values, hasComma) = (0, false)
-  /// The rows of VALUES that is being read: the depth at which they stand, and whether the first is complete.
+  /// The current rows of VALUES: their nesting depth, whether the first row is complete, and whether more rows follow.
   private var rows: (depth: Int, isFirstComplete: Bool, hasMore: Bool)?
   private var (isTableNext, isSchemaNamed) = (false, false)
-  /// True if the verb is still WITH, and whether the last token closed a parenthesis, as at the end of each WITH query.
+  /// `isAfterWith` is true while the verb is WITH. `isAfterParentheses` is true if the last token was a closing
+  /// parenthesis, as at the end of a WITH query.
   private var (isAfterWith, isAfterParentheses) = (false, false)
   private var last = Last.none
 
@@ -81,7 +82,7 @@ private struct ShapeWriter {
 
   // MARK: Rows of VALUES
 
-  /// True if the token belongs to a row after the first.
+  /// Returns true if the token belongs to a row after the first row.
   private mutating func skipsRow(_ token: SQLToken) -> Bool {
     guard let rows, rows.isFirstComplete else { return false }
     if token.isSymbol("(") { depth += 1 }
@@ -91,7 +92,7 @@ private struct ShapeWriter {
       return true
     }
     if rows.hasMore { bytes += Array("…".utf8) }
-    // Undo the count of this parenthesis: `note` counts the token again.
+    // Undo the count of this parenthesis, because `note` counts the token again.
     if token.isSymbol("(") { depth -= 1 }
     if token.isSymbol(")") { depth += 1 }
     self.rows = nil
@@ -137,11 +138,11 @@ private struct ShapeWriter {
 
   private static let verbs: Set<String> = ["SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE", "VALUES"]
   private static let beforeTable: Set<String> = ["FROM", "INTO", "UPDATE", "TABLE"]
-  /// Words that may stand between a word of `beforeTable` and the table's name.
+  /// Words that can be between a word of `beforeTable` and the table's name.
   private static let beforeName: Set<String> = [
     "OR", "ROLLBACK", "ABORT", "REPLACE", "FAIL", "IGNORE", "IF", "NOT", "EXISTS",
   ]
-  /// Words before a parenthesis that are not the names of functions.
+  /// Words before a parenthesis that are not function names.
   private static let notFunctions: Set<String> = [
     "ALL", "AND", "AS", "BETWEEN", "BY", "CASE", "CHECK", "CONFLICT", "DISTINCT", "ELSE", "EXCEPT", "EXISTS", "FROM",
     "HAVING", "IN", "INTERSECT", "INTO", "IS", "JOIN", "KEY", "LIKE", "LIMIT", "MATCH", "NOT", "OFFSET", "ON", "OR",

@@ -1,4 +1,4 @@
-/// Statistics of traced statements by shape: the number of runs of each shape, and their durations.
+/// Statistics of traced statements by shape: the number of runs and their durations.
 ///
 /// ```swift
 /// let totals = StatementTotals()
@@ -7,32 +7,32 @@
 /// // 5120 runs, 61.440 ms, p50 0.011 ms, p99 0.040 ms: SELECT "id", "name" FROM "bicycle" WHERE "color" = ?
 /// ```
 ///
-/// Memory is bounded: beyond the limit, the shapes with the smallest total duration are counted together as ``others``.
-/// All members may be used from any thread.
+/// Memory is bounded: beyond the limit, the shapes with the smallest total durations are merged into ``others``. All
+/// members can be used from any thread.
 public final class StatementTotals: Sendable {
-  /// The statistics of all runs of statements with one shape.
+  /// The statistics of all runs of one shape.
   public struct Total: Sendable, Hashable {
-    /// The SQL without its values; for transactions, the statements that began and ended them.
+    /// The SQL without its values. For transactions, the statements that started and ended the transaction.
     public let sql: String
     public let kind: TraceEvent.Kind
     public let table: String?
-    /// The number of runs, failed ones included.
+    /// The number of runs, including failed runs.
     public let count: Int
     public let failures: Int
     /// The sum of all durations.
     public let total: Duration
-    /// The duration that half of the runs did not exceed, to within an eighth.
+    /// The median duration, exact to within an eighth.
     public let p50: Duration
-    /// The duration that 99 % of the runs did not exceed, to within an eighth.
+    /// The duration that 99 % of the runs did not exceed, exact to within an eighth.
     public let p99: Duration
     public let longest: Duration
     public let rowsRead: Int
     public let rowsChanged: Int
-    /// The number of rows that were visited without an index.
+    /// The number of rows that SQLite visited without an index.
     public let rowsScanned: Int
   }
 
-  /// The value by which `top(_:by:)` sorts.
+  /// The sort key of `top(_:by:)`.
   public enum Order: Sendable, Hashable {
     case total, count, p99, longest
   }
@@ -46,8 +46,8 @@ public final class StatementTotals: Sendable {
     var totals: [Key: RunningTotal] = [:]
     var others = RunningTotal(sql: "", kind: .other, table: nil)
 
-    /// Merges the half of the shapes with the smallest total duration into `others`. Merging half keeps the sorting
-    /// rare in a stream of new shapes.
+    /// Merges the half of the shapes with the smallest total durations into `others`. Merging half of the shapes makes
+    /// the sort rare, even if new shapes keep arriving.
     mutating func joinLeast() {
       let least = totals.sorted { $0.value.total < $1.value.total }.prefix(totals.count / 2)
       for (key, total) in least {
@@ -60,8 +60,8 @@ public final class StatementTotals: Sendable {
   private let maximumShapes: Int
   private let state = LockedValue(State())
 
-  /// - Parameter maximumShapes: The maximum number of shapes that are counted separately, at least 2; each takes up to
-  ///   2 KiB.
+  /// - Parameter maximumShapes: The maximum number of shapes that are counted separately, at least 2. Each shape uses
+  /// up to 2 KiB.
   public init(maximumShapes: Int = 1_000) { self.maximumShapes = max(2, maximumShapes) }
 
   /// Counts a statement or transaction that has ended.
@@ -87,14 +87,14 @@ public final class StatementTotals: Sendable {
     return Array(sorted.prefix(max(0, count)))
   }
 
-  /// The statistics of all shapes together that are not counted separately.
+  /// The combined statistics of the shapes that are not counted separately.
   public var others: Total { state.withLock(\.others.result) }
 
   /// Discards all totals.
   public func reset() { state.withLock { $0 = State() } }
 }
 
-/// A total that accumulates the events of one shape.
+/// A total to which the events of one shape are added.
 private struct RunningTotal {
   let sql: String
   let kind: TraceEvent.Kind
@@ -137,9 +137,9 @@ private struct RunningTotal {
   }
 }
 
-/// A histogram of durations, with bucket bounds that grow by an eighth at most.
+/// A histogram of durations. The upper bound of a bucket exceeds the lower bound by an eighth at most.
 private struct DurationHistogram {
-  /// The number of durations in each bucket, by nanoseconds: eight buckets for each power of two.
+  /// The number of durations in each bucket. There are eight buckets for each power of two, in nanoseconds.
   private var counts: [UInt32] = []
   private var count = 0
 
@@ -156,7 +156,7 @@ private struct DurationHistogram {
     count += other.count
   }
 
-  /// Returns the upper bound of the bucket in which this share of the durations ends.
+  /// Returns an upper bound for the durations of this share of the runs: 0.5 returns the median.
   func quantile(_ share: Double) -> Duration {
     let wanted = (Double(count) * share).rounded(.up)
     var seen = 0.0

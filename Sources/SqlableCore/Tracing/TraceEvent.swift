@@ -1,12 +1,12 @@
-/// A statement or transaction that has ended, with its durations and row counts.
+/// A completed statement or transaction, with its durations and row counts.
 ///
 /// ```swift
 /// db.trace { event in print(event) }
 /// // read bicycle in 0.084 ms, 3 rows: SELECT "id", "name" FROM "bicycle" WHERE "color" = ?
 /// ```
 ///
-/// The SQL is the statement's shape: every value is `?`, and a list of values is `?…`. Neither the event's SQL nor its
-/// description has values. ``values`` has the values of the columns that a trace requests.
+/// The SQL is the statement's shape: every value is `?`, and a list of values is `?…`. The event's SQL and description
+/// contain no values. ``values`` contains the values of the columns that a trace requests.
 public struct TraceEvent: Sendable, Hashable {
   public enum Kind: Sendable, Hashable {
     /// A statement that can't change the database.
@@ -15,11 +15,11 @@ public struct TraceEvent: Sendable, Hashable {
     case write
     /// A statement that changes the schema.
     case schema
-    /// `BEGIN`, `COMMIT`, `ROLLBACK`, a savepoint.
+    /// `BEGIN`, `COMMIT`, `ROLLBACK`, or a statement for a savepoint.
     case control
-    /// `PRAGMA`, `ATTACH`, `VACUUM` and the like.
+    /// `PRAGMA`, `ATTACH`, `VACUUM` and similar statements.
     case other
-    /// A whole transaction, after its last statement. A statement outside of a transaction has no such event.
+    /// A whole transaction, reported after its last statement. A statement outside a transaction has no such event.
     case transaction(Outcome)
   }
 
@@ -33,47 +33,48 @@ public struct TraceEvent: Sendable, Hashable {
   public let kind: Kind
   /// The label of the handle's configuration.
   public let label: String?
-  /// The number of the handle or of the cluster's client, unique in this process.
+  /// The number of the handle or the cluster's client, unique in this process.
   public let handle: Int
   /// The first table that the statement names.
   public let table: String?
-  /// The statement's first word, upper-cased: `SELECT`. For a statement that begins with `WITH`, the verb after the
-  /// WITH clause. For a transaction `TRANSACTION`, and for an error before there was SQL `CALL`.
+  /// The statement's first word in upper case: `SELECT`. For a statement that starts with `WITH`, the verb after the
+  /// WITH clause. `TRANSACTION` for a transaction, and `CALL` for an error without SQL.
   public let operation: String
-  /// The SQL without its values; for a transaction, the statements that began and ended it, such as
-  /// `BEGIN IMMEDIATE … COMMIT`. Empty for an error before there was SQL, and for the transactions of a cluster.
+  /// The SQL without its values. For a transaction, the statements that started and ended the transaction, such as
+  /// `BEGIN IMMEDIATE … COMMIT`. Empty for an error without SQL, and for a cluster's transactions.
   public let sql: String
-  /// The wait for locks of other connections; on a cluster, all time before the statement was sent.
+  /// The time spent waiting for locks of other connections. On a cluster, the time before the statement was sent.
   public let waiting: Duration
-  /// The time that SQLite took to compile the statement; zero for a cached statement, and on a cluster.
+  /// The time that SQLite spent compiling the statement; zero for a cached statement and on a cluster.
   public let compiling: Duration
-  /// The time from the first step to the end, without the wait and the commit. The time that the program spends on each
-  /// row between steps is included. On a cluster, the round trip of a message.
+  /// The time from the first step to the end, without the wait and the commit. The time that the program spends on rows
+  /// between steps is included. On a cluster, the round trip of a message.
   public let stepping: Duration
-  /// The time of the commit, with the write to the WAL or the disk. On a cluster, the wait for the writes that share
-  /// the commit is included.
+  /// The time of the commit, including the write to the WAL or the disk. On a cluster, the time includes waiting for
+  /// the writes that share the commit.
   public let committing: Duration
   /// The number of rows of the result.
   public let rowsRead: Int
-  /// The number of rows inserted, updated and deleted. Changes by triggers and foreign keys count too, except on a
+  /// The number of rows inserted, updated and deleted. Changes by triggers and foreign keys are included, except on a
   /// cluster.
   public let rowsChanged: Int
-  /// The number of rows that were visited without an index; zero on a cluster, as are `sorts` and `automaticIndexRows`.
+  /// The number of rows that SQLite visited without an index. On a cluster, this number, `sorts` and
+  /// `automaticIndexRows` are zero.
   public let rowsScanned: Int
-  /// The number of sorts that no index could replace.
+  /// The number of sorts for which SQLite used no index.
   public let sorts: Int
   /// The number of rows that SQLite inserted into automatic indexes.
   public let automaticIndexRows: Int
-  /// True if the statement had been compiled before; false on a cluster.
+  /// True if the statement was already compiled; false on a cluster.
   public let isCached: Bool
-  /// The number of a transaction's statements; 1 for a statement.
+  /// The number of statements in a transaction; 1 for a statement.
   public let statements: Int
-  /// The file and line of the call that ran the statement; nil for a statement that the library runs for itself.
+  /// The file and line of the call that ran the statement; nil for a statement that the library runs internally.
   public let callSite: String?
-  /// The value of ``Tracing/context`` where the call was made.
+  /// The value of ``Tracing/context`` at the call.
   public let context: String?
-  /// The error of running the statement or of reading its rows; nil without an error. An error for which SQLite ran no
-  /// statement, such as `.encoding`, `.misuse` or `.cannotOpen`, has a separate event of the kind `.other`.
+  /// The error of running the statement or reading its rows; nil without an error. If SQLite ran no statement, an error
+  /// such as `.encoding`, `.misuse` or `.cannotOpen` has a separate event of the kind `.other`.
   public let error: SqlError?
   /// The steps of the query plan, indented; empty unless the trace requests plans.
   public internal(set) var plan: [String]
@@ -152,9 +153,9 @@ extension TraceEvent: CustomStringConvertible {
   }
 }
 
-/// Information that a program attaches to its statements while they are traced.
+/// Information that a program attaches to traced statements.
 public enum Tracing {
-  /// A text that the program attaches to the events of a task, such as the id of a request; nil for none.
+  /// A text that is attached to the events of a task, such as the id of a request; nil for no text.
   ///
   /// ```swift
   /// try await Tracing.$context.withValue("request 17") {
@@ -163,11 +164,11 @@ public enum Tracing {
   /// ```
   @TaskLocal public static var context: String?
 
-  /// True if this task or thread is in a closure that receives events. The closure's own statements are not traced.
+  /// True if this task or thread runs a closure that receives events. The closure's own statements are not traced.
   @TaskLocal package static var isReceiving = false
 }
 
-/// The token of a trace, for `removeTrace(_:)`.
+/// The token that identifies a trace in `removeTrace(_:)`.
 public struct TraceToken: Sendable, Hashable {
   let number: Int
 }
@@ -195,11 +196,11 @@ extension TraceEvent {
       plan: [], end: run.end)
   }
 
-  /// Creates the event of the transaction that a run has ended; nil if the run ended none.
+  /// Creates the event of the transaction that a run ended; nil if the run ended no transaction.
   init?(transactionEndedBy run: MeasuredRun, _ origin: Origin) {
     guard let ended = run.ended else { return nil }
-    // SQLite rolls the transaction back if its COMMIT fails, for instance on a full disk. A COMMIT that is interrupted
-    // only after it took effect has committed the transaction.
+    // SQLite rolls back the transaction if its COMMIT fails, for example because the disk is full. A COMMIT that is
+    // interrupted after taking effect has committed the transaction.
     let isCommitted = ended.outcome == .committed && run.error.map { $0.kind == .interrupted } ?? true
     self.init(
       kind: .transaction(isCommitted ? .committed : .rolledBack), label: origin.label, handle: origin.handle,
@@ -224,7 +225,7 @@ extension TraceEvent.Kind {
 }
 
 extension MeasuredRun.EndedTransaction {
-  /// Returns the shapes of the statements that began and ended the transaction.
+  /// Returns the shapes of the statements that started and ended the transaction.
   fileprivate func sql(endedBy ending: String) -> String {
     [beginning, ending].compactMap(\.self).map { StatementShape.cache.value(of: $0).sql }.joined(separator: " … ")
   }

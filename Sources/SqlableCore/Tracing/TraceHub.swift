@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The receivers of trace events: those of a handle and its descendants, of a cluster's client, or of the whole
-/// process.
+/// The receivers of trace events: of a handle and its descendants, of a cluster's client, or of the whole process.
 package final class TraceHub: Sendable {
   package struct Receiver: Sendable {
     let token: TraceToken
@@ -11,8 +10,8 @@ package final class TraceHub: Sendable {
 
   private struct State {
     var receivers: [Receiver] = []
-    /// The time of the last report of each shape to each receiver. Failures of a shape have separate entries, one for
-    /// each kind of error.
+    /// The time at which each shape was last reported to each receiver. A shape has a separate entry for each kind of
+    /// error.
     var reported: [Reported: ContinuousClock.Instant] = [:]
   }
 
@@ -22,10 +21,10 @@ package final class TraceHub: Sendable {
     let error: SqlError.Kind?
   }
 
-  /// The receivers of the events of all handles and clients.
+  /// The receivers for the events of all handles and clients.
   package static let process = TraceHub()
   private static let tokenCount = Atomic(0)
-  /// The maximum number of entries in `reported`. Beyond the maximum, all entries are discarded, and every shape may be
+  /// The maximum number of entries in `reported`. Beyond the maximum, all entries are discarded, and every shape can be
   /// reported again.
   private static let maximumReported = 10_000
 
@@ -39,14 +38,14 @@ package final class TraceHub: Sendable {
 
   package init() {}
 
-  /// True if anything in the process is traced.
+  /// True if the process has a receiver.
   package static var isAnyActive: Bool { allReceivers.load(ordering: .relaxed) > 0 }
 
   deinit { TraceHub.allReceivers.subtract(receiverCount.load(ordering: .relaxed), ordering: .relaxed) }
 
   package var isActive: Bool { receiverCount.load(ordering: .acquiring) > 0 }
 
-  /// True if a receiver requests values.
+  /// True if a receiver requests values of columns.
   var wantsValues: Bool { valueReceivers.load(ordering: .relaxed) > 0 }
 
   package func add(_ options: TraceOptions, _ body: @escaping @Sendable (TraceEvent) -> Void) -> TraceToken {
@@ -72,7 +71,7 @@ package final class TraceHub: Sendable {
     valueReceivers.store(state.receivers.count { !$0.options.values.isEmpty }, ordering: .relaxed)
   }
 
-  /// Calls the receivers that want an event, each with the details that it requested.
+  /// Passes an event to its receivers, with the details that each receiver requests.
   func deliver(_ event: TraceEvent, with details: (any TraceDetails)? = nil) {
     TraceHub.deliver(event, to: receivers(of: event), with: details)
   }
@@ -99,8 +98,8 @@ package final class TraceHub: Sendable {
     }
   }
 
-  /// Returns the receivers that want an event, and records the report. A receiver can skip fast events, and a shape
-  /// that was reported to the receiver recently.
+  /// Returns the receivers of an event, and records the report. A receiver can exclude fast events, and shapes that it
+  /// received recently.
   package func receivers(of event: TraceEvent) -> [Receiver] {
     guard isActive else { return [] }
     let now = ContinuousClock.now
@@ -118,18 +117,18 @@ package final class TraceHub: Sendable {
   }
 }
 
-/// Details that an event has only if a receiver requests them.
+/// Details that are computed only if a receiver requests them.
 package protocol TraceDetails {
   /// Returns the steps of the query plan.
   func plan() -> [String]
 
-  /// Returns the values of these columns, among the values with which the statement has run.
+  /// Returns the values of these columns in the statement's run.
   func values(of columns: [TracedColumns]) -> [TracedValue]
 }
 
 /// A source that adds index advice to events.
 package protocol AdvisingEvents: Sendable {
-  /// Calls `body` with the event and its advice, on another thread if computing the advice takes time.
+  /// Calls `body` with the event and its advice, on another thread if the computation takes long.
   func advise(
     _ event: TraceEvent, with details: any TraceDetails, _ body: @escaping @Sendable (TraceEvent) -> Void)
 }

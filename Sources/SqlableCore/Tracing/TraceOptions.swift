@@ -1,12 +1,12 @@
-/// Options of a trace: the statements and transactions that it reports, and the details of the events.
+/// Options of a trace: which statements and transactions are reported, and with which details.
 public struct TraceOptions: Sendable, Hashable {
-  /// The shortest duration that is reported. Failures are reported at any duration. Default: zero, which reports all.
+  /// The minimum duration of reported events. Failures are always reported. Default: zero, which reports everything.
   public var slowerThan: Duration
 
-  /// The shortest time between two reports of one shape. Default: nil, which sets no such limit.
+  /// The minimum time between two reports of one shape. Default: nil, which means no limit.
   public var interval: Duration?
 
-  /// True if reads have their query plans, at the cost of one `EXPLAIN QUERY PLAN` for each reported read. Default:
+  /// True if events of reads contain query plans. Each reported read then costs one `EXPLAIN QUERY PLAN`. Default:
   /// false.
   public var explains: Bool
 
@@ -15,8 +15,8 @@ public struct TraceOptions: Sendable, Hashable {
 
   /// The columns whose values the events contain; see ``TracedColumns``. Default: none.
   ///
-  /// Each statement then takes longer, because SQLite writes the statement's text with all values. All values but those
-  /// of these columns are discarded. The receivers of the events can see these values: take care where the events go.
+  /// Each statement then takes longer, because SQLite writes the SQL with all values. Values of other columns are
+  /// discarded. Receivers can read these values: take care where the events are sent.
   public var values: [TracedColumns]
 
   public init(
@@ -25,12 +25,12 @@ public struct TraceOptions: Sendable, Hashable {
     (self.slowerThan, self.interval, self.explains, self.values) = (slowerThan, interval, explains, values)
   }
 
-  /// Returns options for slow statements with their plans, each shape at most once a minute.
+  /// Returns options that report slow statements with their plans, and each shape at most once a minute.
   public static func slow(_ duration: Duration = .milliseconds(100)) -> TraceOptions {
     TraceOptions(slowerThan: duration, interval: .seconds(60), explains: true)
   }
 
-  /// A source of advice. All sources are equal, so that a comparison of options ignores the source.
+  /// A source of advice. All sources are equal, so comparing options ignores the source.
   package struct Advising: Hashable, Sendable {
     package let source: any AdvisingEvents
 

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Columns of a model whose values the events of a trace have.
+/// Columns of a model whose values a trace's events contain.
 ///
 /// ```swift
 /// pool.trace(.init(values: [.of(Bicycle.self, Bicycle.color, Bicycle.id)])) { event in print(event.values) }
@@ -10,7 +10,7 @@ public struct TracedColumns: Sendable, Hashable {
   let table: String
   let columns: [String]
 
-  /// Columns of a model.
+  /// Returns the given columns of a model.
   public static func of<Model: Sqlable>(
     _ model: Model.Type, _ columns: any ColumnConvertible...
   ) -> TracedColumns {
@@ -18,9 +18,9 @@ public struct TracedColumns: Sendable, Hashable {
   }
 }
 
-/// A value with which a traced statement has run.
+/// A value that was bound in a traced statement.
 public struct TracedValue: Sendable, Hashable, CustomStringConvertible {
-  /// The table and column with which it was compared, or in which it was stored.
+  /// The table of the column that the value was compared with or stored in.
   public let table: String
   public let column: String
   public let value: DatabaseValue
@@ -29,16 +29,16 @@ public struct TracedValue: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension [TracedColumns] {
-  /// The values of these columns, among those with which a statement has run.
+  /// Returns the values of these columns in a statement's run.
   ///
-  /// - Parameter expanded: The statement's text with literals instead of parameters.
+  /// - Parameter expanded: The SQL with literals instead of parameters.
   func values(in sql: String, expanded: String?) -> [TracedValue] {
     guard let expanded else { return [] }
     return values(in: sql) { ExpandedValues(sql, expanded)?.values ?? [] }
   }
 
-  /// The values of these columns, among those with which a statement has run, in the order of its parameters; nil for
-  /// one that is not known.
+  /// Returns the values of these columns in a statement's run. `bound` returns the values in the order of the
+  /// parameters; nil stands for an unknown value.
   package func values(in sql: String, _ bound: () -> [DatabaseValue?]) -> [TracedValue] {
     let parameterColumns = ParameterColumns.cache.value(of: sql).columns
     let wanted = parameterColumns.map { parameterColumn in parameterColumn.flatMap(column) }
@@ -61,12 +61,12 @@ extension [TracedColumns] {
   }
 }
 
-/// The values of a statement's parameters, read from its text with literals instead of them.
+/// The values of a statement's parameters, parsed from the SQL with literals instead of parameters.
 private struct ExpandedValues {
-  /// In the order of the text; nil for one that is not a literal.
+  /// The values in the order of the SQL; nil for a value that is not a literal.
   private(set) var values: [DatabaseValue?] = []
 
-  /// Nil if the texts differ in more than the parameters.
+  /// Returns nil if the texts differ outside the parameters.
   init?(_ sql: String, _ expanded: String) {
     var (sql, expanded) = (sql, expanded)
     let isRead = sql.withUTF8 { sql in
@@ -95,12 +95,12 @@ private struct ExpandedValues {
 }
 
 extension DatabaseValue {
-  /// The value of a literal as SQLite writes it; nil for anything else.
+  /// Parses a literal in SQLite's format; returns nil for other text.
   fileprivate init?(literal: String) {
     let bytes = Array(literal.utf8)
     switch bytes.first {
     case UInt8(ascii: "'") where bytes.count >= 2:
-      // By bytes: a quote before a combining accent is not a `Character` of its own.
+      // Compared by bytes, because a quote and a following combining accent are one `Character`.
       var (content, isQuoted) = ([UInt8](), false)
       for byte in bytes.dropFirst().dropLast() {
         isQuoted = byte == UInt8(ascii: "'") && !isQuoted

@@ -1,12 +1,12 @@
 import FoundationEssentials
 
-// The forms of values in a column.
+// The stored and compared forms of a column's values.
 
 extension ColumnType {
   /// True if the column stores this value unchanged.
   ///
-  /// NULL is left to the NOT NULL constraint, whose error names table and column. SQLite converts an integer in a REAL
-  /// column even if that loses digits, so an integer that no `Double` represents exactly is rejected.
+  /// NULL is checked by the NOT NULL constraint, whose error names the table and the column. In a REAL column, SQLite
+  /// converts an integer even if digits are lost. An integer that no `Double` represents exactly is therefore rejected.
   @usableFromInline
   func stores(_ value: BoundValue) -> Bool {
     if base == .any { return true }
@@ -19,7 +19,8 @@ extension ColumnType {
     }
   }
 
-  /// Returns the value, unless it is an integer in a column of decimals: it could be meant as a number or as its units.
+  /// Returns the value. Throws for an integer in a decimal column, because the integer could mean a number or a number
+  /// of units.
   @inlinable
   func refusingUnits(_ value: DatabaseValue) throws -> DatabaseValue {
     if case .integer = value { try checkHasNoUnits() }
@@ -33,8 +34,8 @@ extension ColumnType {
 
   /// Returns the form in which a value is compared with this column.
   ///
-  /// A date with a fraction of a second can't be stored in a column of whole seconds, but it can be compared with it;
-  /// so can a decimal with more digits than the column's, on a known side.
+  /// A column of whole seconds can't store a fraction of a second, but a comparison with a fraction is possible. A
+  /// decimal with too many digits can be compared too, if `side` says how the value is rounded.
   func comparable(_ value: any SqlValue, _ side: RoundingSide?) throws -> DatabaseValue {
     guard comparesInAnotherForm else { return try value.databaseValue(in: self) }
     if let scale { return try units(of: value, scale, side) }
@@ -43,7 +44,7 @@ extension ColumnType {
     return storage
   }
 
-  /// The number of units to compare with this column of decimals.
+  /// Returns the number of units to compare with this decimal column.
   private func units(of value: any SqlValue, _ scale: Int, _ side: RoundingSide?) throws -> DatabaseValue {
     let exact = Result { try value.databaseValue(in: self) }
     if case .failure = exact, let side, case .text(let text) = try value.databaseValue {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Stored in the format of its column: `REAL` seconds since 1970 by default, see ``ColumnType/DateFormat``.
+/// Stored in the column's format, by default as `REAL` seconds since 1970; see ``ColumnType/DateFormat``.
 extension Date: SqlValue {
   public static var columnType: ColumnType { .date }
 
@@ -53,12 +53,12 @@ extension Date: SqlValue {
       }
       self = Date(timeIntervalSince1970: seconds)
     case .integer(let integer) where type.isMilliseconds:
-      // Quotient and remainder, so that a distant date loses no digits.
+      // Dividing into quotient and remainder keeps all digits of a distant date.
       let (seconds, milliseconds) = integer.quotientAndRemainder(dividingBy: 1000)
       self = Date(timeIntervalSince1970: Double(seconds) + Double(milliseconds) / 1000)
     case .real where type.isMilliseconds:
-      // These are either milliseconds from a computation, or seconds of a date bound without its column: guessing could
-      // be wrong by a factor of 1,000.
+      // The number is either milliseconds from a computation, or the seconds of a date that was bound without a column.
+      // A wrong guess would change the date by a factor of 1,000.
       throw SqlError.decoding(expected: type.name, found: "REAL")
     default: self = Date(timeIntervalSince1970: try Double(databaseValue: storage))
     }
@@ -83,7 +83,7 @@ extension Date: SqlValue {
 }
 
 extension ReadCell {
-  /// The seconds since 1970 of a text in the form that dates are written in; nil for anything else.
+  /// The seconds since 1970, if the text has the canonical form of a date; nil for other values.
   @usableFromInline
   var isoSeconds: Double? {
     borrowedTextBytes.flatMap { ISO8601Date.secondsSince1970(ofCanonicalForm: $0) }
@@ -91,7 +91,7 @@ extension ReadCell {
 }
 
 extension ColumnType {
-  /// True if dates are stored as REAL seconds: in the default format, and in plain `.real` columns.
+  /// True if dates are stored as REAL seconds, as in the default format and in plain `.real` columns.
   @usableFromInline
   var isRealDate: Bool {
     switch base {

@@ -1,8 +1,9 @@
 import FoundationEssentials
 
-/// Stored as text, so that no digit is lost, or in a `.decimal(scale:)` column as its number of units.
+/// Stored as text, so that no digit is lost. A `.decimal(scale:)` column stores the number of units.
 ///
-/// Text order is not numeric order: amounts that queries compare or add belong in a `.decimal(scale:)` column.
+/// The order of text is not the order of numbers. Use a `.decimal(scale:)` column for amounts that queries compare or
+/// add.
 extension Decimal: SqlValue {
   public static var columnType: ColumnType { .text }
 
@@ -16,7 +17,7 @@ extension Decimal: SqlValue {
   public init(databaseValue: DatabaseValue) throws {
     switch databaseValue {
     case .text(let text):
-      // Decimal(string:) stops at the first invalid character and drops digits beyond the 38th.
+      // Decimal(string:) stops at the first invalid character and drops all digits after the 38th.
       guard let canonical = Decimal.canonical(text), let decimal = Decimal(string: canonical),
         decimal.description == canonical
       else {
@@ -52,7 +53,7 @@ extension Decimal: SqlValue {
     }
   }
 
-  /// The decimal with this number of units; 1234 of the scale 2 are 12.34.
+  /// Creates a decimal from a number of units: 1234 units of scale 2 are 12.34.
   init(units: Int64, scale: Int) throws {
     guard ColumnType.scales.contains(scale) else { throw SqlError.wrongScale(scale) }
     var (units, scale) = (units, scale)
@@ -60,11 +61,13 @@ extension Decimal: SqlValue {
     self.init(sign: units < 0 ? .minus : .plus, exponent: -scale, significand: Decimal(units.magnitude))
   }
 
-  /// A bound on a decimal's digits without redundant zeros: at most 166 before the point, or 128 after it.
+  /// An upper bound for a decimal's digits without redundant zeros. A decimal has at most 166 digits before the point,
+  /// or 128 digits after the point.
   private static let maximumCount = 200
 
-  /// Returns the text in the form of `description`: no plus sign, no redundant zeros. Returns nil if it is not a
-  /// decimal number, or has more digits than one can have: Decimal(string:) would take quadratic time for it.
+  /// Returns the text in the form of `description`: no plus sign, no redundant zeros. Returns nil if the text is not a
+  /// decimal number, or has more digits than a decimal can have. Decimal(string:) would take quadratic time for such a
+  /// text.
   private static func canonical(_ text: String) -> String? {
     let (zero, point) = (UInt8(ascii: "0"), UInt8(ascii: "."))
     var digits = text.utf8[...]
@@ -84,10 +87,10 @@ extension Decimal: SqlValue {
   }
 }
 
-/// A decimal as a number of units: 12.34 are 1234 units of the scale 2.
+/// A decimal as a number of units: 12.34 is 1234 units of scale 2.
 enum DecimalUnits: Equatable {
   case exact(Int64)
-  /// Between this number of units and the next one.
+  /// Between this number of units and the next number.
   case above(Int64)
   case tooSmall, tooLarge
 
@@ -97,13 +100,13 @@ enum DecimalUnits: Equatable {
     self.init(digits: decimal.description.utf8, scale: scale)
   }
 
-  /// Reads the description of a decimal: a sign, digits, a point, digits.
+  /// Parses the description of a decimal: a sign, digits, a point and digits.
   private init(digits text: String.UTF8View, scale: Int) {
     let isNegative = text.first == UInt8(ascii: "-")
     let number = text.drop { $0 == UInt8(ascii: "-") }
     let whole = number.prefix { $0 != UInt8(ascii: ".") }
     let fraction = number.dropFirst(whole.count + 1)
-    // Below zero there is one number more.
+    // The digits are subtracted from 0, because `Int64` has one more negative number than positive numbers.
     var (units, overflows): (Int64, Bool) = (0, false)
     func append(_ digit: UInt8) {
       let (product, isTooLarge) = units.multipliedReportingOverflow(by: 10)
@@ -126,7 +129,7 @@ enum DecimalUnits: Equatable {
     }
   }
 
-  /// The value to compare with numbers of units in place of this one: an integer, or a REAL that is equal to none.
+  /// The value that is compared with numbers of units: an integer, or a REAL that is equal to no integer.
   func compared(_ side: RoundingSide) -> DatabaseValue {
     switch (self, side) {
     case (.exact(let units), _), (.above(let units), .below): .integer(units)

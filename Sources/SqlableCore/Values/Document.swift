@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// A statement as data: a tree of JSON's values, from JSON or any other coder.
+/// A statement as data: a tree of JSON values, independent of the coder.
 package enum Document: Sendable {
   case null
   case bool(Bool)
   case integer(Int64)
-  /// A number with a fraction or an exponent, or one beyond 64 bits.
+  /// A number with a fraction or an exponent, or a number beyond 64 bits.
   case number(Double)
   case text(String)
   case list([Document])
@@ -29,11 +29,11 @@ extension Document: ExpressibleByDictionaryLiteral {
 
 // MARK: - Canonical JSON
 
-// RFC 8785: no white space, keys in the order of their UTF-16 code units, one spelling for each number and string. So
-// equal statements have equal bytes.
+// RFC 8785 allows no white space, sorts keys by UTF-16 code units, and defines one spelling for each number and string.
+// Equal statements therefore have equal bytes.
 
 extension Document {
-  /// The document as canonical JSON, in UTF-8.
+  /// The document as canonical JSON in UTF-8.
   package var json: [UInt8] {
     var bytes: [UInt8] = []
     write(to: &bytes)
@@ -88,10 +88,10 @@ extension Document {
 }
 
 extension Double {
-  /// A finite number as ECMAScript spells it, which RFC 8785 prescribes: `1`, `0.1`, `1e+21`.
+  /// A finite number in ECMAScript's spelling, which RFC 8785 requires: `1`, `0.1`, `1e+21`.
   var canonicalJSON: String {
     guard self != 0 else { return "0" }
-    // Swift's description has the same shortest digits, in another form.
+    // Swift's description contains the same shortest digits in another format.
     var digits = description.utf8.filter { $0 != UInt8(ascii: "-") }[...]
     var exponent = 0
     if let mark = digits.firstIndex(of: UInt8(ascii: "e")) {
@@ -124,7 +124,7 @@ extension Double {
 // MARK: - Other coders
 
 extension Document: Codable {
-  // Few temporaries in each frame: coders work by recursion.
+  // The functions have few temporaries, because coders work by recursion.
   package func encode(to encoder: any Encoder) throws {
     switch self {
     case .object(let members): try Document.encode(members, to: encoder)
@@ -155,7 +155,7 @@ extension Document: Codable {
   }
 
   package init(from decoder: any Decoder) throws {
-    // A tree is built from its leaves up, so only the coding path tells its depth in time.
+    // A decoder creates the leaves of a tree first, so only the coding path shows in time that the tree is too deep.
     guard decoder.codingPath.count < JSONReader.maximumDepth * 2 else { throw Document.tooDeep }
     if let container = try? decoder.container(keyedBy: AnyKey.self) {
       self = .object(try Document.members(of: container))

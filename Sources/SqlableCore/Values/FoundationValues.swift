@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Stored as a BLOB; empty data is an empty BLOB, not NULL.
+/// Stored as a BLOB. Empty data is stored as an empty BLOB, not as NULL.
 extension Data: SqlValue {
   public static var columnType: ColumnType { .blob }
 
@@ -20,9 +20,9 @@ extension Data: SqlValue {
   public static func read(from cell: ReadCell) throws -> Data { try cell.blob() }
 }
 
-/// Stored as a BLOB of 16 bytes, or as `uuidString` in a `.text` column; read from either form.
+/// Stored as a BLOB of 16 bytes, or as `uuidString` in a `.text` column. Reading accepts both forms.
 ///
-/// Text is read in lower case too, but SQLite compares texts: filters find only `uuidString`, which is in upper case.
+/// Reading accepts lowercase text too. SQLite compares text by bytes, so filters find only the uppercase `uuidString`.
 extension UUID: SqlValue {
   public static var columnType: ColumnType { .blob }
 
@@ -65,10 +65,10 @@ extension UUID: SqlValue {
   }
 }
 
-/// Stored as the absolute string; a relative URL is read back as the absolute one.
+/// Stored as the absolute string. A relative URL is read back as an absolute URL.
 ///
-/// Text that Foundation would normalize, for example by escaping a space or rewriting the host, throws: writing it back
-/// would change the row.
+/// Reading throws for text that Foundation would normalize, for example by escaping a space or rewriting the host.
+/// Writing such a URL back would change the row.
 extension URL: SqlValue {
   public static var columnType: ColumnType { .text }
 
@@ -87,7 +87,7 @@ extension URL: SqlValue {
 }
 
 extension ReadCell {
-  /// Calls `body` with the bytes of a BLOB without copying them. They are valid only during the call.
+  /// Calls `body` with the bytes of a BLOB without copying the bytes. The bytes are valid only during the call.
   func withBlob<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result {
     try body(blobBytes)
   }

@@ -1,14 +1,15 @@
 /// The ISO 8601 form of dates: `2013-01-01T06:00:00.000Z`.
 ///
-/// Foundation's formatter is not used: it truncates to milliseconds instead of rounding (half of all dates lose one),
-/// uses the Julian calendar for years before 1582, which neither ISO 8601 nor SQLite does, and reads February 30 as
-/// March 2.
+/// Foundation's formatter is not used, for three reasons. It truncates to milliseconds instead of rounding, so half of
+/// all dates lose a millisecond. It uses the Julian calendar for years before 1582, unlike ISO 8601 and SQLite. It
+/// reads February 30 as March 2.
 enum ISO8601Date {
   private static let millisecondsPerDay: Int64 = 86_400_000
-  /// 0000-01-01 to 9999-12-31T23:59:59.999: other years do not have four digits, so text order would not be time order.
+  /// 0000-01-01 to 9999-12-31T23:59:59.999. Other years do not have four digits, so their text order differs from time
+  /// order.
   private static let years: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
-  /// Returns the date in UTC, rounded to the millisecond; nil for years other than 0000 to 9999.
+  /// Returns the date in UTC, rounded to the millisecond. Returns nil for years outside 0000 to 9999.
   static func text(secondsSince1970 seconds: Double) -> String? {
     guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()), years.contains(milliseconds)
     else { return nil }
@@ -37,8 +38,8 @@ enum ISO8601Date {
     }
   }
 
-  /// Parses `2013-01-01T06:00:00Z`, optionally with a fraction of a second or an offset such as `+01:00`, and the
-  /// output of SQLite's `datetime()`, `2013-01-01 06:00:00` in UTC. Returns nil for anything else.
+  /// Parses `2013-01-01T06:00:00Z`, with an optional fraction of a second or an offset such as `+01:00`. Also parses
+  /// the output of SQLite's `datetime()`, `2013-01-01 06:00:00` in UTC. Returns nil for other text.
   static func secondsSince1970(_ text: String) -> Double? {
     var reader = Reader(bytes: text.utf8[...])
     guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
@@ -58,9 +59,9 @@ enum ISO8601Date {
     return Double(wholeSeconds) + fraction
   }
 
-  /// Parses the form that `text(secondsSince1970:)` writes, 24 bytes; nil for any other form.
+  /// Parses the 24-byte form that `text(secondsSince1970:)` writes. Returns nil for other text.
   ///
-  /// Eight bytes at a time: what XOR with the form leaves are the digits, and 0 where a separator belongs.
+  /// Eight bytes are parsed at a time. XOR with the form turns a digit into its number and a separator into 0.
   static func secondsSince1970(ofCanonicalForm bytes: UnsafeRawBufferPointer) -> Double? {
     guard bytes.count == 24 else { return nil }
     func word(_ index: Int) -> UInt64 {
@@ -69,7 +70,7 @@ enum ISO8601Date {
     let date = word(0) ^ 0x2d30_302d_3030_3030  // 0000-00-
     let time = word(8) ^ 0x3030_3a30_3054_3030  // 00T00:00
     let rest = word(16) ^ 0x5a30_3030_2e30_303a  // :00.000Z
-    // A digit above 9 and a separator above 0 reach the highest bit of their byte.
+    // A digit above 9 and a separator above 0 set the highest bit of their byte.
     let wrong =
       date | time | rest | (date &+ 0x7f76_767f_7676_7676) | (time &+ 0x7676_7f76_767f_7676)
       | (rest &+ 0x7f76_7676_7f76_767f)
@@ -115,7 +116,7 @@ enum ISO8601Date {
       guard var numerator = digit().map(Double.init) else { return nil }
       var denominator = 10.0
       while let digit = digit() {
-        // Beyond 15 digits the Double would be rounded twice, and a Date has no such precision.
+        // With more than 15 digits the Double would be rounded twice, and a Date is not that precise.
         guard denominator < 1e15 else { continue }
         numerator = numerator * 10 + Double(digit)
         denominator *= 10
@@ -123,7 +124,7 @@ enum ISO8601Date {
       return numerator / denominator
     }
 
-    /// The offset from UTC in seconds; nil if there is none.
+    /// The offset from UTC in seconds; nil if the text has no offset.
     mutating func offset() -> Int? {
       if skip("Z") { return 0 }
       let isNegative = skip("-")
@@ -135,7 +136,7 @@ enum ISO8601Date {
 
   // MARK: The proleptic Gregorian calendar
 
-  // Years start in March, so that the leap day is the last day. An era of 400 years has 146,097 days.
+  // Years start in March, so that the leap day is the last day of a year. An era of 400 years has 146,097 days.
 
   private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let year = month <= 2 ? year - 1 : year

@@ -6,18 +6,20 @@
 /// static let settings = column("settings", JSON.self)      // {"beta":null,"sizes":[9,12.5],"theme":"dark"}
 /// ```
 ///
-/// Stored as TEXT, or as a BLOB of the same text in a `.blob` column, with sorted keys and without white space: equal
-/// values have equal text, unless keys or strings that Swift equates have different bytes. Integers keep all digits;
-/// other numbers are `Double`s. `1.0` equals `1` and is written as that. In a column of `JSON?`, NULL is nil, not
-/// ``JSON/null``.
+/// A JSON value is stored as TEXT, or as a BLOB of the same text in a `.blob` column. Keys are sorted and there is no
+/// white space, so equal values have equal text. The exception is keys or strings that are equal in Swift but have
+/// different bytes.
 ///
-/// Reading throws `.decoding` for text that is not JSON, that has a key twice in one object or is nested more than 100
-/// deep. Writing throws `.encoding` for NaN, infinity and what is nested more deeply.
+/// Integers keep all digits, and other numbers are `Double`s. `1.0` equals `1` and is written as `1`. In a column of
+/// `JSON?`, NULL is nil, not ``JSON/null``.
+///
+/// Reading throws `.decoding` for text that is not JSON, contains a key twice in one object, or is nested more than 100
+/// deep. Writing throws `.encoding` for NaN, infinity and values that are nested more than 100 deep.
 public enum JSON: Sendable {
   case null
   case bool(Bool)
   case integer(Int64)
-  /// A number with a fraction or an exponent, or one beyond 64 bits.
+  /// A number with a fraction or an exponent, or a number beyond 64 bits.
   case number(Double)
   case string(String)
   case array([JSON])
@@ -25,7 +27,8 @@ public enum JSON: Sendable {
 }
 
 extension JSON {
-  /// The value of a key; nil if there is none, or if this is no object. Setting one makes an object of null.
+  /// The value of a key; nil if there is no such key, or if this value is not an object. Setting a key on `null` turns
+  /// the value into an object.
   public subscript(key: String) -> JSON? {
     get { object?[key] }
     set {
@@ -35,7 +38,7 @@ extension JSON {
     }
   }
 
-  /// The element at a position from 0; nil if there is none, or if this is no array.
+  /// The element at a position from 0; nil if there is no such element, or if this value is not an array.
   public subscript(position: Int) -> JSON? {
     guard let array, array.indices.contains(position) else { return nil }
     return array[position]
@@ -44,7 +47,7 @@ extension JSON {
   public var isNull: Bool { self == .null }
   public var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
 
-  /// The integer; nil for a number with a fraction or one beyond 64 bits.
+  /// The integer; nil for a number with a fraction or a number beyond 64 bits.
   public var integer: Int64? {
     switch self {
     case .integer(let integer): integer
@@ -53,7 +56,7 @@ extension JSON {
     }
   }
 
-  /// The number; an integer if a `Double` represents it exactly.
+  /// The number; an integer is converted if a `Double` represents the integer exactly.
   public var number: Double? {
     switch self {
     case .number(let number): number
@@ -77,7 +80,7 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
   public init(stringLiteral value: String) { self = .string(value) }
   public init(arrayLiteral elements: JSON...) { self = .array(elements) }
 
-  /// Of a key that stands twice, the last value counts.
+  /// Creates an object. If a key occurs twice, the last value is used.
   public init(dictionaryLiteral elements: (String, JSON)...) {
     self = .object(Dictionary(elements) { $1 })
   }
@@ -129,7 +132,7 @@ extension JSON: SqlValue {
 
   public static func read(from cell: ReadCell) throws -> JSON { try JSON(databaseValue: JSONText.read(cell)) }
 
-  /// The value as JSON, with sorted keys. Throws `.encoding` for what JSON can't represent.
+  /// The value as JSON with sorted keys. Throws `.encoding` for values that JSON can't represent.
   public var text: String {
     get throws {
       let document = try Document(self, depth: 0)
@@ -137,7 +140,7 @@ extension JSON: SqlValue {
     }
   }
 
-  /// Reads JSON, strictly by RFC 8259. Throws `.decoding`.
+  /// Parses JSON, strictly by RFC 8259. Throws `.decoding`.
   public init(text: String) throws {
     let document: Document
     var copy = text
@@ -148,13 +151,14 @@ extension JSON: SqlValue {
     self = try JSON(document, depth: 0)
   }
 
-  /// The deepest nesting. Comparing and encoding such values fits into half a megabyte of stack, even in a debug build.
+  /// The maximum nesting depth. Comparing and encoding such a value fits into half a megabyte of stack, even in a debug
+  /// build.
   fileprivate static let maximumDepth = 100
 }
 
 extension JSON: Codable {
   public init(from decoder: any Decoder) throws {
-    // A tree is built from its leaves up, so only the coding path tells its depth in time.
+    // A decoder creates the leaves of a tree first, so only the coding path shows in time that the tree is too deep.
     guard decoder.codingPath.count <= JSON.maximumDepth else {
       throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "nested too deeply"))
     }
@@ -181,7 +185,8 @@ extension JSON: Codable {
 
   public func encode(to encoder: any Encoder) throws { try Document(self, depth: 0).encode(to: encoder) }
 
-  // Loops and functions for each form keep the frames small: they are nested as deeply as the value.
+  // Loops and separate functions for each case keep the stack frames small, because the calls nest as deeply as the
+  // value.
 
   fileprivate init(_ document: Document, depth: Int) throws {
     switch document {
@@ -235,7 +240,7 @@ extension Document {
     guard number.isFinite else {
       throw SqlError.encoding(expected: "a value that JSON can represent", found: "a number that is not finite")
     }
-    // Of equal numbers the text is the same.
+    // Equal numbers must have equal text.
     return Int64(exactly: number).map(Document.integer) ?? .number(number)
   }
 

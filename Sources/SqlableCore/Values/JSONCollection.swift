@@ -1,16 +1,17 @@
 import FoundationEssentials
 
-/// A collection that may contain what has no order. Then it is encoded here: equal values must have equal text.
+/// A collection that can contain unordered values. Such a collection is encoded here, because equal values must have
+/// equal text.
 protocol JSONCollection {
-  /// True if an encoder that sorts keys writes equal values as equal text.
+  /// True if an encoder with sorted keys writes equal values as equal text.
   static var hasOrder: Bool { get }
 
-  /// The JSON of a value of a type without order.
+  /// Returns the JSON of an unordered value.
   func json(_ encoder: JSONEncoder) throws -> Data
 }
 
 extension JSONEncoder {
-  /// The JSON of a value, with the elements of sets and the entries of dictionaries sorted.
+  /// Returns the JSON of a value, with sorted set elements and dictionary entries.
   func json<Value: Encodable>(of value: Value) throws -> Data {
     if !JSONEncoder.hasOrder(Value.self), let collection = value as? any JSONCollection {
       return try collection.json(self)
@@ -18,7 +19,7 @@ extension JSONEncoder {
     return try encode(value)
   }
 
-  /// True if it writes equal values of a type as equal text, as far as that is known.
+  /// True if the encoder writes equal values of a type as equal text, as far as known.
   fileprivate static func hasOrder(_ type: Any.Type) -> Bool { (type as? any JSONCollection.Type)?.hasOrder ?? true }
 }
 
@@ -37,7 +38,7 @@ extension Set: JSONCollection where Element: Encodable {
 extension Dictionary: JSONCollection where Key: Encodable, Value: Encodable {
   static var hasOrder: Bool { isObject && JSONEncoder.hasOrder(Value.self) }
 
-  /// True if its JSON is an object.
+  /// True if the dictionary's JSON is an object.
   fileprivate static var isObject: Bool { Key.self is any CodingKeyRepresentable.Type }
 
   func json(_ encoder: JSONEncoder) throws -> Data {
@@ -56,7 +57,7 @@ extension Optional: JSONCollection where Wrapped: Encodable {
   func json(_ encoder: JSONEncoder) throws -> Data { try map { try encoder.json(of: $0) } ?? encoder.encode(self) }
 }
 
-/// An optional, which is stored as what it wraps.
+/// An optional, which is stored like its wrapped value.
 private protocol Wrapping {
   static var wrapped: Any.Type { get }
 }
@@ -65,14 +66,14 @@ extension Optional: Wrapping {
   static var wrapped: Any.Type { Wrapped.self }
 }
 
-/// True if the values of a type, or of the one that it wraps, are stored as JSON.
+/// True if the values of a type, or of its wrapped type, are stored as JSON.
 package func isStoredAsJSON(_ type: Any.Type) -> Bool {
   if let optional = type as? any Wrapping.Type { return isStoredAsJSON(optional.wrapped) }
   return type is any SqlJSON.Type || type is any JSONCollection.Type
 }
 
 extension Data {
-  /// The parts between two brackets, separated by commas.
+  /// Joins the parts with commas between two brackets.
   fileprivate init(_ begin: String, _ parts: [Data], _ end: String) {
     self = Data(begin.utf8) + Data(parts.joined(separator: ",".utf8)) + Data(end.utf8)
   }
@@ -84,8 +85,8 @@ extension [Data] {
   fileprivate func sorted() -> [Data] { sorted { $0.lexicographicallyPrecedes($1) } }
 }
 
-/// A dictionary from JSON that has no more entries than it: a decoder silently keeps one of several that have equal
-/// keys, although their texts differ.
+/// A dictionary decoded from JSON, with a check for equal keys. A decoder silently keeps only one of several entries
+/// with equal keys, even if the keys' texts differ.
 struct JSONEntries<Key: Hashable & Decodable, Value: Decodable>: Decodable {
   let dictionary: [Key: Value]
 

@@ -1,23 +1,24 @@
 import FoundationEssentials
 
-/// Finds duplicate keys in the objects of a JSON text: a decoder silently keeps one of their values and drops the rest.
+/// A search for duplicate keys in the objects of a JSON text. A decoder silently keeps only one of the values of a
+/// duplicate key.
 struct JSONKeys {
   private let text: UnsafeBufferPointer<UInt8>
   private var position = 0
-  /// The keys of the objects that enclose the position; nil for an array.
+  /// The objects and arrays that enclose the position, with the keys of each object; nil for an array.
   private var objects: [Object?] = []
 
   private struct Object {
-    /// The keys as written, while there are few: comparing them allocates nothing.
+    /// The keys as written, as long as there are few keys. Comparing the keys allocates nothing.
     var ranges: [Range<Int>] = []
-    /// The decoded keys, compared as a dictionary compares them: both encodings of an é are equal.
+    /// The decoded keys, compared like dictionary keys: both encodings of an é are equal.
     var keys: Set<String> = []
   }
 
-  /// More keys than most types have.
+  /// The maximum number of keys that are compared as written. Most types have fewer keys.
   private static let maximumRanges = 16
 
-  /// True if a valid JSON text has an object with a duplicate key.
+  /// Returns true if an object in a valid JSON text has a duplicate key.
   static func hasDuplicates(in text: UnsafeBufferPointer<UInt8>) -> Bool {
     guard text.contains(UInt8(ascii: "{")) else { return false }
     var keys = JSONKeys(text: text)
@@ -43,7 +44,7 @@ struct JSONKeys {
     return false
   }
 
-  /// Skips a string. Returns the range between its quotes, and whether it is plain: ASCII without escapes.
+  /// Skips a string. Returns the range between the quotes. A string is plain if it is ASCII without escapes.
   private mutating func passString() -> (range: Range<Int>, isPlain: Bool) {
     let start = position + 1
     var isPlain = true
@@ -73,7 +74,7 @@ struct JSONKeys {
     return false
   }
 
-  /// Records a key; returns whether its object already had it.
+  /// Records a key. Returns true if the object already contains the key.
   private mutating func isDuplicate(_ key: (range: Range<Int>, isPlain: Bool)) -> Bool {
     guard let index = objects.indices.last, var object = objects[index] else { return false }
     objects[index] = nil
@@ -92,7 +93,7 @@ struct JSONKeys {
   private func meaning(of range: Range<Int>, isPlain: Bool) -> String {
     let bytes = text[range]
     if isPlain || !bytes.contains(UInt8(ascii: "\\")) { return String(decoding: bytes, as: UTF8.self) }
-    // Escapes are decoded by the decoder itself.
+    // The decoder decodes the escapes.
     let quoted = Data([UInt8(ascii: "\"")]) + bytes + [UInt8(ascii: "\"")]
     return (try? JSONDecoder().decode(String.self, from: quoted)) ?? String(decoding: bytes, as: UTF8.self)
   }

@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-/// Reads a document from JSON, strictly by RFC 8259: a duplicate key, a lone surrogate and text that is not UTF-8 are
-/// errors. It allocates at most 40 bytes for each byte of the text.
+/// A parser that reads a document from JSON, strictly by RFC 8259. A duplicate key, a lone surrogate and invalid UTF-8
+/// are errors. The parser allocates at most 40 bytes for each byte of the text.
 package struct JSONReader {
   private let text: UnsafeRawBufferPointer
   private var position = 0
 
-  /// The deepest nesting of objects and lists: no valid statement is deeper.
+  /// The maximum nesting depth of objects and lists. No valid statement is deeper.
   static let maximumDepth = 400
-  /// So many keys of an object are compared one by one.
+  /// The number of keys up to which an object's keys are compared one by one.
   private static let fewKeys = 24
 
-  /// Reads the whole text. Throws `.invalidStatement`, with the position, for text that is not JSON.
+  /// Parses the whole text. Throws `.invalidStatement`, with the position, for text that is not JSON.
   package static func read(_ text: some ContiguousBytes) throws -> Document {
     try text.withUnsafeBytes { bytes in
       var reader = JSONReader(text: bytes)
@@ -33,12 +33,12 @@ package struct JSONReader {
     while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
   }
 
-  /// A list or object that has not ended.
+  /// A list or object whose end has not been read.
   private struct Container {
     let isObject: Bool
     var values: [Document] = []
     var members: [Document.Member] = []
-    // By bytes: two keys that == equates can be two columns.
+    // Compared by bytes: two keys that `==` treats as equal can be two columns.
     var keys: Set<ByteComparedName> = []
     var key = ""
 
@@ -49,7 +49,7 @@ package struct JSONReader {
       if isObject { members.append(Document.Member(key: key, value: value)) } else { values.append(value) }
     }
 
-    /// Takes the key of the next member; returns false if there was one of that name.
+    /// Starts a member with this key. Returns false if the object already has a member with the key.
     mutating func begin(_ key: String) -> Bool {
       self.key = key
       guard members.count >= JSONReader.fewKeys else { return !members.contains { $0.key.isExactly(key) } }
@@ -58,7 +58,8 @@ package struct JSONReader {
     }
   }
 
-  /// Reads a value. Containers stand on a stack of the heap: a thread's has room for a few hundred of them at most.
+  /// Parses a value. Open containers are stored on the heap, because a thread's stack is large enough only for a few
+  /// hundred.
   private mutating func value() throws -> Document {
     var open: [Container] = []
     while true {
@@ -97,7 +98,7 @@ package struct JSONReader {
     }
   }
 
-  /// Reads the key of an object's next member.
+  /// Parses the key of an object's next member.
   private mutating func beginElement(_ container: inout Container) throws {
     guard container.isObject else { return }
     skipSpace()
@@ -134,14 +135,14 @@ package struct JSONReader {
   private mutating func string() throws -> String {
     position += 1
     let start = position
-    // Any byte above 0x7F sets the highest bit.
+    // A byte above 0x7F sets the highest bit.
     var bits: UInt8 = 0
     while let byte = next {
       bits |= byte
       switch byte {
       case UInt8(ascii: "\""):
         defer { position += 1 }
-        // ASCII is UTF-8, and checking that takes longer than reading the string.
+        // ASCII is valid UTF-8, and a check would take longer than reading the string.
         guard bits < 0x80 else { return try validated(text[start..<position]) }
         return String(decoding: UnsafeRawBufferPointer(rebasing: text[start..<position]), as: UTF8.self)
       case UInt8(ascii: "\\"): return try escapedString(from: start)
@@ -157,7 +158,7 @@ package struct JSONReader {
     return string
   }
 
-  /// Reads a string with escapes, from its start to the position and on.
+  /// Parses a string with escapes. The text from `start` to the position contains no escape.
   private mutating func escapedString(from start: Int) throws -> String {
     var bytes = Array(text[start..<position])
     while let byte = next {

@@ -6,11 +6,12 @@ import FoundationEssentials
 /// struct Pet: Codable, SqlJSON { var name: String; var age: Int }     // {"age":3,"name":"Rex"}
 /// ```
 ///
-/// Keys are sorted, so equal values have equal text, with one exception: a `Set` inside has no order, nor has a
-/// dictionary whose keys are neither strings nor integers. Equal values may then have different texts, which a filter
-/// does not find and `Unique` does not refuse. Store it in a column of its own, or as a sorted array.
+/// Keys are sorted, so equal values have equal text. The exceptions are nested `Set`s, and nested dictionaries whose
+/// keys are neither strings nor integers, because both are unordered. Equal values can then have different texts: a
+/// filter does not find them, and `Unique` does not reject them. Store such a collection in a separate column, or as a
+/// sorted array.
 ///
-/// Text that does not decode, or with a duplicate key in an object, throws `.decoding`.
+/// Reading throws `.decoding` for text that can't be decoded, and for a duplicate key in an object.
 public protocol SqlJSON: SqlValue, Codable {}
 
 extension SqlJSON {
@@ -70,9 +71,9 @@ extension Set: SqlValue where Element: SqlValue & Codable {
 }
 
 /// Stored as a JSON object if the keys are strings or integers, otherwise as an array of alternating keys and values.
-/// The entries are sorted by the JSON of their keys, so equal dictionaries have equal text.
+/// Entries are sorted by the JSON of their keys, so equal dictionaries have equal text.
 ///
-/// Text with two entries for one key throws `.decoding`: `{"1": …, "01": …}` read as `[Int: String]`.
+/// Reading throws `.decoding` for text with two equal keys, such as `{"1": …, "01": …}` read as `[Int: String]`.
 extension Dictionary: SqlValue where Key: SqlValue & Codable, Value: SqlValue & Codable {
   public static var columnType: ColumnType { .text }
 
@@ -91,7 +92,7 @@ extension Dictionary: SqlValue where Key: SqlValue & Codable, Value: SqlValue & 
   }
 }
 
-/// A type stored as a JSON array. In SQL text it may instead stand for a list of its elements.
+/// A type stored as a JSON array. SQL text can also expand such a value into a list of its elements.
 protocol JSONList {}
 extension Array: JSONList {}
 extension Set: JSONList {}
@@ -100,12 +101,12 @@ extension Optional: JSONList where Wrapped: JSONList {}
 enum JSONText {
   static func encode(_ value: some Encodable) throws -> DatabaseValue { .text(try text(of: value)) }
 
-  /// The text as a column stores it: as its bytes in a `.blob` column.
+  /// Returns the text in the column's stored form: a BLOB in a `.blob` column.
   static func storage(_ text: String, in type: ColumnType) -> DatabaseValue {
     type.storageClass == .blob ? .blob(Data(text.utf8)) : .text(text)
   }
 
-  /// The value of a cell with the bytes in a `.blob` column as text.
+  /// Returns the value of a cell. In a `.blob` column, a BLOB is returned as text.
   static func read(_ cell: ReadCell) throws -> DatabaseValue {
     let storage = try cell.databaseValue()
     guard cell.type.storageClass == .blob, case .blob(let data) = storage else { return storage }
@@ -121,7 +122,7 @@ enum JSONText {
     do {
       return String(decoding: try encoder.json(of: value), as: UTF8.self)
     } catch is EncodingError {
-      // The original error's description may quote the value.
+      // The original error's description can contain the value.
       throw SqlError.encoding(expected: "a value that JSON can represent", found: "another value")
     }
   }

@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// One value of a statement's current row.
 ///
-/// It is valid only during the call that receives it; later its methods throw `.misuse`.
+/// A cell is valid only during the call that receives the cell. Later its methods throw `.misuse`.
 public struct ReadCell {
   @usableFromInline let value: OpaquePointer?
   @usableFromInline let state: UnsafeMutablePointer<RowState>
@@ -19,11 +19,11 @@ public struct ReadCell {
     self.type = type
   }
 
-  // One sqlite3_column_value and then sqlite3_value_* is cheaper than repeated sqlite3_column_*. It is sound because
-  // the handle's lock is held, so nothing else steps the statement, and because the row's generation is checked first:
-  // the value of an earlier row may have been freed or reused.
+  // One sqlite3_column_value followed by sqlite3_value_* is cheaper than repeated sqlite3_column_*. The handle's lock
+  // is held, so no other code steps the statement. The row's generation is checked first, because the value of an
+  // earlier row might have been freed or reused.
 
-  /// SQLite's type code of the value; 0, which is no type code, if the row is no longer current.
+  /// SQLite's type code of the value; 0, which SQLite does not use, if the row is no longer current.
   @inlinable
   var typeCode: Int32 { state.pointee.isCurrent(generation) ? sqlite3_value_type(value) : 0 }
 
@@ -41,8 +41,8 @@ public struct ReadCell {
     return sqlite3_value_int64(value)
   }
 
-  /// Returns the number. An INTEGER is converted if a `Double` represents it exactly; otherwise this throws
-  /// `.decoding`.
+  /// Returns the number. An INTEGER is converted if a `Double` represents the integer exactly. Throws `.decoding`
+  /// otherwise.
   @inlinable
   public func real() throws -> Double {
     let type = typeCode
@@ -53,13 +53,13 @@ public struct ReadCell {
     return exact
   }
 
-  /// Returns the text, including NUL bytes. Throws `.decoding` if it is not valid UTF-8.
+  /// Returns the text, including NUL bytes. Throws `.decoding` if the text is not valid UTF-8.
   public func text() throws -> String {
     guard typeCode == SQLITE3_TEXT else { throw mismatch("TEXT") }
     return try SqliteValue(value).text()
   }
 
-  /// Returns the stored bytes of a text, which need not be valid UTF-8.
+  /// Returns the stored bytes of a text, which can be invalid UTF-8.
   public func textBytes() throws -> [UInt8] {
     guard typeCode == SQLITE3_TEXT else { throw mismatch("TEXT") }
     return try [UInt8](SqliteValue(value).textBytes())

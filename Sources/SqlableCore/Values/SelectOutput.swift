@@ -1,44 +1,45 @@
-/// A part of a result row: the value of a column or term, or a model read from all its columns.
+/// A part of a result row: the value of a column or term, or a model decoded from all its columns.
 ///
-/// All ``SqlValue`` types and ``Sqlable`` models conform, and optionals of both: a model without a match in a left join
-/// is nil. There is nothing to implement.
+/// All ``SqlValue`` types, all ``Sqlable`` models and their optionals conform. An optional model is nil if a left join
+/// finds no match. All requirements have default implementations.
 public protocol SelectOutput: SendableMetatype {
   /// Reads a value from the result's columns at the current position of `row`, and advances past them.
   static func next(of row: inout ResultRow) throws -> Self
 
-  /// True if all of its columns at the current position are NULL: a NULL value, or a model for which a left join found
-  /// no row. If so, advances past them.
+  /// Returns true if all columns of the output at the current position are NULL, and then advances past these columns.
+  /// The columns are NULL for a NULL value, and for a model without a match in a left join.
   static func isAbsent(in row: inout ResultRow) throws -> Bool
 
-  /// Adds its columns to `description`. Throws if the model's declarations are inconsistent.
+  /// Adds the output's columns to `description`. Throws if the model's declarations are inconsistent.
   static func describe(in description: inout ResultDescription) throws
 }
 
-/// A part of a result row for which a right or full join may find no row: a model, or an optional. A value that is
+/// A part of a result row that can be missing after a right or full join: a model or an optional. A value that is
 /// selected before such a join must be an optional: `Car.select(Car.name.typed(as: String?.self)).fullJoin(…)`.
-// A protocol of its own: one with an associated type is written with `any`, and models return `SqlValue?`.
+// This is a separate protocol because a protocol with an associated type is written with `any`, and models return
+// `SqlValue?`.
 public protocol JoinedOutput: SelectOutput {
-  /// Its type after a right or full join: an optional. An optional stays as it is.
+  /// The type after a right or full join. A model becomes an optional, and an optional stays unchanged.
   associatedtype Unmatched: SelectOutput = Self?
 }
 
-/// The columns that a result is read from, when no query describes them.
+/// The columns from which a result is read, if no query describes the columns.
 public struct ResultDescription {
   package private(set) var columns: [ResultColumn] = []
-  /// The models that are read.
+  /// The models in the result.
   package var models: [ObjectIdentifier] = []
-  /// True if the last output takes all columns that are left.
+  /// True if the last output reads all remaining columns.
   package private(set) var takesRest = false
 
   package init() {}
 
-  /// Adds the columns of the next output. Throws if the one before takes all that are left.
+  /// Adds the columns of the next output. Throws if an earlier output reads all remaining columns.
   mutating func add(_ next: [ResultColumn]) throws {
     try checkIsOpen()
     columns += next
   }
 
-  /// Adds all columns that are left.
+  /// Adds an output that reads all remaining columns.
   mutating func addRest() throws {
     try checkIsOpen()
     takesRest = true

@@ -2,15 +2,15 @@ import FoundationEssentials
 
 /// A type whose values can be stored in a column.
 ///
-/// All integers, `Bool`, `Float`, `Double`, `String`, `Data`, `Date`, `UUID`, `URL`, `Decimal` and ``Null`` conform,
-/// optionals of them, and arrays, sets and dictionaries of `Codable` values (as JSON). An enum with raw values only
-/// declares the conformance:
+/// All integers, `Bool`, `Float`, `Double`, `String`, `Data`, `Date`, `UUID`, `URL`, `Decimal` and ``Null`` conform.
+/// Optionals of these types conform too, and arrays, sets and dictionaries of `Codable` values (as JSON). An enum with
+/// raw values only declares the conformance:
 ///
 /// ```swift
 /// enum Gender: Int, SqlValue { case female, male, other }      // INTEGER
 /// ```
 ///
-/// Any other type declares its column type and converts itself, throwing when a value does not fit:
+/// Any other type declares a column type and implements the conversions, which throw if a value does not fit:
 ///
 /// ```swift
 /// struct Celsius: SqlValue {
@@ -21,17 +21,18 @@ import FoundationEssentials
 /// }
 /// ```
 public protocol SqlValue: SelectOutput, Sendable {
-  /// The column type used when the declaration names none.
+  /// The column type for a declaration that names no type.
   static var columnType: ColumnType { get }
 
-  /// The value as it is stored. Throws when it has no stored form. A NaN is rejected where it is bound or stored.
+  /// The stored form of the value. Throws if the value has no stored form. NaN is rejected later, when the value is
+  /// bound or stored.
   var databaseValue: DatabaseValue { get throws }
 
-  /// Makes a value from a stored one. Throws when it does not fit; NULL fits only an optional.
+  /// Creates a value from its stored form. Throws if the stored form does not fit. NULL fits only an optional.
   init(databaseValue: DatabaseValue) throws
 
-  /// Returns the value as it is stored in a column of a certain type. The default returns `databaseValue`; `Date`, for
-  /// example, depends on the column.
+  /// Returns the stored form of the value in a column of this type. The default implementation returns `databaseValue`.
+  /// The stored form of a `Date`, for example, depends on the column.
   func databaseValue(in type: ColumnType) throws -> DatabaseValue
 
   /// Writes the value to a cell of a row or statement: a faster alternative to `databaseValue(in:)`.
@@ -56,7 +57,7 @@ extension SqlValue {
   }
 }
 
-/// NULL as a value, which stores NULL where `nil` leaves the column out; see ``Sqlable/Sqlable/valueForColumn(_:)``.
+/// NULL as a value. `Null()` stores NULL, and `nil` omits the column; see ``Sqlable/Sqlable/valueForColumn(_:)``.
 public struct Null: SqlValue, Sendable, Hashable, Codable {
   public init() {}
 
@@ -97,7 +98,7 @@ extension Optional: SqlValue where Wrapped: SqlValue {
     cell.isNull ? nil : try Wrapped.read(from: cell)
   }
 
-  /// The value, or ``Null`` to store NULL where `nil` would leave the column out.
+  /// The value, or ``Null`` to store NULL; `nil` would omit the column.
   ///
   /// ```swift
   /// case Bicycle.ownerId: return ownerId.orNull

@@ -72,7 +72,8 @@ extension Bool: SqlValue {
   }
 }
 
-/// NaN throws. SQLite stores whole numbers in a REAL column as integers, so a negative zero is read back as zero.
+/// Binding NaN throws. SQLite stores whole numbers in a REAL column as integers, so a negative zero is read back as
+/// zero.
 extension Double: SqlValue {
   public static var columnType: ColumnType { .real }
 
@@ -103,7 +104,8 @@ extension Double: SqlValue {
   public static func read(from cell: ReadCell) throws -> Double { try cell.real() }
 }
 
-/// Stored as a `Double`; read by rounding to the nearest `Float`. Reading a number beyond the range of `Float` throws.
+/// Stored as a `Double`, and read by rounding to the nearest `Float`. Reading a number outside the range of `Float`
+/// throws.
 extension Float: SqlValue {
   public static var columnType: ColumnType { .real }
 
@@ -151,7 +153,7 @@ extension String: SqlValue {
   public static func read(from cell: ReadCell) throws -> String { try cell.text() }
 }
 
-/// An enum with raw values is stored as its raw value; reading an unknown one throws.
+/// An enum with raw values is stored as its raw value. Reading an unknown raw value throws.
 extension SqlValue where Self: RawRepresentable, RawValue: SqlValue {
   public static var columnType: ColumnType { RawValue.columnType }
 

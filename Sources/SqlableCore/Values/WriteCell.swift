@@ -2,17 +2,17 @@ import FoundationEssentials
 
 /// The destination of one value in a row or statement.
 ///
-/// It is valid only during the call that receives it. A value set later is lost; one set while another statement of the
-/// same handle runs inside the call makes the row throw `.misuse`.
+/// A cell is valid only during the call that receives the cell. A value that is set later is lost. The row throws
+/// `.misuse` if a value is set while another statement of the same handle runs inside the call.
 public struct WriteCell {
   @usableFromInline let bytes: UnsafeMutablePointer<ParameterBytes>
   @usableFromInline let scope: UInt64
   @usableFromInline var parameter = BoundValue.unset
   /// True if a value was set while another statement's scope was current.
   @usableFromInline var isStale = false
-  /// True if the value was converted to the form of the column, so that an integer is a decimal's number of units.
+  /// True if the value was converted to the column's stored form. An integer is then a decimal's number of units.
   @usableFromInline var isConverted = false
-  /// True if it is a value that a row of the column holds, which may be of any storage class.
+  /// True if the value was read from a row of the column. Such a value can have any storage class.
   @usableFromInline var isHeld = false
   /// The type of the column that receives the value.
   public let type: ColumnType
@@ -30,13 +30,13 @@ public struct WriteCell {
   @inlinable
   public mutating func set(_ integer: Int64) { parameter = .integer(integer) }
 
-  /// Sets a decimal in a column of its scale.
+  /// Sets a decimal as a number of units in a decimal column.
   mutating func set(units: Int64) {
     parameter = .integer(units)
     isConverted = true
   }
 
-  /// True if the column stores the value.
+  /// True if the column stores the value unchanged.
   @usableFromInline
   var isStored: Bool {
     isHeld || type.stores(parameter) && (isConverted || !parameter.isInteger || type.scale == nil)
@@ -72,8 +72,8 @@ public struct WriteCell {
     if isCurrent() { parameter = bytes.pointee.parameter(for: storage) }
   }
 
-  /// Sets a value as a row of the column holds it, of any storage class, for a struct that is written back unchanged:
-  /// other programs store text in an INTEGER column, which SQLite allows outside of STRICT tables.
+  /// Sets a value of any storage class as read from a row, so that a struct can be written back unchanged. Other
+  /// programs can store text in an INTEGER column, which SQLite allows outside STRICT tables.
   ///
   /// ```swift
   /// struct Anything: SqlValue {
@@ -89,7 +89,7 @@ public struct WriteCell {
     isHeld = true
   }
 
-  /// Sets a text as a row holds it, by its bytes, which need not be valid UTF-8; see ``ReadCell/textBytes()``.
+  /// Sets a text as read from a row. The bytes can be invalid UTF-8; see ``ReadCell/textBytes()``.
   ///
   /// The column's type is not checked.
   public mutating func set(storedText bytes: some Collection<UInt8>) {
@@ -100,7 +100,7 @@ public struct WriteCell {
       copied ?? Array(bytes).withUnsafeBufferPointer { BoundValue.text(self.bytes.pointee.copy($0), $0.count) }
   }
 
-  /// True if the buffer still keeps bytes for this cell until the row is written; notes it if not.
+  /// Returns true if the buffer still stores bytes for this cell. Otherwise marks the cell as stale and returns false.
   @inlinable
   mutating func isCurrent() -> Bool {
     guard bytes.pointee.isCurrent(scope) else {

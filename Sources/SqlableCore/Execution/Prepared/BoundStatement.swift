@@ -1,4 +1,4 @@
-/// A statement whose parameters have values. A bound statement runs wherever the statement itself could: on handles,
+/// A statement with values for its parameters. A bound statement runs wherever the statement itself runs: on handles,
 /// pools, transports and clusters.
 ///
 /// ```swift
@@ -6,10 +6,9 @@
 /// let reds = try await byColor.binding(["color": "red"]).run(pool)     // … WHERE "color" = ?
 /// ```
 ///
-/// Values are checked against the columns that they are compared with or stored in: a value that does not fit throws
-/// `.encoding`. An optional that is nil binds NULL, for which no comparison is true. A missing, unknown or duplicate
-/// name throws `.misuse`, and nothing is changed. The compiled statement is looked up by its shape, as for any other
-/// statement.
+/// Each value is checked against the column that the value is compared with or stored in. A value that does not fit
+/// throws `.encoding`. A nil binds NULL, for which no comparison is true. A missing, unknown or duplicate name throws
+/// `.misuse`, and nothing is changed. The compiled statement is cached like that of any other statement.
 public struct BoundStatement<Base: Runnable>: Runnable {
   package let base: Base
   let values: KeyValuePairs<String, any SqlValue>
@@ -25,7 +24,7 @@ public struct BoundStatement<Base: Runnable>: Runnable {
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> Base.Output {
-    // A wrong name must be detected before the change runs: a change can't be undone because of a name.
+    // A wrong name must be detected before the change runs, because a completed change can't be undone.
     if !isReadOnly { _ = try requests() }
     return try checked { try base.run(db) }
   }
@@ -49,7 +48,7 @@ public struct BoundStatement<Base: Runnable>: Runnable {
 
 extension BoundStatement: StatementTrees where Base: StatementTrees {
   package func statements() throws -> [TreeStatement] {
-    // In one check: each value must belong to one of the statements, not to every statement.
+    // All statements share one check: a value must belong to at least one statement, not to every statement.
     try checked {
       try base.statements().map { statement in
         let written = try statement.withValues()
@@ -60,7 +59,7 @@ extension BoundStatement: StatementTrees where Base: StatementTrees {
 }
 
 extension Runnable {
-  /// Gives the statement's parameters values, by their names.
+  /// Binds values to the statement's parameters by name.
   ///
   /// ```swift
   /// let paint = Bicycle.update(Bicycle.color.set(to: Parameter("to"))).filter(Bicycle.color == Parameter("from"))
@@ -68,13 +67,13 @@ extension Runnable {
   /// // UPDATE "bicycle" SET "color" = ? WHERE "color" = ?
   /// ```
   ///
-  /// Nothing is checked before the bound statement runs; see ``BoundStatement``.
+  /// The values are checked when the bound statement runs; see ``BoundStatement``.
   public func binding(_ values: KeyValuePairs<String, any SqlValue>) -> BoundStatement<Self> {
     BoundStatement(base: self, values: values)
   }
 }
 
-/// The values of one run, with a record of those that the statement uses.
+/// The values of one run, with a record of the values that the statement uses.
 private final class GivenValues: ParameterValues {
   private let values: [String: any SqlValue]
   private let used = LockedValue<Set<String>>([])

@@ -1,4 +1,4 @@
-/// A statement or query that stays compiled for one handle, and runs with other values each time.
+/// A statement or query that stays compiled for one handle and runs repeatedly with different values.
 ///
 /// ```swift
 /// let byColor = try db.prepare(Bicycle.read().filter(Bicycle.color == Parameter("color")))
@@ -8,13 +8,13 @@
 /// let rows = try dear.run(50_000)                  // [(String, Double)]
 /// ```
 ///
-/// A run builds, renders and looks up nothing; without preparing, that takes a select by key a third of a microsecond.
-/// Constants of the statement stay bound. It belongs to its handle and follows its rules for threads. When the handle
-/// is closed it releases its compiled statement, and throws `.closed`. It can run inside its own loop. Its traced
-/// events have the file and line where it was prepared.
+/// A run builds, renders and looks up nothing, which saves a third of a microsecond in a select by key. The statement's
+/// constants stay bound. A prepared statement belongs to its handle and follows the handle's rules for threads. Closing
+/// the handle releases the compiled statement; later runs throw `.closed`. A prepared statement can run inside its own
+/// loop. Traced events report the file and line of the call to `prepare`.
 ///
-/// Values are checked against the columns they are compared with or stored in: one that does not fit throws
-/// `.encoding`. An optional that is nil binds NULL, for which no comparison is true.
+/// Each value is checked against the column that the value is compared with or stored in. A value that does not fit
+/// throws `.encoding`. A nil binds NULL, for which no comparison is true.
 public final class Prepared<Row, Output> {
   @usableFromInline let core: PreparedCore
   /// Reads the current row.
@@ -45,9 +45,9 @@ public final class Prepared<Row, Output> {
 extension SqliteDatabase {
   /// Compiles a statement once, for many runs; see ``Prepared``.
   ///
-  /// Takes reads, counts, and updates and deletes by a condition. Throws `.invalidStatement` for a statement about
-  /// structs, which carries its values and stays compiled in the statement cache anyway, and `.schema` if the table or
-  /// a column is missing.
+  /// Accepts reads, counts, and updates and deletes with a condition. Throws `.invalidStatement` for a statement about
+  /// structs, because such a statement contains its values and is cached anyway. Throws `.schema` if the table or a
+  /// column is missing.
   @inlinable
   public func prepare<Model, Output>(
     _ statement: Statement<Model, Output>, file: StaticString = #fileID, line: UInt = #line
@@ -64,7 +64,7 @@ extension SqliteDatabase {
     return Prepared(try PreparedCore(.query(query.query, layout), on: self, at: site), layout, query.read)
   }
 
-  /// Compiles handwritten SQL once, for many runs that return the values of its column; see ``Prepared``.
+  /// Compiles handwritten SQL once, for many runs that return the values of the only column; see ``Prepared``.
   ///
   /// ```swift
   /// let color = Parameter<String>("color")
@@ -72,8 +72,8 @@ extension SqliteDatabase {
   /// let reds = try names.run("red")     // [String]
   /// ```
   ///
-  /// Interpolated values that are not parameters stay bound. Throws `.misuse` for SQL that changes something, and for a
-  /// result with other columns, which a run also throws if a schema change has made it one.
+  /// Interpolated values that are not parameters stay bound. Throws `.misuse` for SQL that changes the database, and
+  /// for a result with other columns. A run throws `.misuse` too if a schema change has changed the columns.
   public func prepare<Value: SqlValue>(
     _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Prepared<Value, [Value]> {
@@ -81,7 +81,7 @@ extension SqliteDatabase {
     return Prepared(try PreparedCore(.sql(sql, layout), on: self, at: site), layout) { try Value.next(of: &$0) }
   }
 
-  /// Compiles handwritten SQL once, for many runs that return tuples; see `query(_:as:_:)` for what they hold.
+  /// Compiles handwritten SQL once, for many runs that return tuples; see `query(_:as:_:)` for the types.
   ///
   /// ```swift
   /// let counts = try db.prepare("SELECT color, count(*) FROM bicycle GROUP BY color", as: String.self, Int.self)
@@ -103,9 +103,9 @@ extension SqliteDatabase {
 // MARK: - Running
 
 extension Prepared {
-  /// Runs it with values by position: a read returns the rows, a count their number, an update or delete the number of
-  /// rows changed.
-  // Disfavored: otherwise a dictionary literal would be taken for one value, stored as JSON.
+  /// Runs the statement with values by position. A read returns the rows, a count returns their number, and an update
+  /// or delete returns the number of rows changed.
+  // Disfavored because a dictionary literal would otherwise be one value, stored as JSON.
   @_disfavoredOverload
   @discardableResult
   @inlinable
@@ -113,8 +113,8 @@ extension Prepared {
     try output(PositionedValues(repeat each value))
   }
 
-  /// Runs it with values by name: a read returns the rows, a count their number, an update or delete the number of rows
-  /// changed.
+  /// Runs the statement with values by name. A read returns the rows, a count returns their number, and an update or
+  /// delete returns the number of rows changed.
   @discardableResult
   public func run(_ values: KeyValuePairs<String, any SqlValue>) throws -> Output { try output(NamedValues(values)) }
 
@@ -148,15 +148,15 @@ extension Prepared {
 }
 
 extension Prepared where Output == [Row] {
-  /// Reads the first row, with values by position; returns nil if there is none. If the rows are ordered without an
-  /// index, SQLite finds all of them first; `limit(1)` in the statement says that one is enough.
+  /// Reads the first row, with values by position; returns nil if there is no row. If the rows are ordered without an
+  /// index, SQLite finds all rows first. Add `limit(1)` to the statement to avoid that work.
   @_disfavoredOverload
   @inlinable
   public func first<each Value: SqlValue>(_ value: repeat each Value) throws -> Row? {
     try row(PositionedValues(repeat each value))
   }
 
-  /// Reads the first row, with values by name; returns nil if there is none.
+  /// Reads the first row, with values by name; returns nil if there is no row.
   public func first(_ values: KeyValuePairs<String, any SqlValue>) throws -> Row? { try row(NamedValues(values)) }
 
   /// Reads one row after another without keeping them, until `body` returns ``Iteration/stop``.

@@ -1,6 +1,6 @@
-// Prepared statements and their runs, the same for all models and rows.
+// Prepared statements and their runs, independent of the types of models and rows.
 
-/// The compiled statement of a ``Prepared``; its handle's lock is held whenever it changes.
+/// The compiled statement of a ``Prepared``. It changes only while the handle's lock is held.
 @usableFromInline
 final class PreparedCore {
   let db: SqliteDatabase
@@ -8,17 +8,17 @@ final class PreparedCore {
   let sql: String
   let targets: [Target]
   private let subject: Subject
-  /// The table of a statement, which SQLite's errors name as their place; nil for a query or handwritten SQL.
+  /// The statement's table, for SQLite's errors; nil for a query or handwritten SQL.
   private let table: TableInfo?
   /// The call site at which the statement was prepared.
   private let site: CallSite
   private let kept: StatementSlot
-  /// The constants of the statement, by their position counted from 1.
+  /// The constants of the statement, with their positions counted from 1.
   private let fixed: [(index: Int32, value: DatabaseValue)]
-  /// The long lists among the constants.
+  /// The constants that are long lists.
   private let lists: [(index: Int32, list: ValueList)]
 
-  /// The work to prepare: a statement, a query or handwritten SQL.
+  /// The source of a prepared statement: a statement, a query or handwritten SQL.
   enum Subject {
     case statement(StatementTree, TableInfo)
     case query(SelectQuery, ResultLayout)
@@ -76,11 +76,11 @@ final class PreparedCore {
     }
   }
 
-  /// One place where the parameter with this number is bound.
+  /// A `?` of the SQL, to which the parameter with this number is bound.
   struct Target {
     let number: Int
     let index: Int32
-    /// The column that the value is compared with or stored in; nil if there is none.
+    /// The column that the value is compared with or stored in; nil if there is no such column.
     let column: ColumnDefinition?
     let isStored: Bool
     /// The direction in which a comparison with the column rounds the value; nil if the value is not compared.
@@ -142,7 +142,7 @@ final class PreparedCore {
 
   deinit { kept.abandon() }
 
-  /// Returns a new statement that is not in use, with the constants bound.
+  /// Compiles another copy of the statement, and binds the constants.
   private func compile(_ connection: Connection) throws -> PreparedStatement {
     var text = sql
     let statement = try text.withUTF8 { try connection.compile($0) }
@@ -152,16 +152,16 @@ final class PreparedCore {
     return statement
   }
 
-  /// Returns the statement with the values bound. Call with the lock held.
+  /// Returns the statement with the values bound. The caller holds the lock.
   private func begin(_ values: some PreparedValues, _ connection: Connection) throws -> PreparedStatement {
     try connection.checkInterruption()
     var cached = kept.statement
     if cached == nil {
-      // Dropped by the connection: an observer was added, or memory was released.
+      // The connection dropped the statement because an observer was added or memory was released.
       cached = try compile(connection)
       kept.statement = cached
     }
-    // Inside the statement's own loop, a second copy is compiled for the run.
+    // If the statement is in use by its own loop, this run compiles a second copy.
     let idle = cached.flatMap { $0.isInUse ? nil : $0 }
     let statement = try idle ?? compile(connection)
     statement.isInUse = true
@@ -185,18 +185,18 @@ final class PreparedCore {
     }
   }
 
-  /// Takes the first step of a run; returns whether there is a row.
+  /// Steps to the first row of a run; returns true if there is a row.
   @usableFromInline
   func firstStep(of reading: StatementRun) throws -> Bool {
     let isAtRow = try reading.step()
-    // This step may have recompiled the statement after a schema change; `*` in handwritten SQL then stands for other
+    // This step can recompile the statement after a schema change, and `*` in handwritten SQL can then match other
     // columns.
     if case .sql(_, let layout) = subject { try reading.statement.expect(.positioned(layout), isAtRow: isAtRow) }
     return isAtRow
   }
 
-  // Here and not in the caller's module, which would count a reference to the handle: 125 instructions, since weak
-  // references to it exist.
+  // Defined here because the caller's module would retain and release the handle. That takes 125 instructions, because
+  // weak references to the handle exist.
   @usableFromInline
   func endReading(_ reading: StatementRun) { db.endReading(reading) }
 
@@ -209,9 +209,9 @@ final class PreparedCore {
       return try reading.integer()
     }
     return try db.running(of: table) { connection in
-      // Bound before the write begins: a value's code may write and observe too, and such writes are not part of the
-      // statement. Without values there is no such code, and the statement is compiled inside the write. A statement
-      // compiled before the hook is installed may not call the hook.
+      // Values are bound before the write starts: a value's own code can write and observe too, and those writes do not
+      // belong to this statement. A statement without values is compiled inside the write, because a statement that was
+      // compiled before the hook was installed might not call the hook.
       let bound = targets.isEmpty ? nil : try begin(values, connection)
       defer { if let bound { connection.finish(bound) } }
       return try db.writing(on: connection) {

@@ -1,4 +1,4 @@
-// The values with which a prepared statement runs.
+// The values of a prepared statement's run.
 
 /// The values of one run.
 @usableFromInline
@@ -49,17 +49,17 @@ struct NamedValues: PreparedValues {
   }
 }
 
-/// Binds the values of one run, which stay until it ends.
+/// Binds the values of one run. The values stay valid until the run ends.
 @usableFromInline
 struct PreparedBinder {
   let core: PreparedCore
   let statement: PreparedStatement
   let parameters: ParameterBuffer
 
-  /// Binds a value given by position.
+  /// Binds a value by position.
   @usableFromInline
   func bind<Value: SqlValue>(_ value: Value, toPosition number: Int) throws {
-    // A variable that holds a dictionary of values by name would be bound as JSON without an error.
+    // Without this check, a variable that holds a dictionary of values by name would be bound as JSON.
     if case .text(let start, let count) = try bind(value, toParameter: number), count > 0,
       start.pointee == UInt8(ascii: "{"), let named = value as? [String: Any],
       core.names.contains(where: named.keys.contains)
@@ -68,7 +68,7 @@ struct PreparedBinder {
     }
   }
 
-  /// Binds a value wherever the parameter with this number occurs, and returns what was bound last.
+  /// Binds a value wherever the parameter with this number occurs. Returns the last bound value.
   @discardableResult
   func bind<Value: SqlValue>(_ value: Value, toParameter number: Int) throws -> BoundValue {
     var bound = BoundValue.unset
@@ -89,8 +89,8 @@ struct PreparedBinder {
 }
 
 extension ParameterBuffer {
-  /// Returns a value in the form of the column that it is compared with or stored in. Throws `.encoding` for one that
-  /// does not fit.
+  /// Returns a value in the stored form of the column that the value is compared with or stored in. Throws `.encoding`
+  /// if the value does not fit.
   func value<Value: SqlValue>(
     _ value: Value, for column: ColumnDefinition?, isStored: Bool, _ side: RoundingSide?
   ) throws -> BoundValue {

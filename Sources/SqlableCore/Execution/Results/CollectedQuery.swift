@@ -1,5 +1,4 @@
-/// A statement whose rows are collected into something other than an array: a dictionary, groups, a set, or the only
-/// row.
+/// A statement that collects its rows into a dictionary, groups, a set or a single value, instead of an array.
 ///
 /// ```swift
 /// let byId = try Car.read().asDictionary(by: \.id).run(db)                                 // [Int: Car]
@@ -7,13 +6,13 @@
 /// let norco = try Bicycle.read().filter(Bicycle.name == "Norco").only().run(db)            // Bicycle
 /// ```
 ///
-/// A collected statement runs wherever the statement itself runs. If the rows of a change can't be collected, such as
-/// those of `update(…).returning().only()`, the change is rolled back. A remote database can't roll the change back:
-/// there such a statement throws `.misuse` and nothing is sent.
+/// A collected statement runs wherever the statement itself runs. If the rows of a change can't be collected, the
+/// change is rolled back, as in `update(…).returning().only()`. A remote database can't roll a change back, so such a
+/// statement throws `.misuse` there and nothing is sent.
 public struct CollectedQuery<Source: Runnable, Output>: Runnable {
   package let source: Source
   let shape: ResultShape
-  /// The function that collects the rows; it depends only on the types and the shape.
+  /// The function that collects the rows. The types and the shape determine the function.
   let collect: @Sendable (Source.Output) throws -> Output
 
   package init(source: Source, shape: ResultShape, collect: @escaping @Sendable (Source.Output) throws -> Output) {
@@ -28,7 +27,7 @@ public struct CollectedQuery<Source: Runnable, Output>: Runnable {
 
   /// Runs the statement and collects its rows.
   ///
-  /// Throws what running the statement throws; `.notFound` and `.notUnique` if the rows can't be collected.
+  /// Throws the statement's errors, and `.notFound` or `.notUnique` if the rows can't be collected.
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> Output {
@@ -75,21 +74,21 @@ extension CollectedQuery: Hashable where Source: Hashable {
   }
 }
 
-/// The form in which rows are collected, with the path to their keys.
+/// The form of a collected result, with the path from a row to its key.
 package struct ResultShape: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
     case first, only, dictionary, groups, set
   }
 
   let form: Form
-  /// The path from a row to its key. Nil if the row is a pair of key and value, or the form has no keys.
+  /// The path from a row to its key. Nil if the row is a pair of key and value, or if the form has no keys.
   var key: (AnyKeyPath & Sendable)?
 
   package init(form: Form, key: (AnyKeyPath & Sendable)? = nil) {
     (self.form, self.key) = (form, key)
   }
 
-  /// True if rows may be impossible to collect.
+  /// True if collecting can fail because of the rows.
   var refusesRows: Bool { form == .only || form == .dictionary }
 
   package static func == (left: ResultShape, right: ResultShape) -> Bool {
@@ -103,6 +102,6 @@ package struct ResultShape: Sendable, Hashable {
 }
 
 extension SqlError {
-  /// True if rows were read that can't be collected.
+  /// True if the error means that the rows can't be collected.
   fileprivate var isRefusalOfRows: Bool { kind == .notFound || kind == .notUnique }
 }

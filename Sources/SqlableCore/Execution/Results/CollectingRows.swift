@@ -1,14 +1,14 @@
-// Rows as dictionaries, groups, sets and single rows.
+// Collecting rows into dictionaries, groups, sets and single values.
 
 extension Runnable {
-  /// Collects the rows into a dictionary by a key of each.
+  /// Collects the rows into a dictionary by a key of each row.
   ///
   /// ```swift
   /// let cars = try Car.read().asDictionary(by: \.id).run(db)                                  // [Int: Car]
   /// let owned = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).asDictionary(by: \.0.name)
   /// ```
   ///
-  /// Running it throws `.notUnique` if two rows have the same key; ``grouped(by:)`` keeps both.
+  /// Running the query throws `.notUnique` if two rows have the same key; ``grouped(by:)`` keeps both rows.
   public func asDictionary<Row, Key: Hashable & SendableMetatype>(
     by key: KeyPath<Row, Key> & Sendable
   ) -> CollectedQuery<Self, [Key: Row]> where Output == [Row] {
@@ -17,9 +17,9 @@ extension Runnable {
     }
   }
 
-  /// Collects the rows into a dictionary by an optional key of each, such as an id that the database assigns.
+  /// Collects the rows into a dictionary by an optional key, such as an id that the database assigns.
   ///
-  /// Running it throws `.notFound` if a row's key is nil, and `.notUnique` if two rows have the same key.
+  /// Running the query throws `.notFound` if a row's key is nil, and `.notUnique` if two rows have the same key.
   public func asDictionary<Row, Key: Hashable & SendableMetatype>(
     by key: KeyPath<Row, Key?> & Sendable
   ) -> CollectedQuery<Self, [Key: Row]> where Output == [Row] {
@@ -28,21 +28,22 @@ extension Runnable {
     }
   }
 
-  /// Collects rows of two values into a dictionary from the first to the second.
+  /// Collects rows of two values into a dictionary from the first value to the second value.
   ///
   /// ```swift
   /// let prices = try Car.select(Car.name, Car.price).asDictionary().run(db)                   // [String: Double]
   /// ```
   ///
-  /// Running it throws `.notUnique` if two rows have the same first value; ``grouped()`` keeps both.
+  /// Running the query throws `.notUnique` if two rows have the same first value; ``grouped()`` keeps both rows.
   public func asDictionary<Key: Hashable & SendableMetatype, Value>() -> CollectedQuery<Self, [Key: Value]>
   where Output == [(Key, Value)] {
     CollectedQuery(source: self, shape: .init(form: .dictionary)) { try .init(unique: $0) }
   }
 
-  /// Collects rows of an optional and another value into a dictionary from the first to the second.
+  /// Collects rows of two values, of which the first is optional, into a dictionary from the first value to the second.
   ///
-  /// Running it throws `.notFound` if a row's first value is nil, and `.notUnique` if two rows have the same.
+  /// Running the query throws `.notFound` if a row's first value is nil, and `.notUnique` if two rows have the same
+  /// first value.
   public func asDictionary<Key: Hashable & SendableMetatype, Value>() -> CollectedQuery<Self, [Key: Value]>
   where Output == [(Key?, Value)] {
     CollectedQuery(source: self, shape: .init(form: .dictionary)) { rows in
@@ -50,13 +51,14 @@ extension Runnable {
     }
   }
 
-  /// Collects the rows into groups of those with the same key, each in the order of the rows.
+  /// Collects the rows into groups by a key. A group keeps the order of its rows.
   ///
   /// ```swift
   /// let byColor = try Bicycle.read().orderBy(Bicycle.name).grouped(by: \.color).run(db)       // [String: [Bicycle]]
   /// ```
   ///
-  /// The rows with the key nil are one group. To count or sum groups, let SQLite do it: `groupBy` reads one row each.
+  /// Rows whose key is nil form one group. To count or sum groups, use `groupBy`: SQLite then returns one row for each
+  /// group.
   public func grouped<Row, Key: Hashable & SendableMetatype>(
     by key: KeyPath<Row, Key> & Sendable
   ) -> CollectedQuery<Self, [Key: [Row]]> where Output == [Row] {
@@ -65,7 +67,7 @@ extension Runnable {
     }
   }
 
-  /// Collects the second values of rows of two into groups of those with the same first value.
+  /// Collects rows of two values into a dictionary from each first value to the array of its second values.
   ///
   /// ```swift
   /// let names = try Bicycle.select(Bicycle.color.typed(as: String.self), Bicycle.name.typed(as: String.self))
@@ -78,7 +80,7 @@ extension Runnable {
     }
   }
 
-  /// Collects the rows into a set; of equal rows it has one.
+  /// Collects the rows into a set, which contains equal rows once.
   ///
   /// ```swift
   /// let colors = try Car.select(Car.name).asSet().run(db)                                      // Set<String>
@@ -87,22 +89,22 @@ extension Runnable {
     CollectedQuery(source: self, shape: .init(form: .set)) { Set($0) }
   }
 
-  /// Returns the only row. Running it throws `.notFound` if there is none, and `.notUnique` if there are several; then
-  /// a change is rolled back.
+  /// Returns the only row. Running the query throws `.notFound` if there is no row, and `.notUnique` if there are
+  /// several rows. After such an error a change is rolled back.
   public func only<Row>() -> CollectedQuery<Self, Row> where Output == [Row] {
     CollectedQuery(source: self, shape: .init(form: .only)) { try $0.only() }
   }
 }
 
 extension Statement where Output == [Model] {
-  /// Returns the only row. Running it throws `.notFound` if there is none, and `.notUnique` if there are several; then
-  /// a change is rolled back.
+  /// Returns the only row. Running the statement throws `.notFound` if there is no row, and `.notUnique` if there are
+  /// several rows. After such an error a change is rolled back.
   ///
   /// ```swift
   /// let norco = try Bicycle.read().filter(Bicycle.name == "Norco").only().run(db)              // … LIMIT ?
   /// ```
   ///
-  /// A read asks for two rows at most.
+  /// A read selects at most two rows.
   public consuming func only() -> CollectedQuery<Statement, Model> {
     if case .select(var query) = tree {
       query.restrictLimit(to: 2)
@@ -113,14 +115,14 @@ extension Statement where Output == [Model] {
 }
 
 extension Select {
-  /// Returns the only row. Running it throws `.notFound` if there is none, and `.notUnique` if there are several. It
-  /// asks for two rows at most.
+  /// Returns the only row. Running the query throws `.notFound` if there is no row, and `.notUnique` if there are
+  /// several rows. The query selects at most two rows.
   public consuming func only() -> CollectedQuery<Select, Row> {
     query.restrictLimit(to: 2)
     return CollectedQuery(source: self, shape: .init(form: .only)) { try $0.only() }
   }
 
-  /// Returns only the first row, or nil if there is none.
+  /// Returns the first row, or nil if there is no row.
   ///
   /// ```swift
   /// let cheapest = Car.select(Car.name, Car.price).orderBy(Car.price).first()                  // (String, Double)?
@@ -131,7 +133,7 @@ extension Select {
     return CollectedQuery(source: self, shape: .init(form: .first)) { $0.first }
   }
 
-  /// Returns only the first row's value, or nil if it is NULL or there is no row.
+  /// Returns the first row's value, or nil if the value is NULL or there is no row.
   public consuming func first<Wrapped>() -> CollectedQuery<Select, Wrapped?> where Row == Wrapped? {
     query.takeFirst()
     return CollectedQuery(source: self, shape: .init(form: .first)) { $0.first ?? nil }
@@ -149,7 +151,7 @@ extension Array {
 }
 
 extension Dictionary {
-  /// Throws if two pairs have the same key.
+  /// Creates a dictionary. Throws if two pairs have the same key.
   fileprivate init(unique pairs: some Sequence<(Key, Value)>) throws {
     self.init(minimumCapacity: pairs.underestimatedCount)
     for (key, value) in pairs {

@@ -1,4 +1,4 @@
-// Rows decoded into `Decodable` types that are no models.
+// Rows decoded into `Decodable` types that are not models.
 
 /// A query whose rows are decoded into a `Decodable` type.
 ///
@@ -8,7 +8,7 @@
 /// ```
 public struct DecodedRows<Value: Decodable & SendableMetatype>: Runnable, Hashable {
   package let query: SelectQuery
-  /// The names of the columns; if there are none, those of the columns that the query selects.
+  /// The names of the columns. If the array is empty, the query's own column names are used.
   let names: [String]
 
   public var sql: String {
@@ -24,8 +24,8 @@ public struct DecodedRows<Value: Decodable & SendableMetatype>: Runnable, Hashab
 
   /// Reads the rows.
   ///
-  /// Throws `.schema` if a key that is not optional has no column, `.decoding` if a value does not fit, `.misuse` if
-  /// the number of names is not that of the columns, and what reading throws.
+  /// Throws `.schema` if a required key has no column, `.decoding` if a value does not fit, and `.misuse` if the number
+  /// of names differs from the number of columns. Also throws the errors of reading.
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [Value] {
@@ -62,7 +62,7 @@ extension DecodedRows: StatementTrees {
 }
 
 extension SelectStatement {
-  /// Returns the rows decoded by the `init(from:)` of a type that is no model.
+  /// Decodes each row by the `init(from:)` of a type that is not a model.
   ///
   /// ```swift
   /// struct Stock: Decodable { let color: String; let count: Int; let newestId: Int? }
@@ -70,14 +70,16 @@ extension SelectStatement {
   ///   .decoded(as: Stock.self, columns: "color", "count", "newest_id")                          // [Stock]
   /// ```
   ///
-  /// A key takes the column of its name, or else of its name in snake_case. Without `columns` the names are those of
-  /// the columns that are selected; terms have none. A ``SqlValue`` is read in the form of its column, any other type
-  /// from the single value that its `init(from:)` asks for, or else from JSON. NULL is nil; a column that is not there
-  /// is nil, too. A type that decodes itself as a single value takes the only column.
+  /// A key is decoded from the column with the same name, or with the name in snake_case. Without `columns`, the names
+  /// are those of the selected columns, and other terms have no name.
+  ///
+  /// A ``SqlValue`` is decoded from the column's stored form. Any other type is decoded from the single value that its
+  /// `init(from:)` requests, or else from JSON. NULL and a missing column become nil. A type that decodes itself as a
+  /// single value uses the only column.
   ///
   /// - Parameters:
   ///   - type: The type, whose `init(from:)` decodes each row.
-  ///   - columns: The names of the query's columns, in order; all or none.
+  ///   - columns: The names of the query's columns, in order. Name every column, or none.
   public func decoded<Value: Decodable & SendableMetatype>(
     as type: Value.Type, columns: String...
   ) -> DecodedRows<Value> {
@@ -86,8 +88,8 @@ extension SelectStatement {
 }
 
 extension SQL {
-  /// Returns the rows decoded by the `init(from:)` of a type that is no model. A key takes the column of its name, or
-  /// else of its name in snake_case.
+  /// Decodes each row by the `init(from:)` of a type that is not a model. A key is decoded from the column with the
+  /// same name, or with the name in snake_case.
   @_disfavoredOverload
   public func rows<Value: Decodable & SendableMetatype>(as type: Value.Type) -> SqlRows<Value> {
     SqlRows(text: self) { sql, db in
@@ -102,7 +104,7 @@ extension SQL {
 }
 
 extension SqliteDatabase {
-  /// Returns the rows of a query decoded by the `init(from:)` of a type that is no model.
+  /// Returns the rows of a query, decoded by the `init(from:)` of a type that is not a model.
   ///
   /// ```swift
   /// struct Stock: Decodable { let color: String; let count: Int; let newestId: Int? }
@@ -110,8 +112,9 @@ extension SqliteDatabase {
   ///   "SELECT color, count(*) AS count, max(id) AS newest_id FROM bicycle GROUP BY color", as: Stock.self)
   /// ```
   ///
-  /// A key takes the column of its name, or else of its name in snake_case; other columns are ignored. Throws `.schema`
-  /// if a key that is not optional has no column, and `.decoding` if a value does not fit; then nothing is changed.
+  /// A key is decoded from the column with the same name, or with the name in snake_case; other columns are ignored.
+  /// Throws `.schema` if a required key has no column, and `.decoding` if a value does not fit. After such an error
+  /// nothing is changed.
   @_disfavoredOverload
   public func query<Value: Decodable & SendableMetatype>(
     _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
@@ -127,7 +130,7 @@ extension SqliteDatabase {
 }
 
 extension SqlExecutor {
-  /// Returns the rows of a query decoded by the `init(from:)` of a type that is no model.
+  /// Returns the rows of a query, decoded by the `init(from:)` of a type that is not a model.
   @_disfavoredOverload
   public func query<Value: Decodable & SendableMetatype>(
     _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
@@ -137,7 +140,7 @@ extension SqlExecutor {
 }
 
 extension AsyncSqlExecutor {
-  /// Returns the rows of a query decoded by the `init(from:)` of a type that is no model.
+  /// Returns the rows of a query, decoded by the `init(from:)` of a type that is not a model.
   @_disfavoredOverload
   public func query<Value: Decodable & Sendable>(
     _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line

@@ -3,7 +3,7 @@ import Foundation
 import Sqlable
 import SqlableCluster
 
-/// `sqlable cluster`: lists and changes the nodes of a cluster, backs its database up and restores it.
+/// `sqlable cluster`: lists and changes a cluster's nodes, and backs up and restores its database.
 struct ClusterCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cluster",
@@ -18,7 +18,7 @@ struct ClusterCommand: ParsableCommand {
     defaultSubcommand: ClusterMembersCommand.self)
 }
 
-/// The cluster of a command.
+/// The arguments that identify the cluster.
 struct ClusterPlace: ParsableArguments {
   @Argument(help: ArgumentHelp("A node of the cluster.", valueName: "host:port"))
   var nodes: [String]
@@ -43,7 +43,7 @@ extension SqliteCluster {
 }
 #endif
 
-/// `sqlable cluster health`: whether a cluster can do its work.
+/// `sqlable cluster health`: reports whether a cluster is able to work.
 struct ClusterHealthCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "health",
@@ -71,7 +71,7 @@ struct ClusterHealthCommand: AsyncParsableCommand {
   }
 }
 
-/// `sqlable cluster leave`: takes a node that answers out of a cluster.
+/// `sqlable cluster leave`: removes a reachable node from a cluster.
 struct ClusterLeaveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "leave", abstract: "Removes a node that answers from the cluster.",

@@ -5,10 +5,10 @@ import Sqlable
 enum ColumnDefault: Equatable {
   case none
   case constant(DatabaseValue)
-  /// An expression that SQLite evaluates for each row, such as the time.
+  /// An expression that SQLite evaluates for each row, such as CURRENT_TIMESTAMP.
   case expression
 
-  /// - Parameter text: The text behind DEFAULT; nil if the column has no default.
+  /// - Parameter text: The text after DEFAULT; nil if the column has no default.
   init(_ text: SchemaText?, _ db: SqliteDatabase) throws {
     guard let text else {
       self = .none
@@ -16,7 +16,7 @@ enum ColumnDefault: Equatable {
     }
     let tokens = SQLTokenList(text.text)
     if tokens.count == 1, tokens.isQuotedName(0) {
-      // SQLite reads a quoted name as text in this place.
+      // SQLite treats a quoted name as text in a DEFAULT clause.
       self = .constant(.text(tokens.name(0) ?? ""))
     } else if (0..<tokens.count).allSatisfy(tokens.isConstant) {
       let rows = try db.query(SQL(verbatim: "SELECT (\(text.text))"), as: DynamicRow.self)
@@ -26,7 +26,7 @@ enum ColumnDefault: Equatable {
     }
   }
 
-  /// True if there is a default that is not a truth value: neither 0, 1 nor NULL.
+  /// True if the default can't be a truth value, because it is neither 0, 1 nor NULL.
   var isNoTruth: Bool {
     switch self {
     case .none, .constant(.integer(0...1)), .constant(.null): false
@@ -36,7 +36,7 @@ enum ColumnDefault: Equatable {
 }
 
 extension SQLTokenList {
-  /// True if the token is part of a literal, or of a computation with literals.
+  /// True if the token is part of a literal or of a constant expression.
   fileprivate func isConstant(_ index: Int) -> Bool {
     guard isWord(index) else { return !isQuotedName(index) }
     return ["NULL", "TRUE", "FALSE", "CAST", "AS", "TEXT", "INTEGER", "REAL", "BLOB"].contains(
@@ -45,7 +45,7 @@ extension SQLTokenList {
 }
 
 extension ValueType {
-  /// Returns the default as an option of the column; nil if the type does not store the value.
+  /// Returns the default as a column option; nil if the type can't store the value.
   func defaultOption(_ value: DatabaseValue) -> String? {
     literal(value).map { "Default(\($0))" }
   }
@@ -61,7 +61,7 @@ extension ValueType {
       real.isFinite ? "\(real)" : real < 0 ? "-Double.infinity" : "Double.infinity"
     case (.real(let real), "INTEGER"): Int64(exactly: real).flatMap { literal(.integer($0)) }
     case (.text(let text), "TEXT"): text.swiftLiteral
-    // SQLite stores such a text as a number.
+    // SQLite converts such a text to a number.
     case (.text(let text), "INTEGER"): Int64(text).flatMap { literal(.integer($0)) }
     case (.text(let text), "REAL"): Double(text).flatMap { literal(.real($0)) }
     case (.blob(let data), "BLOB"):

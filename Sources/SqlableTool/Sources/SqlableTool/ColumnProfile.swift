@@ -1,24 +1,24 @@
 import Foundation
 import Sqlable
 
-/// A summary of a column's values: their classes, ranges and dates.
+/// A summary of a column's values: storage classes, ranges and dates.
 struct ColumnProfile {
   private(set) var hasNull = false
   private(set) var integers: ClosedRange<Int64>?
   private(set) var reals: ClosedRange<Double>?
   private(set) var dates = TextDates()
-  /// The classes of the values that are not NULL.
+  /// The storage classes of the values that are not NULL.
   private(set) var classes: Set<StorageClass> = []
   /// True if the column has an integer that no `Double` represents exactly.
   private(set) var hasInexact = false
   /// True if the column has text that is not UTF-8.
   private(set) var hasBrokenText = false
 
-  /// The result of reading a column's texts as dates.
+  /// The result of parsing a column's texts as dates.
   struct TextDates {
-    /// True if each text is a date that the library reads.
+    /// True if the library can parse each text as a date.
     fileprivate(set) var areDates = true
-    /// True if each text is in the form that the library writes.
+    /// True if each text has the form that the library writes.
     fileprivate(set) var haveOwnForm = true
   }
 
@@ -45,7 +45,7 @@ struct ColumnProfile {
 
 extension ColumnProfile.TextDates {
   fileprivate mutating func add(_ text: String) {
-    // A fraction finer than a millisecond would be lost when the date is written again.
+    // Writing the date again would lose a fraction finer than a millisecond.
     let fraction = text.utf8.drop { $0 != UInt8(ascii: ".") }.dropFirst().prefix { (48...57).contains($0) }
     guard fraction.count <= 3, (try? Date(databaseValue: .text(text))) != nil else {
       areDates = false
@@ -55,11 +55,11 @@ extension ColumnProfile.TextDates {
   }
 }
 
-/// A value of a row, of any class.
+/// A value of any storage class.
 private struct StoredContent: SqlValue {
   static var columnType: ColumnType { .blob }
 
-  /// The value, without the bytes of a BLOB; nil for text that is not UTF-8.
+  /// The value, without the bytes of a BLOB; nil if the text is not UTF-8.
   let value: DatabaseValue?
 
   var databaseValue: DatabaseValue { value ?? .null }
@@ -78,8 +78,8 @@ private struct StoredContent: SqlValue {
 }
 
 extension SqliteDatabase {
-  /// Reads a table or view once and returns a profile of each column. `sample` limits the number of rows; nil reads
-  /// all.
+  /// Reads a table or view once, and returns a profile of each column. `sample` limits the number of rows; nil means
+  /// all rows.
   func profiles(of columns: [String], in table: String, sample: Int?) throws -> [ColumnProfile] {
     var profiles = columns.map { _ in ColumnProfile() }
     guard !columns.isEmpty else { return profiles }

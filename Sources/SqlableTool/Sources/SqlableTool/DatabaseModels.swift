@@ -1,14 +1,14 @@
 import Sqlable
 import Synchronization
 
-/// The tables of a database as models.
+/// Models of a database's tables.
 ///
-/// A statement is read against models, which are types; the tables are known only at run time. A generic type has as
-/// many instances as one likes, and each of them stands for one table.
+/// Decoding a statement needs models, which are types, but the tables are known only at run time. A generic type has
+/// any number of instances, and each instance represents one table.
 enum DatabaseModels {
   private static let declarations = Mutex<[DeclaredTable]>([])
 
-  /// Makes models of tables. Called once: what a model declares is read once per process.
+  /// Returns models of the tables. Called once, because the library reads a model's declarations once per process.
   static func models(of tables: [DeclaredTable]) -> [any Sqlable.Type] {
     declarations.withLock { $0 = tables }
     return tables.indices.map { DatabaseModels.typeNumber($0 + 1).model }
@@ -16,7 +16,7 @@ enum DatabaseModels {
 
   fileprivate static func table(_ number: Int) -> DeclaredTable { declarations.withLock { $0[number - 1] } }
 
-  /// The type of a number from 1, digit by digit: nesting one type for each number would take a type as deep as the
+  /// Returns the type for a number from 1, built digit by digit. A nested type for each number would be as deep as the
   /// number.
   private static func typeNumber(_ number: Int) -> any TypeNumber.Type {
     if number == 1 { return First.self }
@@ -25,7 +25,7 @@ enum DatabaseModels {
   }
 }
 
-/// A number that is a type.
+/// A type that represents a number.
 private protocol TypeNumber: Sendable {
   static var number: Int { get }
 }
@@ -48,7 +48,7 @@ extension TypeNumber {
   fileprivate static var model: any Sqlable.Type { DatabaseTable<Self>.self }
 }
 
-/// The model of the table with a number. It has no rows as structs: `DynamicRow` reads them.
+/// The model of the table with this number. Its rows are read as `DynamicRow`, not as structs.
 private struct DatabaseTable<Number: TypeNumber>: Sqlable {
   private static var table: DeclaredTable { DatabaseModels.table(Number.number) }
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Sqlable
 
-/// A table of the database, as a model declares one.
+/// A table of the database in the form of a model's declaration.
 struct DeclaredTable {
   let name: String
   let columns: [Column]
@@ -9,7 +9,7 @@ struct DeclaredTable {
   let options: [TableOption]
   let fullText: FullTextIndex
 
-  /// The columns' types that the user named, by table and column.
+  /// The column types that the user specified, by table and column.
   typealias Types = [String: [String: ColumnType]]
 
   /// Reads the tables and views of a database.
@@ -18,7 +18,7 @@ struct DeclaredTable {
       "SELECT name, coalesce(sql, '') FROM main.sqlite_schema WHERE type IN ('table', 'view')", as: String.self,
       String.self)
     let tables = rows.filter { !$0.0.lowercased().hasPrefix("sqlite_") }
-    // To == two names can be equal that SQLite tells apart.
+    // `==` can treat two names as equal that SQLite treats as different.
     let definitions = Dictionary(tables.map { ($0.0, $0.1) }) { first, _ in first }
     for (table, columns) in types {
       guard definitions[table] != nil else { throw ValidationError("--column: no such table: \(table)") }
@@ -27,7 +27,7 @@ struct DeclaredTable {
         throw ValidationError("--column: table \(table) has no column \(column)")
       }
     }
-    // Every column is a declaration of its own: columns of one declaration are the same column.
+    // Each column needs a separate declaration, because columns with the same declaration are equal.
     var line: UInt = 0
     return try tables.map { name, sql in
       try DeclaredTable(name, sql: sql, indexSQL: definitions[name + "_fulltext"], types[name] ?? [:], db, &line)
@@ -54,11 +54,11 @@ struct DeclaredTable {
       var options = ColumnOptionList()
       if row.isGenerated { options.add(Generated("")) }
       if row.key > 0, keyCount == 1 {
-        // SQLite gives a key that is declared INTEGER and descending an index of its own.
+        // SQLite creates a separate index for a key that is declared INTEGER and descending.
         options.add(PrimaryKey(descending: keyIndex == .ownIndex && row.type.uppercased() == "INTEGER"))
       }
       let type = types[row.name] ?? (isFullText ? .text : row.columnType)
-      // The index has text only.
+      // A full-text index contains only text.
       if isFullText, type != .text { options.add(Unindexed()) }
       let column = Column(row.name, row.isRequired ? type : .nullable(type), options, line: line)
       columns.append(column)
@@ -70,7 +70,7 @@ struct DeclaredTable {
     fullText = try indexSQL.map { try DeclaredTable.index($0, besides: name, columns, db) } ?? FullTextIndex()
   }
 
-  /// The full-text index beside a table: the table of FTS5 that has its name and `_fulltext`.
+  /// Returns the full-text index of a table: the FTS5 table whose name is the table's name plus `_fulltext`.
   private static func index(
     _ sql: String, besides table: String, _ columns: [Column], _ db: SqliteDatabase
   ) throws -> FullTextIndex {
@@ -81,7 +81,7 @@ struct DeclaredTable {
   }
 }
 
-/// Several options of a column as one.
+/// Several options of a column, combined into one option.
 private struct ColumnOptionList: ColumnOption {
   private var options: [any ColumnOption] = []
 

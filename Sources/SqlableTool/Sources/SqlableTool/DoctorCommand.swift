@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Sqlable
 
-/// `sqlable doctor`: what an operator wants to know of a database that misbehaves.
+/// `sqlable doctor`: reports what an operator needs to know about a failing database.
 struct DoctorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
@@ -32,7 +32,7 @@ struct DoctorCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    // Before this process opens it.
+    // The report starts before this process opens the database.
     var report = DoctorReport(path: database)
     try withReadOnlyDatabase(database) { db in
       report.examine(db)
@@ -44,7 +44,7 @@ struct DoctorCommand: ParsableCommand {
     if !report.problems.isEmpty { throw ExitCode.failure }
   }
 
-  /// The names of the indexes in the plans of statements' documents.
+  /// Returns the names of the indexes in the query plans of the statements in these documents.
   private func indexesUsed(by paths: [String], _ db: SqliteDatabase) throws -> Set<String> {
     let tables = try DeclaredTable.all(in: db, [:])
     let rules = StatementRules(models: DatabaseModels.models(of: tables), tables: Set(tables.map(\.name)))

@@ -1,7 +1,7 @@
 import Foundation
 import Sqlable
 
-/// The report of `sqlable doctor` on a database.
+/// The report of `sqlable doctor` about a database.
 struct DoctorReport: Encodable {
   struct Setting: Encodable {
     let name: String
@@ -10,7 +10,7 @@ struct DoctorReport: Encodable {
     let meaning: String
   }
 
-  /// A table or index, and the pages that it takes.
+  /// A table or index, and its number of pages.
   struct Tree: Encodable {
     let name: String
     let pages: Int
@@ -22,7 +22,7 @@ struct DoctorReport: Encodable {
   private let size: Int
   private let walSize: Int
   private let freeBytes: Int?
-  /// True if the file's header says WAL: SQLite reports another mode for a file that is opened as immutable.
+  /// True if the file's header says WAL. SQLite reports another mode for a file that is opened as immutable.
   private let isWAL: Bool
   private let users: [FileUsers.User]
   private var pageSize = 0
@@ -30,14 +30,14 @@ struct DoctorReport: Encodable {
   private var freePages = 0
   private var settings: [Setting] = []
   private var trees: [Tree] = []
-  /// Problems with the data: damage, and references to missing rows.
+  /// Problems in the data: damage, and references to missing rows.
   private(set) var problems: [String] = []
-  /// Findings that cost time or space.
+  /// Remarks on settings and tables that cost time or space.
   private var remarks: [String] = []
 
   init(path: String) {
     self.path = path
-    // The WAL is beside the target of a symbolic link.
+    // The WAL is next to the target of a symbolic link.
     let targetPath = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     users = FileUsers(of: targetPath).users
     (size, walSize) = (DoctorReport.size(targetPath), DoctorReport.size(targetPath + "-wal"))
@@ -57,12 +57,12 @@ struct DoctorReport: Encodable {
 
   // MARK: Examining
 
-  /// Examines size, settings and indexes. A read error becomes a problem, and the rest is still examined.
+  /// Examines size, settings and indexes. A read error is recorded as a problem, and the examination continues.
   mutating func examine(_ db: SqliteDatabase) {
     do { try examineSize(db) } catch { problems.append("damage: \(error)") }
     do { try examineSettings(db) } catch { problems.append("damage: \(error)") }
     do { try examineIndexes(db) } catch { problems.append("damage: \(error)") }
-    // Some builds of SQLite lack dbstat.
+    // Some builds of SQLite do not include dbstat.
     let tree: SQL = """
       SELECT name, count(*) AS pages, sum(pgsize) AS bytes, sum(unused) AS unused
       FROM dbstat GROUP BY 1 ORDER BY 3 DESC, 1
@@ -166,7 +166,7 @@ struct DoctorReport: Encodable {
     }
   }
 
-  /// Adds a remark on why the WAL is large.
+  /// Adds a remark that explains why the WAL is large.
   mutating func explainLog() {
     guard walSize > 16 << 20 else { return }
     let readers = users.filter { $0.holds.contains("reads a snapshot in the WAL") }.map { "\($0.process)" }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Sqlable
 
-/// `sqlable explain`: shows what a statement's document does on a database, without running it.
+/// `sqlable explain`: shows how a database would run a statement's document, without running the statement.
 struct ExplainCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain",
@@ -82,7 +82,7 @@ struct ExplainCommand: ParsableCommand {
     }
   }
 
-  /// Adds the name of a document to its errors.
+  /// Calls `body`, and adds the document's path to errors.
   private func reading<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
     do { return try body() } catch let error as SqlError { throw InvalidDocument(path: path, error: error) }
   }
@@ -126,7 +126,7 @@ struct ColumnArgument {
 }
 
 extension String {
-  /// The two sides of a value such as `tenant=7`.
+  /// Returns the two sides of an assignment such as `tenant=7`.
   fileprivate func assignment(of form: String) throws -> (String, String) {
     let parts = split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, !parts[0].isEmpty else { throw ValidationError("expected \(form)") }
@@ -134,7 +134,7 @@ extension String {
   }
 }
 
-/// A document that is wrong, as a message to the user.
+/// An error message for an invalid document.
 private struct InvalidDocument: Error, CustomStringConvertible {
   let path: String
   let error: SqlError

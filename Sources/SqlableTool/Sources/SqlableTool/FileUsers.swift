@@ -1,7 +1,7 @@
 import Foundation
 import Sqlable
 
-/// The processes that have a database open, and the locks that they hold, as the kernel reports them.
+/// The processes that have opened a database, and their locks, as reported by the kernel.
 struct FileUsers {
   struct User: Encodable {
     let process: Int
@@ -13,7 +13,8 @@ struct FileUsers {
 
   private(set) var users: [User] = []
 
-  /// - Parameter path: The database. Processes of other users are left out if the caller has no right to see them.
+  /// - Parameter path: The path of the database. Other users' processes are omitted if the caller is not allowed to
+  /// inspect them.
   init(of path: String) {
     var locks: [Int: Set<String>] = [:]
     let files = ["", "-shm", "-gate"].map { (ending: $0, inode: FileUsers.inode(path + $0)) }
@@ -33,7 +34,7 @@ struct FileUsers {
     }
   }
 
-  /// Returns the meanings of a lock, by the suffix of the locked file. The byte numbers are SQLite's.
+  /// Returns the meanings of a lock, by the suffix of the locked file. The byte ranges are defined by SQLite.
   private static func meaning(_ ending: String, _ range: ClosedRange<Int>, isWriting: Bool) -> [String] {
     switch ending {
     case "-gate": return ["a pool's turn to write"]

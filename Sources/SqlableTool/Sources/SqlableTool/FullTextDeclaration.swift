@@ -1,7 +1,7 @@
 import Sqlable
 
 extension FullTextArguments {
-  /// The tokenizer as a model declares it; nil for the default of models.
+  /// The tokenizer as an argument of a model's declaration; nil for the default tokenizer of models.
   private var tokenizerLiteral: String? {
     switch tokenizer ?? ["unicode61"] {
     case ["unicode61", "remove_diacritics", "2"]: nil
@@ -13,7 +13,7 @@ extension FullTextArguments {
     }
   }
 
-  /// True if it is an index that a model of the table declares, with its triggers.
+  /// Returns true if a model of the table can declare the index and its triggers.
   ///
   /// - Parameter name: The name of the full-text table.
   func isIndex(named name: String, of table: DatabaseSchema.Table, _ source: ReadTable) -> Bool {
@@ -26,12 +26,12 @@ extension FullTextArguments {
     } && table.triggers.count { FullTextArguments.isTrigger($0.name, of: name) } == 3
   }
 
-  /// True if a trigger has the name of one that keeps the index of a name up to date.
+  /// Returns true if the trigger's name belongs to a trigger that updates the index of this name.
   static func isTrigger(_ trigger: String, of name: String) -> Bool {
     ["insert", "delete", "update"].contains { SchemaText(trigger.quotedName).isName("\(name)_\($0)") }
   }
 
-  /// The arguments of `FullTextIndex` and `.fullText` that both have.
+  /// The arguments that `FullTextIndex` and `.fullText` share.
   var options: [String] {
     var options = tokenizerLiteral.map { ["tokenizer: \($0)"] } ?? []
     if !prefixes.isEmpty { options.append("prefixes: [\(prefixes.map(String.init).joined(separator: ", "))]") }

@@ -1,17 +1,17 @@
 import Sqlable
 
-/// A model that reads a table or view.
+/// The generated model of a table or view.
 struct GeneratedModel {
   struct Property {
     /// The name, in backticks if Swift requires them.
     let name: String
     let column: ReadTable.Column
-    /// True if the column may be NULL.
+    /// True if the column can contain NULL.
     let isNullable: Bool
     /// True if the struct's value is nil until the row is stored.
     let isFilledBySQLite: Bool
     var options: [String] = []
-    /// True if the declaration states its type, because Swift can't infer the type from the referenced properties.
+    /// True if the declaration states the type, because Swift can't infer the type from the referenced properties.
     var statesType = false
     var remarks: [String]
 
@@ -22,9 +22,9 @@ struct GeneratedModel {
     var isOptional: Bool { isNullable || isFilledBySQLite }
   }
 
-  /// An index as a model declares it.
+  /// An index in the form of a model's declaration.
   struct Index {
-    /// The terms, with `.desc` behind columns in descending order.
+    /// The terms. A column in descending order is followed by `.desc`.
     let terms: [String]
     let arguments: [String]
 
@@ -33,7 +33,7 @@ struct GeneratedModel {
 
   let typeName: String
   let source: ReadTable
-  /// True if a macro writes the conformance.
+  /// True if a macro generates the conformance.
   let usesMacro: Bool
   var properties: [Property] = []
   var constraints: [String] = []
@@ -42,10 +42,10 @@ struct GeneratedModel {
   var fullText: String?
   /// The comments above the struct.
   var remarks: [String] = []
-  /// The parts of the table that no model declares, as SQL or words.
+  /// The parts of the table that the model can't declare, as SQL or words.
   var undeclared: [String] = []
-  /// The names of the declared constraints, in lower case. SQLite allows duplicate names; only the first constraint
-  /// keeps its name.
+  /// The names of the declared constraints, in lower case. SQLite allows duplicate names, and only the first of these
+  /// constraints is declared with its name.
   private var constraintNames: Set<String> = []
 
   /// Creates the model of a table. `typeNames` are the type names of all models.
@@ -54,13 +54,13 @@ struct GeneratedModel {
     self.typeName = typeName
     // A macro also generates `write(to:)`, so a read-only model is written without a macro.
     self.usesMacro = usesMacro && !source.isReadOnly
-    // A column and a table of one name can get the same name in Swift, and the property would hide the type. This
-    // happens in scripts without capitals, and if the name begins with a sign.
+    // A column and a table with the same name can get the same name in Swift, and the property would hide the type.
+    // This can happen in scripts without capitals, and with names that start with a symbol.
     var names = SwiftNames(reserving: SwiftNames.reservedProperties.union(typeNames))
     properties = source.columns.map { Property($0, named: names.property(for: $0.name), in: source) }
   }
 
-  /// Returns the property of a column; names are compared as SQLite compares them.
+  /// Returns the property of a column. Names are compared by SQLite's rules.
   func property(_ column: SchemaText) -> Property? { properties.first { column.isName($0.column.name) } }
 
   /// The properties of the primary key, in the key's order.
@@ -84,11 +84,11 @@ extension GeneratedModel.Property {
 // MARK: Declarations
 
 extension GeneratedModel {
-  /// Adds all declarations that a model can make about its table.
+  /// Adds all declarations that a model can make for its table.
   ///
   /// - Parameters:
-  ///   - models: The models to which foreign keys may refer.
-  ///   - searches: The FTS5 tables, some of which may be indexes of other tables.
+  ///   - models: The models that foreign keys can reference.
+  ///   - searches: The FTS5 tables. Some of these tables can be indexes of other tables.
   mutating func declare(with models: [GeneratedModel], searches: [(name: String, arguments: FullTextArguments)]) {
     if source.lacksColumns { remarks.append("A column whose name is empty is left out.") }
     switch source.kind {
@@ -173,7 +173,8 @@ extension GeneratedModel {
       undeclared.append(key.sql)
       return
     }
-    // SQLite gives an INTEGER key with DESC in the column's definition a separate index, but not as a table constraint.
+    // SQLite creates a separate index for an INTEGER key with DESC in the column's definition, but not for a table
+    // constraint.
     let isDescending = key.columns[0].isDescending
     let clauses = clauses(key.name, key.onConflict)
     if names.count == 1, !isDescending || !source.keyIsRowid {
@@ -191,12 +192,12 @@ extension GeneratedModel {
     properties[index].options.insert(option, at: 0)
   }
 
-  /// Returns the columns of an index or key. Terms that are not columns are left out.
+  /// Returns the columns of an index or key. Terms that are not columns are omitted.
   private func terms(_ terms: [DatabaseSchema.Term]) -> [String] {
     terms.compactMap { term in property(term.expression).map { $0.name + (term.isDescending ? ".desc" : "") } }
   }
 
-  /// True if the terms are distinct columns without explicit collations.
+  /// Returns true if the terms are distinct columns without explicit collations.
   private func canDeclare(_ list: [DatabaseSchema.Term]) -> Bool {
     list.allSatisfy { $0.collation == nil } && terms(list).count == list.count
       && Set(list.map(\.expression)).count == list.count
@@ -212,7 +213,8 @@ extension GeneratedModel {
     return arguments
   }
 
-  /// True if the model declares these columns as its key or as unique, so that a foreign key may refer to them.
+  /// Returns true if the model declares these columns as its key or as unique, so that a foreign key can reference the
+  /// columns.
   private func isUnique(_ columns: [Property]) -> Bool {
     guard let table = source.table else { return false }
     let names = columns.map { SchemaText(name: $0.column.name) }
@@ -250,7 +252,7 @@ extension GeneratedModel {
     }
   }
 
-  /// Declares a foreign key; returns false if no model can declare the key.
+  /// Declares a foreign key. Returns false if the model can't declare the key.
   private mutating func declare(_ key: DatabaseSchema.ForeignKey, _ models: [GeneratedModel]) -> Bool {
     let columns = key.columns.compactMap(property)
     guard columns.count == key.columns.count,
@@ -267,7 +269,7 @@ extension GeneratedModel {
     arguments += clauses(key.name, nil)
     let index = properties.firstIndex { $0.name == columns[0].name }
     let isKey = referred.map(\.name) == target.key.map(\.name)
-    // Attributes with key paths to each other are a circular reference; constraints are not.
+    // Two attributes with key paths to each other would be a circular reference, but two constraints are not.
     let isOption = columns.count == 1 && (isKey || !usesMacro)
     if isOption, let index, !properties[index].options.contains(where: { $0.hasPrefix("ForeignKey<") }) {
       if !isKey {

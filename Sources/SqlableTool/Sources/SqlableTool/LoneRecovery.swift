@@ -3,7 +3,7 @@ import Foundation
 import Sqlable
 import SqlableCluster
 
-/// `sqlable cluster recover-alone`: makes the node of a directory the only one of its cluster.
+/// `sqlable cluster recover-alone`: makes the node in a directory the only node of its cluster.
 struct LoneRecovery: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "recover-alone",

@@ -1,6 +1,6 @@
 import Sqlable
 
-// A model whose conformance the macro writes.
+// The text of a model whose conformance the macro generates.
 
 extension ModelText {
   mutating func addWithMacro(_ model: GeneratedModel) {
@@ -9,7 +9,7 @@ extension ModelText {
     if !model.options.isEmpty { arguments.append("options: [\(model.options.joined(separator: ", "))]") }
     let list = arguments.isEmpty ? "" : "(\(arguments.joined(separator: ", ")))"
     lines.append("@Sqlable\(list) \(access)struct \(model.typeName) {")
-    // The indexes are attributes, or a list if one of them can't be.
+    // The indexes are attributes, or a list if an index can't be an attribute.
     let names = model.indexes.map(\.property)
     let areAttributes = model.indexes.allSatisfy { $0.isAttribute(model.properties) } && Set(names).count == names.count
     for property in model.properties {
@@ -32,10 +32,10 @@ extension ModelText {
 }
 
 extension GeneratedModel.Index {
-  /// The property of an index of one column.
+  /// The property of an index on one column.
   fileprivate var property: String { terms[0].hasSuffix(".desc") ? String(terms[0].dropLast(5)) : terms[0] }
 
-  /// True if it is of all rows and one property.
+  /// Returns true if the index covers one property and has no condition.
   fileprivate func isAttribute(_ properties: [GeneratedModel.Property]) -> Bool {
     terms.count == 1 && properties.contains { $0.name == property } && !arguments.contains { $0.hasPrefix("where: ") }
   }
@@ -50,11 +50,11 @@ extension GeneratedModel.Property {
   fileprivate var attributes: [String] {
     var arguments: [String] = []
     if snakeCase(name.filter { $0 != "`" }) != column.name { arguments.append(column.name.swiftLiteral) }
-    // The macro knows that an integer key is nil only until the row is stored.
+    // The macro infers that an integer key is nil only until the row is stored.
     let isKnownKey = options.contains { $0.hasPrefix("PrimaryKey(") } && column.type.swiftName == "Int"
     if type != valueType, !isKnownKey { arguments.append(valueType + ".self") }
     if let type = column.type.columnArgument { arguments.append("as: \(type)") }
-    // It has no attribute of its own.
+    // `DeclaredType` has no attribute, so it is an argument of `@Column`.
     arguments += options.filter { $0.hasPrefix("DeclaredType(") }
     let named = arguments.isEmpty ? [] : ["@Column(\(arguments.joined(separator: ", ")))"]
     return named

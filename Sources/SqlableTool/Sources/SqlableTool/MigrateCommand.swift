@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Sqlable
 
-/// `sqlable migrate`: applies a stored plan, or migrations that are files of SQL.
+/// `sqlable migrate`: applies a stored plan, or migrations in SQL files.
 struct MigrateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "migrate",
@@ -72,7 +72,7 @@ struct MigrateCommand: ParsableCommand {
       }
       return
     }
-    // Nothing is made where nothing is.
+    // A missing file is not created.
     let db = try SqliteDatabase.inMemory()
     defer { try? db.close() }
     try body(db)

@@ -1,8 +1,8 @@
 import Sqlable
 
-/// The source text of models.
+/// The source text of the generated models.
 struct ModelText {
-  /// `public ` or nothing.
+  /// `public ` or empty.
   let access: String
   var lines: [String] = []
 
@@ -42,7 +42,7 @@ struct ModelText {
     lines.append("}")
   }
 
-  /// The initializer that Swift makes for a struct is not public.
+  /// Adds a public initializer, because the initializer that Swift generates for a struct is not public.
   private mutating func addInit(of model: GeneratedModel) {
     let parameters = model.properties.map { "\($0.name): \($0.type)" + ($0.isOptional ? " = nil" : "") }
     lines.append("")
@@ -51,7 +51,7 @@ struct ModelText {
     lines.append("  }")
   }
 
-  /// The constraints, indexes and full-text index of the table.
+  /// Adds the lists of constraints, indexes and full-text indexes.
   mutating func addLists(of model: GeneratedModel, indexes: [GeneratedModel.Index]) {
     if !indexes.isEmpty { addList("tableIndexes", "[", indexes.map(\.text)) }
     if !model.constraints.isEmpty { addList("tableConstraints: [TableConstraint]", "[", model.constraints) }
@@ -73,7 +73,7 @@ struct ModelText {
     addParts("  \(access)static let \(name) = \(start)", parts, "]")
   }
 
-  /// Adds a line, or several where it would be long.
+  /// Adds the parts on one line, or on several lines if one line would be too long.
   private mutating func addParts(_ start: String, _ parts: [String], _ end: String) {
     let single = start + parts.joined(separator: ", ") + end
     guard single.count > 120 else { return lines.append(single) }
@@ -94,7 +94,7 @@ struct ModelText {
     }
   }
 
-  /// Adds a type for values of any class.
+  /// Adds a type for values of any storage class.
   mutating func addStoredValue() {
     lines += [
       "",
@@ -128,7 +128,7 @@ struct ModelText {
 }
 
 extension GeneratedModel.Property {
-  /// The declared type, where it is not the one that the model declares.
+  /// Returns a comment with the column's declared type, if the type differs from the model's.
   func typeRemark(in model: GeneratedModel) -> String {
     guard model.source.table != nil, SchemaText(column.row.type) != SchemaText(column.type.sqlName),
       !options.contains(where: { $0.hasPrefix("DeclaredType(") })
@@ -136,6 +136,6 @@ extension GeneratedModel.Property {
     return column.row.type.isEmpty ? "  // without a type" : "  // \(column.row.type.commented)"
   }
 
-  /// The property where a parameter is named `row`.
+  /// The property's name inside a function with a parameter named `row`.
   fileprivate var reference: String { name == "row" ? "self.row" : name }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Sqlable
 
-/// `sqlable models`: writes the models of the tables of a database.
+/// `sqlable models`: prints models of a database's tables.
 struct ModelsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "models",
@@ -38,9 +38,10 @@ struct ModelsCommand: ParsableCommand {
 
   func run() throws {
     let text = try withReadOnlyDatabase(database) { db -> String in
-      // SQLite does not even read a table whose key has an order that it does not know; any will do.
+      // SQLite can't read a table whose key uses an unknown collation, but any implementation of the collation is
+      // sufficient.
       for name in try db.schema().collations { try db.register(Collation(name) { $0.compare($1) }) }
-      // One snapshot: the rows are those of the schema.
+      // One snapshot is needed, so that the rows match the schema.
       return try db.transaction(.deferred) { db in try source(db) }
     }
     Output.write(text, to: STDOUT_FILENO)
@@ -79,8 +80,7 @@ struct ModelsCommand: ParsableCommand {
     return lines + [""] + (needsFoundation ? ["import Foundation"] : []) + ["import Sqlable"]
   }
 
-  /// Reads the tables and views to print. Left out are full-text tables that are indexes of one of them, and the
-  /// records of migrations.
+  /// Reads the tables and views to print. Omits the full-text indexes of these tables, and the records of migrations.
   private func read(
     _ db: SqliteDatabase
   ) throws -> (tables: [ReadTable], searches: [(name: String, arguments: FullTextArguments)]) {
@@ -109,7 +109,7 @@ struct ModelsCommand: ParsableCommand {
 }
 
 extension DatabaseSchema {
-  /// The collations that SQLite does not have itself.
+  /// The collations that are not built into SQLite.
   fileprivate var collations: Set<String> {
     var texts: [SchemaText?] = []
     for table in tables {

@@ -3,7 +3,7 @@ import Foundation
 import Sqlable
 import SqlableCluster
 
-/// `sqlable node`: runs a node of a cluster until the process is asked to end.
+/// `sqlable node`: runs a cluster's node until a signal stops the process.
 struct NodeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "node", abstract: "Runs a node of a cluster; needs the package trait ClusterNode.",
@@ -47,7 +47,7 @@ struct NodeCommand: AsyncParsableCommand {
   var allowUnencryptedNetwork = false
 
   #if ClusterNode
-  /// The time that the node may take to stop.
+  /// The maximum time that the node can take to stop.
   private static let patience = DispatchTimeInterval.seconds(30)
 
   func run() async throws {
@@ -85,7 +85,7 @@ struct NodeCommand: AsyncParsableCommand {
       source.setEventHandler {
         log.write("received \(number == SIGTERM ? "SIGTERM" : "SIGINT"), transfers leadership and stops")
         task.cancel()
-        // A statement that runs, or a disk that does not answer, may keep the node from stopping.
+        // A running statement, or a disk that does not respond, can prevent the node from stopping.
         DispatchQueue.global().asyncAfter(deadline: .now() + NodeCommand.patience) {
           log.write("exits without stopping after 30 seconds: a statement runs, or a disk does not answer")
           _exit(1)
@@ -95,7 +95,7 @@ struct NodeCommand: AsyncParsableCommand {
       return source
     }
     defer { for source in sources { source.cancel() } }
-    // Cancelled while it starts.
+    // The task can be cancelled during the start.
     do { try await task.value } catch is CancellationError {}
   }
   #else

@@ -3,7 +3,7 @@ import Foundation
 import Sqlable
 import SqlableCluster
 
-/// The lines that `sqlable node` writes to its standard error.
+/// The log that `sqlable node` writes to standard error.
 struct NodeLog: Sendable {
   private let node: SqliteClusterNode
 
@@ -13,20 +13,20 @@ struct NodeLog: Sendable {
 
   func write(_ text: String) {
     let time = Date.now.formatted(.iso8601)
-    // A statement can have any characters.
+    // A statement can contain control characters.
     Output.write("\(time) node \(node.id) \(text)".visible(keeping: []) + "\n", to: STDERR_FILENO)
   }
 
-  /// Writes the statements that the node refuses or ends, until the task is cancelled.
+  /// Logs the statements that the node refuses or aborts, until the task is cancelled.
   func writeRefusals() async {
     for await refusal in node.refusals() { write("refused a statement: \(refusal)") }
   }
 
-  /// Writes changes of the node's role, of the leader and of its problems. Returns true once the node was removed from
-  /// its cluster, false when it has stopped or the task was cancelled.
+  /// Logs changes of the node's role, the leader and the node's problems. Returns true if the node was removed from its
+  /// cluster, and false if the node stopped or the task was cancelled.
   func writeChanges() async -> Bool {
     var (situation, problems): (String?, [SqliteClusterNode.Health.Problem]) = (nil, [])
-    // A leader that was cut off may not know of the node. It steps down within the time of an election.
+    // A leader that was cut off might not know this node. Such a leader steps down within the time of an election.
     let patience = max(.seconds(3), node.configuration.networkLatency * 60)
     var removed: ContinuousClock.Instant?
     while node.isRunning, (try? await Task.sleep(for: NodeLog.interval)) != nil {
@@ -48,7 +48,7 @@ struct NodeLog: Sendable {
     return false
   }
 
-  /// The role of the node and the leader, in words; nil if the node did not answer.
+  /// The node's role and the leader in words; nil if the node did not answer.
   private static func situation(of health: SqliteClusterNode.Health) -> String? {
     guard let role = health.role else { return nil }
     let term = health.term.map { ", in term \($0)" } ?? ""

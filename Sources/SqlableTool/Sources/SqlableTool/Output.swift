@@ -1,7 +1,7 @@
 import Foundation
 
 enum Output {
-  /// Writes all of a text. Ignores errors: a closed output is no reason to fail.
+  /// Writes the whole text. Errors are ignored, because a closed output must not make the command fail.
   static func write(_ text: String, to descriptor: Int32) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
@@ -16,7 +16,7 @@ enum Output {
 }
 
 extension Output {
-  /// A value as JSON, with a line end.
+  /// Returns a value as JSON, with a line feed at the end.
   static func json(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -24,11 +24,11 @@ extension Output {
   }
 }
 
-/// A file that can't be used, or a command, as a message to the user.
+/// An error message for a file or command that can't be used.
 struct FileProblem: Error, CustomStringConvertible {
   let description: String
 
-  /// A command that the program was built without.
+  /// Returns the error for a command that this program was built without.
   static func needsTrait(_ trait: String) -> FileProblem {
     FileProblem(
       description: """
@@ -38,7 +38,7 @@ struct FileProblem: Error, CustomStringConvertible {
   }
 }
 
-/// The value that a file has as JSON.
+/// Decodes the JSON in a file.
 func decoded<Value: Decodable>(_ type: Value.Type, from path: String, _ description: String) throws -> Value {
   let data = try contents(of: path)
   do { return try JSONDecoder().decode(type, from: data) } catch {
@@ -46,7 +46,7 @@ func decoded<Value: Decodable>(_ type: Value.Type, from path: String, _ descript
   }
 }
 
-/// Reads a whole file, or the standard input for `-`.
+/// Reads a whole file, or standard input for `-`.
 func contents(of path: String) throws -> Data {
   do {
     if path == "-" { return try FileHandle.standardInput.readToEnd() ?? Data() }

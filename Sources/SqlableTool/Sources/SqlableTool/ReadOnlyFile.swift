@@ -1,15 +1,15 @@
 import Foundation
 import Sqlable
 
-/// Calls `body` with a handle that only reads the database of a file.
+/// Calls `body` with a read-only handle of a database file.
 ///
-/// Reading a database in WAL mode creates two files beside the database, which a read-only connection can't delete. If
-/// no other program has the database open, the file is therefore opened as immutable. If the file changed meanwhile,
-/// `body` is called once more, without that assumption.
+/// Reading a database in WAL mode creates two files next to the database, and a read-only connection can't delete these
+/// files. If no other program has opened the database, the file is therefore opened as immutable. If the file changes
+/// during the call, `body` is called again with an ordinary read-only handle.
 func withReadOnlyDatabase<Value>(_ path: String, _ body: (SqliteDatabase) throws -> Value) throws -> Value {
   guard FileManager.default.fileExists(atPath: path) else { throw FileProblem(description: "\(path): no such file") }
   var configuration = Configuration(label: path, isReadOnly: true)
-  // The WAL is beside the target of a symbolic link.
+  // The WAL is next to the target of a symbolic link.
   let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   let before = FileState(path)
   if before.isQuietWAL {
@@ -29,16 +29,17 @@ private func open<Value>(
   return try body(db)
 }
 
-/// Returns the version that a reader of a database needs: 1 for a rollback journal, 2 for a WAL; nil without a header.
+/// Returns the version that a database's reader needs: 1 for a rollback journal, 2 for a WAL. Returns nil without a
+/// header.
 func journalVersion(ofFileAt path: String) -> UInt8? {
   var info = stat()
-  // Opening a pipe would wait for a program that writes into it.
+  // Opening a pipe would wait for a writer.
   guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
   let header = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 20)
   return header?.count == 20 ? header?.last : nil
 }
 
-/// The state of a database file that changes when another program writes to the database.
+/// The state of a database file, which changes when another program writes to the database.
 private struct FileState: Equatable {
   private var size: off_t = -1
   private var changed = (seconds: 0, nanoseconds: 0)
@@ -56,7 +57,7 @@ private struct FileState: Equatable {
     isWAL = journalVersion(ofFileAt: path) == 2
   }
 
-  /// True if the database is in WAL mode, and no connection has the database open.
+  /// True if the database is in WAL mode, and no connection is open.
   var isQuietWAL: Bool { isWAL && !hasWAL }
 
   static func == (left: FileState, right: FileState) -> Bool {

@@ -1,12 +1,12 @@
 import Sqlable
 
-/// A table or view of a database, with what its values are.
+/// A table or view of a database, with the types of its values.
 struct ReadTable {
   enum Kind {
     case table(DatabaseSchema.Table)
-    /// A table of FTS5.
+    /// An FTS5 table.
     case fullText(FullTextArguments)
-    /// A table of another module.
+    /// A virtual table of another module.
     case virtual(SchemaText)
     case view(DatabaseSchema.View)
   }
@@ -25,9 +25,9 @@ struct ReadTable {
   /// True if the key is the rowid.
   private(set) var keyIsRowid = false
   private(set) var keyIndex = KeyIndex.none
-  /// True if it has a column without a name.
+  /// True if the table has a column with an empty name.
   private(set) var lacksColumns = false
-  /// Why a view or virtual table can't be read; nil if it can.
+  /// The reason why a view or virtual table can't be read; nil if it can be read.
   private(set) var problem: String?
 
   var isReadOnly: Bool {
@@ -37,7 +37,7 @@ struct ReadTable {
     }
   }
 
-  /// The table, if it is no view and no virtual table.
+  /// The table; nil for a view or virtual table.
   var table: DatabaseSchema.Table? { if case .table(let table) = kind { table } else { nil } }
 
   init(_ table: DatabaseSchema.Table, in db: SqliteDatabase, sample: Int?) throws {
@@ -58,7 +58,7 @@ struct ReadTable {
 
   private mutating func read(_ db: SqliteDatabase, _ sample: Int?) throws {
     do {
-      // A model has no column without a name.
+      // A model can't declare a column with an empty name.
       let all = try ColumnRow.all(of: name, in: db)
       var rows = all.filter { !$0.name.isEmpty }
       lacksColumns = rows.count < all.count
@@ -71,18 +71,18 @@ struct ReadTable {
       let profiles = try db.profiles(of: rows.map(\.name), in: name, sample: sample)
       columns = try zip(rows, profiles).map { try Column($0, $1, in: self, db) }
     } catch let error as SqlError where table == nil && error.kind != .corrupt {
-      // A function, module or table that it needs may be missing.
+      // A function, module or table that the view or virtual table uses might be missing.
       problem = error.message
     }
   }
 }
 
 extension ReadTable {
-  /// True if a declared type is to SQLite the one that the model's column has.
+  /// Returns true if SQLite treats the declared type and the model's type alike.
   func isDeclared(_ type: String, as column: Column) -> Bool {
     let modelType = column.type.sqlName
     if SchemaText(type) == SchemaText(modelType) { return true }
-    // Only INTEGER makes a key the rowid.
+    // A key is the rowid only if its type is exactly INTEGER.
     let isOnlyKey = column.row.key > 0 && columns.count { $0.row.key > 0 } == 1
     if isOnlyKey, modelType == "INTEGER" { return false }
     guard table?.isStrict == true else { return TypeAffinity.isSame(type, modelType) }
@@ -99,7 +99,7 @@ extension ReadTable.Column {
     let refers = row.key > 0 || table.table?.refers(row.name) == true
     var type = ValueType(profile, declared: row.type, refers: refers, hasOtherDefault: defaultValue.isNoTruth)
     if case .fullText(let arguments) = table.kind, row.key == 0 {
-      // FTS5 searches text only.
+      // FTS5 searches only text.
       let isSearched = !arguments.unindexed.contains(row.name)
       let isText = profile.classes.isSubset(of: [.text]) && !profile.hasBrokenText
       if isText, isSearched || profile.classes.isEmpty {
@@ -115,7 +115,7 @@ extension ReadTable.Column {
 }
 
 extension DatabaseSchema.Table {
-  /// True if a foreign key has the column.
+  /// Returns true if the column is part of a foreign key.
   fileprivate func refers(_ column: String) -> Bool {
     foreignKeys.contains { $0.columns.contains { $0.isName(column) } }
   }

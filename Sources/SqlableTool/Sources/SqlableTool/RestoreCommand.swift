@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Sqlable
 
-/// `sqlable restore`: replaces the contents of a database with those of a backup.
+/// `sqlable restore`: replaces a database with the contents of a backup.
 struct RestoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",

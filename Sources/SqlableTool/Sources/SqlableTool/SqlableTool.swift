@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SqlableCluster
 
-/// The command `sqlable`: tools for statements and databases.
+/// The command `sqlable`, with tools for statements and databases.
 @main
 struct SqlableTool: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -24,7 +24,7 @@ struct SqlableTool: ParsableCommand {
       running = type(of: command)
       if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
     } catch let error as ValidationError {
-      // Found while a subcommand ran: fullMessage would show the usage of `sqlable`.
+      // The error was thrown while a subcommand ran, so fullMessage would show the usage of `sqlable`.
       fail("\(error.message)\nUsage: \(usageString(for: running))", code: 2)
     } catch {
       switch exitCode(for: error) {
@@ -44,7 +44,7 @@ struct SqlableTool: ParsableCommand {
   }
 }
 
-/// Reads the value of an option that is a number.
+/// Returns a parser for a numeric option in this range.
 func number<Number: FixedWidthInteger & Sendable>(
   _ range: ClosedRange<Number>
 ) -> @Sendable (String) throws -> Number {

@@ -1,14 +1,14 @@
 import Foundation
 import Sqlable
 
-/// A report on a statement for a database: SQL, values, plan, missing indexes and policy.
+/// A report on a statement and a database: SQL, values, query plan, missing indexes and the policy's verdict.
 struct StatementReport {
   private let kind: StatementKind
   private let isReadOnly: Bool
   private let sql: String
-  /// The values of each row of a batch, or of the statement.
+  /// The values of the statement, or of each row of a batch.
   private let values: [[DatabaseValue]]
-  /// The query plan; nil for an insert of no rows, which has no plan.
+  /// The query plan; nil for an insert without rows.
   private let plan: QueryPlan?
   private let advice: [IndexAdvice]
   private let verdict: PolicyVerdict
@@ -24,7 +24,7 @@ struct StatementReport {
     advice = requests.isEmpty ? [] : try statement.advice(db)
   }
 
-  /// True if no policy refuses the statement.
+  /// True unless a policy refuses the statement.
   var isAllowed: Bool { if case .refused = verdict { false } else { true } }
 
   private var steps: [QueryPlan.Step] { plan?.steps ?? [] }
@@ -118,7 +118,7 @@ struct StatementReport {
   }
 }
 
-/// The verdict of a policy on a statement.
+/// A policy's verdict on a statement.
 enum PolicyVerdict {
   /// There is no policy.
   case none
@@ -127,7 +127,7 @@ enum PolicyVerdict {
 }
 
 extension SqlError {
-  /// The message after the place in the document, on one line.
+  /// The message, preceded by the location in the document, on one line.
   var placedMessage: String { [documentPath, message].compactMap(\.self).joined(separator: ": ").visible }
 }
 

@@ -14,7 +14,7 @@ struct SwiftNames {
     return unique(text.beginsWithDigit ? "_" + text : text, "Row")
   }
 
-  /// Returns the name of a property, in backticks if it is a word of Swift: `unitPrice` for `unit_price`.
+  /// Returns the name of a property, in backticks if the name is a Swift keyword: `unitPrice` for `unit_price`.
   mutating func property(for name: String) -> String {
     let words = SwiftNames.words(of: name)
     let text = words.isEmpty ? "value" : words[0].withLowerStart + words.dropFirst().map { $0.withUpperFirst }.joined()
@@ -32,14 +32,14 @@ struct SwiftNames {
     return candidate
   }
 
-  /// Splits a name at the characters that Swift names can't contain. A name in capitals becomes lower case, because its
+  /// Splits a name at the characters that Swift names can't contain. A name in capitals is lowercased, because its
   /// capitals do not mark words.
   private static func words(of name: String) -> [String] {
     let isLoud = name == name.uppercased()
     return name.unicodeScalars.split { !$0.isInNames }.map { isLoud ? String($0).lowercased() : String($0) }
   }
 
-  /// The names of types that the models use, and the type names that Swift does not allow.
+  /// The names of types that the generated models use, and of types that Swift does not allow.
   static let reservedTypes: Set<String> = [
     "Any", "Array", "Bool", "Check", "Collate", "Column", "Data", "Date", "Default", "Double", "ForeignKey",
     "ForeignKeys", "Foundation", "FullTextIndex", "Generated", "Index", "Int", "Never", "Null", "Optional",
@@ -48,7 +48,7 @@ struct SwiftNames {
     "Void",
   ]
 
-  /// The names of properties that a model has already, or that Swift does not allow.
+  /// The names of properties that a model already has, or that Swift does not allow.
   static let reservedProperties: Set<String> = [
     "column", "databaseValue", "embedded", "init", "modelOfRow", "self", "tableConstraints", "tableFullText",
     "tableIndexes", "tableLayout", "tableName", "tableOptions", "valueForColumn", "write",
@@ -69,7 +69,7 @@ extension String {
 
   fileprivate var withUpperFirst: String { prefix(1).uppercased() + dropFirst() }
 
-  /// The text with its leading capitals in lower case, except a capital that begins the next word: `httpStatus` for
+  /// The text with its leading capitals in lower case, except for the first capital of the next word: `httpStatus` for
   /// `HTTPStatus`.
   fileprivate var withLowerStart: String {
     let capitals = prefix { $0.isUppercase }.count
@@ -78,9 +78,9 @@ extension String {
     return prefix(length).lowercased() + dropFirst(length)
   }
 
-  /// The text as a literal of Swift.
+  /// The text as a Swift literal.
   var swiftLiteral: String {
-    // By scalars: a quote before a combining accent is part of a longer `Character`.
+    // Compared by scalars, because a quote and a following combining accent are one `Character`.
     if visible == self, utf8.allSatisfy({ $0 < 128 }), contains("\"") || contains("\\") {
       var signs = "#"
       while contains("\"" + signs) || contains("\\" + signs) { signs += "#" }
@@ -97,7 +97,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// True if a Swift name can contain the scalar: a letter, mark or digit of the ranges that Swift takes.
+  /// True if a Swift name can contain the scalar: a letter, mark or digit in Swift's ranges.
   fileprivate var isInNames: Bool {
     if isASCII { return properties.isAlphabetic || ("0"..."9").contains(self) }
     guard properties.isXIDContinue, !properties.isEmoji else { return false }

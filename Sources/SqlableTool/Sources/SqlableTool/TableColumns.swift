@@ -6,7 +6,7 @@ struct ColumnRow {
   let type: String
   /// True if the column is NOT NULL or part of the primary key.
   let isRequired: Bool
-  /// The place in the primary key, from 1; 0 for none.
+  /// The position in the primary key, from 1; 0 if the column is not part of the key.
   let key: Int
   let isGenerated: Bool
 
@@ -17,7 +17,7 @@ struct ColumnRow {
     try db.query("PRAGMA main.table_xinfo(\(table: table))") { row in
       let hidden = try row.get("hidden", as: Int.self)
       let key = try row.get("pk", as: Int.self)
-      // 1 is a hidden column of a virtual table, 2 and 3 are generated.
+      // 1 is a hidden column of a virtual table; 2 and 3 are generated columns.
       return hidden == 1
         ? nil
         : ColumnRow(
@@ -26,10 +26,10 @@ struct ColumnRow {
     }.compactMap { $0 }
   }
 
-  /// The type that a model would declare, by SQLite's affinity.
+  /// The type that a model would declare for the column's affinity.
   ///
-  /// The schema does not show in which form a column of numbers or text stores dates. NUMERIC is the affinity of all
-  /// type names that SQLite does not know. Names with DATE or TIME usually mean text, other names numbers.
+  /// The schema does not show how numbers or texts store dates. NUMERIC is the affinity of every unknown type name.
+  /// Names with DATE or TIME usually mean text, and other names mean numbers.
   var columnType: ColumnType {
     let affinity = Affinity(of: type)
     let name = type.uppercased()
@@ -39,10 +39,10 @@ struct ColumnRow {
 
 /// The index of a table's primary key.
 enum KeyIndex {
-  /// None: the key is the rowid, or there is no key.
+  /// The key is the rowid, or there is no key.
   case none
   case ownIndex
-  /// The table itself, which is WITHOUT ROWID.
+  /// The WITHOUT ROWID table is its own index.
   case table
 
   init(of table: String, in db: SqliteDatabase) throws {
@@ -53,7 +53,7 @@ enum KeyIndex {
       self = .none
       return
     }
-    // An index ends in the rowid of its table, column -1.
+    // The last column of an index is the table's rowid, column -1.
     let columns = try db.query("PRAGMA main.index_xinfo(\(table: index.name))") { try $0.get("cid", as: Int.self) }
     self = columns.contains(-1) ? .ownIndex : .table
   }

@@ -5,7 +5,7 @@ struct ValueType: Equatable {
   enum Base: Equatable {
     case integer, real, text, blob, boolean
     case date(ColumnType.DateFormat)
-    /// A value of any class, in a column of a type.
+    /// A value of any storage class, in a column of this type.
     case any(ColumnType)
   }
 
@@ -13,7 +13,7 @@ struct ValueType: Equatable {
   /// Remarks on the choice of the type.
   var remarks: [String] = []
 
-  /// The Swift type of a value that is not nil.
+  /// The Swift type of a value that is not optional.
   var swiftName: String {
     switch base {
     case .integer: "Int"
@@ -60,7 +60,7 @@ struct ValueType: Equatable {
 typealias Affinity = TypeAffinity
 
 extension Affinity {
-  /// The type that a model would declare for values of any class.
+  /// The type that a model would declare for values of any storage class.
   var columnType: ColumnType {
     switch self {
     case .integer: .integer
@@ -72,16 +72,16 @@ extension Affinity {
 }
 
 extension ValueType {
-  /// Chooses the type that reads all values of a column.
+  /// Chooses the type that can represent all values of a column.
   ///
   /// - Parameters:
   ///   - declared: The declared type.
-  ///   - refers: Whether the column is part of a key or references a key, and so is not a truth value.
-  ///   - hasOtherDefault: Whether the column's default is neither 0 nor 1.
+  ///   - refers: True if the column is part of a key or references a key. Such a column is not a truth value.
+  ///   - hasOtherDefault: True if the column has a default other than 0 or 1.
   init(_ profile: ColumnProfile, declared: String, refers: Bool, hasOtherDefault: Bool) {
-    // ANY is the type of a STRICT table.
+    // ANY is a type of STRICT tables.
     let declared = declared.uppercased() == "ANY" ? "" : declared
-    // SQLite gives JSON the affinity NUMERIC, but programs store text there.
+    // SQLite assigns the affinity NUMERIC to JSON, but programs store text in such columns.
     let affinity = declared.isJSONType ? Affinity.text : Affinity(of: declared)
     let classes = profile.classes
     guard !classes.isEmpty else {
@@ -127,12 +127,12 @@ extension ValueType {
     self = ValueType(base: base, remarks: remarks)
   }
 
-  /// Returns the type of a column with values of several classes.
+  /// Returns the type of a column whose values have several storage classes.
   static func any(_ type: ColumnType, holding classes: Set<StorageClass>) -> ValueType {
     ValueType(base: .any(type), remarks: ["holds \(classes.words)"])
   }
 
-  /// Chooses the type of a column without values.
+  /// Chooses the type of an empty column.
   private init(_ declared: String, _ affinity: Affinity) {
     if declared.isTruthType {
       self = ValueType(base: .boolean)
@@ -156,7 +156,7 @@ extension Set<StorageClass> {
 }
 
 extension Affinity {
-  /// Returns the classes of values that are usual in a column of this affinity.
+  /// Returns the storage classes that are usual for this affinity.
   fileprivate func classes(isDate: Bool) -> Set<StorageClass> {
     switch self {
     case .integer: [.integer]
@@ -169,7 +169,7 @@ extension Affinity {
 }
 
 extension String {
-  /// True if the text is a type of dates: `DATE`, `DATETIME`, `TIMESTAMP`.
+  /// True if the text is a date type: `DATE`, `DATETIME`, `TIMESTAMP`.
   fileprivate var isDateType: Bool {
     let name = uppercased()
     return name.hasPrefix("DATE") || name.hasPrefix("TIMESTAMP")
@@ -181,7 +181,7 @@ extension String {
 }
 
 extension ColumnProfile {
-  /// The format in which the column's numbers are dates of the years 1973 to 2286; nil if no format fits.
+  /// The format in which the column's numbers are dates between 1973 and 2286; nil if no format fits.
   fileprivate var dateFormat: ColumnType.DateFormat? {
     let seconds = 1e8...1e10
     func are(in range: ClosedRange<Double>) -> Bool {

@@ -1,7 +1,7 @@
 import Foundation
 import Sqlable
 
-/// A value as documents write it.
+/// A value in the form that documents use.
 struct ValueForm: Codable {
   let value: DatabaseValue
 
@@ -53,7 +53,7 @@ struct ValueForm: Codable {
 }
 
 extension DatabaseValue {
-  /// The value as SQL writes it, on one line.
+  /// The value as an SQL literal on one line.
   var literal: String {
     switch self {
     case .null: "NULL"
@@ -66,10 +66,10 @@ extension DatabaseValue {
 }
 
 extension String {
-  /// The text with the code points of what a terminal would not show, or would obey.
+  /// The text with escapes for code points that a terminal would hide or interpret.
   var visible: String { visible(keeping: []) }
 
-  /// The same, except that some code points are left as they are.
+  /// Returns the text like `visible`, but does not escape the exceptions.
   func visible(keeping exceptions: Set<Unicode.Scalar>) -> String {
     unicodeScalars.reduce(into: "") { text, scalar in
       switch scalar.properties.generalCategory {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Sqlable
 
-/// `sqlable verify`: compares the schema of a database with the one that it should have.
+/// `sqlable verify`: compares a database's schema with the expected schema.
 struct VerifyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",

@@ -6,7 +6,7 @@ import Testing
 @Suite(
   .enabled(if: Program.tool.isAvailable && SwiftCompiler.isAvailable, "there is no compiler, or no built library"))
 struct CompiledModelsTests {
-  /// Models of these tests. The printed models must declare the tables of these models in the same way.
+  /// Models of these tests. The printed models must have the same declarations as these models.
   private static let own: [any Sqlable.Type] = [
     Person.self, Bicycle.self, Car.self, Seat.self, Mark.self, Hostile.self, Story.self,
     Memo.self, Word.self, Declared.self,
@@ -160,7 +160,7 @@ private enum ForeignDatabases {
     "INSERT INTO \"select-2\" (a) VALUES (1), (NULL), (NULL)",
     "CREATE TABLE \"index\" (x UNIQUE, y TEXT UNIQUE ON CONFLICT REPLACE, z REAL CHECK (z < 'a\"b\\c'))",
     "INSERT INTO \"index\" VALUES (CAST(x'ff' AS TEXT), 'a', 1), ('b', x'00', 2.5)",
-    // Columns that refer to each other.
+    // Columns that reference each other.
     "CREATE TABLE left_side (a INT UNIQUE REFERENCES right_side (b), b INT UNIQUE REFERENCES left_side (a))",
     "CREATE TABLE right_side (b INT UNIQUE REFERENCES left_side (b), c, d, FOREIGN KEY (c, d) REFERENCES \"select\")",
     // Types and properties with the same name.
@@ -204,11 +204,11 @@ enum SwiftCompiler {
       try Data(source.text.utf8).write(to: URL(fileURLWithPath: directory + "/\(source.name).swift"))
     }
     let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL.path
-    // The modules of the library; other directories with its name as a prefix contain programs.
+    // The library's modules. Other directories whose names start with `Sqlable` contain programs.
     let modules = try FileManager.default.contentsOfDirectory(atPath: root)
       .filter { $0.hasPrefix("Sqlable") && $0 != "SqlableTool" && $0 != "SqlableMacros" }
     let objects = try modules.flatMap { module in
-      // The build folder keeps the objects of sources that were deleted or moved to another module.
+      // The build directory can contain objects of deleted or moved sources.
       let files = FileManager.default.enumerator(atPath: root + "/" + module)?.compactMap { $0 as? String } ?? []
       let names = Set(files.map { ($0 as NSString).lastPathComponent + ".o" })
       let folder = products + "/\(module).build/"
@@ -220,7 +220,7 @@ enum SwiftCompiler {
       words += ["-Xcc", "-fmodule-map-file=\(root)/\(module)/module.modulemap"]
     }
     words += sources.map { directory + "/\($0.name).swift" }
-    // The library's objects name the SQLite to link, which .ci/sqlcipher installs in /usr/local/lib.
+    // The library's objects refer to the SQLite to link, which .ci/sqlcipher installs in /usr/local/lib.
     words += objects + ["-L/usr/local/lib", "-o", directory + "/program"]
     let compiler = try ChildProcess(
       #require(path), words,

@@ -4,16 +4,17 @@ import Testing
 
 @testable import SqlableTool
 
-/// Tests that decode statements with a database's tables in place of models.
+/// Tests that decode statements with a database's tables instead of models.
 @Suite struct DatabaseModelsTests {
   private static let dates = ColumnType.DateFormat.allCases.map { ColumnType.date($0) }
 
-  /// Creates the tables of the statements that the library's tests store as documents with their SQL.
+  /// The models of the statements that the library's tests store as documents with SQL.
   private static let models: [any Sqlable.Type] = [
     Person.self, Bicycle.self, Car.self, Seat.self, Worker.self, Story.self, Memo.self,
   ]
 
-  // The library reads a model's declaration once per process, so no other test of this process may model tables.
+  // The library reads a model's declarations once per process, so no other test in this process can create models of
+  // tables.
   @Test func everyStatementHasTheSameSQLAsWithItsModels() throws {
     let tests = URL(filePath: #filePath).appending(path: "../../../../../Tests").standardizedFileURL
     let files = FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL }
@@ -34,12 +35,12 @@ import Testing
       let rules = StatementRules(models: DatabaseModels.models(of: tables), tables: Set(tables.map(\.name)))
       for document in documents {
         let json = try Data(contentsOf: document)
-        // A read with associated rows is decoded by its type.
+        // A read with associated rows can be decoded only with its type.
         if String(decoding: json, as: UTF8.self).contains(#""including""#) { continue }
         let sql = try String(
           contentsOf: document.deletingPathExtension().appendingPathExtension("sql"), encoding: .utf8)
         let statement = try AnyStatement(json: json, rules: rules)
-        // The file lists the values as comments below the SQL.
+        // The file lists the values in comments after the SQL.
         #expect(sql.hasPrefix(statement.sql + "\n"), "\(document.lastPathComponent)")
         #expect(try statement.json() == json, "\(document.lastPathComponent)")
       }

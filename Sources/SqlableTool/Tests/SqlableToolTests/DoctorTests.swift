@@ -23,7 +23,7 @@ struct DoctorTests {
       #expect(run.output.contains("no index of bicycle begins with owner_id: a change of a key in person reads all"))
       #expect(run.output.hasSuffix("\n\nNothing is wrong.\n"))
       #expect(!run.output.contains("\nSettings"))
-      // The command has written nothing.
+      // The command has not changed the directory.
       #expect(files(in: directory) == ["a.sqlite"])
       #expect(try Data(contentsOf: URL(filePath: directory + "/a.sqlite")) == before)
     }
@@ -36,7 +36,7 @@ struct DoctorTests {
         atPath: directory + "/a.sqlite", withDestinationPath: "real/a.sqlite")
       let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
       try db.createTables(Person.self, Bicycle.self)
-      // All pages of the database are in the WAL, beside the link's target.
+      // All pages of the database are in the WAL, next to the link's target.
       let run = try doctor(directory)
       #expect(run.exitCode == 0, "\(run)")
       #expect(run.output.contains("\n  bicycle: 1 pages"), "\(run)")
@@ -78,7 +78,7 @@ struct DoctorTests {
         try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
       #expect((report["problems"] as? [String])?.count == 1)
       #expect(report["pageSize"] as? Int == 4_096)
-      // Damage: the last page is a piece of an index or table.
+      // Damages the last page, which belongs to an index or table.
       let file = try FileHandle(forWritingTo: URL(filePath: path))
       try file.seek(toOffset: try file.seekToEnd() - 4_096)
       try file.write(contentsOf: Data(repeating: 0x5A, count: 4_096))
@@ -107,7 +107,7 @@ struct DoctorTests {
       run = try doctor(directory)
       #expect(run.output.contains("write lock"))
       try db.rollbackTransaction()
-      // A WAL that can't be reset while a reader needs it.
+      // The WAL can't be reset while a reader needs it.
       for number in 0..<30 {
         try db.execute("INSERT INTO bicycle (name, color) VALUES (\(number), hex(randomblob(300000)))")
       }

@@ -190,7 +190,7 @@ struct ExplainTests {
     }
   }
 
-  /// A database does not say which of its numbers and texts are dates.
+  /// The database does not show which numbers and texts are dates.
   @Test func aColumnOfDatesIsNamed() throws {
     try withGarage { directory in
       let years = try Car.select(Car.name).filter(Car.soldAt.year() == 2024).json()

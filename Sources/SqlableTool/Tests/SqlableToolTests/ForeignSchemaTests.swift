@@ -2,7 +2,7 @@ import Foundation
 import Sqlable
 import Testing
 
-/// Tests that the models printed by `sqlable models` have the schema of their source file.
+/// Tests that the models printed by `sqlable models` have the schema of the original file.
 @Suite(
   .enabled(if: Program.tool.isAvailable && SwiftCompiler.isAvailable, "there is no compiler, or no built library"))
 struct ForeignSchemaTests {
@@ -15,7 +15,7 @@ struct ForeignSchemaTests {
     }
   }
 
-  /// The database files of Debian packages, which `.ci/foreign-files` fetches.
+  /// The database files from Debian packages, which `.ci/foreign-files` downloads.
   private static let files: [String] = {
     guard let directory = ProcessInfo.processInfo.environment["SQLABLE_FOREIGN_FILES"] else { return [] }
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
@@ -30,7 +30,7 @@ struct ForeignSchemaTests {
     }
   }
 
-  /// Prints the models of a file, compiles them, and expects that they have its schema and read its rows.
+  /// Prints the models of a file, compiles the models, and expects that they match the file's schema and read its rows.
   private func checkModels(ofFile name: String, in directory: String) throws {
     let db = try SqliteDatabase(
       filepath: directory + "/" + name, configuration: .init(journalMode: .delete, foreignKeys: false))
@@ -74,7 +74,7 @@ struct ForeignSchemaTests {
   }
 }
 
-/// Ten schemas written after those of real programs.
+/// Ten schemas modelled on real programs.
 private enum ForeignSchemas {
   static let all = [
     places, history, cards, accounts, migrations, library, synchronized, recorder, messages, repository,
@@ -112,7 +112,7 @@ private enum ForeignSchemas {
     INSERT INTO meta VALUES ('version', '48')
     """
 
-  /// Flash cards.
+  /// Flash cards of a learning program.
   private static let cards = """
     CREATE TABLE notes (id integer primary key, guid text not null, mid integer not null, flds text not null,
       sfld integer not null, csum integer not null);
@@ -126,7 +126,7 @@ private enum ForeignSchemas {
     INSERT INTO notes VALUES (1700000000000, 'a', 1, 'x', 'text', 5)
     """
 
-  /// A web framework's accounts.
+  /// The accounts of a web framework.
   private static let accounts = """
     CREATE TABLE "auth_user" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "password" varchar(128) NOT NULL,
       "last_login" datetime NULL, "is_superuser" bool NOT NULL, "username" varchar(150) NOT NULL UNIQUE,
@@ -142,7 +142,7 @@ private enum ForeignSchemas {
     INSERT INTO auth_user VALUES (2, 'p', '2024-05-06 07:08:09', 0, 'v', '2024-05-06 07:08:09', 3, 'ab', 3, '[]')
     """
 
-  /// Another web framework's tables.
+  /// The tables of another web framework.
   private static let migrations = """
     CREATE TABLE "schema_migrations" ("version" varchar NOT NULL PRIMARY KEY);
     CREATE TABLE "ar_internal_metadata" ("key" varchar NOT NULL PRIMARY KEY, "value" varchar,
@@ -172,7 +172,7 @@ private enum ForeignSchemas {
     INSERT INTO books (title) VALUES ('One'), ('Two')
     """
 
-  /// Files that are synchronized.
+  /// The files of a synchronization program.
   private static let synchronized = """
     CREATE TABLE metadata (phash INTEGER(8), pathlen INTEGER, path VARCHAR(4096), inode INTEGER, mode INTEGER,
       modtime INTEGER(8), type INTEGER, md5 VARCHAR(32), filesize BIGINT, ignored INTEGER DEFAULT 0,
@@ -185,7 +185,7 @@ private enum ForeignSchemas {
     INSERT INTO metadata (phash, path) VALUES (-5, 'a'); INSERT INTO oc_mounts VALUES (7, 1, 'u', NULL, 0.5, 'x', 1)
     """
 
-  /// A home's recorder.
+  /// The recorder of a smart home.
   private static let recorder = """
     CREATE TABLE event_data (data_id INTEGER NOT NULL, hash BIGINT, shared_data TEXT, PRIMARY KEY (data_id));
     CREATE TABLE states (state_id INTEGER NOT NULL, entity_id CHAR(0), state VARCHAR(255), last_updated DATETIME,
@@ -197,7 +197,7 @@ private enum ForeignSchemas {
     INSERT INTO states (state, last_updated_ts, context_id_bin) VALUES ('on', 1700000000.25, x'0102')
     """
 
-  /// A telephone's messages, with full text.
+  /// A telephone's messages, with a full-text index.
   private static let messages = """
     CREATE TABLE android_metadata (locale TEXT);
     CREATE TABLE thread (_id INTEGER PRIMARY KEY AUTOINCREMENT, date INTEGER DEFAULT 0, snippet TEXT, read INTEGER
@@ -210,7 +210,7 @@ private enum ForeignSchemas {
     INSERT INTO thread (snippet) VALUES ('hi'); INSERT INTO message VALUES (1, 1, 'hi', 'u', 5, 7)
     """
 
-  /// A repository of source text.
+  /// A repository of source code.
   private static let repository = """
     CREATE TABLE blob (rid INTEGER PRIMARY KEY, rcvid INTEGER, size INTEGER, uuid TEXT UNIQUE NOT NULL, content BLOB,
       CHECK (length(uuid) >= 40 AND rid > 0));

@@ -3,10 +3,10 @@ import Sqlable
 import SqlableRecovery
 import Testing
 
-/// Tests that the commands of Docs/Tool.md print the output in the guide.
+/// Tests that the commands in Docs/Tool.md print the output in the guide.
 @Suite(.enabled(if: Program.tool.isAvailable, "the executable is not beside the tests"))
 struct ToolGuide {
-  /// The blocks of a language in a guide.
+  /// Returns the code blocks of a language in a guide.
   private func blocks(_ language: String, _ guide: String = "Tool.md") throws -> [String] {
     let path = URL(filePath: #filePath).appending(path: "../../../../../Docs/" + guide).standardizedFileURL
     let parts = try String(contentsOf: path, encoding: .utf8).components(separatedBy: "```")

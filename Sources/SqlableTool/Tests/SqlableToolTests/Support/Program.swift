@@ -12,7 +12,7 @@ struct Program {
   static let flights = Program("Flights")
   static let tool = Program("sqlable")
 
-  /// The executable in the directory of the test bundle, or nil if it is missing.
+  /// The executable in the directory of the test bundle; nil if it is missing.
   private let path: String?
 
   private init(_ name: String) {
@@ -23,7 +23,7 @@ struct Program {
 
   var isAvailable: Bool { path != nil }
 
-  /// Runs the program to its end. The output goes to files, because a full pipe would block the program.
+  /// Runs the program to its end. The output is written to files, because a full pipe would block the program.
   func run(_ arguments: [String], in directory: String, input: String = "") throws -> Run {
     try withDirectory { files in
       let (output, errors) = (URL(fileURLWithPath: files + "/output"), URL(fileURLWithPath: files + "/errors"))
