@@ -87,7 +87,7 @@ extension SqliteDatabase {
         guard let observation else { throw misuse("the handle was closed while its database was replaced") }
         try observation.commitUnrecorded(last)
       }
-      // The restored contents have replaced the damaged ones.
+      // The restored contents have replaced the damaged pages.
       family.corruption.clear()
       shrinkWAL(connection)
     }

@@ -79,7 +79,7 @@ public struct BackupChecks: OptionSet, Sendable, Hashable {
   /// `PRAGMA integrity_check`: throws `.corrupt` with the damage.
   public static let integrity = BackupChecks(rawValue: 1)
   /// `PRAGMA foreign_key_check`: throws `.constraint(.foreignKey)` with the tables whose rows reference missing rows.
-  /// The original database also contains such rows, so the copy is checked for them only on request.
+  /// A copy contains such rows only if the original database contains them, so this check runs only on request.
   public static let foreignKeys = BackupChecks(rawValue: 2)
   public static let all: BackupChecks = [.integrity, .foreignKeys]
 }

@@ -4,9 +4,10 @@ import SqlableCore
 public enum ChangeEvent<Row: Sendable>: Sendable {
   /// A row that a transaction of the pool changed.
   case row(Row)
-  /// Rows might have changed without being reported, so code that caches rows of the table must read them again.
-  /// Possible causes: another process committed, the schema changed, a slow loop's full buffer was emptied, or the loop
-  /// started while another loop used the same sequence.
+  /// Rows might have changed without being reported. Code that caches rows of the table must read them again.
+  ///
+  /// Possible causes: another process committed, the schema changed, or a slow loop's full buffer was emptied. A loop
+  /// also starts with `.missed` while another loop uses the same sequence.
   case missed
 }
 

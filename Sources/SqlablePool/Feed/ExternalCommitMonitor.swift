@@ -3,9 +3,10 @@ import SqlableCore
 
 /// A monitor of commits to the pool's file by other processes, and by handles of this process outside the pool.
 ///
-/// `PRAGMA data_version` changes when another connection has committed. The monitor reads the number when the kernel
-/// reports a write to the WAL, then after growing pauses, and at every poll in case the kernel reports nothing.
-/// `CommitDetector` interprets each check and schedules the next check. This class runs the checks.
+/// `PRAGMA data_version` changes when another connection has committed. The monitor reads the number after the kernel
+/// reports a write to the WAL, and again after growing pauses. The monitor also reads the number at every poll, in case
+/// the kernel reports nothing. `CommitDetector` interprets each check and schedules the next check. This class runs the
+/// checks.
 ///
 /// `ExternalCommitMonitor` is safe as `@unchecked Sendable`: mutable state is used only on `queue`.
 package final class ExternalCommitMonitor: @unchecked Sendable {

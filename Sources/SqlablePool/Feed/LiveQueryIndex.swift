@@ -1,7 +1,7 @@
 import SqlableCore
 
 /// An index of live results by the tables that they read, and by a value that their filters require of a column. Each
-/// change needs one lookup for the old values and one for the new values, regardless of the number of results.
+/// change needs two lookups, for the old and the new values, regardless of the number of results.
 struct LiveQueryIndex {
   private struct Entry {
     weak var result: (any FollowedLiveQuery)?
@@ -10,7 +10,7 @@ struct LiveQueryIndex {
 
   /// The position of a result in the index.
   private enum Bucket {
-    /// Every commit affects the result, because the tables that it reads are unknown or can't be observed.
+    /// Every commit affects the result, because the result's tables are unknown or can't be observed.
     case everywhere
     case tables([[UInt8]])
     case value(table: [UInt8], DemandedColumn, MatchKey)

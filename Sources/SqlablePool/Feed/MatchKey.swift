@@ -4,8 +4,8 @@ import SqlableCore
 /// The hash key of a value for finding subscribers. Values that a comparison could treat as equal have equal keys.
 ///
 /// A key is coarser than any built-in collation: texts that differ only in the case of A to Z, or in trailing spaces,
-/// have the same key. So a lookup finds all affected subscribers, and some subscribers that a closer check excludes. A
-/// custom collation can treat any two texts as equal, so it can't use keys.
+/// share a key. So a lookup finds all affected subscribers, and some subscribers that a closer check excludes. Columns
+/// with a custom collation have no keys, because a custom collation can treat any two texts as equal.
 enum MatchKey: Hashable, Sendable {
   case null
   case integer(Int64)

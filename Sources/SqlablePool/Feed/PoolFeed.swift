@@ -6,8 +6,8 @@ import Synchronization
 /// Notifies the pool's loops of commits by the pool and by other processes.
 ///
 /// The committing thread appends the recorded changes to the commit queue. A dispatch queue matches the commits with
-/// the subscribers. A subscriber that can't wait matches them on its own thread. Both work in commit order. The feed
-/// refers to subscribers weakly, by number: releasing a subscriber ends its subscription.
+/// the subscribers. A subscriber that can't wait matches the commits on its own thread. Commits are matched in commit
+/// order. The feed refers to subscribers weakly, by number: releasing a subscriber ends its subscription.
 package final class PoolFeed: CommitSink {
   private struct Interests {
     /// The tables to record: the interests of all subscribers, and some interests of removed subscribers.

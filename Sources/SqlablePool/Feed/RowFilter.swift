@@ -14,9 +14,9 @@ package final class RowFilter: Sendable {
     /// row can't decide. Such a filter has subqueries, or functions other than `lower`, `upper`, `length` and `abs`.
     init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
       let table = query.table
-      // The copy of the table is not STRICT, and ANY has another meaning in STRICT tables. If the order uses more than
-      // one row's values, changes to other rows can affect it. A column name that is missing in the table is the rowid,
-      // which differs in the copy.
+      // The copy of the table is not STRICT, and ANY has another meaning in STRICT tables. If the order uses values of
+      // several rows, changes to other rows can affect the order. A column name that is missing in the table is the
+      // rowid, which differs in the copy.
       let names = Set(columns.map(\.name.foldedName))
       guard let filter = query.filter, filter.dependsOnOneRow,
         query.clauses.order.allSatisfy(\.expression.dependsOnOneRow),

@@ -129,7 +129,7 @@ private final class ChangeLoop<Row: Sendable> {
   private let idle: IdleSubscription
   private let make: @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
   /// The commit that is being delivered row by row: the received rows and the converted events. Loops over the same
-  /// rows share the array, so it is read by index.
+  /// rows share the array, so this class reads the array by index.
   private var commit: [ChangeEvent<RowChange>] = []
   private var events: [ChangeEvent<Row>] = []
   private var deliveredCount = 0
@@ -174,7 +174,7 @@ private final class IdleSubscription: Sendable {
 
   init(_ subscription: ChangeSubscription?) {
     self.subscription = LockedValue(subscription)
-    // Don't capture the subscription: it must end with its sequence and loops.
+    // Don't capture the subscription, because the subscription must end with its sequence and loops.
     let parts = subscription.map { ($0.feed, $0.observed, $0.limit) }
     another = { parts.map { ChangeSubscription($0.0, $0.1, $0.2, beginsWithMissed: true) } }
   }

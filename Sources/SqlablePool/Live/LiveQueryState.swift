@@ -21,7 +21,8 @@ struct LiveQueryState<Value: Sendable> {
     /// The number of the result. If contents are compared, the edition changes with the contents; otherwise, with each
     /// fetch.
     var edition: Int
-    /// The result. To save memory, it is nil when all loops have received it or when it is stale.
+    /// The result's value. To save memory, the value is nil when all loops have received it or when the result is
+    /// stale.
     var value: Value?
     var contents: LiveQueryContents?
   }
@@ -39,7 +40,7 @@ struct LiveQueryState<Value: Sendable> {
 
   enum Step {
     case take(Value, LiveQueryContents?)
-    /// First match the queued commits: they might make the available result stale.
+    /// First match the queued commits, because a commit might make the available result stale.
     case match
     case fail(any Error)
     /// `isNeeded` is true if the loop needs a fetch or a filter decision, and false if the loop waits only for a
@@ -49,7 +50,7 @@ struct LiveQueryState<Value: Sendable> {
   }
 
   enum Work {
-    /// Evaluate the filter: does one of the rows affect the result?
+    /// Evaluate the filter to find out whether one of the rows affects the result.
     case ask(RowFilter, [RowImages], upTo: Int)
     case read(Fetch, LiveQueryRule?)
     case nothing
@@ -65,7 +66,7 @@ struct LiveQueryState<Value: Sendable> {
   /// The maximum number of rows that wait for the filter.
   private static var maximumRows: Int { 4 * maximumAsked }
 
-  /// The tables and columns that the query reads. Nil until they are known: every commit then makes the result stale.
+  /// The tables and columns that the query reads. While `read` is nil, every commit makes the result stale.
   var read: ReadColumns?
   var rule = RowRule()
   var knownRule: LiveQueryRule?
@@ -265,7 +266,7 @@ struct LiveQueryState<Value: Sendable> {
 
   // MARK: Fetch
 
-  /// Returns the next work of the task; starts a fetch if a loop needs one.
+  /// Returns the next work of the task; starts a fetch if a loop needs a fetch.
   mutating func nextWork(_ feed: PoolFeed) -> Work {
     guard hasWork else { return .nothing }
     if needsFetch {

@@ -10,9 +10,9 @@ extension Statement where Output == [Model] {
   /// for try await bikes in Bicycle.read().filter(Bicycle.color == "red").updates(in: pool) { show(bikes) }
   /// ```
   ///
-  /// A commit can change the result if it inserts or deletes rows, or changes a column that the statement reads. If the
-  /// filter shows that no changed row was or is in the result, the commit is ignored. The filter is not evaluated, so
-  /// every such commit triggers a new read, in these cases:
+  /// A commit can change the result if the commit inserts or deletes rows, or changes a column that the statement
+  /// reads. If the filter shows that no changed row was or is in the result, the pool ignores the commit. The pool does
+  /// not evaluate the filter, and reads again after every such commit, in these cases:
   ///
   /// - The filter has subqueries, or functions other than `lower`, `upper`, `length` and `abs`.
   /// - The commit changes more than 256 rows of the table.
@@ -28,7 +28,7 @@ extension Statement where Output == [Model] {
   /// the read. The sequence ends when the pool closes. The sequence throws read errors, `CancellationError`, and
   /// `.invalidStatement` for a statement that writes.
   ///
-  /// With `onlyChanges`, the sequence skips a result that equals the previous result. For this comparison, the pool
+  /// With `onlyChanges`, the sequence skips a result that equals the previous result. For this comparison, each loop
   /// stores the previous result as bytes.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line

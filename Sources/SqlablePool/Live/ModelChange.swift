@@ -18,10 +18,12 @@ public struct ModelChange<Model: Sqlable>: Sendable {
 
   /// Returns the row before the change; nil for an insert.
   ///
-  /// Throws `.decoding` if the values do not fit the struct. Throws `.misuse` if SQLite does not report the values: for
-  /// a table with VIRTUAL generated columns, without SQLite's pre-update hook, or if a text is not UTF-8. Throws
-  /// `.misuse` too for NULL in a column with a default. SQLite 3.40 also reports NULL for rows that are older than the
-  /// column.
+  /// Throws `.decoding` if the values do not fit the struct. Throws `.misuse` if SQLite does not report the values:
+  ///
+  /// - The table has VIRTUAL generated columns.
+  /// - SQLite was compiled without the pre-update hook.
+  /// - A text is not UTF-8.
+  /// - A column with a default is NULL. SQLite 3.40 also reports NULL for rows that are older than the column.
   public func old() throws -> Model? {
     row.change == .insert ? nil : try model(row.images?.old, row.images?.isWhole)
   }

@@ -108,7 +108,7 @@ extension SqlitePool {
     var isDrained = try withState { state in
       try state.checkIsOpen(configuration.handles.label)
       state.closeBarrier = closeBarrier
-      // Counting as a call keeps the pool from being closed meanwhile.
+      // The call is counted, so that the pool is not closed meanwhile.
       state.calls += 1
       return state.areAllIdle
     }

@@ -44,7 +44,7 @@ extension SqlitePool {
   ) -> [(call: PoolCall, outcome: Result<Void, any Error>)] {
     do {
       try db.beginShared(at: first.callSite)
-      // The first call needs no savepoint, because rolling it back rolls back the transaction.
+      // The first call needs no savepoint, because a rollback of the first call rolls back the transaction.
       guard try first.run(db) == .commit else {
         db.rollBackShared()
         return [(first, ended(first, writer, .success(())))]

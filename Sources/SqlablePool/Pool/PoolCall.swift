@@ -46,8 +46,8 @@ package final class PoolCall: @unchecked Sendable {
   let deadline: ContinuousClock.Instant?
   /// The time at which the wait for a handle times out.
   let waitEnd: ContinuousClock.Instant?
-  /// The closure to run with a handle. It is nil after the call has ended, because a nonescaping closure ends with its
-  /// caller.
+  /// The closure to run with a handle. The property is nil after the call has ended, because a nonescaping closure ends
+  /// with its caller.
   private var work: ((SqliteDatabase) throws -> TransactionResult)?
   /// The closure that receives the outcome; nil if a thread waits for the outcome.
   let resume: (@Sendable (Result<Void, any Error>) -> Void)?

@@ -68,8 +68,7 @@ extension SqlitePool {
     }
   }
 
-  /// Checks that reads succeed in time, the file exists undamaged, disk space suffices, the WAL is small, no call runs
-  /// too long, and the archive works.
+  /// Checks the health of the pool: reads, the file, free disk space, the WAL's size, long calls, and the archive.
   ///
   /// ```swift
   /// let health = await pool.health()
@@ -129,10 +128,10 @@ extension SqlitePool {
   }
 }
 
-/// The space of file systems.
+/// Information about the free space of file systems.
 package enum FileSpace {
-  /// Returns the number of bytes that this process can still write to a file's file system; nil if the system does not
-  /// report the number.
+  /// Returns the number of bytes that this process can still write to a file's file system; nil if the number is
+  /// unknown.
   package static func free(at path: String) -> Int? {
     let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
     let directory = end.map { String(decoding: path.utf8[...$0], as: UTF8.self) } ?? "."

@@ -229,7 +229,7 @@ extension SqlitePool {
       switch call.state {
       case .created: call.stopped = reason
       case .running(let handle):
-        // The timeout might be only that of the wait for a handle, and the call now has a handle.
+        // A waiting call also times out at `waitEnd`. If the call has a handle by now, only its deadline matters.
         if reason == .deadline, call.deadline.map({ $0 > .now }) ?? true { return false }
         call.stopped = reason
         handle.interruption.request()

@@ -65,7 +65,7 @@ package final class PooledHandle: @unchecked Sendable {
   /// True if a closure has kept a cursor. Only the holder calls this property.
   var hasOpenCursors: Bool { database?.connection.map { $0.openCursors > 0 } ?? false }
 
-  /// True if the next call can't use the handle: the handle is lost, a cursor is open, or SQL has changed settings or
+  /// True if the next call can't use the handle. The handle is lost, a cursor is open, or SQL has changed settings or
   /// temporary objects.
   var isUnusable: Bool {
     guard let connection = database?.connection else { return false }

@@ -5,8 +5,8 @@ import Synchronization
 
 /// A directory on tmpfs that contains the database file of one pool. The directory is removed together with its owner.
 ///
-/// A lock on the directory shows that its owner is alive, because the kernel releases the lock when the last process
-/// that holds it ends. When a process creates its first such directory, it removes the directories left by killed
+/// A lock on the directory shows that its owner is alive, because the kernel releases the lock with the last process
+/// that holds it. When a process creates its first such directory, the process removes the directories left by killed
 /// processes.
 package final class SharedMemoryDirectory: Sendable {
   private static let parent = "/dev/shm"
@@ -39,7 +39,7 @@ package final class SharedMemoryDirectory: Sendable {
         rmdir(path)
         throw SharedMemoryDirectory.failure("open")
       }
-      // Before it is locked, the directory looks abandoned, so another process might have removed it.
+      // An unlocked directory looks abandoned, so another process might have removed the directory.
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, access(path, F_OK) == 0 else {
         close(descriptor)
         continue

@@ -13,8 +13,8 @@ extension Migrations {
   ///
   /// Call this method in a test of the program. The test databases are in memory. The first version is the state after
   /// the first migration, and the last version is the current state. For each version, the method runs the migrations
-  /// up to the version and calls `filling` to insert rows. Then it runs the remaining migrations and calls `checking`
-  /// to verify the rows.
+  /// up to the version and calls `filling` to insert rows. The method then runs the remaining migrations and calls
+  /// `checking` to verify the rows.
   ///
   /// Throws `.schema(.mismatch)`, with the name of the version's last migration, if the schema differs, rows reference
   /// missing rows, or the database is damaged. Throws the errors of migrations and closures.

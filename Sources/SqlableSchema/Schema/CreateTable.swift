@@ -8,14 +8,13 @@ extension SqliteDatabase {
   /// // CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "name" TEXT NOT NULL, …)
   /// ```
   ///
-  /// The method never drops or rewrites existing objects. Columns that the model no longer declares stay, and existing
-  /// columns, indexes and table constraints stay unchanged. All changes run in one transaction.
+  /// The method never drops or rewrites existing objects. Columns that the model no longer declares stay. Existing
+  /// columns, indexes, table constraints and views stay unchanged, even if they differ from the model. All changes run
+  /// in one transaction.
   ///
   /// Throws `.misuse` for a model that contradicts itself. Throws `.schema(.mismatch)` if the name of an index is
-  /// taken. Throws `.schema(.mismatch)` too if a column can't be added to a table with rows, because the column has no
-  /// default or belongs to the key. An error leaves the database unchanged.
-  ///
-  /// An existing view also stays unchanged if it differs from the model's view.
+  /// taken. Throws `.schema(.mismatch)` too if a column without a default, or a key column, can't be added to a table
+  /// with rows. An error leaves the database unchanged.
   ///
   /// A new full-text index is filled from the existing rows. The index is rebuilt if its columns or tokenizer differ
   /// from the model's. A model's table that is itself a full-text table can't be changed: if the table differs from the

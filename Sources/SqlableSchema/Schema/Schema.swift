@@ -36,8 +36,8 @@ public struct Schema: Sendable {
   /// ```
   ///
   /// `differences` compares the trigger's text with the trigger in the database. `createTables(of:)` creates a missing
-  /// trigger. Methods of the schema throw `.misuse` if the trigger can't be created, if its table is not in the schema,
-  /// or if two triggers have the same name.
+  /// trigger. Methods of the schema throw `.misuse` if the trigger can't be created, or if its table is not in the
+  /// schema. Two triggers with the same name also throw `.misuse`.
   public func adding(_ trigger: Trigger) -> Schema {
     var schema = self
     schema.triggers.append(trigger)

@@ -28,7 +28,7 @@ extension SqlDatabase {
   /// Runs `body` in a transaction. Waits for other connections that write, even beyond the busy timeout.
   ///
   /// If `body` itself fails, the method does not retry. The method calls `waiting` with SQLite's error before each
-  /// further wait. `limit` applies to the whole wait. Without a limit, the wait ends only if the task is cancelled, or
+  /// further wait. `limit` applies to the whole wait. Cancelling the task ends the wait early. The method also throws
   /// if this thread is inside a closure of the transaction that holds the lock.
   func withTransactionAfterOthers<Value>(
     waitingAtMost limit: Duration?, file: StaticString, line: UInt, _ waiting: (SqlError) -> Void,

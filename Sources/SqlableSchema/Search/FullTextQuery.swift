@@ -154,8 +154,8 @@ extension FullTextQuery {
 
   /// Matches rows that match this query but not `other`: `"swift" NOT ("sqlite")`.
   public func excluding(_ other: FullTextQuery) -> FullTextQuery {
-    // A chain of exclusions becomes one NOT with a list of alternatives. FTS5 nests a chain of NOT, up to 256 levels
-    // since SQLite 3.46, but keeps OR flat.
+    // A chain of exclusions becomes a single NOT with a list of alternatives. FTS5 nests a chain of NOT, up to 256
+    // levels since SQLite 3.46, but keeps OR flat.
     let isChain = kind == .not
     let start = isChain ? String(decoding: rawValue.utf8.dropLast(), as: UTF8.self) + " OR " : operand + " NOT ("
     return FullTextQuery(

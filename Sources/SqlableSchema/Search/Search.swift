@@ -10,8 +10,8 @@ extension Sqlable {
   /// // … WHERE "id" IN (SELECT "rowid" FROM "article_fulltext" WHERE "article_fulltext" MATCH ?) AND "year" > ?
   /// ```
   ///
-  /// A statement with this condition throws `.invalidStatement` if the model has no full-text search, or if the query
-  /// names a column that is not indexed.
+  /// A statement with this condition throws `.invalidStatement` if the model has no full-text search, or if a column of
+  /// the query is not indexed.
   public static func matches(_ query: FullTextQuery) -> SqlExpression { TableInfo.unchecked(Self.self).matches(query) }
 
   /// Returns a query of the rows that match a full-text query, best match first.
@@ -59,8 +59,8 @@ extension Sqlable {
   /// // … snippet("article_fulltext"."article_fulltext", 1, ?, ?, ?, 8)
   /// ```
   ///
-  /// The excerpt is NULL if the text is NULL or is not stored. A statement throws `.invalidStatement` unless it starts
-  /// with ``search(_:weights:)``.
+  /// The excerpt is NULL if the text is NULL or is not stored. A statement throws `.invalidStatement` unless the
+  /// statement starts with ``search(_:weights:)``.
   ///
   /// - Parameters:
   ///   - column: The column; by default the column with the best excerpt.

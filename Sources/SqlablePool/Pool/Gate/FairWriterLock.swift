@@ -3,9 +3,9 @@ import SqlableCore
 
 /// A fair lock that lets the pools of one file take turns at writing, so that no writer starves.
 ///
-/// While SQLite waits for a lock, it sleeps and retries. A process that writes continuously always finds the lock free,
-/// and a sleeping process hardly ever does. Writers therefore wait in the kernel for locks on two bytes of a file, the
-/// queue and the turn:
+/// SQLite waits for a lock by sleeping and retrying. A process that writes continuously always finds the lock free, and
+/// a sleeping process hardly ever finds the lock free. Writers therefore wait in the kernel for locks on two bytes of a
+/// file, the queue and the turn:
 ///
 /// - A writer locks the queue, then the turn, then unlocks the queue.
 /// - So one writer at a time waits for the turn. The other writers wait for the queue in the order in which they
@@ -28,7 +28,7 @@ final class FairWriterLock: Sendable {
   /// The queueing time after which a writer takes a free turn. The process that is next in the queue might be
   /// suspended.
   private static let patience = Duration.milliseconds(100)
-  /// The interval between checks of the file, because another process might have deleted it.
+  /// The interval between checks of the file, because another process might have deleted the file.
   private static let checkInterval = Duration.seconds(1)
 
   private let path: String
@@ -228,7 +228,7 @@ final class FairWriterLock: Sendable {
     var answer = file.waitToLock(.queue)
     let waitsForTurn = state.withLock { state in
       state.position = answer == .got && state.isWanted ? .turn : .notQueued
-      // If the writer has taken the turn meanwhile, keep the file: it is needed to release the turn.
+      // If the writer has taken the turn meanwhile, keep the file, because the file is needed to release the turn.
       if answer == .impossible, !state.hasTurn { state.file = nil }
       return state.position == .turn
     }

@@ -5,10 +5,9 @@ import Synchronization
 /// A file beside a database, whose bytes pools of several processes lock to take turns. The file is empty unless a pool
 /// that holds its turn for a long time publishes a record.
 ///
-/// The locks are open file description locks (`F_OFD_SETLK`). They work between two pools of one process and between
-/// processes. Closing another descriptor does not release these locks. The kernel releases the locks of a killed
-/// process.
-/// between processes, closing another descriptor does not drop them, and the kernel drops those of a killed process.
+/// The locks are open file description locks (`F_OFD_SETLK`). These locks work between two pools of one process and
+/// between processes. Closing another descriptor does not release these locks. The kernel releases the locks of a
+/// killed process.
 final class GateFile: Sendable {
   /// A range of bytes to lock.
   struct Bytes {

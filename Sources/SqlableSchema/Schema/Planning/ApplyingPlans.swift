@@ -130,8 +130,8 @@ extension SchemaPlan {
   }
 
   private func run(_ step: Step, on connection: Connection, _ progress: (Int) -> Void) throws {
-    // RENAME TO of a rebuilt table must not change references to the table. RENAME COLUMN must change them: legacy mode
-    // is on only for a rebuild.
+    // RENAME TO of a rebuilt table must not change references to the table. RENAME COLUMN must change references, so
+    // legacy mode is on only for a rebuild.
     let before = try connection.pragma("PRAGMA legacy_alter_table")
     try connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
     defer { _ = try? connection.pragma("PRAGMA legacy_alter_table = \(before ?? "OFF")") }

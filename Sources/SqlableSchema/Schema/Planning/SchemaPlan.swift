@@ -143,8 +143,7 @@ extension SchemaPlan.Step: CustomStringConvertible {
 }
 
 extension SchemaDifference.Kind {
-  /// The change that removes this kind of difference by a rebuild, because SQLite has no ALTER TABLE for it; nil for
-  /// other kinds.
+  /// The change that removes this kind of difference; nil for kinds that do not always need a rebuild.
   var changeByRebuild: SchemaPlan.Change.Kind? {
     switch self {
     case .type: .changeType
