@@ -47,7 +47,7 @@ public final class SqlitePool: Sendable {
   package let events = PoolEvents()
   /// The totals of statements, by statement shape; nil unless the configuration requests totals.
   let totals: StatementTotals?
-  /// Resets the WAL when it grows too large.
+  /// The limiter that resets the WAL when the WAL grows too large.
   let walSizeLimiter = WALSizeLimiter()
   private let longReads = LockedValue<LongReads?>(nil)
   /// The users of the file other than calls. A user must release the file before the pool closes the file, and must end
@@ -73,8 +73,9 @@ public final class SqlitePool: Sendable {
   /// ```
   ///
   /// The database is a file on tmpfs (`/dev/shm`), in its own directory. Calls, isolation and errors are therefore the
-  /// same as for other pools. If a process is killed, the next process deletes its directory. Writes throw `.full` when
-  /// the file system is full; in containers the limit is often 64 MB. Throws `.cannotOpen` if there is no tmpfs.
+  /// same as for other pools. If a process is killed, the next process that opens an in-memory pool deletes the
+  /// directory left behind. Writes throw `.full` when the file system is full; in containers the limit is often 64 MB.
+  /// Throws `.cannotOpen` if there is no tmpfs.
   public static func inMemory(configuration: PoolConfiguration = .init()) throws -> SqlitePool {
     let memory = try SharedMemoryDirectory()
     return try SqlitePool(memory.file, configuration, memory: memory)

@@ -8,9 +8,9 @@ extension SqliteDatabase {
   /// // CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "name" TEXT NOT NULL, …)
   /// ```
   ///
-  /// The method never drops or rewrites existing objects. Columns that the model no longer declares stay. Existing
-  /// columns, indexes, table constraints and views stay unchanged, even if they differ from the model. All changes run
-  /// in one transaction.
+  /// The method never drops or rewrites existing tables, columns or indexes. Columns that the model no longer declares
+  /// stay. Existing columns, indexes, table constraints and views stay unchanged, even if they differ from the model.
+  /// All changes run in one transaction.
   ///
   /// Throws `.misuse` for a model that contradicts itself. Throws `.schema(.mismatch)` if the name of an index is
   /// taken. Throws `.schema(.mismatch)` too if a column without a default, or a key column, can't be added to a table
