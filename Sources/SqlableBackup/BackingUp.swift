@@ -4,7 +4,7 @@ import SqlableCore
 // Backing up into a file, and replacing the contents of a database.
 
 extension SqliteDatabase {
-  /// Backs the database up into a file.
+  /// Backs up the database to a file.
   package func writeBackup(to path: String, _ options: BackupOptions, _ stop: BackupStop) throws {
     try labelling {
       try stop.mapping {
@@ -19,7 +19,7 @@ extension SqliteDatabase {
         if let info = FileIdentity.info(sourcePath) { try file.takePermissions(of: info) }
         try file.sync()
         try stop.check()
-        // Checked again: another program may have opened the target during the copy.
+        // Check again, because another program might have opened the target during the copy.
         try target.prepareForReplacing(self, replacesOtherKeys: options.replacesOtherKeys)
         try file.rename(to: target)
       }
@@ -49,8 +49,8 @@ extension SqliteDatabase {
     try copy.check(options, "the copy of the database")
   }
 
-  /// Throws `.misuse` if the source has another text encoding. SQLite fixes the encoding of a connection when the
-  /// connection first reads the schema. Every open connection would refuse the file from then on.
+  /// Throws `.misuse` if the source has another text encoding. SQLite fixes a connection's encoding at the first read
+  /// of the schema, so every open connection would reject the restored file.
   private func checkEncoding(of source: BackupSource, _ connection: Connection) throws {
     let encoding = try connection.pragma("PRAGMA encoding") ?? ""
     let other = try source.db.locked { try source.db.openConnection().pragma("PRAGMA encoding") } ?? ""
@@ -61,11 +61,11 @@ extension SqliteDatabase {
     )
   }
 
-  /// Replaces the contents of the database with those of `source`, in one write transaction.
+  /// Replaces the contents of the database with the contents of `source`, in one write transaction.
   ///
-  /// SQLite copies the pages; no file is renamed. After a rename, other connections of any process would keep the old
-  /// file, its WAL and its locks until they close. In a transaction, those connections see the old contents or the new
-  /// ones, as with any commit. If the process is killed, the old contents stay.
+  /// SQLite copies the pages; no file is renamed. After a rename, other connections would keep the old file, its WAL
+  /// and its locks until they close. With a transaction, these connections see the old or the new contents, as with any
+  /// commit. If the process is killed, the old contents stay.
   package func replaceContents(from source: BackupSource, _ options: BackupOptions) throws {
     try locked {
       let connection = try openConnection()
@@ -82,30 +82,31 @@ extension SqliteDatabase {
       try checkFile(connection)
       try checkEncoding(of: source, connection)
       try source.copy(to: connection, options) { [self] last in
-        // Checked again: the file may have been deleted during the copy.
+        // Check again, because the file might have been deleted during the copy.
         try checkFile(connection)
         guard let observation else { throw misuse("the handle was closed while its database was replaced") }
         try observation.commitUnrecorded(last)
       }
-      // The restored contents have replaced the damaged ones.
+      // The restored contents have replaced the damaged pages.
       family.corruption.clear()
       shrinkWAL(connection)
     }
   }
 
-  /// Checkpoints and truncates the WAL, which has a copy of each page now, unless another connection needs the WAL.
+  /// Checkpoints and truncates the WAL, unless another connection uses the WAL. The WAL now contains a copy of every
+  /// page.
   private func shrinkWAL(_ connection: Connection) {
     guard !isInMemory else { return }
-    // With a busy timeout, the checkpoint would wait for readers, and block writers meanwhile.
+    // With a busy timeout, the checkpoint would wait for readers and block writers during this wait.
     _ = try? connection.withBusyTimeout(.zero) { try connection.checkpoint(.truncate) }
   }
 
   /// Returns a source that can be copied into this database: `source` itself, or a copy with another header or page
   /// size.
   ///
-  /// SQLite can't change the page size of a database that is in WAL mode or in memory. The first page carries the
-  /// header's demand for WAL mode. A database in memory can't meet that demand, and a database in another mode does not
-  /// expect it.
+  /// SQLite can't change the page size of a database that is in WAL mode or in memory. The first page also contains the
+  /// header that requires WAL mode. An in-memory database does not support WAL mode, and a database in another journal
+  /// mode must stay in its mode.
   func adapted(_ source: BackupSource, _ options: BackupOptions) throws -> BackupSource {
     let (path, isWAL, size, isEmpty) = try locked {
       let connection = try openConnection()

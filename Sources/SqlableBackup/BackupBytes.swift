@@ -2,18 +2,19 @@ import Glibc
 import SqlableCore
 
 extension SqliteDatabase {
-  /// Returns the bytes of a backup, in chunks, for a store that is not a file system.
+  /// Returns a backup as a sequence of chunks of bytes, for a store that is not a file system.
   ///
   /// ```swift
   /// for try await chunk in db.backupBytes() { try await upload.append(chunk) }
   /// ```
   ///
-  /// They are those of the file that ``backup(to:_:)-(String,_)`` makes. Each loop makes a checked copy first, in a
-  /// temporary file, then reads it. All chunks but the last have `chunkSize` bytes; the last may have fewer. The file
-  /// has no name by the time the first chunk is there, and is freed when the loop ends. Throws what the backup throws.
+  /// The bytes are those of the file that ``backup(to:_:)-(String,_)`` creates. Each loop first makes a checked copy in
+  /// a temporary file, then reads the file. All chunks contain `chunkSize` bytes, except that the last chunk can be
+  /// shorter. The temporary file loses its name before the first chunk, and its space is freed when the loop ends.
+  /// Throws the errors of the backup.
   ///
-  /// The temporary file is made in `directory`; nil is the directory of the database, or that of temporary files for a
-  /// database in memory.
+  /// The temporary file is created in `directory`. If `directory` is nil, the file is created in the directory of the
+  /// database. For an in-memory database, the file is created in the directory for temporary files.
   public func backupBytes(
     _ options: BackupOptions = BackupOptions(), chunkSize: Int = 1 << 20, directory: String? = nil
   ) -> BackupBytes {
@@ -21,7 +22,7 @@ extension SqliteDatabase {
   }
 }
 
-/// The bytes of a backup, in chunks.
+/// A backup as a sequence of chunks of bytes.
 public struct BackupBytes: AsyncSequence, Sendable {
   public typealias Element = [UInt8]
 
@@ -32,7 +33,7 @@ public struct BackupBytes: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(bytes: self) }
 
-  /// Makes the copy with the first chunk that it is asked for.
+  /// The loop over the chunks, which copies the database before the first chunk.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let bytes: BackupBytes
     fileprivate var file: PartialFile?
@@ -41,10 +42,10 @@ public struct BackupBytes: AsyncSequence, Sendable {
 
     fileprivate init(bytes: BackupBytes) { self.bytes = bytes }
 
-    /// The next chunk; nil after the last one.
+    /// Returns the next chunk; nil after the last chunk.
     public mutating func next() async throws -> [UInt8]? {
       guard !isDone else { return nil }
-      // Also after an error: what follows would not belong to what came before.
+      // After an error, the loop is also done: later bytes would not continue the earlier bytes.
       isDone = true
       let (bytes, position) = (bytes, position)
       let stop = BackupStop(bytes.db.configuration, bytes.options, deadline: Deadline.current)
@@ -77,7 +78,7 @@ public struct BackupBytes: AsyncSequence, Sendable {
     }
   }
 
-  /// The path beside which the temporary file is made.
+  /// The path beside which the temporary file is created.
   private func basePath(_ path: String) throws -> String {
     let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) }
     guard let directory = directory ?? (path.isEmpty ? PartialFile.temporaryDirectory : nil) else { return path }
@@ -86,7 +87,7 @@ public struct BackupBytes: AsyncSequence, Sendable {
 }
 
 extension PartialFile {
-  /// Reads a number of bytes; fewer only at the end of the file.
+  /// Returns `count` bytes; fewer only at the end of the file.
   func read(_ count: Int, at position: Int) throws -> [UInt8] {
     var size = stat()
     guard fstat(descriptor, &size) == 0 else { throw SqlError.system("read", path, errno) }

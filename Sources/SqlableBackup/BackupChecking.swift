@@ -1,11 +1,11 @@
-// The checks before a backup gets its name, or before a restore replaces anything.
+// The checks before a backup is renamed to its target, or before a restore replaces anything.
 
 import SqlableCore
 import SqlableSchema
 
 extension BackupSource {
   /// Runs the checks that the options select. Throws `.corrupt` with the damage, `.constraint(.foreignKey)` with the
-  /// tables whose rows refer to missing rows, and `.schema(.mismatch)`.
+  /// tables whose rows reference missing rows, and `.schema(.mismatch)`.
   ///
   /// - Parameter what: A description of the checked database, for the error.
   package func check(_ options: BackupOptions, _ what: String) throws {

@@ -1,7 +1,7 @@
 import SqlableCore
 import SqlableSchema
 
-/// The options of a backup or restore. The defaults suit a service that keeps writing.
+/// The options of a backup or restore, with defaults for a service that keeps writing.
 ///
 /// ```swift
 /// try await pool.backup(to: path, BackupOptions(bytesPerSecond: 20 << 20, timeLimit: .seconds(600)))
@@ -9,44 +9,45 @@ import SqlableSchema
 public struct BackupOptions: Sendable {
   /// A method of copying the database into a backup.
   public enum Method: Sendable, Hashable {
-    /// Page by page: the copy has all pages of the source, including the free ones.
+    /// Page by page. The copy contains all pages of the source, including free pages.
     case copied
-    /// By `VACUUM INTO`: the copy has its pages in order, and no free ones. This takes longer, and reports no progress
-    /// before its end.
+    /// By `VACUUM INTO`. The copy contains ordered pages without free pages. This method takes longer, and reports
+    /// progress only at the end.
     case vacuumed
   }
 
   /// The method of a backup; a restore always copies pages. Default: `.copied`.
   public var method: Method
 
-  /// The checks before a backup gets its name, or a restore replaces anything. Default: `.integrity`.
+  /// The checks to run before a backup is renamed to its target, or before a restore replaces anything. Default:
+  /// `.integrity`.
   public var checks: BackupChecks
 
-  /// The models whose tables must be there, as ``Schema/verify(_:file:line:)-(SqlExecutor,_,_)`` compares them.
-  /// Default: nil.
+  /// The models that the copy must match, as ``Schema/verify(_:file:line:)-(SqlExecutor,_,_)`` compares them. Default:
+  /// nil.
   public var schema: Schema?
 
-  /// True if a backup may replace a file that has another key than the database, or no key. An example is a backup from
-  /// before a `rekey`. Default: false, the backup throws `.wrongKey`.
+  /// True if a backup is allowed to replace a file that has another key than the database, or no key. Such a file can
+  /// be a backup from before a `rekey`. Default: false; the backup throws `.wrongKey`.
   public var replacesOtherKeys: Bool
 
-  /// The number of pages copied between two checks for a cancellation, a deadline, and other writers. Default: 1,024,
+  /// The number of pages to copy between two checks for cancellation, a deadline, and other writers. Default: 1,024,
   /// usually 4 MiB.
   public var pagesPerStep: Int
 
-  /// The maximum average speed of the copy, in bytes per second. Default: nil, as fast as the disk allows.
+  /// The maximum average speed of the copy, in bytes per second. Default: nil, unlimited.
   public var bytesPerSecond: Int?
 
-  /// The longest time that a backup or restore may take, including waits, before it throws `.timeout`. Default: nil, no
-  /// limit.
+  /// The maximum duration of a backup or restore, including waits, after which the call throws `.timeout`. Default:
+  /// nil, unlimited.
   public var timeLimit: Duration?
 
-  /// The name of the database to copy: `main` for the handle's own, or one of `Configuration.attached`. A restore
-  /// always replaces the handle's own database. Default: `main`.
+  /// The name of the database to copy: `main` for the handle's own database, or a name in `Configuration.attached`. A
+  /// restore always replaces the handle's own database. Default: `main`.
   public var database: String
 
-  /// A closure that is called after each step, on the thread that copies. An error that the closure throws ends the
-  /// backup; the error of the last step of a restore, which is committed by then, is ignored.
+  /// A closure that the copying thread calls after each step. An error of the closure ends the backup. A restore
+  /// ignores the error of its last step, because that step is already committed.
   public var progress: (@Sendable (BackupProgress) throws -> Void)?
 
   public init(
@@ -77,22 +78,22 @@ public struct BackupChecks: OptionSet, Sendable, Hashable {
 
   /// `PRAGMA integrity_check`: throws `.corrupt` with the damage.
   public static let integrity = BackupChecks(rawValue: 1)
-  /// `PRAGMA foreign_key_check`: throws `.constraint(.foreignKey)` with the tables whose rows refer to missing rows.
-  /// Such rows come from the database itself, so a copy is refused only if this check is requested.
+  /// `PRAGMA foreign_key_check`: throws `.constraint(.foreignKey)` with the tables whose rows reference missing rows.
+  /// A copy contains such rows only if the original database contains them, so this check runs only on request.
   public static let foreignKeys = BackupChecks(rawValue: 2)
   public static let all: BackupChecks = [.integrity, .foreignKeys]
 }
 
 /// The progress of a backup or restore.
 public struct BackupProgress: Sendable, Hashable {
-  /// The number of pages copied so far. The number falls if the copy must restart.
+  /// The number of pages copied so far. The number decreases if the copy must restart.
   public let copiedPages: Int
-  /// The number of pages of the source.
+  /// The number of pages in the source.
   public let totalPages: Int
   /// The size of a page in bytes.
   public let pageSize: Int
 
-  /// The share that is copied, from 0 to 1.
+  /// The copied fraction of the pages, from 0 to 1.
   public var fraction: Double { totalPages > 0 ? Double(copiedPages) / Double(totalPages) : 1 }
 }
 

@@ -1,24 +1,24 @@
 import Glibc
 import SqlableCore
 
-/// A connection from which a database is copied.
+/// A connection to a database that is copied.
 ///
-/// In WAL mode, the connection keeps one snapshot from the first page to the last. Without a snapshot, each commit of
-/// another connection would make SQLite restart the copy. A backup beside a busy writer would then never end. The price
-/// is that the WAL can't be reset meanwhile.
+/// In WAL mode, the connection keeps one snapshot from the first page to the last. Without a snapshot, SQLite would
+/// restart the copy after each commit of another connection, and a backup beside a busy writer would never end. The
+/// cost: SQLite can't reset the WAL during the copy.
 ///
-/// In the other modes, a snapshot blocks writers, so each step reads without a snapshot. After commits have restarted
-/// the copy `maximumRestarts` times, the rest is copied in a snapshot while writers wait.
+/// In other journal modes, a snapshot blocks writers, so each step reads without a snapshot. When commits have
+/// restarted the copy `maximumRestarts` times, the source copies the remaining pages in a snapshot while writers wait.
 ///
-/// Sound as `Sendable`: one thread at a time uses the connection.
+/// `BackupSource` is safe as `@unchecked Sendable`: one thread at a time uses the connection.
 package final class BackupSource: @unchecked Sendable {
   let db: SqliteDatabase
   let name: String
   let stop: BackupStop
-  /// The path and state of a file that is read without locks, to detect a write; nil for any other source.
+  /// The path and state of a file that is read without locks, for detecting writes; nil for other sources.
   private var unlocked: (path: String, state: FileState)?
   private var hasSnapshot = false
-  /// The temporary file that the source reads and keeps; nil if there is none.
+  /// The temporary file that the source owns; nil without a temporary file.
   private var file: PartialFile?
   private static let maximumRestarts = 2
 
@@ -51,25 +51,25 @@ package final class BackupSource: @unchecked Sendable {
       }
       attached[name] = path
     }
-    // A database in memory can't be opened read-only.
+    // SQLite can't open an in-memory database read-only.
     let db = try parent.createChild(isReadOnly: !parent.isInMemory, attached: attached)
     return try BackupSource(db, name, stop)
   }
 
-  /// Opens a file for reading only.
+  /// Opens a file read-only.
   ///
-  /// Reading a file in WAL mode creates two files beside it, which a read-only connection can't delete again. If no
-  /// other connection has such a file open, SQLite reads the file as immutable. ``checkUnchanged()`` then detects a
-  /// change.
+  /// Opening a file in WAL mode creates two more files, which a read-only connection can't delete. If no other
+  /// connection has the file open, SQLite therefore reads the file as immutable. ``checkUnchanged()`` then detects
+  /// writes.
   ///
-  /// - Parameter handle: The handle whose functions and label the source uses; nil for a file without a handle.
+  /// - Parameter handle: The handle whose functions and label the source uses; nil without a handle.
   package static func file(_ path: String, for handle: SqliteDatabase?, _ stop: BackupStop) throws -> BackupSource {
     try BackupTarget.check(path)
     guard let info = FileIdentity.info(path) else { throw SqlError.system("find the backup", path, errno) }
     guard info.isRegular else {
       throw SqlError(.cannotOpen, message: "the path of the backup is not a regular file: \(path)")
     }
-    // SQLite treats an empty file as a new database, so a restore would replace everything with nothing.
+    // SQLite treats an empty file as a new database, so a restore would delete all contents.
     guard info.st_size > 0 else { throw SqlError(.notADatabase, message: "the backup is an empty file: \(path)") }
     let before = FileState(path)
     do {
@@ -108,25 +108,25 @@ package final class BackupSource: @unchecked Sendable {
     }
   }
 
-  /// Returns a source that owns the handle, which is closed with the source.
+  /// Returns a source that owns the handle and closes the handle at its end.
   static func reading(_ db: SqliteDatabase, _ stop: BackupStop) throws -> BackupSource {
     try BackupSource(db, "main", stop)
   }
 
-  /// Opens a temporary file, which lives as long as the source.
+  /// Opens a temporary file, which exists as long as the source.
   static func file(_ file: PartialFile, for handle: SqliteDatabase, _ stop: BackupStop) throws -> BackupSource {
     let source = try BackupSource.file(file.path, for: handle, stop)
     source.file = file
     return source
   }
 
-  /// Returns the path of the database; empty for a database in memory.
+  /// Returns the path of the database; empty for an in-memory database.
   func path() throws -> String {
     if db.isInMemory, name == "main" { return "" }
     return try db.locked { try db.openConnection().path(ofDatabase: name) }
   }
 
-  /// True if a copy of the database's pages demands WAL mode.
+  /// True if a copy of the database's pages requires WAL mode.
   func requiresWAL() throws -> Bool {
     try db.locked {
       let connection = try db.openConnection()
@@ -146,13 +146,13 @@ package final class BackupSource: @unchecked Sendable {
       let connection = try db.openConnection()
       guard try anyMode || connection.journalMode(ofDatabase: name) == "wal" else { return }
       try db.beginTransaction(.deferred)
-      // The first read of a database begins its snapshot, also for an attached database.
+      // The first read starts the snapshot, also in an attached database.
       try connection.pragma("PRAGMA \("schema_version".quotedName(inDatabase: name))")
       hasSnapshot = true
     }
   }
 
-  /// Throws `.busy` if a file that is read without locks has changed. Also throws if the file is no longer at its path.
+  /// Throws `.busy` if a file that is read without locks has changed or is no longer at its path.
   func checkUnchanged() throws {
     if let unlocked, FileState(unlocked.path) != unlocked.state {
       throw SqlError(.busy, message: "the backup changed while it was read: \(unlocked.path)")
@@ -162,7 +162,7 @@ package final class BackupSource: @unchecked Sendable {
 
   /// Copies all pages into `target`, in steps.
   ///
-  /// - Parameter commit: Called with the last step, which commits. Nil if the target is a separate file.
+  /// - Parameter commit: A function that runs and commits the last step; nil if the target is a separate file.
   func copy(to target: Connection, _ options: BackupOptions, _ commit: ((() throws -> Bool) throws -> Void)? = nil)
     throws
   {
@@ -195,7 +195,7 @@ package final class BackupSource: @unchecked Sendable {
         left = copy.remaining
         copied += min(options.pagesPerStep, copy.total)
         let progress = BackupProgress(copiedPages: copy.total - left, totalPages: copy.total, pageSize: pageSize)
-        // After the commit, an error of the closure can't stop the restore.
+        // After the commit, an error of the progress closure can't stop the restore.
         if isDone, commit != nil { try? options.progress?(progress) } else { try options.progress?(progress) }
         if let limit = options.bytesPerSecond, !isDone {
           let due = Double(copied) * Double(pageSize) / Double(limit)

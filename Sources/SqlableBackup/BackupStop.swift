@@ -2,9 +2,9 @@ import Dispatch
 import Glibc
 import SqlableCore
 
-/// Ends a backup or restore before it is done: if its task is cancelled, or when its time is over.
+/// Stops a backup or restore early if its task is cancelled or its time limit passes.
 ///
-/// Statements are interrupted; the copy checks between its steps.
+/// A stop interrupts running statements. The copy also checks for a stop between its steps.
 package final class BackupStop: Sendable {
   private enum Reason {
     case cancelled, late
@@ -14,7 +14,7 @@ package final class BackupStop: Sendable {
   private let reason = LockedValue<Reason?>(nil)
   private let end: ContinuousClock.Instant?
 
-  /// - Parameter deadline: That of the task, for the calls of a pool.
+  /// - Parameter deadline: The deadline of the task that calls a pool.
   package init(_ configuration: Configuration, _ options: BackupOptions, deadline: ContinuousClock.Instant? = nil) {
     interruption = Interruption(busyTimeout: configuration.busyTimeout)
     end = [deadline, options.timeLimit.map { .now + $0 }].compactMap(\.self).min()
@@ -31,7 +31,7 @@ package final class BackupStop: Sendable {
     interruption.request()
   }
 
-  /// Throws if the work must end.
+  /// Throws if the work must stop.
   func check() throws {
     if Task.isCancelled { request(.cancelled) }
     if let end, ContinuousClock.now >= end { request(.late) }
@@ -39,7 +39,7 @@ package final class BackupStop: Sendable {
     throw BackupStop.error(reason)
   }
 
-  /// Waits until a time; calls `check` meanwhile.
+  /// Waits until a time, and calls `check` during the wait.
   func sleep(until time: ContinuousClock.Instant, _ check: () throws -> Void) throws {
     while ContinuousClock.now < time {
       try check()
@@ -47,7 +47,7 @@ package final class BackupStop: Sendable {
     }
   }
 
-  /// Calls `body`, and throws the reason if it was stopped.
+  /// Calls `body`; if the work was stopped, throws the reason instead of SQLite's error.
   package func mapping<Value>(_ body: () throws -> Value) throws -> Value {
     do { return try body() } catch let error as SqlError where error.kind == .interrupted || error.kind == .busy {
       guard let reason = reason.withLock({ $0 }) else { throw error }

@@ -1,9 +1,9 @@
 import Glibc
 import SqlableCore
 
-/// The file that a backup becomes.
+/// The file that a backup replaces or creates.
 package struct BackupTarget {
-  /// Absolute, without symbolic links.
+  /// The absolute path without symbolic links.
   package let path: String
   let directory: String
 
@@ -12,7 +12,7 @@ package struct BackupTarget {
     let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
     let parent = String(decoding: path.utf8.dropLast(name.utf8.count), as: UTF8.self)
     guard !["", ".", ".."].contains(name) else { throw BackupTarget.directory(path) }
-    // A link stays one: the file that it leads to is replaced.
+    // If the path is a symbolic link, the link stays and its target is replaced.
     if FileIdentity.linkInfo(path)?.isLink == true {
       self.path = try BackupTarget.resolved(path)
     } else {
@@ -24,7 +24,7 @@ package struct BackupTarget {
     if let info = FileIdentity.info(self.path), !info.isRegular { throw BackupTarget.directory(path) }
   }
 
-  /// Throws for a path that can't be that of a file.
+  /// Throws for a path that can't be the path of a file.
   static func check(_ path: String) throws {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SqlError.misuse("the path of a backup can't be empty or contain a NUL byte")
@@ -47,7 +47,8 @@ package struct BackupTarget {
   /// The suffixes of the files that belong to a database.
   private static let suffixes = ["", "-wal", "-shm", "-journal", "-gate"]
 
-  /// Throws `.misuse` if it is a file of the database at `source`, which the backup would destroy.
+  /// Throws `.misuse` if the target is a file of the database at `source`, because the backup would destroy this
+  /// database.
   func check(against source: String) throws {
     guard !source.isEmpty else { return }
     for name in [path, PartialFile.name(beside: path)] {
@@ -61,7 +62,7 @@ package struct BackupTarget {
     }
   }
 
-  /// True if the file is plain and the database encrypted, or the other way round, or has another key.
+  /// True if the file might have another key than the database, or if only one of the two is encrypted.
   private func mayHaveOtherKey(_ db: SqliteDatabase) -> Bool {
     guard let file = try? RawFile(path: path) else { return false }
     return db.cipher == nil ? file.looksEncrypted : file.isPlain || file.looksEncrypted
@@ -76,16 +77,16 @@ package struct BackupTarget {
         "the target of the backup \(difference); use replacesOtherKeys to replace the target: \(path)")
   }
 
-  /// Makes sure that the target can be replaced: that it is a database or empty, and that nothing beside it would be
-  /// taken for the log of the copy.
+  /// Checks that the target can be replaced: the target is empty or a database, and no leftover WAL could be applied to
+  /// the copy.
   ///
-  /// A log has no mark of the file that it belongs to. Where one is left beside the new file, the next connection reads
-  /// its pages in place of the new ones, and the copy is damaged. A file of another connection in WAL mode has its log
-  /// beside it until the last connection closes. So one without a log is open in WAL mode nowhere; the log of another
-  /// is closed, which fails as long as it is open. In the other modes a connection has a journal only while it writes,
-  /// and SQLite refuses to begin one once its file has been replaced.
+  /// A WAL does not record which file it belongs to. If an old WAL stays beside the new file, the next connection reads
+  /// pages from the old WAL, and the copy is damaged. In WAL mode, the WAL exists until the last connection closes, so
+  /// a file without a WAL is not open in WAL mode. This method closes a leftover WAL, which fails while another
+  /// connection uses the WAL. In other journal modes, a connection has a journal only while writing. SQLite refuses to
+  /// start a journal after the connection's file was replaced.
   ///
-  /// - Parameter replacesOtherKeys: Whether it may be a database that the handle's key does not open.
+  /// - Parameter replacesOtherKeys: True if the target is allowed to be a database that the handle's key does not open.
   func prepareForReplacing(_ db: SqliteDatabase, replacesOtherKeys: Bool) throws {
     let label = db.configuration.label
     let logs = ["-wal", "-journal"].map { path + $0 }
@@ -112,7 +113,7 @@ package struct BackupTarget {
       throw SqlError(
         .wrongKey, message: "the target of the backup has another key, or is damaged: \(path)")
     } catch let error as SqlError where error.kind == .corrupt {
-      // An earlier backup that was damaged since.
+      // The target can be an earlier backup that has been damaged since.
     }
     guard hasWAL() else { return }
     guard !hasOtherKey else {

@@ -4,8 +4,7 @@ import SqlablePool
 import SqlableSchema
 
 extension SqliteDatabase {
-  /// Copies the database into a new file with another key, or with none: an encrypted copy of a plain database, a plain
-  /// one of an encrypted database, or one with other cipher settings.
+  /// Copies the database into a new file with another key, with other cipher settings, or without encryption.
   ///
   /// ```swift
   /// try db.export(to: "bikes-encrypted.sqlite", key: .rawFile("/run/secrets/bikes.key"))
@@ -13,12 +12,14 @@ extension SqliteDatabase {
   /// // SELECT sqlcipher_export('sqlable_export')
   /// ```
   ///
-  /// The copy is one snapshot of what was committed when it began: tables with their rowids, indexes, views, triggers,
-  /// `user_version` and `application_id`. It is made under a temporary name, checked, synced and renamed, and has the
-  /// permissions of the database. `checks` are those of a backup, and `.integrity` compares the rowids, too.
+  /// The copy is one snapshot of the data committed at the start of the export: tables with their rowids, indexes,
+  /// views, triggers, `user_version` and `application_id`. The export writes a temporary file, checks and syncs the
+  /// file, and renames it. The new file gets the permissions of the database. `checks` works as for a backup;
+  /// `.integrity` also compares the rowids.
   ///
-  /// Blocks the thread; the handle can be used meanwhile. It needs the package trait `SQLCipher`, and throws `.misuse`
-  /// without it, inside a transaction, for a database in memory and if there is a file at the path.
+  /// Blocks the thread; other threads can use the handle meanwhile. The method requires the package trait `SQLCipher`.
+  /// Throws `.misuse` without the trait, inside a transaction, for an in-memory database, and if a file exists at the
+  /// path.
   public func export(
     to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .integrity
   ) throws {
@@ -57,8 +58,9 @@ extension SqliteDatabase {
 }
 
 extension SqlitePool {
-  /// Copies the database into a new file with another key, or with none; see
-  /// ``SqliteDatabase/export(to:key:cipher:checks:)``.
+  /// Copies the database into a new file with another key, with other cipher settings, or without encryption.
+  ///
+  /// See ``SqliteDatabase/export(to:key:cipher:checks:)``.
   public func export(
     to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .integrity
   ) throws {
@@ -81,17 +83,17 @@ extension Connection {
     }
     try pragma("PRAGMA \(Connection.exported).journal_mode = OFF")
     try pragma("PRAGMA \(Connection.exported).synchronous = OFF")
-    // The rows that are copied again may refer to missing ones.
+    // Rows that are copied again might reference missing rows.
     try pragma("PRAGMA foreign_keys = OFF")
     try pragma("BEGIN")
     do {
-      // The first read takes the snapshot.
+      // The first read starts the snapshot.
       let values = try settings.map { try pragma("PRAGMA main.\($0)") ?? "0" }
       for (name, value) in zip(settings, values).reversed() {
         try pragma("PRAGMA \(Connection.exported).\(name) = \(value)")
       }
       try pragma("SELECT sqlcipher_export('\(Connection.exported)')")
-      // Triggers are in the copy already.
+      // The copy already contains the results of triggers, so the copying must not fire them.
       try withoutTriggers {
         for table in try rowidTables() where try !hasSameRowids(table) { try copyRowids(of: table) }
       }
@@ -104,10 +106,10 @@ extension Connection {
     try pragma("DETACH \(Connection.exported)")
   }
 
-  /// A table with a rowid, and a name by which SQL reads it.
+  /// A table with a rowid, and a name by which SQL can read the rowid.
   private typealias RowidTable = (name: String, rowid: String, columns: [String])
 
-  /// The tables whose rowids the copy must have. Those without any name for it are left out.
+  /// Returns the tables whose rowids the copy must preserve. Tables whose rowid has no name are omitted.
   private func rowidTables() throws -> [RowidTable] {
     var tables: [RowidTable] = []
     let names = try rows(
@@ -120,7 +122,7 @@ extension Connection {
         if row[6] == "0" { stored.append(row[1]) }
       }
       guard let rowid = String.rowidName(avoiding: all), !stored.isEmpty else { continue }
-      // A table without a rowid has no such column.
+      // The query fails for a WITHOUT ROWID table.
       do { try pragma("SELECT \(rowid) FROM main.\(name.quotedName) LIMIT 0") } catch is SqlError { continue }
       tables.append((name, rowid, stored))
     }
@@ -137,7 +139,8 @@ extension Connection {
       """) == "1"
   }
 
-  /// Copies a table again: `INSERT … SELECT *` gives new rowids to a table with neither an integer key nor an index.
+  /// Copies a table again with its rowids. `INSERT … SELECT *` assigns new rowids if a table has neither an integer key
+  /// nor an index.
   private func copyRowids(of table: RowidTable) throws {
     let (original, copy) = ("main.\(table.name.quotedName)", "\(Connection.exported).\(table.name.quotedName)")
     let columns = ([table.rowid] + table.columns.map(\.quotedName)).joined(separator: ", ")

@@ -1,12 +1,12 @@
 import Glibc
 import SqlableCore
 
-/// A file's state, which a write to it changes.
+/// The state of a file, which changes when the file is written.
 struct FileState: Equatable {
   private let identity: FileIdentity?
   private let size: off_t
   private let changed: [Int]
-  /// True if a log or journal is beside it.
+  /// True if a WAL or journal exists beside the file.
   let hasWAL: Bool
 
   init(_ path: String) {

@@ -1,35 +1,42 @@
 import SqlableCore
 
 extension SqliteDatabase {
-  /// Backs the database up into a file, while it is read and written.
+  /// Backs up the database to a file while connections read and write.
   ///
   /// ```swift
   /// try db.backup(to: "/backups/bikes.sqlite")
   /// try db.backup(to: "/backups/bikes.sqlite", .vacuumed)     // VACUUM "main" INTO '…'
   /// ```
   ///
-  /// The copy is one snapshot of what was committed when it began, in a single file that opens without others beside
-  /// it. It is made under a temporary name beside the target, checked, synced and renamed: the target is the old file
-  /// or the complete new one at any moment. The file gets the permissions of the database.
+  /// The copy is one snapshot of the committed data at the start of the backup. The copy is a single file that opens
+  /// without a WAL or journal. The backup writes a temporary file beside the target, checks and syncs the file, and
+  /// renames it. At any moment, the target is either the old file or the complete new file. The new file gets the
+  /// permissions of the database.
   ///
-  /// Blocks the thread; the handle can be used meanwhile. Throws `.corrupt` if the copy is damaged, `.misuse` if the
-  /// target is the database itself and inside a transaction, `.notADatabase` for a target that is another kind of file,
-  /// `.busy` if another connection has the target open or another backup to it is running, `.cannotOpen` or `.readOnly`
-  /// for a directory that is missing or can't be written to, `.full`, `.timeout` after the time limit,
-  /// `CancellationError` in a cancelled task, and what `progress` throws. A database in memory needs SQLite 3.36.
+  /// Blocks the thread; other threads can use the handle meanwhile. Throws:
+  ///
+  /// - `.corrupt` if the copy is damaged;
+  /// - `.misuse` if the target is the database itself, and inside a transaction;
+  /// - `.notADatabase` if the target exists and is not a database;
+  /// - `.busy` if another connection has the target open, or if another backup writes to the target;
+  /// - `.cannotOpen` or `.readOnly` if the directory is missing or not writable;
+  /// - `.full`, and `.timeout` after the time limit;
+  /// - `CancellationError` in a cancelled task, and the errors of `progress`.
+  ///
+  /// Backing up an in-memory database requires SQLite 3.36.
   public func backup(to path: String, _ options: BackupOptions = BackupOptions()) throws {
     try writeBackup(to: path, options, BackupStop(configuration, options))
   }
 
-  /// Replaces the contents of another handle's database with those of this one.
+  /// Replaces the contents of another handle's database with the contents of this database.
   ///
   /// ```swift
   /// let copy = try SqliteDatabase.inMemory()
   /// try db.backup(to: copy)
   /// ```
   ///
-  /// The same as ``restore(from:_:)``, with a database that may be in memory in place of a file. Throws `.misuse` if
-  /// both handles have the same database.
+  /// This method works like ``restore(from:_:)``, but both databases can be in memory. Throws `.misuse` if both handles
+  /// use the same database.
   public func backup(to other: SqliteDatabase, _ options: BackupOptions = BackupOptions()) throws {
     try writeBackup(to: other, options, BackupStop(configuration, options))
   }
@@ -44,22 +51,26 @@ extension SqliteDatabase {
     }
   }
 
-  /// Replaces the contents of the database with those of a backup, in one transaction.
+  /// Replaces the contents of the database with the contents of a backup, in one transaction.
   ///
   /// ```swift
   /// try db.restore(from: "/backups/bikes.sqlite", BackupOptions(schema: Schema(Person.self, Bicycle.self)))
   /// ```
   ///
-  /// The backup is checked first; nothing is replaced if a check fails. Other connections, also of other processes,
-  /// keep the file open: they read the old contents until the commit and the new ones after it, and their writes wait.
-  /// A process that is killed at any moment leaves the old contents or the new ones. Live results are read again, and
-  /// loops over changes get `.missed`; observers of rows are not called.
+  /// The method checks the backup first, and replaces nothing if a check fails. Other connections, also in other
+  /// processes, keep the file open. They read the old contents until the commit and the new contents afterwards; their
+  /// writes wait. If the process is killed, the database contains either the old or the new contents. Live results are
+  /// read again, and loops over changes receive `.missed`. Observers of rows are not called.
   ///
-  /// Throws what ``backup(to:_:)-(String,_)`` throws; `.notADatabase` for an empty file and one of another format;
-  /// `.misuse` for the database's own file, for one of another text encoding, inside a transaction, and while rows of
-  /// this handle are being read; `.busy`
-  /// if another connection writes for longer than the busy timeout; `.readOnly` on a read-only handle. After any error
-  /// the database is as before.
+  /// Throws the errors of ``backup(to:_:)-(String,_)``, and also:
+  ///
+  /// - `.notADatabase` for an empty file or a file of another format;
+  /// - `.misuse` for the database's own file, for a backup with another text encoding, inside a transaction, and while
+  ///   this handle reads rows;
+  /// - `.busy` if another connection writes for longer than the busy timeout;
+  /// - `.readOnly` on a read-only handle.
+  ///
+  /// An error leaves the database unchanged.
   public func restore(from path: String, _ options: BackupOptions = BackupOptions()) throws {
     let stop = BackupStop(configuration, options)
     try labelling {
@@ -70,7 +81,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// A backup that can be copied into this database, after all checks.
+  /// Returns a backup that has passed all checks and can be copied into this database.
   package func checkedBackup(at path: String, _ options: BackupOptions, _ stop: BackupStop) throws -> BackupSource {
     try options.validate()
     let source = try BackupSource.file(path, for: self, stop)

@@ -1,12 +1,13 @@
 import Glibc
 import SqlableCore
 
-/// A file that becomes a backup, under a temporary name until the file is complete.
+/// A temporary file that becomes a backup when complete.
 ///
-/// The temporary name is the target's with a suffix. A lock shows that the file's owner lives: the kernel releases the
-/// lock with the process. So a killed process leaves one such file at most, and the next backup takes that file over.
+/// The temporary name is the target's name with a suffix. A lock on the file shows that its owner is alive, because the
+/// kernel releases the lock when the process ends. A killed process therefore leaves at most one such file, which the
+/// next backup to the target reuses.
 ///
-/// Sound as `Sendable`: everything is immutable but `isKept`, which only the backup's own thread uses.
+/// `PartialFile` is safe as `@unchecked Sendable`: only `isKept` is mutable, and only the backup's thread uses it.
 package final class PartialFile: @unchecked Sendable {
   package let path: String
   package let descriptor: Int32
@@ -14,7 +15,7 @@ package final class PartialFile: @unchecked Sendable {
 
   static func name(beside target: String) -> String { target + ".sqlable-partial" }
 
-  /// The directory of temporary files that belong to no target: `TMPDIR`, or else `/tmp`.
+  /// The directory for temporary files without a target: `TMPDIR`, or `/tmp`.
   static var temporaryDirectory: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
 
   /// Creates the temporary file of a target. Throws `.busy` if another backup to the same target is running.
@@ -25,7 +26,7 @@ package final class PartialFile: @unchecked Sendable {
     return file
   }
 
-  /// Creates the first file of a numbered series that no other backup uses.
+  /// Creates the first file in a numbered series that no other backup uses.
   static func makeNumbered(beside path: String) throws -> PartialFile {
     var number = 1
     while true {
@@ -34,7 +35,7 @@ package final class PartialFile: @unchecked Sendable {
     }
   }
 
-  /// Returns nil if another backup uses the file.
+  /// Opens or creates the file; nil if another backup uses the file.
   private init?(at path: String, _ mode: mode_t) throws {
     while true {
       let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode)
@@ -50,7 +51,7 @@ package final class PartialFile: @unchecked Sendable {
         guard code == EWOULDBLOCK || code == EINTR else { throw SqlError.system("lock", path, code) }
         return nil
       }
-      // The owner may have renamed or removed the file after it was opened here.
+      // The owner might have renamed or removed the file after this method opened it.
       guard FileIdentity.linkInfo(path).map({ FileIdentity($0) }) == FileIdentity(info) else {
         close(descriptor)
         continue
@@ -69,7 +70,7 @@ package final class PartialFile: @unchecked Sendable {
   }
 
   deinit {
-    // Removed while the lock is held: after that, the file may be another backup's.
+    // Remove the file while holding the lock. Without the lock, the file might belong to another backup.
     if !isKept {
       try? removeJournals()
       unlink(path)
@@ -77,15 +78,15 @@ package final class PartialFile: @unchecked Sendable {
     close(descriptor)
   }
 
-  /// Removes the journal, WAL and shared-memory files that a killed `VACUUM INTO` left.
+  /// Removes the journal, WAL and shared-memory files left by a killed `VACUUM INTO`.
   private func removeJournals() throws {
     for suffix in ["-journal", "-wal", "-shm"] where unlink(path + suffix) != 0 && errno != ENOENT {
       throw SqlError.system("remove", path + suffix, errno)
     }
   }
 
-  /// Removes the header's demand for WAL mode, which SQLite copies with the first page. A file with that demand can't
-  /// be opened where nothing can be written beside the file.
+  /// Changes the header so that the file does not require WAL mode, which SQLite has copied with the first page. A file
+  /// in WAL mode can't be opened in a read-only directory.
   package func removeNeedForWAL(_ cipher: Cipher? = nil) throws {
     // Only SQLite can change the header of an encrypted file.
     if let cipher { return try Connection.closeWAL(ofFileAt: path, label: nil, cipher) }
@@ -96,9 +97,9 @@ package final class PartialFile: @unchecked Sendable {
     guard pwrite(descriptor, &versions, 2, 18) == 2 else { throw SqlError.system("write", path, errno) }
   }
 
-  /// Gives the file the permissions and, if possible, the owner of the source.
+  /// Gives the file the source's permissions and, if possible, the source's owner.
   func takePermissions(of source: stat) throws {
-    // Only an administrator can change the owner, so a failure is ignored. The owner is set before the mode, because
+    // Only an administrator can change the owner, so a failure is ignored. Set the owner before the mode, because
     // `fchown` would reset some bits of the mode.
     _ = fchown(descriptor, source.st_uid, source.st_gid)
     guard fchmod(descriptor, source.st_mode & 0o777) == 0 else {
@@ -110,7 +111,7 @@ package final class PartialFile: @unchecked Sendable {
     guard fsync(descriptor) == 0 else { throw SqlError.system("sync", path, errno) }
   }
 
-  /// Renames the file to its target in one step: an older file stays at the target until then.
+  /// Renames the file to its target in one step; until then, an older file stays at the target.
   package func rename(to target: BackupTarget) throws {
     guard Glibc.rename(path, target.path) == 0 else {
       throw SqlError.system("rename the backup to", target.path, errno)
@@ -119,7 +120,7 @@ package final class PartialFile: @unchecked Sendable {
     try syncDirectory(target.directory)
   }
 
-  /// Removes the name of the file. The contents stay until the file is released.
+  /// Removes the file's name. The contents stay until the object is released.
   func removeName() {
     unlink(path)
     isKept = true

@@ -2,56 +2,58 @@ import SqlableCore
 import SqlablePool
 
 extension SqlitePool {
-  /// Backs the database up into a file, while the pool reads and writes.
+  /// Backs up the database to a file while the pool reads and writes.
   ///
   /// ```swift
   /// try pool.backup(to: "/backups/bikes.sqlite")
   /// ```
   ///
-  /// See ``SqliteDatabase/backup(to:_:)-(String,_)``. It takes neither the writer nor a reader. The deadline of
-  /// ``withDeadline(_:_:)`` ends it, that of the pool's configuration does not. Blocks the thread; `async` code gets
-  /// the overload with `await`.
+  /// See ``SqliteDatabase/backup(to:_:)-(String,_)``. The backup uses neither the writer nor a reader. The deadline of
+  /// ``withDeadline(_:_:)`` ends the backup; the deadline in the pool's configuration does not. Blocks the thread. In
+  /// `async` code, use the overload with `await`.
   public func backup(to path: String, _ options: BackupOptions = BackupOptions()) throws {
     try checkFork()
     try root.writeBackup(to: path, options, stop(options))
   }
 
-  /// Backs the database up into a file, on a thread of its own.
+  /// Backs up the database to a file, on a separate thread.
   ///
   /// ```swift
   /// try await pool.backup(to: path, BackupOptions(bytesPerSecond: 20 << 20) { print($0.fraction) })
   /// ```
   ///
-  /// Throws `CancellationError` if the task is cancelled before the backup has its name; nothing stays of it then.
+  /// Throws `CancellationError` if the task is cancelled before the backup is renamed to `path`; the temporary file is
+  /// then deleted.
   public func backup(to path: String, _ options: BackupOptions = BackupOptions()) async throws {
     try checkFork()
     let stop = stop(options)
     try await onBackupThread(stop) { [root] in try root.writeBackup(to: path, options, stop) }
   }
 
-  /// Replaces the contents of a handle's database with those of the pool's; see
-  /// ``SqliteDatabase/backup(to:_:)-(SqliteDatabase,_)``.
+  /// Replaces the contents of a handle's database with the contents of the pool's database.
+  ///
+  /// See ``SqliteDatabase/backup(to:_:)-(SqliteDatabase,_)``.
   public func backup(to other: SqliteDatabase, _ options: BackupOptions = BackupOptions()) throws {
     try checkFork()
     try root.writeBackup(to: other, options, stop(options))
   }
 
-  /// Replaces the contents of a handle's database with those of the pool's, on a thread of its own.
+  /// Replaces the contents of a handle's database with the contents of the pool's database, on a separate thread.
   public func backup(to other: SqliteDatabase, _ options: BackupOptions = BackupOptions()) async throws {
     try checkFork()
     let stop = stop(options)
     try await onBackupThread(stop) { [root] in try root.writeBackup(to: other, options, stop) }
   }
 
-  /// Replaces the contents of the database with those of a backup, in one transaction of the writer.
+  /// Replaces the contents of the database with the contents of a backup, in one transaction of the writer.
   ///
   /// ```swift
   /// try pool.restore(from: "/backups/bikes.sqlite")
   /// ```
   ///
-  /// See ``SqliteDatabase/restore(from:_:)``. Reads go on during it, on the old contents. The backup is checked before
-  /// the call gets the writer; from then on the deadline of the pool's configuration counts too. Blocks the thread;
-  /// `async` code gets the overload with `await`.
+  /// See ``SqliteDatabase/restore(from:_:)``. Reads continue during the restore and return the old contents. The pool
+  /// checks the backup before the call gets the writer; from then on, the deadline in the pool's configuration also
+  /// applies. Blocks the thread. In `async` code, use the overload with `await`.
   public func restore(
     from path: String, _ options: BackupOptions = BackupOptions(), file: StaticString = #fileID, line: UInt = #line
   ) throws {
@@ -63,9 +65,9 @@ extension SqlitePool {
     }
   }
 
-  /// Replaces the contents of the database with those of a backup, on threads of the pool.
+  /// Replaces the contents of the database with the contents of a backup, on threads of the pool.
   ///
-  /// Throws `CancellationError` if the task is cancelled before the commit; the contents are as before then.
+  /// Throws `CancellationError` if the task is cancelled before the commit; the contents then stay unchanged.
   public func restore(
     from path: String, _ options: BackupOptions = BackupOptions(), file: StaticString = #fileID, line: UInt = #line
   ) async throws {
@@ -79,7 +81,7 @@ extension SqlitePool {
     }
   }
 
-  /// Returns the bytes of a backup, in chunks, for a store that is not a file system.
+  /// Returns a backup as a sequence of chunks of bytes, for a store that is not a file system.
   ///
   /// ```swift
   /// for try await chunk in pool.backupBytes() { try await upload.append(chunk) }
@@ -97,7 +99,7 @@ extension SqlitePool {
   }
 }
 
-/// Runs `body` on a thread of its own: copying blocks.
+/// Runs `body` on a separate thread, because copying blocks the thread.
 package func onBackupThread<Value: Sendable>(
   _ stop: BackupStop, _ body: @escaping @Sendable () throws -> Value
 ) async throws -> Value {

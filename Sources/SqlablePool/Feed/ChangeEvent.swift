@@ -1,12 +1,13 @@
 import SqlableCore
 
-/// An element of a loop over changes.
+/// An element of a sequence of changes.
 public enum ChangeEvent<Row: Sendable>: Sendable {
   /// A row that a transaction of the pool changed.
   case row(Row)
-  /// Rows may have changed that are not reported: another process committed, the schema changed, the loop was so slow
-  /// that its full buffer was dropped, or it began while another one ran over the same sequence. Code that caches rows
-  /// of the table must read them again.
+  /// Rows might have changed without being reported. Code that caches rows of the table must read them again.
+  ///
+  /// Possible causes: another process committed, the schema changed, or a slow loop's full buffer was emptied. A loop
+  /// also starts with `.missed` while another loop uses the same sequence.
   case missed
 }
 

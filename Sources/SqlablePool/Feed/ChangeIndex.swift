@@ -1,18 +1,18 @@
 import SqlableCore
 
-/// An index of loops over changes by table, and by id or key for loops over one row. Each changed row takes a lookup,
-/// whatever the number of loops.
+/// An index of loops over changes by table, and by id or key for loops over one row. Each changed row needs one lookup,
+/// regardless of the number of loops.
 struct ChangeIndex {
   private typealias Events = [ChangeEvent<RowChange>]
 
   private struct Entry {
     weak var subscription: ChangeSubscription?
     let observed: ObservedRows
-    /// The last commit before the loop began.
+    /// The position of the last commit before the loop began.
     let since: Int
   }
 
-  /// The observation of all rows of a table. Loops with the same observation share an array of events.
+  /// The observation of all rows of a table. Loops with equal observations share an array of events.
   private struct Everything: Hashable {
     let table: String
     let change: Change?
@@ -22,12 +22,12 @@ struct ChangeIndex {
     var everything: [Everything: Set<Int>] = [:]
     var byId: [Int64: Set<Int>] = [:]
     var byKey: [MatchKey: Set<Int>] = [:]
-    /// Loops over a row whose key has a custom collation: each loop is checked for every row.
+    /// Loops over a row whose key has a custom collation. Every changed row is checked against each of these loops.
     var walked: Set<Int> = []
 
     var isEmpty: Bool { everything.isEmpty && byId.isEmpty && byKey.isEmpty && walked.isEmpty }
 
-    /// Returns the loops over one row that the change may concern: all affected loops, and some unaffected loops.
+    /// Returns the loops over one row that the change might affect: all affected loops, and some unaffected loops.
     func candidates(for row: RowChange) -> Set<Int> {
       var candidates = walked
       func add(_ numbers: Set<Int>?) { if let numbers { candidates.formUnion(numbers) } }
@@ -37,7 +37,8 @@ struct ChangeIndex {
       }
       guard !byKey.isEmpty else { return candidates }
       if row.hasCustomCollation {
-        // The table may declare a collation that the model does not, and that treats any two texts as equal.
+        // The table might declare a collation that the model does not declare. This collation could treat any two texts
+        // as equal.
         for numbers in byKey.values { candidates.formUnion(numbers) }
         return candidates
       }
@@ -73,7 +74,7 @@ struct ChangeIndex {
     case nil: change(&table.everything, Everything(table: observer.table, change: observer.change))
     case .some where observed.hasCustomCollation: body(&table.walked)
     case .some(let value):
-      // Add all forms of the value: the affinity of the key's column decides which form matches.
+      // Add all forms of the value, because the affinity of the key column determines the matching form.
       for key in Set(KeyComparison.forms(of: value).map(MatchKey.init)) {
         change(&table.byKey, key)
         if case .integer(let id) = key { change(&table.byId, id) }
@@ -93,14 +94,14 @@ struct ChangeIndex {
     notify(number, position, [.missed], isMissed: true, &matches)
   }
 
-  /// Delivers the rows of a commit to the loops that they concern.
+  /// Delivers the rows of a commit to the affected loops.
   func match(_ rows: [RowChange], _ position: Int, except excluded: [Int: Int], _ matches: inout Matches) {
     guard !tables.isEmpty else { return }
     var shared: [Everything: (events: Events, to: Set<Int>)] = [:]
     var ownRowEvents: [Int: Events] = [:]
     var rest = rows[...]
     while let first = rest.first {
-      // Consecutive rows of one table together.
+      // Handle consecutive rows of one table together.
       let end = rest.firstIndex { !$0.table.isExactly(first.table) } ?? rest.endIndex
       if let table = tables[first.table.foldedName] {
         for (observation, numbers) in table.everything {

@@ -23,7 +23,7 @@ package struct ObservedRows: Sendable {
   }
 }
 
-/// The subscription of one loop over changes at a time, with the events that the loop has not taken yet.
+/// The subscription of loops over changes, used by one loop at a time, with the undelivered events.
 package final class ChangeSubscription: Sendable {
   let feed: PoolFeed
   let observed: ObservedRows
@@ -32,7 +32,7 @@ package final class ChangeSubscription: Sendable {
   private let state: LockedValue<State>
 
   private struct State {
-    /// A slice: removing the first element moves nothing.
+    /// A slice, because removing the first element of a slice moves no elements.
     var commits: ArraySlice<[ChangeEvent<RowChange>]> = []
     var count = 0
     var isEnded = false
@@ -54,7 +54,7 @@ package final class ChangeSubscription: Sendable {
     feed.loopEnds()
   }
 
-  /// Buffers the events of a commit; to be called in the order of commits.
+  /// Buffers the events of a commit. Call this method in commit order.
   func take(_ events: [ChangeEvent<RowChange>], isMissed: Bool, _ matches: inout Matches) {
     let waiter = state.withLock { state -> Waiter? in
       guard !state.isEnded else { return nil }
@@ -70,7 +70,7 @@ package final class ChangeSubscription: Sendable {
     if let waiter { matches.wake([waiter]) }
   }
 
-  /// Returns events that a loop has taken and not delivered.
+  /// Returns the events that a loop took but did not deliver.
   func putBack(_ events: [ChangeEvent<RowChange>]) {
     state.withLock { state in
       state.commits.insert(events, at: state.commits.startIndex)
@@ -88,7 +88,7 @@ package final class ChangeSubscription: Sendable {
   }
 
   func next(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<RowChange>]? {
-    // Checked each time: a loop that always finds events never waits.
+    // Check for cancellation in each iteration, because a loop that always finds events never waits.
     while !Task.isCancelled {
       let waiter = Waiter()
       let (commit, waits) = state.withLock { state -> ([ChangeEvent<RowChange>]?, Bool) in

@@ -1,17 +1,17 @@
 import SqlableCore
 
-/// Commits that are not matched with subscribers yet, in order.
+/// The ordered commits that have not been matched with subscribers.
 ///
-/// The committing thread only appends to it.
+/// The committing thread only appends commits to the queue.
 struct CommitQueue {
   struct Entry: Sendable {
-    /// Counted from 1.
+    /// The position of the commit, counted from 1.
     let position: Int
-    /// Nil for the end: the pool is closed.
+    /// The commit; nil marks the end after the pool was closed.
     let commit: CommittedChanges?
   }
 
-  /// The maximum number of waiting rows, unless a single commit has more.
+  /// The maximum number of waiting rows; a single commit is allowed to exceed this limit.
   static let maximumWeight = 100_000
 
   private var entries: [Entry] = []
@@ -22,8 +22,8 @@ struct CommitQueue {
   var isScheduled = false
   private var isEnded = false
 
-  /// Appends a commit. If more would wait than `limit` allows, all entries become one commit that may have changed
-  /// anything: memory stays bounded however slow matching is.
+  /// Appends a commit. If the waiting rows exceed `limit`, all entries become one commit with unknown changes. Memory
+  /// thus stays bounded even if matching is slow.
   mutating func append(_ commit: CommittedChanges?, limit: Int) {
     guard !isEnded else { return }
     position += 1
@@ -46,7 +46,8 @@ struct CommitQueue {
 }
 
 extension CommittedChanges {
-  /// One, plus the rows it keeps in memory; for images, their number or their size in thousands of bytes if greater.
+  /// The weight: one plus the number of rows in memory. For images, the weight is their number or their kilobytes,
+  /// whichever is greater.
   fileprivate var weight: Int {
     tables.values.reduce(1 + rows.count) { $0 + max($1.images?.count ?? 0, $1.bytes / 1_000) }
   }

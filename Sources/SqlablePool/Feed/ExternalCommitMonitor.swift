@@ -1,17 +1,18 @@
 import Dispatch
 import SqlableCore
 
-/// Detects commits to the pool's file by other processes, and by handles of this process outside the pool.
+/// A monitor of commits to the pool's file by other processes, and by handles of this process outside the pool.
 ///
-/// `PRAGMA data_version` shows a connection whether another one has committed. It is read when the kernel reports a
-/// write to the WAL, after growing pauses from then on, and at every poll, in case the kernel reports
-/// nothing. `CommitDetector` decides what a check means and when the next is due; this class makes the checks.
+/// `PRAGMA data_version` changes when another connection has committed. The monitor reads the number after the kernel
+/// reports a write to the WAL, and again after growing pauses. The monitor also reads the number at every poll, in case
+/// the kernel reports nothing. `CommitDetector` interprets each check and schedules the next check. This class runs the
+/// checks.
 ///
-/// Sound as `Sendable`: mutable state is used on `queue` only.
+/// `ExternalCommitMonitor` is safe as `@unchecked Sendable`: mutable state is used only on `queue`.
 package final class ExternalCommitMonitor: @unchecked Sendable {
   private unowned let feed: PoolFeed
   private let root: SqliteDatabase
-  /// Makes the writer check once it is free; calls its argument after the check, or if the writer can't.
+  /// Makes the writer check when the writer is free. Calls its argument after the check, or if the writer can't check.
   private let askWriter: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let queue = DispatchQueue(label: "sqlable.pool.others")
   private let poll: any DispatchSourceTimer
@@ -19,9 +20,9 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   private var watch: FileWatch?
   private var handle: SqliteDatabase?
   private var detector: CommitDetector
-  /// The suspended watch; `watch` may have been replaced since.
+  /// The suspended watch; `watch` might have been replaced since then.
   private var suspended: FileWatch?
-  /// True if the last check failed: later commits are unknown.
+  /// True if the last check failed, so later commits are unknown.
   private var isBlind = false
   private var isEnded = false
 
@@ -41,11 +42,12 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     nextCheck.schedule(deadline: .distantFuture)
     poll.resume()
     nextCheck.resume()
-    // Now, on the thread of the first subscriber, which must miss no commit from here on.
+    // The first check runs on the first subscriber's thread, because the subscriber must miss no later commit.
     checkNow()
   }
 
-  /// Checks before it returns. To be called while a writer is being opened, which can't detect earlier commits.
+  /// Checks before returning. Call this method while a writer is being opened, because a new writer can't detect
+  /// earlier commits.
   func checkNow() {
     queue.sync {
       check()
@@ -65,7 +67,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   private func checkAndReschedule() {
     check()
     guard !isEnded, let pause = detector.nextCheck() else { return }
-    // Replaces a pending check, which may be far off.
+    // This replaces a pending check, which might be far in the future.
     nextCheck.schedule(deadline: .now() + .microseconds(pause))
   }
 
@@ -93,7 +95,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
       if watch == nil { watchWAL(of: handle) }
       let commitsBefore = feed.ownCommits
       let version = try handle.dataVersion()
-      // A live result must be read again, which throws if the file is gone.
+      // If the file is gone, live results must be read again, because the read throws the error.
       if isPoll, try handle.isFileGone() { return feed.othersCommitted() }
       switch detector.judge(commitsBefore: commitsBefore, version: version, commitsAfter: feed.ownCommits) {
       case .nothing: break
@@ -101,7 +103,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
       case .unsure: if detector.markUncertain(writerChecks: feed.writerChecks) { pauseListening() }
       }
     } catch {
-      // A failed check can't rule out a commit.
+      // After a failed check, a commit might be undetected.
       (handle, isBlind) = (nil, true)
       if isPoll { feed.othersCommitted() }
     }
@@ -118,11 +120,11 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     guard let path = try? handle.locked({ try handle.openConnection().absolutePath }) else { return }
     watch = FileWatch(path + "-wal", on: queue) { [weak self] in self?.logWasWritten() }
     guard watch != nil else { return }
-    // Writes from before the watch may be undetected. Asynchronously, since a check is in progress.
+    // Writes from before the watch might be undetected. The check runs asynchronously, because a check is in progress.
     queue.async { [weak self] in self?.logWasWritten() }
   }
 
-  /// Has the next check open another connection, whose versions are not comparable with those of this one.
+  /// Makes the next check open another connection. The versions of two connections are not comparable.
   func forgetConnection() {
     queue.async { [weak self] in
       guard let self, !isEnded else { return }
@@ -133,14 +135,15 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   // MARK: Ambiguous checks
 
-  /// A transaction that the writer begins meanwhile makes a check; otherwise the writer must check after the pause.
+  /// If the writer begins a transaction during the pause, the transaction checks for commits. Otherwise the writer must
+  /// check after the pause.
   private func pauseListening() {
     suspended = watch
     suspended?.suspend()
     queue.asyncAfter(deadline: .now() + .microseconds(CommitDetector.pauseAfterUncertainty)) { [self] in
       suspended?.resume()
       suspended = nil
-      // The feed may be deinitialized.
+      // After the end, `feed` might be deinitialized.
       if isEnded { return release() }
       if detector.listenAgain(writerChecks: feed.writerChecks) { ask() }
       checkAndReschedule()
@@ -148,7 +151,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   }
 
   private func ask() {
-    // On another queue: this may release the last reference to the pool, whose deinit waits for the present one.
+    // On another queue, because this closure might release the last reference to the pool. The pool's deinit waits for
+    // the monitor's queue.
     DispatchQueue.global().async { [askWriter, weak self] in
       askWriter { [weak self] in self?.writerAnswered() }
     }
@@ -158,7 +162,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   // MARK: Its end
 
-  /// Stops all checks, and closes the handle before it returns.
+  /// Stops all checks and closes the handle before returning.
   func end() {
     queue.sync {
       guard !isEnded else { return }

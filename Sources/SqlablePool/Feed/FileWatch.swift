@@ -2,18 +2,19 @@ import Dispatch
 import Glibc
 import SqlableCore
 
-/// Reports writes to a file by any process, with inotify.
+/// A watch that reports writes to a file by any process, with inotify.
 ///
-/// Sound as `Sendable`: the only mutable state is that of the source, which Dispatch guards; `suspend` and `resume` are
-/// called on its queue.
+/// `FileWatch` is safe as `@unchecked Sendable`: only the dispatch source has mutable state, which Dispatch guards.
+/// `suspend` and `resume` are called on its queue.
 final class FileWatch: @unchecked Sendable {
   private let source: any DispatchSourceRead
   private let path: String
   private let file: FileIdentity
 
-  /// Nil if the kernel can't watch the file, because it is missing or no watches are left.
+  /// Starts the watch. Nil if the kernel can't watch the file, because the file is missing or no watches are left.
   init?(_ path: String, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
-    // Before the watch begins: a file that replaces this one in between then counts as another, and will be watched.
+    // Read the identity before starting the watch. If another file replaces this file in between, the watch is outdated
+    // and will be renewed.
     guard let file = FileIdentity(path) else { return nil }
     let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
     guard descriptor >= 0 else { return nil }
@@ -24,7 +25,7 @@ final class FileWatch: @unchecked Sendable {
     }
     source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     source.setEventHandler {
-      // The contents of the events don't matter.
+      // The contents of the events are not needed.
       withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
         while read(descriptor, buffer.baseAddress, buffer.count) > 0 {}
       }
@@ -34,14 +35,14 @@ final class FileWatch: @unchecked Sendable {
     source.resume()
   }
 
-  /// True if the watched file was replaced.
+  /// True if another file has replaced the watched file at its path.
   var isOutdated: Bool { FileIdentity(path) != file }
 
-  /// Holds back reports until `resume` is called as often.
+  /// Holds reports back until `resume` has been called as often as `suspend`.
   func suspend() { source.suspend() }
 
   func resume() { source.resume() }
 
-  /// Must not be called while suspended.
+  /// Ends the watch. Don't call this method while the watch is suspended.
   func cancel() { source.cancel() }
 }

@@ -1,22 +1,22 @@
 import SqlableCore
 
-/// An index of live results by the tables that they read, and by a value that their filters demand of a column: one
-/// lookup for the values before a change and one for those after it, however many results there are.
+/// An index of live results by the tables that they read, and by a value that their filters require of a column. Each
+/// change needs two lookups, for the old and the new values, regardless of the number of results.
 struct LiveQueryIndex {
   private struct Entry {
     weak var result: (any FollowedLiveQuery)?
     var bucket = Bucket.everywhere
   }
 
-  /// The place of a result in the index.
+  /// The position of a result in the index.
   private enum Bucket {
-    /// Every commit concerns the result: the tables that the result reads are not known yet, or can't be observed.
+    /// Every commit affects the result, because the result's tables are unknown or can't be observed.
     case everywhere
     case tables([[UInt8]])
     case value(table: [UInt8], DemandedColumn, MatchKey)
   }
 
-  /// A column that filters demand values of, in a table with these columns.
+  /// A column of which filters require values, in a table with these columns.
   private struct DemandedColumn: Hashable {
     let position: Int
     let columns: [String]
@@ -52,7 +52,7 @@ struct LiveQueryIndex {
   private var tables: [[UInt8]: Table] = [:]
   private var everywhere: Set<Int> = []
 
-  /// The number of results that every commit concerns.
+  /// The number of results that every commit affects.
   var countEverywhere: Int { everywhere.count }
   var numbers: [Int] { Array(entries.keys) }
   var all: [any FollowedLiveQuery] { entries.values.compactMap(\.result) }
@@ -62,14 +62,14 @@ struct LiveQueryIndex {
     everywhere.insert(number)
   }
 
-  /// Records what a result reads and, for a single table, what its filter demands of columns.
+  /// Records the columns that a result reads and, for a single table, the values that its filter requires.
   mutating func expect(_ read: ReadColumns, _ demands: [RequiredValue], columns: [String], _ number: Int) {
     guard entries[number] != nil else { return }
     change(number) { $0.remove(number) }
     if read.readsUnobserved {
       entries[number]?.bucket = .everywhere
     } else if let table = read.tables.first?.key, read.tables.count == 1, !demands.isEmpty {
-      // Of several demands, use the most selective: the demand that the fewest other results share.
+      // Choose the most selective requirement: the requirement that the fewest other results share.
       func shareCount(_ demand: RequiredValue) -> Int {
         tables[table]?.byValue[DemandedColumn(position: demand.position, columns: columns)]?[demand.key]?.count ?? 0
       }
@@ -109,14 +109,14 @@ struct LiveQueryIndex {
 
   // MARK: Matching
 
-  /// The results that a commit may concern.
+  /// Returns the results that a commit might affect.
   func concerned(by changes: [[UInt8]: TableChanges]) -> Set<Int> {
     var concerned = everywhere
     for (name, changes) in changes { tables[name]?.formConcerned(by: changes, &concerned) }
     return concerned
   }
 
-  /// Notifies a result of a commit; nil is one that may have changed anything.
+  /// Notifies a result of a commit; nil stands for a commit with unknown changes.
   func notify(_ number: Int, _ commit: CommittedChanges?, _ position: Int, _ matches: inout Matches) {
     guard let result = entries[number]?.result else { return }
     matches.keep(result)

@@ -1,10 +1,11 @@
 import SqlableCore
 
-/// The live results in use, by key: loops over equal ones share one.
+/// The live results in use, by key. Loops over equal statements share one live result.
 package final class LiveQueryRegistry: Sendable {
   /// The identity of a live result.
   package struct Key: Hashable, @unchecked Sendable {
-    /// A statement or query; its type is part of its identity. Sound as `Sendable`: only such values get in.
+    /// The statement or query. Its type is part of the identity. `Key` is safe as `@unchecked Sendable`, because only
+    /// `Sendable` statements are stored.
     private let statement: AnyHashable
     private let value: ObjectIdentifier
     private let onlyChanges: Bool
@@ -23,9 +24,9 @@ package final class LiveQueryRegistry: Sendable {
 
   private let results = LockedValue<[Key: Weak]>([:])
 
-  /// The shared result for a key; made if there is none.
+  /// Returns the shared result for a key; calls `make` if no result exists.
   func result<Result: FollowedLiveQuery>(_ key: Key, _ make: () -> Result) -> Result {
-    // A result of another type is released outside of the lock.
+    // If the existing result has another type, it must be released outside of the lock.
     let existing = results.withLock { $0[key]?.result }
     if let existing = existing as? Result { return existing }
     let created = make()

@@ -1,11 +1,11 @@
 import FoundationEssentials
 import SqlableCore
 
-/// The hash key of a value, by which subscribers are found: equal for values that a comparison could treat as equal.
+/// The hash key of a value for finding subscribers. Values that a comparison could treat as equal have equal keys.
 ///
-/// Coarser than any built-in collation: texts that differ only in the case of A to Z, or in trailing spaces, have the
-/// same key. So a lookup finds all subscribers concerned, and some that a closer check excludes. A custom collation can
-/// treat any two texts as equal, so it can't use keys.
+/// A key is coarser than any built-in collation: texts that differ only in the case of A to Z, or in trailing spaces,
+/// share a key. So a lookup finds all affected subscribers, and some subscribers that a closer check excludes. Columns
+/// with a custom collation have no keys, because a custom collation can treat any two texts as equal.
 enum MatchKey: Hashable, Sendable {
   case null
   case integer(Int64)
@@ -29,8 +29,8 @@ enum MatchKey: Hashable, Sendable {
   }
 }
 
-/// A filter's demand that one column equals a value. A row with a different value does not meet the filter; deciding
-/// that takes no SQLite.
+/// A filter's requirement that a column equals a value. A row with another value does not match the filter, and SQLite
+/// is not needed for this decision.
 struct RequiredValue: Sendable {
   /// The column's position in the table.
   let position: Int
@@ -39,7 +39,8 @@ struct RequiredValue: Sendable {
   /// True if texts are compared byte by byte.
   private let isBinary: Bool
 
-  /// Nil if SQLite would convert one of the two before it compares them, or compare texts by a custom collation.
+  /// Creates the requirement. Nil if SQLite would convert one of the values before the comparison, or would compare
+  /// texts by a custom collation.
   init?(_ value: DatabaseValue, of column: ComparedColumn, at position: Int) {
     let affinity = KeyShape.Affinity(ofType: column.type)
     isBinary = column.collation.isSameName(as: "BINARY")
@@ -56,7 +57,7 @@ struct RequiredValue: Sendable {
     key = MatchKey(value)
   }
 
-  /// True if a row with these values certainly meets it.
+  /// True if a row with these values certainly meets the requirement.
   func isMet(by values: [DatabaseValue]) -> Bool {
     guard values.indices.contains(position) else { return false }
     guard case .text(let expected) = value else { return MatchKey(values[position]) == key }
@@ -64,7 +65,7 @@ struct RequiredValue: Sendable {
     return expected.isExactly(actual)
   }
 
-  /// True if a row with these values can't meet it.
+  /// True if a row with these values can't meet the requirement.
   func excludes(_ values: [DatabaseValue]) -> Bool {
     guard values.indices.contains(position) else { return false }
     if isBinary, case .text(let expected) = value, case .text(let actual) = values[position] {

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The order of a page: the columns that a statement with a limit orders by, and how they compare.
+/// The order of a page: the columns in ORDER BY of a statement with a limit, and how these columns compare.
 struct PageOrder: Sendable {
   struct Term: Sendable {
     /// The column's position in the result.
@@ -28,13 +28,14 @@ struct PageOrder: Sendable {
     }
   }
 
-  /// The number of rows of a full page.
+  /// The maximum number of rows of the page.
   let limit: Int
   let terms: [Term]
-  /// The names of the table's columns, in order.
+  /// The names of the table's columns, in the table's order.
   let columns: [String]
 
-  /// Nil unless the statement has a limit and orders by columns with built-in collations.
+  /// Creates the order of a statement. Nil unless the statement has a limit and orders by columns with built-in
+  /// collations.
   init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
     let (table, order) = (query.table, query.clauses.order)
     guard query.form == .rows, !order.isEmpty, table.fullText == nil, let limit = query.limit, limit > 0 else {
@@ -62,10 +63,10 @@ struct PageOrder: Sendable {
   }
 }
 
-/// The last row of a full page. Changes to rows behind it do not change the page.
+/// The last row of a full page. Changes to rows after this row do not change the page.
 struct PageBoundary: Sendable {
   private let order: PageOrder
-  /// The row's values, in the order of the terms.
+  /// The last row's values, in the order of the terms.
   private let values: [DatabaseValue]
 
   init(_ order: PageOrder, _ values: [DatabaseValue]) {
@@ -73,13 +74,14 @@ struct PageBoundary: Sendable {
     self.values = values
   }
 
-  /// True if the row, where it exists, is behind the page before its change and after.
+  /// True if a changed row is after the page, both before and after its change.
   func precedes(_ row: RowImages) -> Bool {
     guard row.columns == order.columns else { return false }
     return [row.old, row.new].allSatisfy { image in image.map(precedes) ?? true }
   }
 
-  /// True if a row with these values is certainly behind it: among rows of equal order SQLite may choose any.
+  /// True if a row with these values is certainly after the page. Among rows that compare equal, SQLite can choose any
+  /// order.
   private func precedes(_ row: [DatabaseValue]) -> Bool {
     for (term, value) in zip(order.terms, values) {
       guard row.indices.contains(term.position), let result = term.compare(value, row[term.position]) else {
@@ -92,7 +94,7 @@ struct PageBoundary: Sendable {
 }
 
 extension PageOrder.Term {
-  /// Negative if `left` comes first; nil if that is unknown.
+  /// Returns a negative number if `left` comes first; nil if the order is unknown.
   fileprivate func compare(_ left: DatabaseValue, _ right: DatabaseValue) -> Int? {
     switch (left, right) {
     case (.null, .null): return 0
@@ -108,7 +110,8 @@ extension OrderTerm.Direction {
 }
 
 extension DatabaseValue {
-  /// SQLite's order of values that are not NULL: numbers, texts, blobs. Nil if it is unknown.
+  /// Compares two values that are not NULL in SQLite's order: numbers, texts, blobs. Returns nil if the order is
+  /// unknown.
   fileprivate static func compare(_ left: DatabaseValue, _ right: DatabaseValue, _ collation: PageOrder.Collation)
     -> Int?
   {
@@ -134,7 +137,7 @@ extension DatabaseValue {
     }
   }
 
-  /// Exact: a large integer would lose digits as a double.
+  /// Exact comparison: a large integer would lose digits as a Double.
   private static func compare(_ left: Int64, _ right: Double) -> Int {
     guard let truncated = Int64(exactly: right.rounded(.towardZero)) else { return right > 0 ? -1 : 1 }
     if left != truncated { return left < truncated ? -1 : 1 }
@@ -143,13 +146,13 @@ extension DatabaseValue {
   }
 
   private static func compare(_ left: String, _ right: String, _ collation: PageOrder.Collation) -> Int? {
-    // A replacement character may stand for invalid UTF-8, which sorts differently.
+    // U+FFFD can replace invalid UTF-8, which SQLite sorts differently.
     func isKnown(_ text: String) -> Bool { !text.unicodeScalars.contains("\u{FFFD}") }
     guard isKnown(left), isKnown(right) else { return nil }
     switch collation {
     case .binary: return compare(left.utf8, right.utf8)
     case .nocase:
-      // After a NUL character NOCASE compares nothing but the lengths.
+      // After a NUL, NOCASE compares only the lengths.
       guard !left.utf8.contains(0), !right.utf8.contains(0) else { return nil }
       return compare(left.foldedName, right.foldedName)
     case .rtrim: return compare(left.withoutTrailingSpaces, right.withoutTrailingSpaces)

@@ -3,21 +3,21 @@ import Glibc
 import SqlableCore
 import Synchronization
 
-/// Notifies the pool's loops of its commits, and of other processes' commits.
+/// Notifies the pool's loops of commits by the pool and by other processes.
 ///
-/// The committing thread appends the recorded changes to a log. They are matched with the subscribers on a queue, or by
-/// a subscriber that can't wait for that; both in the order of commits. Subscribers are held weakly, by number:
-/// releasing one ends it.
+/// The committing thread appends the recorded changes to the commit queue. A dispatch queue matches the commits with
+/// the subscribers. A subscriber that can't wait matches the commits on its own thread. Commits are matched in commit
+/// order. The feed refers to subscribers weakly, by number: releasing a subscriber ends its subscription.
 package final class PoolFeed: CommitSink {
   private struct Interests {
-    /// The tables to record: the interests of all subscribers, and some of former subscribers.
+    /// The tables to record: the interests of all subscribers, and some interests of removed subscribers.
     var interest = ObservedTables()
-    /// The interest of each subscriber.
+    /// The tables that each subscriber observes.
     var bySubscriber: [Int: ObservedTables] = [:]
-    /// The number of subscribers removed since the interest was computed.
+    /// The number of subscribers removed since `interest` was last computed.
     var removedCount = 0
 
-    /// Adds the interest of a subscriber; returns whether the total changes.
+    /// Adds the interest of a subscriber; returns true if the union of all interests changes.
     mutating func want(_ interest: ObservedTables, _ number: Int) -> Bool {
       bySubscriber[number] = interest
       let before = self.interest
@@ -25,8 +25,8 @@ package final class PoolFeed: CommitSink {
       return self.interest != before
     }
 
-    /// Removes a subscriber; returns whether the total changes. The total is computed only now and then: recording too
-    /// much does no harm.
+    /// Removes a subscriber; returns true if the union of all interests changes. The union is recomputed rarely,
+    /// because recording unneeded changes is harmless.
     mutating func forget(_ number: Int) -> Bool {
       bySubscriber[number] = nil
       removedCount += 1
@@ -44,35 +44,35 @@ package final class PoolFeed: CommitSink {
     var monitor: ExternalCommitMonitor?
   }
 
-  // Separate locks: a writer takes the first and the third, and must not wait while subscribers are matched.
+  // Separate locks: a writer uses `interests` and `log`, and must not wait while subscribers are matched.
   private let interests = LockedValue(Interests())
   private let subscribers = LockedValue(Subscribers())
   private let log = LockedValue(CommitQueue())
   private let watched = LockedValue(Watch())
-  /// Held while the watch for other processes begins.
+  /// The lock held while the feed starts the monitor of other processes.
   private let beginning = LockedValue(())
   private let queue = DispatchQueue(label: "sqlable.pool.feed")
   private let wakes = WakeQueue()
-  /// The wake queue of live results, so that they do not wait behind loops over changes.
+  /// A separate wake queue for live results, so that live results do not wait behind loops over changes.
   private let calls = WakeQueue()
-  /// The matches of a thread that must not release them.
+  /// Matches found by a thread that must not release the matched objects.
   private let leftOver = LockedValue<[Matches]>([])
   private let lastPosition = Atomic(0)
   private let matchedPosition = Atomic(0)
-  /// The number of subscribers that a commit may concern even if it recorded nothing.
+  /// The number of subscribers that need to receive commits without recorded changes.
   private let attentive = Atomic(0)
   private let largestBuffer = Atomic(CommitQueue.maximumWeight)
   private let loops = Atomic(0)
   private let numbers = Atomic(0)
   private let registry: ObserverRegistry
-  /// The live results that loops share.
+  /// The live results that several loops share.
   let sharedResults = LiveQueryRegistry()
-  /// Evaluates the filters.
+  /// The in-memory tables that evaluate row filters.
   private let filterTables: FilterTables
   private let filters = LockedValue<[RowFilter.Key: RowFilter]>([:])
   private let commitCount = Atomic(0)
   private let checkCount = Atomic(0)
-  /// Begins to watch for other processes' commits; called once, for the first subscriber.
+  /// Starts the monitor of other processes' commits; called once, for the first subscriber.
   private let watch: @Sendable (PoolFeed) -> ExternalCommitMonitor?
   private let columnsRead = LockedValue<[ReadKey: ReadColumns]>([:])
 
@@ -110,7 +110,7 @@ package final class PoolFeed: CommitSink {
     watchOthers { wake { result.end(&$0) } }
   }
 
-  /// Records the interest of a live result; to be called once the columns that the result reads are known.
+  /// Records the interest of a live result. Call this method when the columns that the result reads are known.
   func expect(_ read: ReadColumns, _ rule: RowRule, _ number: Int) {
     let interest = ObservedTables(
       read: read.tables.mapValues { ObservedTables.TableInterest(columns: $0, wantsImages: rule.decidesByRow) },
@@ -121,16 +121,16 @@ package final class PoolFeed: CommitSink {
     }
   }
 
-  /// Adds the interest of a subscriber. From then on, commits are matched with the subscriber.
+  /// Adds the interest of a subscriber. Later commits are matched with the subscriber.
   private func listen(_ interest: ObservedTables, _ number: Int, _ body: (inout Subscribers) -> Void) {
-    // First, so that each commit from here on is matched, whatever it recorded.
+    // Add the subscriber first, so that every later commit is matched, even a commit without recorded changes.
     subscribers.withLock { subscribers in
       body(&subscribers)
       attentive.store(subscribers.attentive, ordering: .sequentiallyConsistent)
     }
     let joined = interests.withLock { interests in
-      // With the lock held: a later subscriber whose interest changes nothing must not get a count from before this
-      // change.
+      // Read the count under the lock. Otherwise a later subscriber with the same interest could get a count from
+      // before this change.
       if interests.want(interest, number) { registry.sinkDidChange() }
       return ObserverRegistry.changes
     }
@@ -147,9 +147,9 @@ package final class PoolFeed: CommitSink {
     }
   }
 
-  /// Begins to watch for other processes' commits, once; calls `end` if the feed has ended.
+  /// Starts the monitor of other processes once; calls `end` if the feed has ended.
   private func watchOthers(orElse end: () -> Void) {
-    // Serialized: a second subscriber must not go on before the first check.
+    // A second subscriber must wait here until the monitor's first check has finished.
     beginning.lock()
     defer { beginning.unlock() }
     let (isEnded, isFirst) = watched.withLock { watch in
@@ -165,10 +165,10 @@ package final class PoolFeed: CommitSink {
     if isTooLate { monitor.end() }
   }
 
-  /// Checks for other processes' commits before it returns, if they are watched.
+  /// Checks for other processes' commits and returns after the check. Does nothing without a monitor.
   func detectOtherCommits() { watched.withLock { $0.monitor }?.checkNow() }
 
-  /// To be called when the file was closed, and may now be another.
+  /// Call this method after the file was closed, because another file can now have the same path.
   func fileWasClosed() {
     columnsRead.withLock { $0 = [:] }
     watched.withLock { $0.monitor }?.forgetConnection()
@@ -177,9 +177,10 @@ package final class PoolFeed: CommitSink {
 
   // MARK: What statements read
 
-  /// A statement and the schema version it was compiled with.
+  /// A statement and the schema version that the statement was compiled with.
   struct ReadKey: Hashable {
-    /// As bytes: == treats the two Unicode forms of an é as equal, SQLite as two names.
+    /// Bytes, because `==` of strings treats the two Unicode forms of é as equal, but SQLite treats them as different
+    /// names.
     private let text: [UInt8]
     private let schemaVersion: Int64
 
@@ -189,7 +190,7 @@ package final class PoolFeed: CommitSink {
     }
   }
 
-  /// The size at which a cache is emptied.
+  /// The number of entries at which a cache is emptied.
   private static let maximumKnown = 1_000
 
   func columnsRead(_ key: ReadKey) -> ReadColumns? { columnsRead.withLock { $0[key] } }
@@ -203,7 +204,8 @@ package final class PoolFeed: CommitSink {
 
   // MARK: Filters
 
-  /// The row filter of a statement, shared by loops over equal statements; nil if a row alone can't decide it.
+  /// Returns the row filter of a statement, shared by loops over equal statements; nil if a single row can't decide the
+  /// match.
   func filter(_ query: SelectQuery, _ columns: [ComparedColumn]) -> RowFilter? {
     guard let key = RowFilter.Key(query, columns) else { return nil }
     return filters.withLock { filters in
@@ -217,7 +219,7 @@ package final class PoolFeed: CommitSink {
 
   // MARK: Commits
 
-  /// Raised at the begin and the end of each commit of the pool: odd during a commit.
+  /// Incremented when a commit of the pool begins and when it ends, so the count is odd during a commit.
   var ownCommits: Int { commitCount.load(ordering: .acquiring) }
   /// The number of checks for other connections' commits that the writer has started.
   var writerChecks: Int { checkCount.load(ordering: .acquiring) }
@@ -230,11 +232,11 @@ package final class PoolFeed: CommitSink {
 
   package func didCommitElsewhere() { append(CommittedChanges(isUnknown: true)) }
 
-  /// To be called on the queue that detected another connection's commit.
+  /// Call this method on the queue that detected another connection's commit.
   func othersCommitted() {
-    // Matched here, since waking another thread would take longer. The matches are released on the feed's queue: they
-    // may hold the last reference to the pool, whose deinit waits for the present queue. No closure captures them,
-    // since this thread could be the last to release it.
+    // This thread matches the commit, because waking another thread would take longer. The feed's queue releases the
+    // matches. A match can be the last reference to the pool, and the pool's deinit waits for the current queue. No
+    // closure captures the matches, because this thread could then be the last to release them.
     append(CommittedChanges(isUnknown: true), isMatchedHere: true)
     putOff(match())
     queue.async { [self] in letGo() }
@@ -255,10 +257,10 @@ package final class PoolFeed: CommitSink {
     if hasRecorded || attentive.load(ordering: .sequentiallyConsistent) > 0 { append(commit) }
   }
 
-  /// The position of the last known commit, acknowledged or about to be.
+  /// The position of the last commit that has been or is about to be acknowledged.
   var position: Int { lastPosition.load(ordering: .acquiring) }
 
-  /// Appends a commit, or the end of the feed if nil.
+  /// Appends a commit; nil ends the feed.
   private func append(_ commit: CommittedChanges?, isMatchedHere: Bool = false) {
     let limit = largestBuffer.load(ordering: .relaxed)
     let isFirst = log.withLock { log in
@@ -271,12 +273,12 @@ package final class PoolFeed: CommitSink {
     if isFirst { queue.async { [self] in matchWhatComes() } }
   }
 
-  /// The wait per matched commit and the longest wait, in microseconds; see `matchWhatComes`.
+  /// The wait per matched commit and the longest wait, in microseconds, for `matchWhatComes`.
   private static let (gathering, longestGathering) = (500, 4_000)
 
-  /// Matches the commits in the log, and those that follow soon. The first commit is matched at once; then commits
-  /// gather, the longer the more there were. A writer that commits every twenty microseconds must not wake a thread
-  /// each time.
+  /// Matches the queued commits until no commit follows. The first commit is matched immediately. After each match the
+  /// thread sleeps in proportion to the number of matched commits. Otherwise a writer that commits every twenty
+  /// microseconds would wake a thread each time.
   private func matchWhatComes() {
     while true {
       let count = match(isScheduled: true).commits
@@ -288,7 +290,7 @@ package final class PoolFeed: CommitSink {
   /// True if all commits up to a position are matched.
   func isMatched(upTo position: Int) -> Bool { matchedPosition.load(ordering: .acquiring) >= position }
 
-  /// Ensures that all commits acknowledged until now are matched before it returns.
+  /// Matches all commits acknowledged so far before returning.
   func catchUp() {
     if !isMatched(upTo: position) { match() }
   }
@@ -299,12 +301,13 @@ package final class PoolFeed: CommitSink {
     wakes.wake(matches.woken)
   }
 
-  /// Matches the log with the subscribers, and wakes those; returns objects to release outside of the lock.
+  /// Matches the queued commits with the subscribers and wakes the matched subscribers. Returns the objects to release
+  /// outside of the lock.
   @discardableResult
   private func match(isScheduled: Bool = false) -> Matches {
     var matches = Matches()
     subscribers.withLock { subscribers in
-      // With the lock held: threads take and match one after the other, in the order of the log.
+      // Threads take and match commits under the lock, so that matches follow the commit order.
       let entries = log.withLock { log in
         let entries = log.takeAll()
         if entries.isEmpty, isScheduled { log.isScheduled = false }
@@ -321,7 +324,7 @@ package final class PoolFeed: CommitSink {
     return matches
   }
 
-  /// Ends all loops, after they have got earlier commits; to be called when the pool is closed.
+  /// Ends all loops after they have received earlier commits. Call this method when the pool closes.
   package func end() {
     let monitor = watched.withLock { watch in
       watch.isEnded = true

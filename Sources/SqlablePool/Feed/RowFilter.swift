@@ -1,21 +1,22 @@
 import SqlableCore
 import Synchronization
 
-/// Decides whether a row meets a statement's filter, by SQLite's rules.
+/// Evaluates a statement's filter for single rows, by SQLite's rules.
 package final class RowFilter: Sendable {
   /// The identity of a filter.
   package struct Key: Hashable {
-    /// A query for whether any row meets the filter.
+    /// A query that returns whether any row matches the filter.
     let question: SelectQuery
     let table: String
     let columns: [ComparedColumn]
 
-    /// Nil for a statement without a filter, and for one that a row alone can't decide: with subqueries, or functions
-    /// other than `lower`, `upper`, `length` and `abs`.
+    /// Creates the key of a statement's filter. Nil for a statement without a filter, and for a filter that a single
+    /// row can't decide. Such a filter has subqueries, or functions other than `lower`, `upper`, `length` and `abs`.
     init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
       let table = query.table
-      // ANY means something else in a STRICT table, which the copy is not. An order by more than a row's own values may
-      // change with other rows. A column that the table lacks is its rowid, which differs in the copy.
+      // The copy of the table is not STRICT, and ANY has another meaning in STRICT tables. If the order uses values of
+      // several rows, changes to other rows can affect the order. A column name that is missing in the table is the
+      // rowid, which differs in the copy.
       let names = Set(columns.map(\.name.foldedName))
       guard let filter = query.filter, filter.dependsOnOneRow,
         query.clauses.order.allSatisfy(\.expression.dependsOnOneRow),
@@ -30,18 +31,18 @@ package final class RowFilter: Sendable {
     }
   }
 
-  /// Never reused, unlike an address.
+  /// A number, because addresses are reused.
   private let id = RowFilter.count.add(1, ordering: .relaxed).newValue
   private static let count = Atomic(0)
   private let key: Key
   private let tables: FilterTables
-  /// The values that the filter demands of columns, usually of the id.
+  /// The values that the filter requires of columns, usually of the id.
   let demands: [RequiredValue]
-  /// True if the demands are the whole filter.
+  /// True if the filter consists only of these requirements.
   private let isDemandsOnly: Bool
-  /// The names of the table's columns, in order.
+  /// The names of the table's columns, in the table's order.
   let columns: [String]
-  /// True if it uses LIKE, which depends on the connection's `PRAGMA case_sensitive_like`.
+  /// True if the filter uses LIKE, whose result depends on the connection's `PRAGMA case_sensitive_like`.
   private let usesLike: Bool
 
   init(_ key: Key, _ tables: FilterTables) {
@@ -57,13 +58,13 @@ package final class RowFilter: Sendable {
     isDemandsOnly = key.question.filter?.termCount == demands.count
   }
 
-  /// True if the demands alone show that the row met the filter neither before its change nor after.
+  /// True if the requirements alone show that the row matched the filter neither before nor after its change.
   func excludes(_ row: RowImages) -> Bool {
     guard row.columns == columns else { return false }
     return demands.contains { demand in [row.old, row.new].allSatisfy { image in image.map(demand.excludes) ?? true } }
   }
 
-  /// True if the demands alone show that the row met the filter before its change or after.
+  /// True if the requirements alone show that the row matched the filter before or after its change.
   func takes(_ row: RowImages) -> Bool {
     guard isDemandsOnly, row.columns == columns else { return false }
     return [row.old, row.new].contains { image in
@@ -71,7 +72,7 @@ package final class RowFilter: Sendable {
     }
   }
 
-  /// True if one of the rows met the filter before its change or after. The verdicts are cached with the rows, for
+  /// True if one of the rows matched the filter before or after its change. The results are cached in the rows for
   /// other loops over the same statement.
   func concerns(_ rows: [RowImages]) throws -> Bool {
     var open: [RowImages] = []
@@ -83,7 +84,7 @@ package final class RowFilter: Sendable {
       }
     }
     guard let last = open.last else { return false }
-    // Rows that the demands don't exclude usually meet the whole filter: one of them is tested first.
+    // Rows that pass the requirements usually match the whole filter, so one of these rows is tested first.
     if !demands.isEmpty {
       open.removeLast()
       let concerns = try isMet(byAnyOf: [last])
@@ -91,7 +92,7 @@ package final class RowFilter: Sendable {
       if concerns { return true }
     }
     guard !open.isEmpty else { return false }
-    // All at once: usually none does.
+    // Test all rows at once, because usually no row matches.
     if try !isMet(byAnyOf: open) {
       for row in open { row.note(false, of: id) }
       return false
@@ -110,34 +111,35 @@ package final class RowFilter: Sendable {
     func isMet(_ like: FilterTables.Like) throws -> Bool {
       try tables.holds(images, key.table, key.columns, like) { db in try db.integer(of: key.question) != 0 }
     }
-    // A reader may have either LIKE. Under NOT the case-sensitive one holds for rows that the other does not.
+    // A reader can use either form of LIKE. Under NOT, the case-sensitive form matches rows that the other form does
+    // not match.
     return try isMet(.caseInsensitive) || (usesLike && isMet(.caseSensitive))
   }
 }
 
-/// In-memory copies of tables, without their rows, whose columns compare like the originals: filters are evaluated on
-/// them. All filters of a pool share them.
+/// In-memory tables whose columns compare like the original columns, for evaluating filters. The tables have no rows
+/// between evaluations, and all filters of a pool share them.
 final class FilterTables: Sendable {
   private struct State {
     var database: SqliteDatabase?
-    /// By the tables' folded names.
+    /// The columns of each copy, by the table's folded name.
     var columns: [[UInt8]: [ComparedColumn]] = [:]
   }
 
-  /// The comparison of the letters A to Z by LIKE.
+  /// The way in which LIKE compares the letters A to Z.
   enum Like {
     case caseInsensitive, caseSensitive
   }
 
   private let root: SqliteDatabase
   private let state = LockedValue(State())
-  /// The state for the case-sensitive LIKE, in a separate database: switching the pragma would recompile every
+  /// The state for case-sensitive LIKE, in a separate database, because switching the PRAGMA would recompile every
   /// statement.
   private let caseSensitive = LockedValue(State())
 
   init(root: SqliteDatabase) { self.root = root }
 
-  /// The answer of `question` for a table with exactly these rows.
+  /// Returns the result of `question` for a table that contains exactly these rows.
   func holds(
     _ rows: [[DatabaseValue]], _ table: String, _ columns: [ComparedColumn], _ like: Like,
     _ question: (SqliteDatabase) throws -> Bool
@@ -145,7 +147,7 @@ final class FilterTables: Sendable {
     try (like == .caseInsensitive ? state : caseSensitive).withLock { state in
       let db = try state.database ?? open(like)
       state.database = db
-      // The next question opens another database.
+      // The next question opens a new database.
       defer { if db.connection?.isLost == true { state = State() } }
       let name = table.foldedName
       if state.columns[name] != columns {
@@ -184,7 +186,7 @@ extension SqlExpression {
     return node.terms.contains(where: \.usesLike)
   }
 
-  /// True if it depends on nothing but the values of one row.
+  /// True if the expression depends only on the values of one row.
   fileprivate var dependsOnOneRow: Bool {
     switch node {
     case .column, .value: true
@@ -195,7 +197,7 @@ extension SqlExpression {
     }
   }
 
-  /// The names of its columns, if it is of one row.
+  /// The column names of an expression that depends on one row.
   fileprivate var columns: [String] {
     if case .column(let column) = node { return [column.name] }
     return node.terms.flatMap(\.columns)
@@ -207,7 +209,7 @@ extension SqlExpression {
     return 1
   }
 
-  /// The columns that must equal a value, with the value.
+  /// The columns that the filter requires to equal a value, with the values.
   fileprivate var demandedValues: [(column: String, value: DatabaseValue)] {
     switch node {
     case .all(let terms): return terms.flatMap(\.demandedValues)

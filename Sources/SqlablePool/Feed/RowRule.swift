@@ -1,19 +1,19 @@
 import SqlableCore
 
-/// Decides that a changed row does not concern a live result.
+/// A rule that detects changed rows that do not affect a live result.
 struct RowRule: Sendable {
-  /// The filter, if each row alone decides it.
+  /// The filter, if each row alone decides whether it matches; nil otherwise.
   var filter: RowFilter?
-  /// The order of a page, which rows behind its end don't concern.
+  /// The order of a page. Rows after the end of the page do not affect the result.
   var page: PageOrder?
 
-  /// True if changed rows are wanted with their values.
+  /// True if the rule needs the values of changed rows.
   var decidesByRow: Bool { filter != nil || page != nil }
 }
 
-/// The notes on a result, recorded while its rows are read.
+/// The data about a result that is recorded while its rows are read.
 package struct LiveQueryNotes {
-  /// The bytes of the rows, if results are compared.
+  /// The bytes of the rows, if the results are compared; nil otherwise.
   private(set) var contents: LiveQueryContents?
   private(set) var pageEnd: PageBoundary?
   private let page: PageOrder?

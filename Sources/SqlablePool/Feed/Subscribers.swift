@@ -1,24 +1,24 @@
 import SqlableCore
 
-/// A live result, as the feed sees it.
+/// A live result from the feed's point of view.
 protocol FollowedLiveQuery: AnyObject, Wakeable {
-  /// Unique among subscribers.
+  /// The subscriber's number, unique among subscribers.
   var number: Int { get }
-  /// To be called for a commit that may concern it; nil is one that may have changed anything.
+  /// Handles a commit that might affect the result; nil stands for a commit with unknown changes.
   func didCommit(_ commit: CommittedChanges?, at position: Int, _ matches: inout Matches)
-  /// To be called when the pool is closed.
+  /// Ends the result when the pool closes.
   func end(_ matches: inout Matches)
 }
 
-/// The work left after commits were matched with subscribers and the lock is released.
+/// The work to do after commits were matched with subscribers and the lock was released.
 struct Matches: Sendable {
-  /// The number of commits matched.
+  /// The number of matched commits.
   var commits = 0
   private(set) var woken: [any Wakeable] = []
   /// Live results that have work to do.
   private(set) var called: [any Wakeable] = []
-  /// Objects to release after the lock. The deinit of a subscriber takes the same lock, and the deinit of a value may
-  /// run a caller's code.
+  /// Objects to release after the lock. A subscriber's deinit takes the same lock, and a value's deinit can run a
+  /// caller's code.
   private var retained: [any Sendable] = []
 
   mutating func keep(_ object: any Sendable) { retained.append(object) }
@@ -28,16 +28,16 @@ struct Matches: Sendable {
   mutating func call(_ result: any Wakeable) { called.append(result) }
 }
 
-/// All subscribers, indexed by what they observe.
+/// All subscribers, indexed by the tables and values that they observe.
 struct Subscribers {
   private var changes = ChangeIndex()
   private var results = LiveQueryIndex()
-  /// New subscribers, with the count of observer changes from which on their whole interest is recorded; `.max` until
-  /// that is known.
+  /// New subscribers. Each value is the observer-change count from which all of the subscriber's tables are recorded;
+  /// `.max` until the count is known.
   private var recent: [Int: Int] = [:]
 
-  /// The number of subscribers that a commit may concern even if it recorded nothing: new ones, and results that read
-  /// what can't be observed, such as virtual tables.
+  /// The number of subscribers that need to receive commits without recorded changes. They are new subscribers, and
+  /// results that read unobservable tables such as virtual tables.
   var attentive: Int { recent.count + results.countEverywhere }
 
   mutating func add(_ subscription: ChangeSubscription, _ number: Int, since position: Int) {
@@ -50,7 +50,7 @@ struct Subscribers {
     recent[number] = .max
   }
 
-  /// Records what a live result reads and, for a single table, what its filter demands of columns.
+  /// Records the columns that a live result reads and, for a single table, the values that its filter requires.
   mutating func expect(_ read: ReadColumns, _ demands: [RequiredValue], columns: [String], _ number: Int) {
     results.expect(read, demands, columns: columns, number)
     recent[number] = .max
@@ -66,7 +66,7 @@ struct Subscribers {
     recent[number] = nil
   }
 
-  /// Notifies the subscribers that a commit concerns. To be called in the order of commits.
+  /// Notifies the subscribers that a commit affects. Call this method in commit order.
   mutating func match(_ entry: CommitQueue.Entry, _ matches: inout Matches) {
     guard let commit = entry.commit else {
       for subscription in changes.all { subscription.end(&matches) }
@@ -78,8 +78,9 @@ struct Subscribers {
       for number in results.numbers { results.notify(number, nil, entry.position, &matches) }
       return
     }
-    // A subscriber that joined after the transaction had read the interests may be concerned, whatever was recorded.
-    // Subscribers that this transaction knew are known to later transactions.
+    // A subscriber might have joined after the transaction read the interests, so the commit might affect the
+    // subscriber regardless of the recorded changes. A subscriber that this transaction knew is also known to later
+    // transactions.
     if !recent.isEmpty { recent = recent.filter { commit.isUnknown(toOneSince: $0.value) } }
     for number in recent.keys {
       changes.miss(number, entry.position, &matches)

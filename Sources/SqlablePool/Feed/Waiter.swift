@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// One wait of a task, which ends once: by waking or by cancellation.
+/// One wait of a task, which ends once: when the task is woken or cancelled.
 package final class Waiter: Sendable {
   private enum State {
     case created, woken, cancelled
@@ -13,7 +13,7 @@ package final class Waiter: Sendable {
 
   package init() {}
 
-  /// Waits until woken; false if the task is cancelled.
+  /// Waits until the task is woken; returns false if the task is cancelled.
   package func wait(isolation actor: isolated (any Actor)?) async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation(isolation: actor) { continuation in

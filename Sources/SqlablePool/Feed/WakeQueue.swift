@@ -1,21 +1,21 @@
 import SqlableCore
 
-/// Something that can be woken.
+/// An object that can be woken.
 protocol Wakeable: Sendable {
-  /// The priority of the task that waking it resumes.
+  /// The priority of the task that resumes when the object is woken.
   var priority: TaskPriority { get }
   func wake()
 }
 
 extension Waiter: Wakeable {}
 
-/// Wakes tasks in batches.
+/// A queue that wakes tasks in batches.
 ///
-/// A thousand tasks woken at once would queue ahead of every other task of the process, the next writer's among them.
-/// So other tasks get their turn after each batch.
+/// If a thousand tasks woke at the same time, they would queue ahead of all other tasks of the process, including the
+/// next writer. Other tasks therefore run after each batch.
 final class WakeQueue: Sendable {
   private struct State {
-    /// A slice: removing the first elements moves nothing.
+    /// A slice, because removing the first elements of a slice moves no elements.
     var waiting: ArraySlice<any Wakeable> = []
     var isRunning = false
   }
@@ -28,7 +28,7 @@ final class WakeQueue: Sendable {
   func wake(_ sleepers: [any Wakeable]) {
     if sleepers.isEmpty { return }
     let (isFew, begins) = state.withLock { state in
-      // A single batch needs no task of its own, unless others are ahead of it.
+      // A single batch needs no separate task, unless other objects are queued.
       if !state.isRunning, sleepers.count <= WakeQueue.atOnce { return (true, false) }
       state.waiting += sleepers
       defer { state.isRunning = true }
@@ -36,14 +36,15 @@ final class WakeQueue: Sendable {
     }
     if isFew { for sleeper in sleepers { sleeper.wake() } }
     guard begins else { return }
-    // With the priority of the tasks that it wakes: otherwise it would not queue behind them.
+    // The priority of the woken tasks. With a higher priority, this task would not queue behind the woken tasks.
     Task.detached(priority: sleepers.map(\.priority).max()) { [self] in
       while let next = take() {
         let begin = ContinuousClock.now
         for sleeper in next { sleeper.wake() }
-        // Lets the woken tasks run, and others that are ready.
+        // Lets the woken tasks and other ready tasks run.
         await Task.yield()
-        // Other tasks get as much time as the batch took. If that was longer than the limit, they already ran.
+        // Gives other tasks as much time as the batch took, up to `longestPause`. During a longer batch, other tasks
+        // have already run.
         try? await Task.sleep(for: min(begin.duration(to: .now), WakeQueue.longestPause))
       }
     }

@@ -2,7 +2,7 @@ import SqlableCore
 import Synchronization
 
 extension SqlitePool {
-  /// Returns the rows of the model's table that transactions change from now on, as an asynchronous sequence.
+  /// Returns an asynchronous sequence of the rows that later transactions change in the model's table.
   ///
   /// ```swift
   /// for await event in pool.changes(on: Bicycle.self, .update, id: 2) {
@@ -13,22 +13,24 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// Each change is delivered once, after its commit, in the order of commits and of changes; rolled-back changes are
-  /// not delivered. The sequence begins when it is made, so its first loop misses nothing; a later loop continues where
-  /// an earlier one ended, with the rows committed in between. A loop that begins while another one runs begins with
-  /// ``ChangeEvent/missed``, and has the rows from then on. A loop ends when its task is cancelled and when the pool is
-  /// closed. A slow loop blocks nothing: its rows wait in a buffer, which is dropped as a whole when it is full, with
-  /// `.missed` in its place.
+  /// The sequence delivers each change once, after the commit, in the order of commits and of changes in a commit.
+  /// Changes that are rolled back are not delivered. Recording starts when the sequence is created, so the first loop
+  /// misses no change. A later loop continues where the earlier loop ended and receives the rows committed in between.
+  ///
+  /// If one loop runs while another starts, the second loop starts with ``ChangeEvent/missed`` and receives later rows.
+  /// A loop ends when its task is cancelled or the pool closes. A slow loop blocks nothing, because its rows wait in a
+  /// buffer. When the buffer is full, the buffer is emptied and the loop receives `.missed`.
   ///
   /// - Parameters:
   ///   - model: The model whose rows to observe.
-  ///   - change: The kind of change; nil for all three.
-  ///   - tableName: The table, if it is not the model's own.
-  ///   - id: The row's id, or its key if that is not an integer; nil for all rows.
-  ///   - limit: The maximum number of buffered rows, unless a single commit has more.
+  ///   - change: The kind of change; nil for all three kinds.
+  ///   - tableName: The table, if the table is not the model's own.
+  ///   - id: The row's id, or its key if the key is not an integer; nil for all rows.
+  ///   - limit: The maximum number of buffered rows; a single commit is allowed to exceed this limit.
   ///
-  /// For a full-text table that stores its own texts, which SQLite can't observe, and for a contradictory model, an
-  /// error is passed to ``ObservedDatabase/didFail`` and the sequence ends at once. So does that of a closed pool.
+  /// SQLite can't observe a full-text table that stores its own texts. For such a table, and for a contradictory model,
+  /// ``ObservedDatabase/didFail`` receives an error and the sequence ends immediately. The sequence of a closed pool
+  /// also ends immediately.
   public func changes<Model: Sqlable>(
     on model: Model.Type, _ change: Change? = nil, in tableName: String? = nil, id: (any SqlValue)? = nil,
     buffering limit: Int = 10_000
@@ -36,7 +38,7 @@ extension SqlitePool {
     Changes(subscription(limit) { try ObservedRows(model, change, in: tableName, id: id) }) { $0 }
   }
 
-  /// Returns the rows that transactions change from now on, with their values before and after the change.
+  /// Returns the rows that later transactions change, with their values before and after the change.
   ///
   /// ```swift
   /// for await case .row(let bike) in pool.modelChanges(on: Bicycle.self) {
@@ -71,7 +73,7 @@ extension SqlitePool {
 
 /// A sequence of changed rows; see ``SqlitePool/changes(on:_:in:id:buffering:)``.
 ///
-/// While it is kept, rows are buffered for its next loop.
+/// Rows are buffered for the next loop as long as the sequence exists.
 public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
   /// The same rows, grouped by commit.
   ///
@@ -91,7 +93,7 @@ public struct Changes<Row: Sendable>: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let loop: ChangeLoop<Row>?
 
-    /// Returns the next row; nil if the task was cancelled or the pool closed.
+    /// Returns the next row; nil if the task is cancelled or the pool closes.
     public mutating func next() async -> ChangeEvent<Row>? { await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ChangeEvent<Row>? {
@@ -112,7 +114,7 @@ public struct Commits<Row: Sendable>: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let loop: ChangeLoop<Row>?
 
-    /// Returns the rows of the next commit; nil if the task was cancelled or the pool closed.
+    /// Returns the rows of the next commit; nil if the task is cancelled or the pool closes.
     public mutating func next() async -> [ChangeEvent<Row>]? { await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async -> [ChangeEvent<Row>]? {
@@ -121,13 +123,13 @@ public struct Commits<Row: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// One loop over a sequence, whose next loop continues where this one ends.
+/// One loop over a sequence. The next loop continues where this loop ends.
 private final class ChangeLoop<Row: Sendable> {
   private let subscription: ChangeSubscription
   private let idle: IdleSubscription
   private let make: @Sendable ([ChangeEvent<RowChange>]) -> [ChangeEvent<Row>]
-  /// The commit whose rows are delivered one by one, as received and as delivered. Shared with the other loops over the
-  /// same rows, so it is read by index.
+  /// The commit that is being delivered row by row: the received rows and the converted events. Loops over the same
+  /// rows share the array, so this class reads the array by index.
   private var commit: [ChangeEvent<RowChange>] = []
   private var events: [ChangeEvent<Row>] = []
   private var deliveredCount = 0
@@ -152,7 +154,7 @@ private final class ChangeLoop<Row: Sendable> {
         deliveredCount += 1
         return events[deliveredCount - 1]
       }
-      // Released before the wait, which may be long: the rows may be large.
+      // Release the rows before the wait: the rows can be large and the wait can be long.
       (commit, events, deliveredCount) = ([], [], 0)
       guard let next = await subscription.next(isolation: actor) else { return nil }
       (commit, events) = (next, make(next))
@@ -165,22 +167,23 @@ private final class ChangeLoop<Row: Sendable> {
   }
 }
 
-/// The subscription of a sequence while no loop uses it; none if subscribing has failed.
+/// The subscription of a sequence while no loop uses the subscription; empty if subscribing failed.
 private final class IdleSubscription: Sendable {
   private let subscription: LockedValue<ChangeSubscription?>
   private let another: @Sendable () -> ChangeSubscription?
 
   init(_ subscription: ChangeSubscription?) {
     self.subscription = LockedValue(subscription)
-    // Without the subscription itself: it must end with the last of the sequence and its loops.
+    // Don't capture the subscription, because the subscription must end with its sequence and loops.
     let parts = subscription.map { ($0.feed, $0.observed, $0.limit) }
     another = { parts.map { ChangeSubscription($0.0, $0.1, $0.2, beginsWithMissed: true) } }
   }
 
-  /// Returns the subscription, or another one if a loop uses it.
+  /// Returns the idle subscription; if a loop uses the subscription, creates another.
   func take() -> ChangeSubscription? { subscription.withLock { $0.take() } ?? another() }
 
-  /// Keeps the subscription for the next loop, unless one is there: of several loops, the first to end is continued.
+  /// Stores the subscription for the next loop, unless another subscription is stored. The next loop thus continues the
+  /// loop that ended first.
   func putBack(_ ended: ChangeSubscription) {
     subscription.withLock { subscription in
       if subscription == nil { subscription = ended }

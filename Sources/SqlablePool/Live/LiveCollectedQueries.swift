@@ -1,16 +1,16 @@
-// Live results of collected and of decoded rows, and of rows with what belongs to them.
+// Live results of collected rows, decoded rows, and rows with their associated rows.
 
 import SqlableCore
 import SqlableQueries
 
 extension CollectedQuery where Source: Hashable, Output: Sendable {
-  /// Returns a live result: the collected rows, at once and again after every commit that could change them.
+  /// Returns a live result: the current collected rows, and new rows after every commit that could change the result.
   ///
   /// ```swift
   /// for try await bikes in Bicycle.read().grouped(by: \.color).updates(in: pool) { show(bikes) }
   /// ```
   ///
-  /// The filter is not evaluated for changed rows. Throws what running it throws.
+  /// The filter is not evaluated for changed rows. Throws the errors of running the query.
   public func updates(
     in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<Output> {
@@ -19,7 +19,7 @@ extension CollectedQuery where Source: Hashable, Output: Sendable {
 }
 
 extension DecodedRows where Value: Sendable {
-  /// Returns a live result: the decoded rows, at once and again after every commit that could change them.
+  /// Returns a live result: the current decoded rows, and new rows after every commit that could change the result.
   public func updates(
     in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<[Value]> {
@@ -28,7 +28,7 @@ extension DecodedRows where Value: Sendable {
 }
 
 extension Runnable {
-  /// The SQL of all its statements. Throws if it writes.
+  /// Returns the SQL of all statements of the query. Throws if the query writes.
   fileprivate func followedTexts() throws -> [String] {
     guard isReadOnly else { throw SqlError.invalidStatement("a statement that writes has no live result") }
     guard let work = self as? any StatementTrees else { return try requests().map(\.sql) }

@@ -1,7 +1,9 @@
 import SqlableCore
 
-/// A sequence of results of a statement: one at once, and one after every commit that could change it; see
-/// `Statement.updates(in:onlyChanges:)`.
+/// A sequence of a statement's results: the current result, and a new result after every commit that could change the
+/// result.
+///
+/// See `Statement.updates(in:onlyChanges:)`.
 public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
   private let pool: SqlitePool
   private let source: LiveQuerySource<Value>
@@ -26,23 +28,23 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
       loop = LiveQueryLoop(pool, source)
     }
 
-    /// Returns the current result as soon as it may differ from the last one; nil when the pool was closed.
+    /// Returns the current result when it might differ from the last result; nil if the pool was closed.
     ///
-    /// Throws read errors and `CancellationError`, and ends then.
+    /// Throws read errors and `CancellationError`, after which the sequence ends.
     public mutating func next() async throws -> Value? { try await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Value? {
       guard !isEnded else { return nil }
       do {
         while let (value, contents) = try await loop.next(isolation: actor) {
-          // Results in between, which this loop has missed, may have differed from both.
+          // Compare with this loop's last result, because the loop might have missed results in between.
           if source.onlyChanges, let before = self.contents, before == contents { continue }
           self.contents = contents
           return value
         }
       } catch {
         isEnded = true
-        // Closed during the read: the same as closed before it.
+        // The pool was closed during the read, so the sequence ends.
         if !pool.isOpen, (error as? SqlError)?.kind == .closed { return nil }
         throw error
       }
@@ -56,13 +58,13 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
 @available(*, deprecated, renamed: "LiveQuery")
 public typealias Updates<Value: Sendable> = LiveQuery<Value>
 
-/// The row rule of a live result, for one version of the schema.
+/// The row rule of a live result for one version of the schema.
 struct LiveQueryRule: Sendable {
   let schemaVersion: Int64
   let rule: RowRule
 }
 
-/// The source of a live result: its identity, its SQL, and the closure that reads its rows.
+/// The source of a live result: the identity, the SQL, and the closure that reads the rows.
 package struct LiveQuerySource<Value: Sendable>: Sendable {
   struct Fetched: Sendable {
     let rule: LiveQueryRule
@@ -71,15 +73,15 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     let pageEnd: PageBoundary?
   }
 
-  /// The identity of the result.
+  /// The identity of the live result.
   let key: LiveQueryRegistry.Key
 
   let callSite: CallSite
-  /// True if a result that equals the previous one is skipped.
+  /// True if the sequence skips a result that equals the previous result.
   let onlyChanges: Bool
-  /// The SQL of all its statements.
+  /// Returns the SQL of all statements of the source.
   let texts: @Sendable () throws -> [String]
-  /// The statement whose filter decides which rows it has; nil if there is none.
+  /// Returns the statement whose filter selects the rows; nil without such a statement.
   let filtered: @Sendable () throws -> SelectQuery?
   let rows: @Sendable (SqliteDatabase, inout LiveQueryNotes) throws -> Value
 
@@ -96,7 +98,8 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     self.rows = rows
   }
 
-  /// Reads the result. Calls `expect` first, with the columns read, if these are unknown or the schema has changed.
+  /// Reads the result. If the columns read are unknown or the schema has changed, first calls `expect` with the
+  /// columns.
   func read(
     _ db: SqliteDatabase, _ known: LiveQueryRule?, _ feed: PoolFeed, expect: (ReadColumns, RowRule) -> Void
   ) throws -> Fetched {
@@ -125,14 +128,14 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
 
   private func rowRule(_ db: SqliteDatabase, _ read: ReadColumns, _ feed: PoolFeed) throws -> RowRule {
     guard !read.readsUnobserved, read.tables.count == 1, let query = try filtered() else { return RowRule() }
-    // Texts sort differently in UTF-16 than in the copy.
+    // SQLite sorts texts differently in UTF-16 than in the library's UTF-8 copy.
     guard try db.locked({ try db.openConnection().pragma("PRAGMA main.encoding") }) == "UTF-8" else {
       return RowRule()
     }
     let table = query.table
     let columns = try db.locked { try db.openConnection().comparedColumns(ofTable: table.name) }
     let filter = feed.filter(query, columns)
-    // With a filter that depends on other rows, a row behind the page may move into it.
+    // If the filter depends on other rows, a row after the page can move into the page.
     guard filter != nil || query.filter == nil else { return RowRule() }
     return RowRule(filter: filter, page: PageOrder(query, columns))
   }

@@ -1,26 +1,28 @@
 import SqlableCore
 
-/// The mutable state of a live result that loops share, guarded by its lock.
+/// The mutable state of a live result that several loops share. The live result's lock guards the state.
 ///
-/// Commits have positions in the feed's log. A fetch that begins at a position includes all commits up to there, and
-/// fetches don't overlap: a later one never returns an older result. The state of each loop is separate, so a late or
-/// slow loop does not affect others.
+/// Each commit has a position in the feed's commit queue. A fetch that begins at a position includes all commits up to
+/// this position. Fetches do not overlap, so a later fetch never returns an older result. Each loop has its own state,
+/// so a late or slow loop does not affect other loops.
 struct LiveQueryState<Value: Sendable> {
   struct Loop {
     var hasAsked = false
-    /// The edition of the result that it has; 0 for none.
+    /// The edition of the result that the loop has received; 0 before the first result.
     var edition = 0
-    /// It takes the results of later fetches only.
+    /// The loop accepts only results of fetches after this number.
     var fetchNumber = 0
-    /// Its result includes all commits up to here that concern it.
+    /// The loop's result includes all relevant commits up to this position.
     var position = -1
   }
 
   struct Latest {
     var fetch: Fetch
-    /// Changes with the contents if they are compared, otherwise with each fetch.
+    /// The number of the result. If contents are compared, the edition changes with the contents; otherwise, with each
+    /// fetch.
     var edition: Int
-    /// Nil, to save memory, once all loops have it or it is stale.
+    /// The result's value. To save memory, the value is nil when all loops have received it or when the result is
+    /// stale.
     var value: Value?
     var contents: LiveQueryContents?
   }
@@ -30,7 +32,7 @@ struct LiveQueryState<Value: Sendable> {
     let position: Int
   }
 
-  /// A changed row that the filter has not decided yet.
+  /// A changed row that the filter has not evaluated yet.
   struct UndecidedRow {
     let position: Int
     let images: RowImages
@@ -38,16 +40,17 @@ struct LiveQueryState<Value: Sendable> {
 
   enum Step {
     case take(Value, LiveQueryContents?)
-    /// Commits that are not matched yet may make the available result stale.
+    /// First match the queued commits, because a commit might make the available result stale.
     case match
     case fail(any Error)
-    /// `isNeeded`: whether it waits for a fetch, and not only for a commit.
+    /// `isNeeded` is true if the loop needs a fetch or a filter decision, and false if the loop waits only for a
+    /// commit.
     case wait(isNeeded: Bool)
     case end
   }
 
   enum Work {
-    /// Evaluates the filter: whether one of the rows concerns the result.
+    /// Evaluate the filter to find out whether one of the rows affects the result.
     case ask(RowFilter, [RowImages], upTo: Int)
     case read(Fetch, LiveQueryRule?)
     case nothing
@@ -58,16 +61,16 @@ struct LiveQueryState<Value: Sendable> {
     case rows([RowImages])
   }
 
-  /// The maximum number of rows of a commit that the filter is evaluated for.
+  /// The maximum number of rows per commit for which the filter is evaluated.
   private static var maximumAsked: Int { 32 }
   /// The maximum number of rows that wait for the filter.
   private static var maximumRows: Int { 4 * maximumAsked }
 
-  /// The tables and columns it reads; nil until they are known: every commit may concern it until then.
+  /// The tables and columns that the query reads. While `read` is nil, every commit makes the result stale.
   var read: ReadColumns?
   var rule = RowRule()
   var knownRule: LiveQueryRule?
-  /// The end of the page that was read last; nil during a fetch, whose page may end further behind.
+  /// The end of the last page that was read. Nil during a fetch, because the new page might end later.
   private var pageEnd: PageBoundary?
   /// The last commit that invalidated the result.
   private var invalidatedAt = -1
@@ -76,13 +79,13 @@ struct LiveQueryState<Value: Sendable> {
   private var editions = 0
   private var fetchCount = 0
   private var loops: [Int: Loop] = [:]
-  /// The number of loops without the latest edition.
+  /// The number of loops that have not received the latest edition.
   private var outdatedLoops = 0
   private var waiting: [ObjectIdentifier: (waiter: Waiter, loop: Int)] = [:]
-  /// The waiters that wait for a commit beyond their deadline.
+  /// The waiters that are past their deadline and wait for another commit.
   private var overdue: Set<ObjectIdentifier> = []
   private var failures: [Int: any Error] = [:]
-  /// True if a loop waits for a fetch that has not begun.
+  /// True if a loop waits for a fetch that has not started.
   private var needsFetch = false
   var task: Task<Void, Never>?
   /// True if another thread is about to start the task.
@@ -90,7 +93,7 @@ struct LiveQueryState<Value: Sendable> {
   /// The last commit that the fetch in progress includes.
   private var fetchPosition = -1
   private(set) var isEnded = false
-  /// Objects to release outside of the lock, since that may run a caller's code.
+  /// Objects to release outside of the lock, because a deinit can run a caller's code.
   private var releasable: [any Sendable] = []
 
   mutating func takeReleasable() -> [any Sendable]? {
@@ -124,14 +127,14 @@ struct LiveQueryState<Value: Sendable> {
     latest?.value = nil
   }
 
-  /// The next step of a loop that needs a result with all commits up to `position`; `isMatched` says whether these are
-  /// matched.
+  /// Returns the next step of a loop that needs a result with all commits up to `position`. `isMatched` is true if
+  /// these commits are matched.
   mutating func step(_ number: Int, holding position: Int, isMatched: Bool) -> Step {
     if isEnded { return .end }
     if let error = failures.removeValue(forKey: number) { return .fail(error) }
     guard var loop = loops[number] else { return .end }
     if !loop.hasAsked {
-      // Earlier commits of other processes may be undetected: only a later fetch certainly includes them.
+      // Earlier commits of other processes might be undetected, and only a later fetch certainly includes them.
       (loop.hasAsked, loop.fetchNumber) = (true, fetchCount)
     }
     loop = current(loop)
@@ -143,7 +146,7 @@ struct LiveQueryState<Value: Sendable> {
         needsFetch = true
         return .wait(isNeeded: true)
       }
-      // It may be stale: the filter decides that first.
+      // The filter must first decide whether the result is stale.
       guard undecidedRows.isEmpty else { return .wait(isNeeded: true) }
       guard isMatched || latest.fetch.position >= position else { return .match }
       loop.edition = latest.edition
@@ -154,7 +157,7 @@ struct LiveQueryState<Value: Sendable> {
     return .wait(isNeeded: undecidedRows.contains { $0.position > loop.position })
   }
 
-  /// The loop, moved forward by later fetches that returned the result it has.
+  /// Returns the loop, updated to the latest fetch if this fetch returned the edition that the loop has.
   private func current(_ loop: Loop) -> Loop {
     guard let latest, loop.edition == latest.edition else { return loop }
     var loop = loop
@@ -169,7 +172,7 @@ struct LiveQueryState<Value: Sendable> {
     if isOverdue { overdue.insert(ObjectIdentifier(waiter)) }
   }
 
-  /// Ends a wait; returns whether it was the last.
+  /// Removes a waiter; returns true if no other loop waits.
   mutating func leave(_ waiter: Waiter) -> Bool {
     if !overdue.isEmpty { overdue.remove(ObjectIdentifier(waiter)) }
     guard waiting.removeValue(forKey: ObjectIdentifier(waiter)) != nil else { return false }
@@ -190,7 +193,7 @@ struct LiveQueryState<Value: Sendable> {
     return true
   }
 
-  /// True if a waiting loop needs a fetch or a decision of the filter.
+  /// True if a waiting loop needs a fetch or a filter decision.
   var hasWork: Bool { !isEnded && !waiting.isEmpty && (needsFetch || !undecidedRows.isEmpty) }
 
   private func sleepers(where isConcerned: (Int, Loop) -> Bool) -> [ObjectIdentifier] {
@@ -202,8 +205,8 @@ struct LiveQueryState<Value: Sendable> {
     sleepers.compactMap { waiting.removeValue(forKey: $0)?.waiter }
   }
 
-  /// Removes and returns waiters that are past their deadline and need a fetch now. To be called before each release of
-  /// the lock.
+  /// Removes and returns waiters that are past their deadline and now need a fetch. Call this method before each
+  /// release of the lock.
   mutating func takeOverdue() -> [any Wakeable] {
     if overdue.isEmpty { return [] }
     let late = overdue.filter { id in
@@ -214,9 +217,9 @@ struct LiveQueryState<Value: Sendable> {
 
   // MARK: Commits
 
-  /// To be called for a commit; nil is one that may have changed anything.
+  /// Handles a commit; nil stands for a commit with unknown changes.
   mutating func didCommit(_ commit: CommittedChanges?, at position: Int) {
-    // All loops have a result that includes it.
+    // Every loop has a result that includes the commit.
     if outdatedLoops == 0, let latest, latest.fetch.position >= position { return }
     switch staleness(after: commit) {
     case .fresh: break
@@ -227,12 +230,12 @@ struct LiveQueryState<Value: Sendable> {
     }
   }
 
-  /// Invalidates all results from before a commit.
+  /// Invalidates all results that do not include the commit at `position`.
   private mutating func invalidate(_ position: Int) {
     invalidatedAt = max(invalidatedAt, position)
     undecidedRows.removeAll { $0.position <= position }
     if let latest, latest.fetch.position < invalidatedAt { dropValue() }
-    // Waiting loops need a fetch, unless the one in progress includes the commit.
+    // Waiting loops need another fetch, unless the running fetch includes the commit.
     if !waiting.isEmpty, position > fetchPosition { needsFetch = true }
   }
 
@@ -249,7 +252,7 @@ struct LiveQueryState<Value: Sendable> {
       if undecided.isEmpty { continue }
       guard let filter = rule.filter, undecided.count <= Self.maximumAsked, !undecided.contains(where: filter.takes)
       else { return .stale }
-      // Rows of one table only: a result of several has no row filter.
+      // All rows belong to one table, because a query of several tables has no row filter.
       rows += undecided
     }
     return rows.isEmpty ? .fresh : .rows(rows)
@@ -263,14 +266,15 @@ struct LiveQueryState<Value: Sendable> {
 
   // MARK: Fetch
 
-  /// The next work of the task; begins a fetch if it is one.
+  /// Returns the next work of the task; starts a fetch if a loop needs a fetch.
   mutating func nextWork(_ feed: PoolFeed) -> Work {
     guard hasWork else { return .nothing }
     if needsFetch {
       needsFetch = false
       fetchCount += 1
       pageEnd = nil
-      // After `pageEnd` is reset: a commit that is matched from then on is included in the fetch, or invalidates it.
+      // Read the position after resetting `pageEnd`. A commit that is matched later is then included in the fetch, or
+      // invalidates the fetch.
       fetchPosition = feed.position
       return .read(Fetch(number: fetchCount, position: fetchPosition), knownRule)
     }
@@ -281,16 +285,16 @@ struct LiveQueryState<Value: Sendable> {
     return .ask(filter, undecidedRows.map(\.images), upTo: last.position)
   }
 
-  /// Takes the filter's decision on the rows up to a commit; returns the waiters to wake.
+  /// Stores the filter's decision on the rows up to a commit; returns the waiters to wake.
   mutating func answer(_ isConcerned: Bool, upTo position: Int) -> [any Wakeable] {
     undecidedRows.removeAll { $0.position <= position }
     if isConcerned { invalidate(position) }
     guard undecidedRows.isEmpty, latest?.value != nil else { return [] }
-    // They can take the available result.
+    // These loops can receive the available result.
     return removeWaiters(sleepers { _, loop in isStale(loop) })
   }
 
-  /// Takes the result of a fetch; returns the waiters to wake.
+  /// Stores the result of a fetch; returns the waiters to wake.
   mutating func take(
     _ fetch: Fetch, _ value: Value, _ contents: LiveQueryContents?, isSame: Bool, _ pageEnd: PageBoundary?
   ) -> [any Wakeable] {
@@ -303,7 +307,7 @@ struct LiveQueryState<Value: Sendable> {
     latest = Latest(fetch: fetch, edition: editions, value: value, contents: contents)
     if outdatedLoops == 0 { dropValue() }
     if let last = undecidedRows.last(where: { $0.position <= fetch.position }) {
-      // The filter need not decide: the fetch includes the rows, and loops with older results may wait for them.
+      // The filter is not needed: the fetch includes these rows, and loops with older results might wait for the rows.
       invalidate(last.position)
     }
     fetchPosition = -1
@@ -311,7 +315,7 @@ struct LiveQueryState<Value: Sendable> {
     return removeWaiters(sleepers { _, loop in loop.edition != editions && isStale(loop) })
   }
 
-  /// Records that a fetch has failed; returns the waiters to wake, which throw the error.
+  /// Records that a fetch has failed; returns the waiters to wake. The waiters throw the error.
   mutating func fail(_ fetch: Fetch, _ error: any Error) -> [any Wakeable] {
     fetchPosition = -1
     let failed = sleepers { _, loop in isStale(loop) && current(loop).fetchNumber < fetch.number }
@@ -319,7 +323,7 @@ struct LiveQueryState<Value: Sendable> {
     return removeWaiters(failed)
   }
 
-  /// Resets a fetch that was interrupted because no loop waited for it.
+  /// Resets a fetch that was interrupted because no loop waited for its result.
   mutating func takeBack() {
     fetchPosition = -1
     if !waiting.isEmpty { needsFetch = true }

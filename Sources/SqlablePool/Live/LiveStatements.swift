@@ -4,26 +4,32 @@ import SqlableCore
 import SqlableQueries
 
 extension Statement where Output == [Model] {
-  /// Returns a live result: the rows, at once and again after every commit that could change them.
+  /// Returns a live result: the current rows, and new rows after every commit that could change the result.
   ///
   /// ```swift
   /// for try await bikes in Bicycle.read().filter(Bicycle.color == "red").updates(in: pool) { show(bikes) }
   /// ```
   ///
-  /// A commit counts if it changes a column that the statement reads, or inserts or deletes rows, unless the filter
-  /// shows that no changed row was or is in the result. The filter is not evaluated, and the commit counts, if the
-  /// filter has subqueries or functions other than `lower`, `upper`, `length` and `abs`, or if the commit changes more
-  /// than 256 rows of the table, or more than 32 that the filter's equalities don't decide. Commits of other processes
-  /// and schema changes always count.
+  /// A commit can change the result if the commit inserts or deletes rows, or changes a column that the statement
+  /// reads. If the filter shows that no changed row was or is in the result, the pool ignores the commit. The pool does
+  /// not evaluate the filter, and reads again after every such commit, in these cases:
   ///
-  /// With an order of columns and a limit, a commit that changes only rows behind a full page does not count.
+  /// - The filter has subqueries, or functions other than `lower`, `upper`, `length` and `abs`.
+  /// - The commit changes more than 256 rows of the table.
+  /// - The commit changes more than 32 rows that the filter's equalities can't decide.
   ///
-  /// The rows are read when a loop asks for them, once for all loops over equal statements. A slow loop blocks nothing,
-  /// and gets one result for all commits in between. A result is never older than the commit that caused it. The
-  /// sequence ends when the pool is closed. It throws read errors and `CancellationError`, and `.invalidStatement` for
-  /// a statement that writes.
+  /// Commits of other processes and schema changes always trigger a new read.
   ///
-  /// With `onlyChanges` it skips a result that equals the previous one, which is kept for that as bytes.
+  /// If the statement has an order of columns and a limit, a commit that changes only rows after a full page is
+  /// ignored.
+  ///
+  /// The pool reads the rows when a loop requests them, once for all loops over equal statements. A slow loop blocks
+  /// nothing, and receives one result for all commits in between. A result always includes the commit that triggered
+  /// the read. The sequence ends when the pool closes. The sequence throws read errors, `CancellationError`, and
+  /// `.invalidStatement` for a statement that writes.
+  ///
+  /// With `onlyChanges`, the sequence skips a result that equals the previous result. For this comparison, each loop
+  /// stores the previous result as bytes.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<[Model]> {
@@ -41,8 +47,7 @@ extension Statement where Output == [Model] {
 }
 
 extension Statement where Output == Model? {
-  /// Returns a live result: the row, or nil if there is none, at once and again after every commit that could change
-  /// it.
+  /// Returns a live result: the current row or nil, and a new value after every commit that could change the row.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<Model?> {
@@ -57,7 +62,8 @@ extension Statement where Output == Model? {
 }
 
 extension Statement where Output == Int {
-  /// Returns a live result: the number of rows, at once and again after every commit that could change it.
+  /// Returns a live result: the current number of rows, and a new number after every commit that could change the
+  /// count.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<Int> {
@@ -72,7 +78,7 @@ extension Statement where Output == Int {
 }
 
 extension Statement where Output == Bool {
-  /// Returns a live result: whether there is such a row, at once and again after every commit that could change it.
+  /// Returns a live result: true if a row exists, and a new value after every commit that could change the answer.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<Bool> {
@@ -87,8 +93,9 @@ extension Statement where Output == Bool {
 }
 
 extension Select where Row: Sendable {
-  /// Returns a live result: the rows, at once and again after every commit that could change them. Filters are not
-  /// evaluated for changed rows.
+  /// Returns a live result: the current rows, and new rows after every commit that could change the result.
+  ///
+  /// Filters are not evaluated for changed rows.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<[Row]> {
@@ -111,8 +118,8 @@ extension Select where Row: Sendable {
 }
 
 extension AssociatedQuery {
-  /// Returns a live result: the rows with what belongs to them, at once and again after every commit that could change
-  /// them.
+  /// Returns a live result: the current rows with their associated rows, and new rows after every commit that could
+  /// change the result.
   public func updates(
     in pool: SqlitePool, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<[(Root, repeat each Part)]> {
@@ -121,7 +128,7 @@ extension AssociatedQuery {
 }
 
 extension StatementTree {
-  /// The query of the live result.
+  /// The query of the live result; throws for a statement that is not a query.
   package var followed: SelectQuery {
     get throws {
       if case .select(let query) = self { return query }
@@ -131,7 +138,7 @@ extension StatementTree {
 }
 
 extension Statement {
-  /// Returns the source of the live result; `rows` is called with the handle's lock held, before the first row.
+  /// Returns the source of the live result. `rows` runs with the handle's lock held, before the first row is read.
   fileprivate func source<Value>(
     _ onlyChanges: Bool, _ callSite: CallSite,
     _ rows: @escaping @Sendable (StatementRun, inout LiveQueryNotes) throws -> Value

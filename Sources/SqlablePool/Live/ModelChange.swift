@@ -2,7 +2,7 @@ import SqlableCore
 
 /// A row that a committed transaction changed, with its values before and after the change.
 public struct ModelChange<Model: Sqlable>: Sendable {
-  /// The kind of change, the row's id and key.
+  /// The kind of change, and the row's id and key.
   public let row: RowChange
   private let reader: ImageReader
 
@@ -11,17 +11,19 @@ public struct ModelChange<Model: Sqlable>: Sendable {
     self.reader = reader
   }
 
-  /// True if the row was inserted, updated or deleted.
+  /// The kind of change: insert, update or delete.
   public var change: Change { row.change }
   /// The row's id; see ``RowChange/id``.
   public var id: Int { row.id }
 
   /// Returns the row before the change; nil for an insert.
   ///
-  /// Throws `.decoding` if the values don't fit the struct, and `.misuse` if SQLite does not report them: for a table
-  /// with VIRTUAL generated columns, without SQLite's pre-update hook, and for NULL in a column with a default, because
-  /// SQLite 3.40 also reports NULL for rows from before the column was added. Throws `.misuse` also if a text is not
-  /// UTF-8.
+  /// Throws `.decoding` if the values do not fit the struct. Throws `.misuse` if SQLite does not report the values:
+  ///
+  /// - The table has VIRTUAL generated columns.
+  /// - SQLite was compiled without the pre-update hook.
+  /// - A text is not UTF-8.
+  /// - A column with a default is NULL. SQLite 3.40 also reports NULL for rows that are older than the column.
   public func old() throws -> Model? {
     row.change == .insert ? nil : try model(row.images?.old, row.images?.isWhole)
   }
@@ -40,7 +42,7 @@ public struct ModelChange<Model: Sqlable>: Sendable {
   }
 }
 
-/// Makes structs of values, by a query that returns them as a row for `init(row:)`.
+/// Decodes structs from values, by a query that returns the values as a row for `init(row:)`.
 final class ImageReader: Sendable {
   private let database = LockedValue<SqliteDatabase?>(nil)
 

@@ -1,10 +1,10 @@
 import Dispatch
 import SqlableCore
 
-/// A live result, fetched once for all loops over equal ones.
+/// A live result that is fetched once for all loops over equal statements.
 ///
-/// Loops only wait. A task of the result, independent of the loops' cancellation, deadlines and actors, evaluates the
-/// filter and fetches while any loop waits.
+/// Loops only wait. While a loop waits, a task evaluates the filter and fetches the result. The task is independent of
+/// the loops' cancellation, deadlines and actors.
 ///
 /// ```text
 /// commit 7 ── may concern it ──► is the filter met? ──► fetch, begun at 9 ──► all waiting loops get one result: 7 to 9
@@ -15,7 +15,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
   private let pool: SqlitePool
   private let source: LiveQuerySource<Value>
   private let state = LockedValue(LiveQueryState<Value>())
-  /// Separate, so that loops over other results don't queue behind these.
+  /// A separate queue, so that loops over other results don't wait behind these loops.
   private let wakes = WakeQueue()
 
   private typealias State = LiveQueryState<Value>
@@ -57,9 +57,10 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
     pool.feed.loopEnds()
   }
 
-  /// Returns the result as soon as it may differ from the one that the loop has; nil when the pool was closed.
+  /// Returns the result when it might differ from the loop's last result; nil if the pool was closed.
   ///
-  /// It includes all commits acknowledged before the call. Throws `CancellationError`, `.timeout` and read errors.
+  /// The result includes all commits acknowledged before the call. Throws `CancellationError`, `.timeout` and read
+  /// errors.
   func next(_ loop: Int, isolation actor: isolated (any Actor)?) async throws -> (Value, LiveQueryContents?)? {
     let acknowledged = pool.feed.position
     while true {
@@ -87,8 +88,8 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
           withState { $0.dropUnneededFetch() }
           throw timeout
         }
-        // At its deadline the loop is woken to check what it waits for: a fetch times out, but a wait for a commit goes
-        // on, without an alarm.
+        // At its deadline, the loop wakes and checks the reason for its wait. A wait for a fetch times out. A wait for
+        // a commit continues without an alarm.
         let alarm = isOverdue ? nil : alarm(waiter)
         let isWoken = await waiter.wait(isolation: actor)
         alarm?.cancel()
@@ -98,7 +99,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
     }
   }
 
-  /// Wakes a loop at its deadline. The fetch is not interrupted, since other loops share it.
+  /// Wakes a loop at its deadline. The fetch continues, because other loops share the fetch.
   private func alarm(_ waiter: Waiter) -> DispatchWorkItem? {
     guard let deadline = Deadline.current else { return nil }
     let alarm = DispatchWorkItem { waiter.wake() }
@@ -115,7 +116,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
       label: pool.configuration.handles.label)
   }
 
-  /// Ends a wait, and interrupts a fetch that no loop waits for.
+  /// Ends a wait, and interrupts a fetch that no other loop waits for.
   private func leave(_ waiter: Waiter) {
     withState { $0.leave(waiter) ? $0.task : nil }?.cancel()
   }
@@ -140,7 +141,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
     if let releasable { matches.keep(releasable) }
   }
 
-  /// Starts the task, if there is work.
+  /// Starts the task if there is work.
   func wake() { withState { begin(&$0) } }
 
   var priority: TaskPriority { state.withLock { $0.priority } }
@@ -165,7 +166,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
     }
   }
 
-  /// Nil if there is nothing to do, and the task ends.
+  /// Returns the next work; nil if there is no work and the task ends.
   private func nextWork() -> State.Work? {
     withState { state in
       if !Task.isCancelled {
@@ -173,7 +174,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
         if case .nothing = work {} else { return work }
       }
       state.task = nil
-      // Other loops may wait since it was cancelled.
+      // Other loops might have started to wait since the task was cancelled.
       begin(&state)
       return nil
     }
@@ -202,7 +203,8 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
     }
   }
 
-  /// Records what it reads. To be called before the rows are read: commits from here on are recorded for it.
+  /// Records the tables and columns that the query reads. Call this method before reading the rows, because later
+  /// commits are then recorded for this result.
   private func expect(_ read: ReadColumns, _ rule: RowRule) {
     withState { state in (state.read, state.rule) = (read, rule) }
     pool.feed.expect(read, rule, number)

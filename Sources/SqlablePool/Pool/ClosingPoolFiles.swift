@@ -2,17 +2,17 @@ import Dispatch
 import Glibc
 import SqlableCore
 
-/// A user of the pool's file other than the pool's calls, such as an archive.
+/// A user of the pool's file that is not a call, such as an archive.
 package struct FileUser: Sendable {
-  /// Stops making calls on the pool: a call would wait until the file is open again.
+  /// Stops the user's calls on the pool, because a call would wait until the file is open again.
   package let pause: @Sendable () -> Void
-  /// Ends the user's transactions; called when no call of the pool runs any more.
+  /// Ends the user's transactions. The pool calls `release` when no pool call runs.
   package let release: @Sendable () -> Void
-  /// Resumes the user's work once the file may be used again.
+  /// Resumes the user's work. The pool calls `resume` when the file can be used again.
   package let resume: @Sendable () -> Void
-  /// Ends the user; called when the pool's calls have ended and its database is still open.
+  /// Ends the user. The pool calls `end` when its calls have ended, while its database is still open.
   package let end: @Sendable () -> Void
-  /// Returns a problem for `health()`.
+  /// Returns the user's problem for `health()`; nil without a problem.
   package let problem: @Sendable (SqlitePool.HealthLimits) -> SqlitePool.Health.Problem?
 
   package init(
@@ -25,24 +25,25 @@ package struct FileUser: Sendable {
 }
 
 extension SqlitePool {
-  /// Closes the file, and calls `body` with exclusive access to it; afterwards the pool opens it again when it is used.
+  /// Closes the file, calls `body` with exclusive access to the file, and reopens the file at the next use.
   ///
   /// ```swift
   /// try pool.withClosed { files in try files.copy(to: "/backups/bikes.sqlite") }
   /// ```
   ///
-  /// The pool waits for the running calls. Later calls wait until `body` has returned or thrown; their `waitTimeout`
-  /// and deadlines count. The WAL is copied into the file before `body` is called. A call on the pool
+  /// The pool waits for running calls. Later calls wait until `body` has returned or thrown; this wait counts toward
+  /// their `waitTimeout` and deadlines. Before `body` runs, the WAL is checkpointed into the file. A call on the pool
   /// inside `body` throws `.misuse`. A call on another thread waits, so `body` must not wait for that thread.
   ///
-  /// Functions, collations, observers, traces, attached databases and what `onOpen` does are there again afterwards.
-  /// The pool then opens the file at the path. If there is no file, the pool makes a new, empty database: migrate it as
-  /// after opening. Live results are read again, and loops over changes get `.missed`. An archive of the pool restarts
-  /// with a copy of the database; the archive has all earlier commits.
+  /// The reopened file has the same functions, collations, observers, traces and attached databases, and the pool calls
+  /// `onOpen` again. If no file exists at the path, the pool creates an empty database; run your migrations as after
+  /// opening a pool. Live results are read again, and loops over changes receive `.missed`. An archive of the pool
+  /// starts again with a copy of the database. The archive contains all earlier commits.
   ///
-  /// Throws `.busy` if a call runs for longer than `duration`, or than the deadline of ``withDeadline(_:_:)``, with its
-  /// call site, and if another process, another pool, or a handle of this process has the file open. Throws `.misuse`
-  /// inside a closure of the pool, and `.closed`. Blocks the thread; `async` code gets the overload with `await`.
+  /// Throws `.busy`, with the call site, if a call runs for longer than `duration` or the deadline of
+  /// ``withDeadline(_:_:)``. Throws `.busy` too if another process, another pool, or a handle of this process has the
+  /// file open. Throws `.misuse` inside a closure of the pool, and `.closed` for a closed pool. Blocks the thread. In
+  /// `async` code, use the overload with `await`.
   @discardableResult
   public func withClosed<Value>(
     within duration: Duration = .seconds(10), file: StaticString = #fileID, line: UInt = #line,
@@ -51,7 +52,7 @@ extension SqlitePool {
     try close(FileCloseBarrier(callSite: .init(file: file, line: line)), within: duration, body)
   }
 
-  /// Closes the file, and calls `body` with exclusive access to it, on a separate thread.
+  /// Closes the file and calls `body` with exclusive access to the file, on a separate thread.
   ///
   /// Throws `CancellationError` if the task is cancelled before `body` is called.
   @discardableResult
@@ -78,7 +79,7 @@ extension SqlitePool {
     }
   }
 
-  /// Calls `body`, which closes the file of the root, with no call running and the pool's handles closed.
+  /// Closes the pool's handles and calls `body` while no call runs; `body` closes the root's file.
   func closing<Value>(
     _ closeBarrier: FileCloseBarrier, within duration: Duration, _ body: (ContinuousClock.Instant) throws -> Value
   ) throws -> Value {
@@ -87,7 +88,7 @@ extension SqlitePool {
       throw misuse("can't close the files inside a closure of the pool")
     }
     let end = Deadline.after(duration)
-    // While they have the file open, this pool's calls go on.
+    // Other processes might keep the file open for a while. This pool's calls continue during the wait.
     root.waitForOtherProcesses(until: end) { closeBarrier.hasToStop }
     return try root.closing(.init(callSite: "\(closeBarrier.callSite)"), until: end) {
       let users = allFileUsers
@@ -102,12 +103,12 @@ extension SqlitePool {
     }
   }
 
-  /// Keeps calls waiting from now on, and waits until none runs.
+  /// Makes later calls wait, and waits until no call runs.
   private func begin(_ closeBarrier: FileCloseBarrier, until end: ContinuousClock.Instant) throws {
     var isDrained = try withState { state in
       try state.checkIsOpen(configuration.handles.label)
       state.closeBarrier = closeBarrier
-      // The pool is not closed meanwhile.
+      // The call is counted, so that the pool is not closed meanwhile.
       state.calls += 1
       return state.areAllIdle
     }
@@ -128,7 +129,7 @@ extension SqlitePool {
     }
   }
 
-  /// Lets the calls that wait go on.
+  /// Lets the waiting calls continue.
   private func endBlockade() {
     let started = withState { state in
       defer { state.ended() }
@@ -137,11 +138,11 @@ extension SqlitePool {
     for (handle, call) in started { handOn(handle, to: call) }
   }
 
-  /// The users of the file other than calls, in the order in which they were added.
+  /// The users of the file other than calls, in the order of their registration.
   var allFileUsers: [FileUser] { fileUsers.withLock { $0.users.sorted { $0.key < $1.key }.map(\.value) } }
 
-  /// Adds a user of the file; returns a token. The user releases the file before the pool closes it, and ends before
-  /// the pool does.
+  /// Adds a user of the file; returns a token. The user must release the file before the pool closes the file, and must
+  /// end before the pool ends.
   package func add(_ user: FileUser) -> Int {
     fileUsers.withLock { users in
       users.count += 1
@@ -152,14 +153,14 @@ extension SqlitePool {
 
   package func removeFileUser(_ token: Int) { fileUsers.withLock { $0.users[token] = nil } }
 
-  /// A call that closes the files. A class: each call on the pool asks whether there is one.
+  /// A call that closes the files. A class, so that each call on the pool can check cheaply for a close.
   final class FileCloseBarrier: Sendable {
     let callSite: CallSite
-    /// True if the call's task was cancelled; nil for one without a task.
+    /// True if the call's task was cancelled; nil for a call without a task.
     let isCancelled: LockedValue<Bool>?
     let thread = pthread_self()
     let begin = ContinuousClock.now
-    /// Signalled when no call has a handle.
+    /// Signalled when no call holds a handle.
     let drained = DispatchSemaphore(value: 0)
 
     var hasToStop: Bool { isCancelled?.withLock { $0 } == true }
@@ -171,16 +172,16 @@ extension SqlitePool {
 }
 
 extension SqlitePool.State {
-  /// Throws inside the closure that has the files for itself.
+  /// Throws inside the closure that has exclusive access to the files.
   func checkIsNotBlockedHere(_ label: String?) throws {
     guard let closeBarrier, closeBarrier.thread == pthread_self() else { return }
     throw SqlError.misuse(SqliteDatabase.closedHere).labelled(label)
   }
 
-  /// True if no call has a handle.
+  /// True if no call holds a handle.
   var areAllIdle: Bool { writerIsIdle && idleReaders.count == readers.count }
 
-  /// Gives handles to the calls that wait; returns these.
+  /// Gives handles to waiting calls; returns the calls with their handles.
   mutating func endBlockade(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
     closeBarrier = nil
     var started: [(PooledHandle, PoolCall)] = []

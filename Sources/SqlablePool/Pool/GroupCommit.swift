@@ -3,21 +3,21 @@
 import SqlableCore
 
 extension SqlitePool {
-  /// Runs a write together with those that wait for the writer: one transaction, a savepoint each. Returns the outcome
-  /// of the first and the next call for the writer, and ends the others.
+  /// Runs a write together with the waiting writes, in one transaction with a savepoint for each further write. Returns
+  /// the outcome of the first write and the next call for the writer, and ends the other calls.
   ///
-  /// A write that fails is rolled back alone. If the whole transaction is rolled back (full disk, interrupted
-  /// statement, deferred foreign key), its calls are run again, each in its own transaction.
+  /// A failing write is rolled back alone. A full disk, an interrupted statement or a deferred foreign key can roll
+  /// back the whole transaction. Each call then runs again in its own transaction.
   func runGroup(_ first: PoolCall, _ writer: PooledHandle) -> (Result<Void, any Error>, next: PoolCall?) {
     var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = []
     do {
       let db = try writer.open(by: root, feed)
       try db.locked {
-        // Released after the commit returns, because the automatic checkpoint is part of it. Detection writes nothing,
-        // so it needs no turn.
+        // Release the turn after the commit returns, because the commit can include an automatic checkpoint. Detection
+        // writes nothing and needs no turn.
         if first.kind != .detection { try gate.take(writer.interruption) }
         defer { gate.giveBack() }
-        // The transaction is that of the call that leads it.
+        // Traces attribute the transaction to the first call.
         outcomes = db.traced(as: first.caller) {
           first.kind.isOutsideTransaction
             ? [(first, runOutsideTransaction(first, writer, db))] : group(first, writer, db)
@@ -28,8 +28,8 @@ extension SqlitePool {
       if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }
     }
     writer.endLoan()
-    // Before the next call gets it. Closing the connection rolls back what its ROLLBACK could not, and undoes what SQL
-    // has changed of its settings.
+    // Discard the handle before the next call gets it. Closing the connection rolls back an open transaction and
+    // discards settings that SQL has changed.
     if writer.isUnusable { writer.discard() }
     for (call, outcome) in outcomes.dropFirst() { end(call, outcome) }
     let next = withState { state in
@@ -44,7 +44,7 @@ extension SqlitePool {
   ) -> [(call: PoolCall, outcome: Result<Void, any Error>)] {
     do {
       try db.beginShared(at: first.callSite)
-      // The first call needs no savepoint: rolling it back rolls back the transaction.
+      // The first call needs no savepoint, because a rollback of the first call rolls back the transaction.
       guard try first.run(db) == .commit else {
         db.rollBackShared()
         return [(first, ended(first, writer, .success(())))]
@@ -75,14 +75,14 @@ extension SqlitePool {
       return outcomes
     } catch {
       db.rollBackShared()
-      // Run again, a call must not meet the settings that another has left.
+      // A call must not run again with settings that another call has changed.
       let isFinal = outcomes.count == 1 || writer.isLost || writer.hasOtherState
       return outcomes.map { call, outcome in
         switch outcome {
-        // A lost handle runs nothing more, and its locks block other connections until it is closed.
+        // A lost handle runs no more statements. Its locks block other connections until the handle is closed.
         case .success where isFinal: (call, .failure(error.rolledBack))
         case .failure where isFinal || isStopped(call): (call, outcome)
-        // Also the calls that failed: rows that made them fail may now be rolled back.
+        // Failed calls also run again, because the rows that made them fail might have been rolled back.
         case .success, .failure: (call, again(call, writer, db))
         }
       }
@@ -91,15 +91,16 @@ extension SqlitePool {
 
   private func isStopped(_ call: PoolCall) -> Bool { withState { _ in call.stopped != nil } }
 
-  /// Runs a call outside of a shared transaction.
+  /// Runs a call that needs no transaction.
   private func runOutsideTransaction(
     _ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase
   ) -> Result<Void, any Error> {
     let changes = ObserverRegistry.changes
     defer {
-      // A transaction left open would swallow every later write.
+      // An open transaction would absorb every later write.
       db.rollBackShared()
-      // A subscriber that joined while a statement ran may have missed its changes: nothing was recorded for it.
+      // A subscriber that joined during a statement might have missed changes, because the statement recorded nothing
+      // for the subscriber.
       if call.kind != .detection { feed.didCommit(CommittedChanges(recordedSince: changes)) }
     }
     return ended(
@@ -110,7 +111,7 @@ extension SqlitePool {
       })
   }
 
-  /// Runs a call again, in its own transaction.
+  /// Runs a call again in a separate transaction.
   private func again(_ call: PoolCall, _ writer: PooledHandle, _ db: SqliteDatabase) -> Result<Void, any Error> {
     withState { $0.give(writer, to: call) }
     if call.deadline != nil { inspect(call) }
@@ -119,7 +120,7 @@ extension SqlitePool {
     return ended(call, writer, outcome.map { _ in })
   }
 
-  /// Runs a call in a transaction or savepoint of its own.
+  /// Runs a call in a separate transaction or savepoint.
   private func transact(_ call: PoolCall, _ db: SqliteDatabase) throws -> TransactionResult {
     try db.transaction { db in
       let result = try call.run(db)
@@ -128,7 +129,7 @@ extension SqlitePool {
     }
   }
 
-  /// Takes the writer from a call whose work is over; returns the outcome for its caller.
+  /// Takes the writer from a finished call; returns the outcome for the caller.
   private func ended(
     _ call: PoolCall, _ writer: PooledHandle, _ outcome: Result<Void, any Error>
   ) -> Result<Void, any Error> {
@@ -139,7 +140,7 @@ extension SqlitePool {
     }
   }
 
-  /// The next waiting call that may share the commit.
+  /// Returns the next waiting call that can share the commit.
   private func nextMember(_ writer: PooledHandle) -> PoolCall? {
     let call = withState { state -> PoolCall? in
       guard state.closeBarrier == nil, state.waitingWrites.first?.kind == .write,
@@ -154,14 +155,14 @@ extension SqlitePool {
 }
 
 extension SqliteDatabase {
-  /// Throws if the call that has the handle was stopped. To be called before its work is committed: a call that was
-  /// stopped after its last statement would otherwise be stored, although it throws. One that is stopped later returns,
-  /// and is stored.
+  /// Throws if the call that holds the handle was stopped. Call this method before committing the call's work.
+  /// Otherwise a call that was stopped after its last statement would be stored although it throws. A call that is
+  /// stopped later succeeds and is stored.
   func checkInterruption() throws { try locked { try openConnection().checkInterruption() } }
 }
 
 extension Error {
-  /// The error for a caller whose savepoint was rolled back: for it, that was the transaction.
+  /// The error for a caller whose savepoint was rolled back. For this caller, the savepoint was the transaction.
   fileprivate var rolledBack: any Error {
     guard var error = self as? SqlError else { return self }
     if error.transaction == .untouched { error.transaction = .rolledBack }

@@ -1,10 +1,10 @@
 import SqlableCore
 
-/// The time in which a call had a handle.
+/// The time during which a call holds a handle.
 struct HandleUse {
   let callSite: CallSite
   let begin: ContinuousClock.Instant
-  /// Nil while the call has it.
+  /// The end of the use; nil while the call holds the handle.
   let end: ContinuousClock.Instant?
 
   func length(at now: ContinuousClock.Instant) -> Duration { begin.duration(to: end ?? now) }
@@ -14,7 +14,7 @@ struct HandleUse {
   }
 }
 
-/// The latest uses of a pool's handles while other calls waited, to name the calls that made a call wait.
+/// The latest uses of a pool's handles while other calls waited, for naming the calls that made another call wait.
 struct LatestUses {
   private static let maximum = 16
   private var uses: [HandleUse] = []
@@ -32,7 +32,7 @@ struct LatestUses {
 }
 
 extension SqlitePool.State {
-  /// Notes that a call had a handle, if others waited for one meanwhile.
+  /// Records that a call held a handle while other calls waited for a handle.
   mutating func noteUse(by call: PoolCall) {
     guard call.kind != .detection, (call.kind.isRead ? waitingReads : waitingWrites).count > 0,
       let begin = call.gotHandle
@@ -41,7 +41,7 @@ extension SqlitePool.State {
     if call.kind.isRead { readUses.append(use) } else { writeUses.append(use) }
   }
 
-  /// The uses of the handles that a call waited for, the longest first.
+  /// Returns the uses of the handles that a call waited for, longest first.
   func uses(during call: PoolCall, until now: ContinuousClock.Instant) -> [HandleUse] {
     let handles = call.kind.isRead ? readers : [writer]
     let running = handles.compactMap(\.call).compactMap { call in

@@ -1,10 +1,10 @@
 import SqlableCore
 
 extension SqlitePool {
-  /// True if calls have all readers that the pool may open.
+  /// True if calls hold all readers that the pool is allowed to open.
   var areReadersBusy: Bool {
     withState { state in
-      // A call of this thread's own reader uses that one.
+      // A call on this thread can use the reader that the thread already holds.
       guard state.phase == .open, state.closeBarrier == nil, state.ownHandle == nil else { return false }
       return state.idleReaders.isEmpty && state.readers.count >= configuration.readers
     }

@@ -1,9 +1,9 @@
 import Dispatch
 import SqlableCore
 
-/// A timer that looks for long reads, and long writes.
+/// A timer that checks for long reads and long writes.
 ///
-/// Sound as `Sendable`: the only mutable state is that of the source, which Dispatch guards.
+/// `LongReads` is safe as `@unchecked Sendable`: only the dispatch source has mutable state, which Dispatch guards.
 final class LongReads: @unchecked Sendable {
   private let timer: any DispatchSourceTimer
   private static let queue = DispatchQueue(label: "sqlable.pool.long-reads")
@@ -11,8 +11,8 @@ final class LongReads: @unchecked Sendable {
   init(_ duration: Duration, check: @escaping @Sendable () -> Void) {
     timer = DispatchSource.makeTimerSource(queue: LongReads.queue)
     timer.setEventHandler(handler: check)
-    // One timer for all reads: a timer per read would slow each of them. Reports are late by half the limit at most,
-    // and by no more than a second.
+    // One timer for all reads, because a timer per read would slow each read. A report is late by at most half the
+    // limit, and by at most one second.
     let interval = min(duration / 4, .milliseconds(500)).dispatched
     timer.schedule(deadline: .now() + interval, repeating: interval, leeway: interval)
     timer.resume()
@@ -24,7 +24,7 @@ final class LongReads: @unchecked Sendable {
 }
 
 extension SqlitePool {
-  /// Reports each read that has been running for longer than `longRead`, once.
+  /// Reports each read that has run for longer than `longRead`, once per read.
   func reportLongReads() {
     guard let limit = configuration.longRead else { return }
     let now = ContinuousClock.now
@@ -51,7 +51,7 @@ extension SqlitePool {
     }
   }
 
-  /// Ends the reads that have been running for longer than `maximumRead`.
+  /// Ends the reads that have run for longer than `maximumRead`.
   func endOldReads() {
     guard let limit = configuration.maximumRead else { return }
     let now = ContinuousClock.now

@@ -2,23 +2,22 @@ import Glibc
 import SqlableCore
 
 extension SqlitePool {
-  /// The holder of the write lock of the pool's file: this pool, another pool or handle of this process, or another
-  /// process.
+  /// The holder of the write lock of the pool's file: this pool, another pool or handle, or another process.
   ///
   /// ```swift
   /// if let holder = pool.writeLockHolder { print(holder) }
   /// // the call at Bikes/Import.swift:42 of handle 7 ("bikes") has held the write lock for 5.2 s: UPDATE "bicycle" …
   /// ```
   ///
-  /// Nil if the lock is free, or its holder is not known. A pool of another process is known with its call and SQL once
-  /// it has held the lock for half a second. Reading this property never waits. The errors of calls that have waited
-  /// for the lock too long name its holder, too.
+  /// Nil if the lock is free or its holder is unknown. For a pool in another process, the call and SQL are known after
+  /// the pool has held the lock for half a second. Reading this property never waits. The errors of calls that waited
+  /// too long for the lock also name its holder.
   public var writeLockHolder: WriteLockHolder? { root.writeLockHolder }
 
-  /// The running time after which a write is published to other processes. Most writes end before, at no cost.
+  /// The duration after which a write is published to other processes. Most writes end earlier and are not published.
   private static let longWrite = Duration.milliseconds(250)
 
-  /// Publishes a write that has been running for long, for other processes to read.
+  /// Publishes a long-running write for other processes to read.
   func publishLongWrite() {
     let now = ContinuousClock.now
     guard let write = withState({ $0.writer.running(at: now) }), write.age >= SqlitePool.longWrite else { return }
@@ -28,8 +27,8 @@ extension SqlitePool {
         sql: write.sql.map { StatementShape(of: $0).sql }))
   }
 
-  /// Returns the part of an error message that names the holder of the lock. The text is empty if no holder is known,
-  /// or if the holder is `call`, which the message names already.
+  /// Returns the part of an error message that names the lock's holder. The text is empty if the holder is unknown, or
+  /// if the holder is `call`, which the message already names.
   func otherHolder(than call: PoolCall?) -> String {
     guard let holder = writeLockHolder, holder.callSite != call.map({ "\($0.callSite)" }) else { return "" }
     return "; \(holder)"

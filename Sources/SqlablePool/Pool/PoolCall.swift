@@ -1,23 +1,23 @@
 import Dispatch
 import SqlableCore
 
-/// One call on a pool: it waits, runs, and ends once.
+/// One call on a pool, which waits, runs and ends once.
 ///
-/// Sound as `Sendable`:
-/// 1. Mutable state is guarded by the pool's lock.
-/// 2. `work` is called by one thread at a time, while the caller waits.
-/// 3. `outcome` is written before `alarm` is signalled, and read after.
+/// `PoolCall` is safe as `@unchecked Sendable`:
+/// 1. The pool's lock guards mutable state.
+/// 2. One thread at a time calls `work`, while the caller waits.
+/// 3. `outcome` is written before `alarm` is signalled, and read afterwards.
 @usableFromInline
 package final class PoolCall: @unchecked Sendable {
   package enum State {
     case created
     case waiting
     case running(PooledHandle)
-    /// Its work is done or rolled back: it can no longer be stopped.
+    /// The work is committed or rolled back, and can no longer be stopped.
     case ending
   }
 
-  /// Why a call is stopped.
+  /// The reason why a call is stopped.
   enum Reason {
     case cancelled, deadline, closing
     /// A read that has run for longer than `maximumRead`.
@@ -27,11 +27,11 @@ package final class PoolCall: @unchecked Sendable {
   @usableFromInline
   package enum Kind {
     case read
-    /// A transaction or a single statement, which may share its commit with others.
+    /// A transaction or a single statement, which can share its commit with other calls.
     case write
-    /// Work outside of a transaction of the pool.
+    /// Work outside of a transaction.
     case outsideTransaction
-    /// Work outside of a transaction, without a caller: the writer checks for commits of other connections.
+    /// Work without a transaction or caller: the writer checks for commits of other connections.
     case detection
 
     var isRead: Bool { self == .read }
@@ -41,29 +41,30 @@ package final class PoolCall: @unchecked Sendable {
   let kind: Kind
   let callSite: CallSite
   let begin = ContinuousClock.now
-  /// The caller to which traces attribute the call's statements; nil if nothing is traced.
+  /// The caller to which traces attribute the call's statements; nil if the pool has no trace.
   let caller: TraceCaller?
   let deadline: ContinuousClock.Instant?
   /// The time at which the wait for a handle times out.
   let waitEnd: ContinuousClock.Instant?
-  /// The closure to run with a handle; nil once the call has ended, since a nonescaping closure dies with its caller.
+  /// The closure to run with a handle. The property is nil after the call has ended, because a nonescaping closure ends
+  /// with its caller.
   private var work: ((SqliteDatabase) throws -> TransactionResult)?
-  /// Called with the outcome; nil if a thread waits for it.
+  /// The closure that receives the outcome; nil if a thread waits for the outcome.
   let resume: (@Sendable (Result<Void, any Error>) -> Void)?
 
   var state = State.created
   var stopped: Reason?
   var gotHandle: ContinuousClock.Instant?
-  /// True if the call was tried on the thread of its caller, and runs again as another call.
+  /// True if a quick attempt on the caller's thread was given up and the work runs again as another call.
   var isAbandoned = false
   /// True if the call was reported as a long read.
   var isReported = false
   /// Wakes the waiting thread.
   var alarm: DispatchSemaphore?
-  /// The outcome, for that thread.
+  /// The outcome for the waiting thread.
   var outcome: Result<Void, any Error>?
 
-  // Borrowed: a copy of the configuration for every call takes 300 instructions.
+  // Borrowed, because copying the configuration takes 300 instructions per call.
   init(
     _ kind: Kind, _ configuration: borrowing PoolConfiguration, _ callSite: CallSite,
     resume: (@Sendable (Result<Void, any Error>) -> Void)? = nil,
@@ -77,41 +78,42 @@ package final class PoolCall: @unchecked Sendable {
     let deadline = configuration.deadline.map(Deadline.after) ?? Deadline.current
     let waitEnd = configuration.waitTimeout.map { [begin] in begin.advanced(by: $0) } ?? deadline
     self.deadline = deadline
-    // Without an array, which every call would pay for.
+    // `min` without an array, because every call would have to allocate the array.
     self.waitEnd = waitEnd.map { min($0, deadline ?? $0) }
   }
 
-  /// Runs the work; called again if a shared transaction was rolled back by another call's failure.
+  /// Runs the work. Called again if another call's failure rolled back the shared transaction.
   func run(_ db: SqliteDatabase) throws -> TransactionResult {
     guard let work else { throw SqlError.misuse("can't run a pool call that has ended") }
     guard caller != nil else { return try work(db) }
     return try db.traced(as: caller) { () throws(any Error) in try work(db) }
   }
 
-  /// To be called before the caller resumes.
+  /// Call this method before the caller resumes.
   func forgetWork() { work = nil }
 
   var isWaiting: Bool { if case .waiting = state { true } else { false } }
 
-  /// When the call times out in its present state.
+  /// The time at which the call times out in its current state.
   var nextCheck: ContinuousClock.Instant? {
     switch state {
-    // A waiting thread times out by itself.
+    // A waiting thread handles its own timeout.
     case .waiting: resume == nil ? nil : waitEnd
     case .running: deadline
     case .created, .ending: nil
     }
   }
 
-  /// True if the error comes from a write that was stopped before its transaction had begun.
+  /// True if the error comes from a write that was stopped before its transaction began.
   private func waitsToBegin(_ error: SqlError) -> Bool {
-    // A write that waits for the gate has run nothing.
+    // A write that waits for its turn has run no statement.
     kind == .write && error.sql.map { $0.hasPrefix("BEGIN") } ?? (error.transaction == .none)
   }
 
-  /// The error for the caller: cancellation, timeout or closing, if stopping the call has caused it.
+  /// Returns the error for the caller: cancellation, timeout or closing if stopping the call caused the error.
   ///
-  /// - Parameter holder: What to say of who holds the write lock, if the call was stopped while it waited for that.
+  /// - Parameter holder: Returns the text about the write lock's holder, for a call that was stopped while waiting for
+  ///   the lock.
   func error(_ error: any Error, label: String?, holder: () -> String = { "" }) -> any Error {
     guard let stopped, let cause = error as? SqlError, cause.kind == .interrupted || cause.kind == .busy else {
       return error
@@ -144,11 +146,11 @@ extension TraceCaller {
   }
 }
 
-/// A first-in, first-out queue of calls. Calls that no longer wait stay in it until they are skipped.
+/// A first-in, first-out queue of calls. Calls that no longer wait stay in the queue until `popFirst` skips them.
 struct PoolQueue {
   private var calls: [PoolCall] = []
   private var head = 0
-  /// The number of calls that wait.
+  /// The number of waiting calls.
   private(set) var count = 0
 
   mutating func append(_ call: PoolCall) {
@@ -156,7 +158,7 @@ struct PoolQueue {
     count += 1
   }
 
-  /// Removes and returns the first call that waits.
+  /// Removes and returns the first waiting call.
   mutating func popFirst() -> PoolCall? {
     while head < calls.count {
       let call = calls[head]
@@ -172,18 +174,18 @@ struct PoolQueue {
     return nil
   }
 
-  /// The first call that waits.
+  /// The first waiting call.
   var first: PoolCall? { calls[head...].first(where: \.isWaiting) }
 
-  /// To be called when a call stops waiting.
+  /// Call this method when a call stops waiting.
   mutating func forget() {
     count -= 1
-    // While a handle is never returned, nothing skips them: they would pile up.
+    // As long as no call returns a handle, `popFirst` does not run. Ended calls must not fill the queue.
     guard calls.count - head > 64, (calls.count - head) / 2 > count else { return }
     calls = waiting
     head = 0
   }
 
-  /// All calls that wait.
+  /// All waiting calls.
   var waiting: [PoolCall] { calls[head...].filter(\.isWaiting) }
 }

@@ -1,17 +1,17 @@
 import SqlableCore
 
 extension SqlitePool {
-  /// Copies pages from the WAL (WAL) into the database file, and returns how far it has come.
+  /// Copies pages from the WAL into the database file, and returns the progress of the checkpoint.
   ///
   /// ```swift
   /// let checkpoint = try pool.checkpoint(.truncate, waitingAtMost: .seconds(1))
   /// if !checkpoint.isComplete { … }     // a call of the pool, or another connection, reads or writes
   /// ```
   ///
-  /// See ``SqliteDatabase/checkpoint(_:waitingAtMost:file:line:)``. It waits for the writer like any call, and from
-  /// then on for up to `limit`; meanwhile new reads of the pool wait, except for ``CheckpointMode/passive``. Beside an
-  /// archive, which reads the WAL, ``CheckpointMode/restart`` and ``CheckpointMode/truncate`` are not complete.
-  /// Blocks the thread; `async` code gets the overload with `await`.
+  /// See ``SqliteDatabase/checkpoint(_:waitingAtMost:file:line:)``. The call waits for the writer like other calls, and
+  /// then waits up to `limit` for readers. During this wait, new reads of the pool wait too, except with
+  /// ``CheckpointMode/passive``. While an archive reads the WAL, ``CheckpointMode/restart`` and
+  /// ``CheckpointMode/truncate`` do not complete. Blocks the thread. In `async` code, use the overload with `await`.
   @discardableResult
   public func checkpoint(
     _ mode: CheckpointMode = .passive, waitingAtMost limit: Duration = .zero, file: StaticString = #fileID,
@@ -38,7 +38,7 @@ extension SqlitePool {
   ) throws -> Checkpoint {
     guard mode != .passive, limit > .zero else { return try db.checkpoint(mode) }
     let end = ContinuousClock.now + limit
-    // Of reads that overlap one always has a snapshot that the checkpoint must wait for.
+    // With overlapping reads, the checkpoint would always have to wait for one of their snapshots.
     return try withReadsHeldBack(for: limit) { _ in
       try db.checkpoint(mode, waitingAtMost: ContinuousClock.now.duration(to: end))
     }

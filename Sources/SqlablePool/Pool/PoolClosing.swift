@@ -2,15 +2,15 @@ import Dispatch
 import SqlableCore
 
 extension SqlitePool {
-  /// Closes the pool: refuses new calls, waits for accepted ones, stops those left after `duration`, checkpoints the
-  /// WAL, and closes all handles. Closing again does nothing.
+  /// Closes the pool: rejects new calls, waits for accepted calls, stops calls that remain after `duration`,
+  /// checkpoints the WAL, and closes all handles.
   ///
-  /// Acknowledged commits are never lost. Calls that still wait after `duration` throw `.closed`; so do running ones,
-  /// whose statement is interrupted and whose transaction is rolled back. Throws `.misuse` inside a closure of the
-  /// pool, and `.busy` if a closure does not end although it was interrupted, such as one that sleeps: the pool then
-  /// refuses calls, and can be closed again.
+  /// Closing a closed pool does nothing. Acknowledged commits are never lost. Calls that still wait after `duration`
+  /// throw `.closed`. Running calls then also throw `.closed`: the pool interrupts their statements and rolls back
+  /// their transactions. Throws `.misuse` inside a closure of the pool. Throws `.busy` if a closure does not end after
+  /// the interruption, for example because it sleeps. The pool then rejects calls, and can be closed again.
   ///
-  /// - Parameter duration: How long calls may take to end by themselves.
+  /// - Parameter duration: The time that calls have to end without being stopped.
   public func close(within duration: Duration = .seconds(10)) throws {
     try checkFork()
     guard withState({ $0.ownHandle }) == nil else { throw misuse("can't close the pool inside a closure of the pool") }
@@ -32,7 +32,7 @@ extension SqlitePool {
     try await onOwnThread { try self.close(within: duration) }
   }
 
-  /// Refuses new calls; returns whether all others end within `duration`.
+  /// Rejects new calls; returns true if all accepted calls end within `duration`.
   private func drained(by duration: Duration) -> Bool {
     let done = DispatchSemaphore(value: 0)
     let isIdle = withState { state in
@@ -59,8 +59,8 @@ extension SqlitePool {
     let interruption = Interruption(busyTimeout: configuration.handles.busyTimeout)
     let isInTurn = (try? gate.take(interruption)) != nil
     defer { gate.giveBack() }
-    // The last connection to close would checkpoint only if no other process has the file open. If the turn does not
-    // come, another pool keeps writing, and checkpoints as it writes.
+    // When the last connection closes, SQLite checkpoints only if no other process has the file open. If this pool does
+    // not get its turn, another pool keeps writing and checkpoints while it writes.
     if isInTurn, memory == nil {
       try? root.execute("PRAGMA optimize")
       _ = try? root.checkpoint(.truncate, waitingAtMost: .seconds(configuration.handles.busyTimeout))

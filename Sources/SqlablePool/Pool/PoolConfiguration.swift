@@ -1,55 +1,56 @@
 import SqlableCore
 
-/// The settings of a pool; the defaults suit a service that runs for months.
+/// The settings of a pool, with defaults for a service that runs for months.
 ///
 /// ```swift
 /// let pool = try SqlitePool(filepath: path, configuration: .init(readers: 8, waitTimeout: .seconds(2)))
 /// ```
 public struct PoolConfiguration: Sendable, Hashable {
-  /// The configuration of the handles. Must be in WAL mode, where readers and the writer don't block each other.
+  /// The configuration of the handles. The journal mode must be WAL, in which readers and the writer don't block each
+  /// other.
   public var handles: Configuration
 
-  /// The number of readers, each opened on first use. Default: 4.
+  /// The number of readers. Each reader is opened on first use. Default: 4.
   public var readers: Int
 
-  /// The time for which a call waits for a handle before it throws `.timeout`. Default: 10 seconds; nil waits forever.
+  /// The maximum wait for a handle, after which a call throws `.timeout`. Default: 10 seconds; nil waits without limit.
   public var waitTimeout: Duration?
 
-  /// The time that a call may take, waiting and running together, before it throws `.timeout`; see
-  /// ``withDeadline(_:_:)``. Default: nil, no limit.
+  /// The maximum duration of a call, including its wait for a handle, after which the call throws `.timeout`; see
+  /// ``withDeadline(_:_:)``. Default: nil, unlimited.
   public var deadline: Duration?
 
-  /// The maximum number of calls that wait for a reader, and of those that wait for the writer. A further call throws
+  /// The maximum number of calls that wait for a reader, and of calls that wait for the writer. A further call throws
   /// `.busy`. Default: 65,536.
   public var maximumWaiting: Int
 
-  /// The maximum number of writes that share a commit; 1 gives each write its own. Default: 256.
+  /// The maximum number of writes that share a commit; with 1, each write commits separately. Default: 256.
   public var maximumGroup: Int
 
-  /// The time for which a shared commit accepts further writes; it bounds how long the first write waits for the
-  /// others. Default: 10 milliseconds.
+  /// The time during which a shared commit accepts further writes. This time limits how long the first write waits for
+  /// the commit. Default: 10 milliseconds.
   public var maximumGroupTime: Duration
 
-  /// Polling interval for other processes' commits, in case the kernel does not report a write. Polling begins with the
-  /// first loop over changes or updates. Default: 500 milliseconds; nil neither polls nor watches the WAL.
+  /// The polling interval for other processes' commits, in case the kernel does not report a write. Polling starts with
+  /// the first loop over changes or live results. Default: 500 milliseconds; nil neither polls nor watches the WAL.
   public var pollInterval: Duration?
 
-  /// The running time after which a read is reported to `didFail`, once. Until the read ends, the WAL can't
-  /// be reused, and grows. Default: 60 seconds; nil reports none.
+  /// The duration after which a read is reported to `didFail`, once per read. Until the read ends, SQLite can't reset
+  /// the WAL, and the WAL grows. Default: 60 seconds; nil reports no read.
   public var longRead: Duration?
 
-  /// The running time after which a read is ended, so that the WAL stays small. The read's statement is
-  /// interrupted, and the read throws `.timeout`. Code between two statements is not stopped; the next statement
-  /// throws. Default: nil, no limit.
+  /// The duration after which the pool ends a read, so that the WAL stays small. The pool interrupts the read's
+  /// statement, and the read throws `.timeout`. Code between two statements continues; the next statement throws.
+  /// Default: nil, unlimited.
   public var maximumRead: Duration?
 
-  /// The size of the WAL, in bytes, at which the pool holds back new reads, for one second at most. A
-  /// commit can then reset the log; overlapping reads would keep the log growing. After the reset the log file is cut
-  /// to this size. Default: 32 MiB; nil lets the log grow.
+  /// The size of the WAL, in bytes, at which the pool delays new reads for up to one second. A commit can then reset
+  /// the WAL; with overlapping reads, the WAL would continue to grow. After the reset, the WAL file is truncated to
+  /// this size. Default: 32 MiB; nil lets the WAL grow.
   public var maximumWalSize: Int?
 
-  /// Counts statements by their shapes, for ``SqlitePool/topStatements(_:by:)``; each statement then takes about a
-  /// microsecond more. Default: false.
+  /// True if the pool counts statements by shape, for ``SqlitePool/topStatements(_:by:)``. Each statement then takes
+  /// about one microsecond longer. Default: false.
   public var keepsTotals: Bool
 
   public init(
@@ -80,7 +81,7 @@ public struct PoolConfiguration: Sendable, Hashable {
     self.keepsTotals = keepsTotals
   }
 
-  /// Throws `.misuse` for invalid settings, before any file is touched.
+  /// Throws `.misuse` for invalid settings, before the pool opens any file.
   func validate() throws {
     guard (1...1_000).contains(readers) else { throw SqlError.misuse("readers must be from 1 to 1,000") }
     guard maximumWaiting >= 0 else { throw SqlError.misuse("maximumWaiting can't be negative") }

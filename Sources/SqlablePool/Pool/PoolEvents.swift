@@ -5,7 +5,7 @@ import Synchronization
 package enum PoolEvent: Sendable {
   /// A call has returned its handle.
   case ended(waited: Duration, used: Duration)
-  /// A call has waited for a handle for longer than it may.
+  /// A call's wait for a handle has exceeded the time limit.
   case timedOut(SqlError)
   /// A read has run for longer than `longRead`.
   case longRead(SqlitePool.Statistics.ActiveCall, walSize: Int)
@@ -37,7 +37,7 @@ package final class PoolEvents: Sendable {
 
   var isActive: Bool { count.load(ordering: .acquiring) > 0 }
 
-  /// To be called without the pool's lock.
+  /// Call this method without holding the pool's lock.
   func send(_ event: PoolEvent) {
     guard isActive else { return }
     for receiver in receivers.withLock({ $0 }) { receiver.body(event) }
@@ -45,7 +45,7 @@ package final class PoolEvents: Sendable {
 }
 
 extension SqlitePool {
-  /// To be called when a call has returned its handle, without the pool's lock.
+  /// Call this method after a call has returned its handle, without holding the pool's lock.
   @inline(__always)
   func reportEnd(of call: PoolCall) { if events.isActive { sendEnd(of: call) } }
 

@@ -1,4 +1,4 @@
-// Pools as executors: reads run on a reader, everything else on the writer.
+// Pools as executors: reads run on a reader, and other statements run on the writer.
 
 import SqlableCore
 
@@ -11,7 +11,7 @@ extension SqlitePool: SqlDatabase {
       : try perform(.write, at: .init(file: file, line: line), body)
   }
 
-  /// Runs a statement and waits for it, like `work.run(pool)`.
+  /// Runs a statement and waits for the result, like `work.run(pool)`.
   @discardableResult
   @inlinable
   public func run<Work: Runnable>(
@@ -22,7 +22,7 @@ extension SqlitePool: SqlDatabase {
 }
 
 extension SqlitePool: AsyncSqlExecutor {
-  /// Runs a statement: a short read on the calling thread, anything else on a thread of the pool.
+  /// Runs a statement: a short read on the calling thread, and other statements on a thread of the pool.
   @discardableResult
   @inlinable
   public func run<Work: Runnable>(
@@ -35,8 +35,9 @@ extension SqlitePool: AsyncSqlExecutor {
 }
 
 extension SqlitePool {
-  /// Returns what `body` makes of each row of a query, which runs on a reader if it changes nothing. If `body` throws,
-  /// what the query wrote is rolled back.
+  /// Calls `body` with each row of a query, and returns the results.
+  ///
+  /// A query without changes runs on a reader. If `body` throws, the query's changes are rolled back.
   ///
   /// ```swift
   /// let counts = try pool.query("SELECT color, count(*) FROM bicycle GROUP BY color") { row in
@@ -50,7 +51,7 @@ extension SqlitePool {
     try perform(sql.isRead ? .read : .write, at: .init(file: file, line: line)) { db in try db.query(sql, body) }
   }
 
-  /// Returns what `body` makes of each row of a query, on a thread of the pool.
+  /// Calls `body` with each row of a query on a thread of the pool, and returns the results.
   @discardableResult
   public func query<Result: Sendable>(
     _ sql: SQL, file: StaticString = #fileID, line: UInt = #line,
@@ -61,10 +62,10 @@ extension SqlitePool {
 }
 
 extension SqlitePool {
-  /// Runs requests of another process, all or none of them, and returns the answers to send back: the counterpart of a
-  /// ``SqlTransport``.
+  /// Runs the requests of another process, all or none, and returns the answers to send back.
   ///
-  /// The SQL is run as it is: accept requests only from clients that may do anything to the database.
+  /// This method is the counterpart of a ``SqlTransport``. The pool does not restrict the SQL: accept requests only
+  /// from clients that are allowed to do anything with the database.
   public func answers(
     to requests: [SqlRequest], file: StaticString = #fileID, line: UInt = #line
   ) throws -> [SqlAnswer] {
@@ -74,7 +75,7 @@ extension SqlitePool {
     }
   }
 
-  /// Runs requests of another process, all or none of them, on a thread of the pool.
+  /// Runs the requests of another process, all or none, on a thread of the pool.
   public func answers(
     to requests: [SqlRequest], file: StaticString = #fileID, line: UInt = #line
   ) async throws -> [SqlAnswer] {

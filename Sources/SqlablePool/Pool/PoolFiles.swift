@@ -2,7 +2,7 @@ import FoundationEssentials
 import SqlableCore
 
 extension SqlitePool {
-  /// Opens the database at a file URL; see ``init(filepath:configuration:)``. Throws `.misuse` for another URL.
+  /// Opens the database at a file URL; see ``init(filepath:configuration:)``. Throws `.misuse` for other URLs.
   public convenience init(url: URL, configuration: PoolConfiguration = .init()) throws {
     try self.init(filepath: url.databasePath, configuration: configuration)
   }
@@ -10,13 +10,14 @@ extension SqlitePool {
   /// The files of the database.
   public var files: DatabaseFiles { root.files }
 
-  /// Frees memory that SQLite can rebuild, cached pages and compiled statements, of the handles that no call uses.
+  /// Frees the memory of idle handles that SQLite can rebuild: cached pages and compiled statements.
   ///
   /// ```swift
   /// try pool.releaseMemory()     // after a nightly report
   /// ```
   ///
-  /// Waits for no call, and no call waits for more than a moment. Throws `.closed` and, after `fork`, `.misuse`.
+  /// The method waits for no call, and delays other calls only briefly. Throws `.closed` for a closed pool, and
+  /// `.misuse` after `fork`.
   public func releaseMemory() throws {
     try checkFork()
     try withState { try $0.checkIsOpen(configuration.handles.label) }

@@ -2,61 +2,61 @@ import Glibc
 import SqlableCore
 
 extension SqlitePool {
-  /// True if a pool can serve, for the readiness probe of a service.
+  /// The result of a health check of a pool, for the readiness probe of a service.
   public struct Health: Sendable, Hashable {
-    /// Something that an operator must look at.
+    /// A problem that an operator must investigate.
     public enum Problem: Sendable, Hashable {
       /// The pool is closed.
       case closed
-      /// A read did not answer, for this reason; `.timeout` if it was not in time.
+      /// A test read failed with this kind of error; `.timeout` if the read missed the deadline.
       case noAnswer(SqlError.Kind)
-      /// The file is not at its path any more.
+      /// The file is no longer at its path.
       case fileIsGone
-      /// The file system has only so many bytes left.
+      /// The file system has only this many bytes left.
       case littleSpace(bytes: Int)
-      /// The WAL has grown to so many bytes.
+      /// The WAL has grown to this many bytes.
       case largeWal(bytes: Int)
-      /// A read has run for long; until it ends, the WAL can't be reused.
+      /// A read has run for too long; the WAL can't be reset until the read ends.
       case longRead(Statistics.ActiveCall)
-      /// A write has kept the others waiting for long.
+      /// A write has run for too long while other writes wait.
       case longWrite(Statistics.ActiveCall)
-      /// A statement has found damaged pages, with this error. With `stopsWritesWhenDamaged` writes throw it.
+      /// A statement has found damaged pages, with this error. With `stopsWritesWhenDamaged`, writes throw the error.
       case damaged(SqlError)
-      /// The pool's archive can't be written to, for this reason.
+      /// The pool's archive can't be written, because of this error.
       case archiveFails(SqlError)
-      /// The pool's archive has lacked commits for so long.
+      /// The pool's archive has been missing commits for this long.
       case archiveIsBehind(Duration)
     }
 
     public let problems: [Problem]
-    /// The duration of a read, including its wait for a reader; nil if the read had no answer, or if no reader was
-    /// free.
+    /// The duration of the test read, including its wait for a reader; nil if the read failed or no reader was free.
     public let answer: Duration?
-    /// True if calls had all readers, so that no read was tried. Not a problem by itself: see ``HealthLimits/read``.
+    /// True if calls held all readers, so no test read ran. Busy readers alone are no problem: see
+    /// ``HealthLimits/read``.
     public let areReadersBusy: Bool
-    /// The free space of the file system, in bytes; nil if it is not known.
+    /// The free space of the file system, in bytes; nil if unknown.
     public let freeBytes: Int?
     /// The size of the WAL, in bytes.
     public let walSize: Int
-    /// The read that has run longest.
+    /// The read that has run the longest.
     public let oldestRead: Statistics.ActiveCall?
-    /// The write that runs.
+    /// The running write.
     public let write: Statistics.ActiveCall?
 
     public var isHealthy: Bool { problems.isEmpty }
   }
 
-  /// The limits beyond which a pool is not healthy.
+  /// The limits beyond which a pool is unhealthy.
   public struct HealthLimits: Sendable, Hashable {
-    /// The least free space of the file system, in bytes. Default: 100 MiB.
+    /// The minimum free space of the file system, in bytes. Default: 100 MiB.
     public var freeBytes: Int
-    /// The largest WAL, in bytes. Default: 256 MiB.
+    /// The maximum size of the WAL, in bytes. Default: 256 MiB.
     public var walSize: Int
-    /// The longest read. Default: 60 seconds.
+    /// The maximum duration of a read. Default: 60 seconds.
     public var read: Duration
-    /// The longest write. Default: 10 seconds.
+    /// The maximum duration of a write. Default: 10 seconds.
     public var write: Duration
-    /// The longest time in which an archive may lack commits, beyond its interval. Default: 10 minutes.
+    /// The maximum time during which an archive can miss commits, in addition to its interval. Default: 10 minutes.
     public var archiveLag: Duration
 
     public init(
@@ -68,16 +68,15 @@ extension SqlitePool {
     }
   }
 
-  /// Tests whether the pool can serve: whether a read answers in time, the file is there and has shown no damage, the
-  /// disk has space, the log is small, no call runs for long, and the archive works.
+  /// Checks the health of the pool: reads, the file, free disk space, the WAL's size, long calls, and the archive.
   ///
   /// ```swift
   /// let health = await pool.health()
   /// return health.isHealthy ? .ok : .serviceUnavailable     // health.problems say why
   /// ```
   ///
-  /// The check ends within the deadline and never throws. If calls have all readers, the check does not wait for a
-  /// reader: `areReadersBusy` is true, and `answer` nil.
+  /// The check ends within the deadline and never throws. If calls hold all readers, the check does not wait for a
+  /// reader: `areReadersBusy` is true and `answer` is nil.
   public func health(within deadline: Duration = .seconds(1), limits: HealthLimits = .init()) async -> Health {
     if areReadersBusy { return health(limits, answer: nil, error: nil, areReadersBusy: true) }
     let begin = ContinuousClock.now
@@ -89,7 +88,7 @@ extension SqlitePool {
     } catch { return health(limits, error: error) }
   }
 
-  /// Tests whether the pool can serve, and waits for the answer.
+  /// Checks the pool's health and blocks the thread until the result is available.
   public func health(within deadline: Duration = .seconds(1), limits: HealthLimits = .init()) -> Health {
     if areReadersBusy { return health(limits, answer: nil, error: nil, areReadersBusy: true) }
     let begin = ContinuousClock.now
@@ -100,7 +99,7 @@ extension SqlitePool {
   }
 
   private func health(_ limits: HealthLimits, error: any Error) -> Health {
-    // Calls may have taken the last readers after the check above.
+    // Calls might have taken the last readers after the check above.
     let isBusy = (error as? SqlError)?.kind == .timeout && areReadersBusy
     return health(limits, answer: nil, error: isBusy ? nil : error, areReadersBusy: isBusy)
   }
@@ -129,10 +128,10 @@ extension SqlitePool {
   }
 }
 
-/// The space of file systems.
+/// Information about the free space of file systems.
 package enum FileSpace {
-  /// Returns the bytes that this process may still write to the file system of a file; nil if the system does not
-  /// report them.
+  /// Returns the number of bytes that this process can still write to a file's file system; nil if the number is
+  /// unknown.
   package static func free(at path: String) -> Int? {
     let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
     let directory = end.map { String(decoding: path.utf8[...$0], as: UTF8.self) } ?? "."

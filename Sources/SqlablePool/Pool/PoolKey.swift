@@ -1,15 +1,15 @@
 import SqlableCore
 
 extension SqlitePool {
-  /// Encrypts the file with another key; all handles of the pool go on with it.
+  /// Encrypts the file with another key, which all handles of the pool then use.
   ///
   /// ```swift
   /// try await pool.rekey(to: .rawFile("/run/secrets/bikes-2027.key"))
   /// ```
   ///
-  /// It waits for the running calls as `withClosed` does. Calls that come meanwhile wait, and use the new key. Live
-  /// results are read again, and loops over changes get `.missed`. See ``SqliteDatabase/rekey(to:file:line:)`` for what
-  /// it throws, and for other processes. Blocks the thread.
+  /// Like `withClosed`, this method waits for the running calls. Later calls wait until the new key is in use. Live
+  /// results are read again, and loops over changes receive `.missed`. ``SqliteDatabase/rekey(to:file:line:)``
+  /// describes the errors and the effect on other processes. Blocks the thread.
   public func rekey(to key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) throws {
     try checkFork()
     try withState { try $0.checkIsOpen(configuration.handles.label) }
@@ -20,7 +20,7 @@ extension SqlitePool {
     }
   }
 
-  /// Encrypts the file with another key, on a thread of its own.
+  /// Encrypts the file with another key, on a separate thread.
   public func rekey(to key: EncryptionKey, file: StaticString = #fileID, line: UInt = #line) async throws {
     try await onOwnThread { try self.rekey(to: key, file: file, line: line) }
   }

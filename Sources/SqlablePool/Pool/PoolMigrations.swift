@@ -2,15 +2,16 @@ import SqlableCore
 import SqlableSchema
 
 extension Migrations {
-  /// Runs the migrations that have not run on a pool, without blocking the thread; see
-  /// ``apply(_:waitingAtMost:file:line:progress:waiting:)-(SqlDatabase,_,_,_,_,_)``.
+  /// Runs the pending migrations on a pool without blocking the thread.
+  ///
+  /// See ``apply(_:waitingAtMost:file:line:progress:waiting:)-(SqlDatabase,_,_,_,_,_)``.
   ///
   /// ```swift
   /// let names = try await Migrations(all).apply(pool)
   /// ```
   ///
-  /// The closures are called on threads of the pool, and on the task's. Throws `CancellationError` if the task is
-  /// cancelled: the migration or batch that runs is rolled back, and those before it stay.
+  /// The closures run on threads of the pool and on the task's thread. Throws `CancellationError` if the task is
+  /// cancelled. The running migration or batch is then rolled back; earlier migrations and batches stay.
   @discardableResult
   public func apply(
     _ pool: SqlitePool, waitingAtMost limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line,
@@ -31,15 +32,16 @@ extension Migrations {
 }
 
 extension SchemaPlan {
-  /// Applies the plan on a pool in one transaction, without blocking the thread; see
-  /// ``apply(_:allowing:waitingAtMost:file:line:progress:waiting:)-(SqlDatabase,_,_,_,_,_,_)``.
+  /// Applies the plan to a pool in one transaction without blocking the thread.
+  ///
+  /// See ``apply(_:allowing:waitingAtMost:file:line:progress:waiting:)-(SqlDatabase,_,_,_,_,_,_)``.
   ///
   /// ```swift
   /// try await plan.apply(pool, allowing: .dataLoss)
   /// ```
   ///
-  /// The closures are called on threads of the pool, and on the task's. Throws `CancellationError` if the task is
-  /// cancelled; the database is as before then.
+  /// The closures run on threads of the pool and on the task's thread. Throws `CancellationError` if the task is
+  /// cancelled; the database then stays unchanged.
   public func apply(
     _ pool: SqlitePool, allowing permission: SchemaPermission = [], waitingAtMost limit: Duration? = nil,
     file: StaticString = #fileID, line: UInt = #line,
@@ -56,8 +58,9 @@ extension SchemaPlan {
 }
 
 extension Schema {
-  /// Returns what would bring the tables of a pool's database up to the models, without blocking the thread; see
-  /// ``plan(_:renamed:renamedTables:notRenamed:filling:dropping:file:line:)-(SqlDatabase,_,_,_,_,_,_,_)``.
+  /// Returns a plan that would change a pool's database to match the models, without blocking the thread.
+  ///
+  /// See ``plan(_:renamed:renamedTables:notRenamed:filling:dropping:file:line:)-(SqlDatabase,_,_,_,_,_,_,_)``.
   public func plan(
     _ pool: SqlitePool, renamed: [String: String] = [:], renamedTables: [String: String] = [:],
     notRenamed: Set<String> = [], filling: [String: any SqlValue] = [:], dropping: SchemaDropping = [],
@@ -72,8 +75,8 @@ extension Schema {
 }
 
 extension SqlitePool {
-  /// Runs `body` in a transaction of the writer, and waits for other connections that write, also for longer than the
-  /// busy timeout. A failure of `body` itself is not retried.
+  /// Runs `body` in a write transaction. Waits for other connections that write, even beyond the busy timeout. If
+  /// `body` itself fails, the method does not retry.
   fileprivate func transactionAfterOthers<Value: Sendable>(
     waitingAtMost limit: Duration?, at callSite: CallSite, _ waiting: @Sendable (SqlError) -> Void,
     _ body: @escaping @Sendable (SqliteDatabase) throws -> Value

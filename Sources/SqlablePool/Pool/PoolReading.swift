@@ -8,8 +8,8 @@ extension SqlitePool {
   /// // BEGIN DEFERRED … COMMIT
   /// ```
   ///
-  /// Throws `.readOnly` on a write, `.timeout` if no reader is free in time, and what `body` throws. Blocks the thread;
-  /// `async` code gets the overload with `await`.
+  /// Throws `.readOnly` on a write, `.timeout` if no reader becomes free in time, and the errors of `body`. Blocks the
+  /// thread. In `async` code, use the overload with `await`.
   public func read<Value>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {
@@ -27,7 +27,7 @@ extension SqlitePool {
 
   // MARK: Values
 
-  /// Runs `body` with a handle, and returns its value.
+  /// Runs `body` with a handle; returns the value of `body`.
   @usableFromInline
   package func perform<Value>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ body: (SqliteDatabase) throws -> Value
@@ -42,7 +42,7 @@ extension SqlitePool {
     return value
   }
 
-  /// Runs a statement: a short read on the calling thread, anything else on a thread of the pool.
+  /// Runs a statement: a short read on the calling thread, and other statements on a thread of the pool.
   @usableFromInline
   func performStatement<Value: Sendable>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
@@ -51,13 +51,13 @@ extension SqlitePool {
     try Task.checkCancellation()
     var value: Value?
     let isDone = try performQuickly(callSite) { db in value = try run(db) }
-    // A task that only reads would never suspend, and so keep the thread from other tasks.
+    // A task that only reads would otherwise never suspend, and would block other tasks from its thread.
     if quickReads.add(1, ordering: .relaxed).newValue % 32 == 0 { await Task.yield() }
     if isDone, let value { return value }
     return try await perform(kind, at: callSite, run)
   }
 
-  /// Runs `body` with a handle on a thread of the pool, and returns its value.
+  /// Runs `body` with a handle on a thread of the pool; returns the value of `body`.
   package func perform<Value: Sendable>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {

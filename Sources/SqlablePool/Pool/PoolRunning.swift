@@ -7,7 +7,7 @@ import SqlableCore
 extension SqlitePool {
   // MARK: On the caller's thread
 
-  /// Runs `work` with a handle, on this thread or, for a write that shares a commit, on another caller's thread.
+  /// Runs `work` with a handle on this thread. A write that shares a commit can run on another caller's thread.
   func perform(_ kind: PoolCall.Kind, _ callSite: CallSite, _ work: (SqliteDatabase) throws -> TransactionResult)
     throws
   {
@@ -27,19 +27,19 @@ extension SqlitePool {
     }
   }
 
-  /// Calls `body`, and reports an error of the pool itself, such as a wait that was too long.
+  /// Calls `body`, and reports errors of the pool itself, such as a timeout while waiting for a handle.
   private func reporting<Value>(_ body: () throws -> Value) throws -> Value {
     do { return try body() } catch { throw root.reportedWithoutLock(error) }
   }
 
-  /// Waits for a handle, or until another thread has run the work.
+  /// Waits until the call gets a handle, or until another thread has run the work.
   private func wait(_ call: PoolCall) throws {
     guard let alarm = call.alarm else { return }
     let isInTime = call.waitEnd.map { alarm.wait(timeout: .now() + (ContinuousClock.now.duration(to: $0)).dispatched) }
     if isInTime == nil { alarm.wait() }
     if isInTime == .timedOut {
       guard !withState({ $0.refuse(call) }) else { throw waitedTooLong(call) }
-      // It got its handle at the last moment: the alarm will be signalled.
+      // The call got its handle at the last moment, so the alarm will be signalled.
       alarm.wait()
     }
     if let outcome = call.outcome { return try outcome.get() }
@@ -49,7 +49,7 @@ extension SqlitePool {
     try runHere(call, handle)
   }
 
-  /// Runs a call made inside another one, with that one's handle.
+  /// Runs a call that was made inside another call, with the outer call's handle.
   private func runInside(_ call: PoolCall, _ handle: PooledHandle) throws {
     let db = try handle.open(by: root, feed)
     guard !call.kind.isOutsideTransaction || db.transactionLevel == 0 else {
@@ -86,12 +86,12 @@ extension SqlitePool {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         let call = PoolCall(kind, configuration, callSite, resume: { continuation.resume(with: $0) }, work)
         holder.withLock { $0 = call }
-        // Cancelled before the handler had a call to stop.
+        // The task was cancelled before the cancellation handler could stop the call.
         guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
         do {
           switch try withState({ try $0.enter(call, configuration, by: nil) }) {
           case .nested(let handle):
-            // Not inside a closure, since a closure can't await: a task that runs on a thread with a handle.
+            // The task runs on a thread that holds a handle, but not inside the closure, because a closure can't await.
             call.resume?(Result { try runInside(call, handle) })
           case .granted(let handle): handOn(handle, to: call)
           case .waits: inspect(call)
@@ -105,11 +105,12 @@ extension SqlitePool {
     }
   }
 
-  /// Runs a read on the calling thread if a reader is free. Returns false, with no effect, if none is or the read takes
-  /// too long.
+  /// Runs a read on the calling thread if a reader is free. Returns false, without effect, if no reader is free or the
+  /// read takes too long.
   ///
-  /// Otherwise two threads must be woken, which takes several times as long as most reads. The read is abandoned after
-  /// some ten thousand SQLite steps, a fraction of a millisecond, and where it would wait for a lock.
+  /// The normal path must wake two threads, which takes several times as long as most reads. The quick read is
+  /// abandoned after about ten thousand SQLite steps, a fraction of a millisecond, or when SQLite would wait for a
+  /// lock.
   func performQuickly(_ callSite: CallSite, _ work: @escaping (SqliteDatabase) throws -> Void) throws -> Bool {
     try checkFork()
     let call = PoolCall(.read, configuration, callSite) { db in
@@ -123,7 +124,7 @@ extension SqlitePool {
     var isStopped = false
     let (outcome, next) = read(call, handle) { db in
       isStopped = try handle.interruption.withBudget(10) { _ = try call.run(db) }
-      // It runs again, as another call.
+      // The read runs again as another call.
       call.isAbandoned = isStopped
     }
     if let next { handOn(handle, to: next) }
@@ -131,7 +132,7 @@ extension SqlitePool {
     return !isStopped
   }
 
-  /// Starts a call that got a handle: wakes its thread, or runs it on the handle's.
+  /// Starts a call that got a handle: wakes the call's thread, or runs the call on the handle's thread.
   func handOn(_ handle: PooledHandle, to call: PoolCall) {
     if let alarm = call.alarm, !handle.isWriter {
       alarm.signal()
@@ -140,7 +141,7 @@ extension SqlitePool {
     }
   }
 
-  /// Gives a handle that no call had to the next waiting call.
+  /// Passes an unused handle to the next waiting call.
   func giveBack(_ handle: PooledHandle) {
     let next = withState { state in
       state.ended()
@@ -149,7 +150,7 @@ extension SqlitePool {
     if let next { handOn(handle, to: next) }
   }
 
-  /// Runs a call, then those that wait for the handle.
+  /// Runs a call, then the calls that wait for its handle.
   private func work(_ call: PoolCall, _ handle: PooledHandle) {
     var next: PoolCall? = call
     while let call = next {
@@ -175,7 +176,7 @@ extension SqlitePool {
 
   // MARK: Reading
 
-  /// Runs a read; returns its outcome and the next call for its handle.
+  /// Runs a read; returns the outcome and the next call for the handle.
   private func read(
     _ call: PoolCall, _ handle: PooledHandle, _ work: ((SqliteDatabase) throws -> Void)? = nil
   ) -> (Result<Void, any Error>, next: PoolCall?) {
@@ -201,8 +202,8 @@ extension SqlitePool {
 
   // MARK: Other processes
 
-  /// Makes the writer check, once it is free, whether another connection has committed; calls `answered` after the
-  /// check, or if it can't take place.
+  /// Makes the writer check for other connections' commits when the writer is free. Calls `answered` after the check,
+  /// or if no check is possible.
   func haveWriterCheck(_ answered: @escaping @Sendable () -> Void) {
     let callSite = CallSite(file: #fileID, line: #line)
     func detect(_ db: SqliteDatabase) throws -> TransactionResult {
@@ -213,14 +214,14 @@ extension SqlitePool {
     switch try? withState({ try $0.enter(call, configuration, by: nil) }) {
     case .granted(let handle): handOn(handle, to: call)
     case .waits: break
-    // The queue is full, and the next poll retries; or the pool is closing, and has no subscribers left.
+    // If the queue is full, the next poll retries. A closing pool has no subscribers left.
     case .nested, nil: answered()
     }
   }
 
   // MARK: Stopping
 
-  /// Stops a call: ends its wait, or interrupts its statement.
+  /// Stops a call: ends the call's wait, or interrupts its statement.
   func stop(_ call: PoolCall, _ reason: PoolCall.Reason) {
     let wasWaiting = withState { state in
       if state.refuse(call) { return true }
@@ -228,7 +229,7 @@ extension SqlitePool {
       switch call.state {
       case .created: call.stopped = reason
       case .running(let handle):
-        // Perhaps only the wait for a handle was too long, and the call has got one meanwhile.
+        // A waiting call also times out at `waitEnd`. If the call has a handle by now, only its deadline matters.
         if reason == .deadline, call.deadline.map({ $0 > .now }) ?? true { return false }
         call.stopped = reason
         handle.interruption.request()
@@ -271,7 +272,7 @@ extension SqlitePool {
 
   // MARK: Timeouts
 
-  /// Schedules a check for the time when the call times out, unless an earlier check is due.
+  /// Schedules a check at the call's timeout, unless an earlier check is scheduled.
   func inspect(_ call: PoolCall) {
     let isNext = withState { state -> ContinuousClock.Instant? in
       guard let end = call.nextCheck, state.nextCheck.map({ end < $0 }) ?? true else { return nil }
@@ -304,6 +305,6 @@ extension SqlitePool {
 }
 
 extension SqlError {
-  /// True if it makes the handle unusable.
+  /// True if an error of this kind makes the handle unusable.
   fileprivate var indicatesBrokenHandle: Bool { [.io, .corrupt, .notADatabase, .wrongKey].contains(kind) }
 }

@@ -3,7 +3,7 @@ import Glibc
 import SqlableCore
 
 extension SqlitePool {
-  /// The mutable state of a pool, under one lock.
+  /// The mutable state of a pool, guarded by the pool's lock.
   package struct State {
     enum Phase {
       case open, closing, closed
@@ -22,11 +22,11 @@ extension SqlitePool {
     var calls = 0
     /// Signalled when the last call has ended.
     var closers: [DispatchSemaphore] = []
-    /// Signalled when no call has a reader, while new reads are held back.
+    /// Signalled when no call holds a reader, while new reads are held back.
     var readersEnd: DispatchSemaphore?
-    /// When timeouts are checked next.
+    /// The time of the next check for timeouts.
     var nextCheck: ContinuousClock.Instant?
-    /// The call that has closed the files, or waits to: other calls get no handles until it ends.
+    /// The call that has closed the files or waits to close them. Until this call ends, other calls get no handles.
     var closeBarrier: FileCloseBarrier?
 
     init(writer: PooledHandle) { self.writer = writer }
@@ -50,14 +50,15 @@ extension SqlitePool.State {
     }
   }
 
-  /// The handle of this pool that the current thread holds: a call that it makes is inside another.
+  /// The handle of this pool that the current thread holds. A call on this thread is made inside another call.
   package var ownHandle: PooledHandle? {
     let thread = pthread_self()
     if writer.owner == thread { return writer }
     return readers.first { $0.owner == thread }
   }
 
-  /// Gives the call a handle, or a place in the queue. `thread` is the thread that will run it at once, if any.
+  /// Gives the call a handle, or adds the call to the queue. `thread` is the thread that runs the call immediately; nil
+  /// if another thread runs the call.
   mutating func enter(
     _ call: PoolCall, _ configuration: PoolConfiguration, by thread: pthread_t?
   ) throws -> SqlitePool.Admission {
@@ -107,7 +108,7 @@ extension SqlitePool.State {
     return reader
   }
 
-  /// Gives an idle reader to a call that does not wait; nil if none is open.
+  /// Gives an idle reader to a call that does not wait; nil if no reader is idle and open.
   mutating func enterQuickly(_ call: PoolCall, _ label: String?) throws -> PooledHandle? {
     try checkIsOpen(label)
     guard closeBarrier == nil, readersEnd == nil, ownHandle == nil, let reader = idleReaders.last, reader.isOpen else {
@@ -120,14 +121,14 @@ extension SqlitePool.State {
     return reader
   }
 
-  /// Takes the handles that no call has; `giveBack` returns them.
+  /// Takes the handles that no call holds; `giveBack` returns the handles.
   mutating func takeIdle(_ label: String?) throws -> [PooledHandle] {
     try checkIsOpen(label)
     try checkIsNotBlockedHere(label)
     guard closeBarrier == nil else { return [] }
     let handles = idleReaders + (writerIsIdle ? [writer] : [])
     (idleReaders, writerIsIdle) = ([], false)
-    // The pool is not closed while they are out.
+    // Counting as calls keeps the pool from being closed while the handles are in use.
     calls += handles.count
     return handles
   }
@@ -141,7 +142,7 @@ extension SqlitePool.State {
     counts.began(call)
   }
 
-  /// Takes the handle from a call whose work is over.
+  /// Takes the handle from a finished call.
   mutating func take(_ handle: PooledHandle, from call: PoolCall) {
     call.state = .ending
     handle.call = nil
@@ -151,7 +152,7 @@ extension SqlitePool.State {
     noteUse(by: call)
   }
 
-  /// Gives a free handle to the next waiting call and returns that; without one, marks the handle as idle.
+  /// Gives a free handle to the next waiting call and returns this call. If no call waits, marks the handle as idle.
   mutating func next(for handle: PooledHandle) -> PoolCall? {
     handle.owner = nil
     let isHeldBack = closeBarrier != nil || (!handle.isWriter && readersEnd != nil)
@@ -165,17 +166,17 @@ extension SqlitePool.State {
     return next
   }
 
-  /// True if a call has a reader.
+  /// True if a call holds a reader.
   var isReading: Bool { readers.contains { $0.call != nil } }
 
-  /// Lets the reads that were held back have readers; returns those that got one.
+  /// Gives readers to the reads that were held back; returns the started calls with their readers.
   mutating func admitReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
     readersEnd = nil
-    // A closeBarrier gives them readers when it ends.
+    // If the pool's files are being closed, `endBlockade` starts these reads later.
     return closeBarrier == nil ? beginReads(configuration) : []
   }
 
-  /// Gives readers to the reads that wait; returns those that got one.
+  /// Gives readers to waiting reads; returns the started calls with their readers.
   mutating func beginReads(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
     var started: [(PooledHandle, PoolCall)] = []
     while waitingReads.count > 0, let reader = freeReader(configuration), let call = next(for: reader) {
@@ -184,7 +185,7 @@ extension SqlitePool.State {
     return started
   }
 
-  /// Counts ended calls, and signals the closers after the last.
+  /// Counts ended calls, and signals the closers after the last call.
   mutating func ended(_ count: Int = 1) {
     calls -= count
     guard calls == 0 else { return }
@@ -192,7 +193,7 @@ extension SqlitePool.State {
     closers = []
   }
 
-  /// Ends the wait of a call; false if it does not wait.
+  /// Ends the wait of a call; returns false if the call does not wait.
   mutating func refuse(_ call: PoolCall) -> Bool {
     guard call.isWaiting else { return false }
     call.state = .ending

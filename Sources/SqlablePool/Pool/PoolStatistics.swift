@@ -1,10 +1,10 @@
 import SqlableCore
 
 extension SqlitePool {
-  /// The size of the WAL, in bytes. If the path is a symbolic link, the log is beside the target file.
+  /// The size of the WAL, in bytes. If the path is a symbolic link, the WAL is beside the link's target.
   var currentWALSize: Int { Location.size(ofFileAt: root.family.path + "-wal") }
 
-  /// A pool's current activity, and its totals since it was opened.
+  /// A pool's current activity, and its totals since the pool was opened.
   public struct Statistics: Sendable, Hashable {
     /// The number of open readers.
     public let openReaders: Int
@@ -14,40 +14,40 @@ extension SqlitePool {
     public let waitingReads: Int
     /// The number of calls that wait for the writer.
     public let waitingWrites: Int
-    /// True if a call has the writer.
+    /// True if a call holds the writer.
     public let isWriting: Bool
-    /// The number of reads that have ended, failed ones included.
+    /// The number of completed reads, including failed reads.
     public let reads: Int
-    /// The number of writes that have ended, failed ones included.
+    /// The number of completed writes, including failed writes.
     public let writes: Int
-    /// The number of commits that these writes took.
+    /// The number of commits by these writes.
     public let commits: Int
-    /// The time that calls have waited for their handles, in total.
+    /// The total time that calls have waited for handles.
     public let waited: Duration
-    /// The longest time that a call has waited for its handle.
+    /// The longest time that a call has waited for a handle.
     public let longestWait: Duration
-    /// The time that calls have held their handles, in total.
+    /// The total time that calls have held handles.
     public let used: Duration
-    /// The longest time that a call has held its handle.
+    /// The longest time that a call has held a handle.
     public let longestUse: Duration
-    /// The use of the statement caches, summed over all handles.
+    /// The use of the statement caches of all handles.
     public let statementCache: StatementCacheUse
     /// The number of open loops over changes and live results.
     public let loops: Int
     /// The size of the WAL, in bytes.
     public let walSize: Int
-    /// The longest-running read: until it ends, the WAL can't be reused.
+    /// The read that has run the longest. The WAL can't be reset until this read ends.
     public let oldestRead: ActiveCall?
-    /// The call that has the writer.
+    /// The call that holds the writer.
     public let write: ActiveCall?
 
-    /// A call that is running.
+    /// A running call.
     public struct ActiveCall: Sendable, Hashable, CustomStringConvertible {
       /// The file and line of the call.
       public let callSite: String
       /// The time for which the call has held its handle.
       public let age: Duration
-      /// The SQL of its long-running statement; nil if none has run for more than some milliseconds.
+      /// The SQL of the call's running statement; nil unless the statement has run for more than some milliseconds.
       public let sql: String?
 
       public var description: String {
@@ -56,7 +56,7 @@ extension SqlitePool {
     }
   }
 
-  /// Totals over all calls.
+  /// The totals of all calls.
   struct Counts {
     var reads = 0
     var writes = 0
@@ -85,7 +85,7 @@ extension SqlitePool {
 }
 
 extension SqlitePool {
-  /// The pool's current activity and its totals. Never waits for a call.
+  /// The pool's current activity and its totals. Reading this property never waits for a call.
   public var statistics: Statistics {
     let now = ContinuousClock.now
     let walSize = currentWALSize
@@ -106,10 +106,10 @@ extension SqlitePool {
 }
 
 extension PooledHandle {
-  /// The time at which the running call got the handle; to be called with the pool's lock held.
+  /// The time at which the running call got the handle. Hold the pool's lock while reading this property.
   var since: ContinuousClock.Instant? { call?.gotHandle }
 
-  /// The running call; to be called with the pool's lock held.
+  /// Returns the running call. Hold the pool's lock while calling this method.
   func running(at now: ContinuousClock.Instant) -> SqlitePool.Statistics.ActiveCall? {
     guard let call, let since else { return nil }
     return SqlitePool.Statistics.ActiveCall(

@@ -1,7 +1,7 @@
 import SqlableCore
 
 extension SqlitePool {
-  /// The statements of the pool that took most, by their shapes, with the number of runs, total, p50 and p99.
+  /// The pool's most expensive statements by shape, each with the number of runs, total time, p50 and p99.
   ///
   /// ```swift
   /// var configuration = PoolConfiguration()
@@ -11,14 +11,15 @@ extension SqlitePool {
   /// // 5120 runs, 61.440 ms, p50 0.011 ms, p99 0.040 ms: SELECT "id", "name" FROM "bicycle" WHERE "color" = ?
   /// ```
   ///
-  /// Empty without ``PoolConfiguration/keepsTotals``. A thousand shapes are kept apart, at most two megabytes; see
-  /// ``StatementTotals``. Never waits for a call.
+  /// The result is empty without ``PoolConfiguration/keepsTotals``. The pool counts up to a thousand shapes separately,
+  /// in at most two megabytes; see ``StatementTotals``. Never waits for a call.
   public func topStatements(_ count: Int = 100, by order: StatementTotals.Order = .total) -> [StatementTotals.Total] {
     totals?.top(count, by: order) ?? []
   }
 
-  /// Begins to count anew: ``topStatements(_:by:)``, and the calls, commits and times of ``statistics``. What SQLite
-  /// and the statement caches count goes on.
+  /// Resets ``topStatements(_:by:)`` and the calls, commits and times of ``statistics``.
+  ///
+  /// The counters of SQLite and of the statement caches continue.
   public func resetStatistics() {
     totals?.reset()
     withState { $0.counts = Counts() }

@@ -1,20 +1,20 @@
 import SqlableCore
 
 extension SqlitePool {
-  /// Runs `body` in a transaction of the writer: commits when it returns, and rolls back when it throws.
+  /// Runs `body` in a transaction of the writer, and commits when `body` returns or rolls back when `body` throws.
   ///
   /// ```swift
   /// let id = try pool.transaction { db in try bike.insert().run(db) }     // BEGIN IMMEDIATE … COMMIT
   /// ```
   ///
-  /// Transactions that wait for the writer share a commit, each in its own savepoint, and return after the commit; one
-  /// that fails is rolled back alone. If the shared transaction is rolled back as a whole, because the disk is full or
-  /// a statement of another call was interrupted, each is run again in its own transaction: `body` may be called twice,
-  /// and what it did the first time is not stored. Another caller's thread may run `body` while this one waits.
+  /// Transactions that wait for the writer share one commit, each in its own savepoint, and return after the commit. A
+  /// failing transaction is rolled back alone. If a full disk or another call's interruption rolls back the shared
+  /// transaction, each call runs again in its own transaction. `body` can therefore run twice; changes of the first run
+  /// are not stored. Another caller's thread can run `body` while the calling thread waits.
   ///
-  /// Throws `.timeout` if the writer is not free in time,
-  /// `.busy` if another process writes for longer than the busy timeout, and what `body` throws. Blocks the thread;
-  /// `async` code gets the overload with `await`.
+  /// Throws `.timeout` if the writer does not become free in time. Throws `.busy` if another process writes for longer
+  /// than the busy timeout. Throws the errors of `body`. Blocks the thread. In `async` code, use the overload with
+  /// `await`.
   @discardableResult
   public func transaction<Value>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> Value
@@ -24,7 +24,7 @@ extension SqlitePool {
 
   /// Runs `body` in a transaction of the writer, on a thread of the pool.
   ///
-  /// Throws `CancellationError` if the task is cancelled before the work is done; nothing of it is stored then.
+  /// Throws `CancellationError` if the task is cancelled before the work is done; nothing is stored then.
   @discardableResult
   public func transaction<Value: Sendable>(
     file: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
@@ -32,7 +32,7 @@ extension SqlitePool {
     try await perform(.write, at: .init(file: file, line: line), body)
   }
 
-  /// Runs `body` in a transaction of the writer, which commits or rolls back as `body` returns.
+  /// Runs `body` in a transaction of the writer, and commits or rolls back according to the result of `body`.
   ///
   /// ```swift
   /// try pool.transaction { db in
@@ -40,7 +40,8 @@ extension SqlitePool {
   ///   return changed > 10 ? .rollback : .commit
   /// }
   /// ```
-  // Disfavored, like the next: otherwise a closure without a return would be taken for one that forgot it.
+  // Disfavored, like the next overload. Otherwise the compiler would report a missing return in a closure that returns
+  // nothing.
   @_disfavoredOverload
   @discardableResult
   public func transaction(
@@ -49,7 +50,7 @@ extension SqlitePool {
     try perform(.write, at: .init(file: file, line: line), body)
   }
 
-  /// Runs `body` in a transaction of the writer, on a thread of the pool; commits or rolls back as `body` returns.
+  /// Runs `body` in a write transaction on a thread of the pool, and commits or rolls back according to the result.
   @_disfavoredOverload
   @discardableResult
   public func transaction(
@@ -59,13 +60,13 @@ extension SqlitePool {
     try await perform(.write, at: .init(file: file, line: line), body)
   }
 
-  /// Calls `body` with the writer and no open transaction: for `VACUUM`, pragmas, and transactions of its own.
+  /// Calls `body` with the writer outside of a transaction, for `VACUUM`, pragmas, and separate transactions.
   ///
   /// ```swift
   /// try pool.withWriter { db in try db.execute("VACUUM") }
   /// ```
   ///
-  /// While it runs, no other pool, in this process or another, writes to the file.
+  /// While `body` runs, no other pool writes to the file, in this process or another.
   @discardableResult
   public func withWriter<Value>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (SqliteDatabase) throws -> Value
@@ -73,7 +74,7 @@ extension SqlitePool {
     try perform(.outsideTransaction, at: .init(file: file, line: line), body)
   }
 
-  /// Calls `body` with the writer and no open transaction, on a thread of the pool.
+  /// Calls `body` with the writer outside of a transaction, on a thread of the pool.
   @discardableResult
   public func withWriter<Value: Sendable>(
     file: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value

@@ -3,25 +3,25 @@ import SqlableCore
 
 /// A handle of a pool, opened on first use and held by one call at a time.
 ///
-/// Sound as `Sendable`:
-/// 1. `owner`, `call` and `cacheUse` are guarded by the pool's lock.
-/// 2. `database` and `checked` are used by the thread that holds the handle, or while it is idle.
+/// `PooledHandle` is safe as `@unchecked Sendable`:
+/// 1. The pool's lock guards `owner`, `call` and `cacheUse`.
+/// 2. Only the thread that holds the handle uses `database` and `checked`, or any thread while the handle is idle.
 package final class PooledHandle: @unchecked Sendable {
   let isWriter: Bool
-  /// Runs asynchronous calls.
+  /// The thread that runs asynchronous calls.
   let thread = WorkerThread()
-  /// Interrupts the running call.
+  /// The interruption of the running call.
   let interruption: Interruption
   private let maximumWalSize: Int?
   private var database: SqliteDatabase?
   private var checked = ContinuousClock.now
 
   // Guarded by the pool's lock:
-  /// The thread that holds it.
+  /// The thread that holds the handle.
   var owner: pthread_t?
-  /// The call that holds it.
+  /// The call that holds the handle.
   var call: PoolCall?
-  /// The use of its statement cache up to the last call.
+  /// The use of the handle's statement cache up to the last call.
   var cacheUse = StatementCacheUse.none
 
   init(_ configuration: PoolConfiguration, isWriter: Bool) {
@@ -30,12 +30,13 @@ package final class PooledHandle: @unchecked Sendable {
     interruption = Interruption(busyTimeout: configuration.handles.busyTimeout)
   }
 
-  /// Opens the handle if needed. Throws `.io` if its file was moved, deleted or replaced.
+  /// Opens the handle if needed. Throws `.io` if the database file was moved, deleted or replaced.
   func open(by root: SqliteDatabase, _ feed: PoolFeed) throws -> SqliteDatabase {
     if let database {
       database.lend(to: pthread_self())
       let now = ContinuousClock.now
-      // Checking the file is a system call, and reading a deleted file for a second does no harm.
+      // Check at most once per second: checking the file is a system call, and reading a deleted file for a second is
+      // harmless.
       if now - checked > .seconds(1) {
         checked = now
         try database.checkFileIsThere(isRead: !isWriter)
@@ -45,7 +46,7 @@ package final class PooledHandle: @unchecked Sendable {
     let database = try root.createChild(isReadOnly: !isWriter)
     try database.use(interruption, isReadOnly: !isWriter, maximumWalSize: maximumWalSize)
     if isWriter {
-      // From here on the writer detects other connections' commits; the polling connection detects earlier ones.
+      // From here on, the writer detects other connections' commits. The polling connection detects earlier commits.
       try database.detectOtherCommits()
       feed.detectOtherCommits()
     }
@@ -53,38 +54,39 @@ package final class PooledHandle: @unchecked Sendable {
     return database
   }
 
-  /// Ends its use by a call: what a closure has kept of it throws.
+  /// Ends a call's use of the handle. Objects that a closure has kept then throw.
   func endLoan() { database?.lend(to: nil) }
 
   var isOpen: Bool { database != nil }
 
-  /// True if it is open and refuses further use; to be called by its holder.
+  /// True if the handle is open and refuses further use. Only the holder calls this property.
   var isLost: Bool { database?.connection?.isLost == true }
 
-  /// True if a closure has kept a cursor; to be called by its holder.
+  /// True if a closure has kept a cursor. Only the holder calls this property.
   var hasOpenCursors: Bool { database?.connection.map { $0.openCursors > 0 } ?? false }
 
-  /// True if the next call can't use it as it is: lost, or with settings or temporary objects that SQL has changed.
+  /// True if the next call can't use the handle. The handle is lost, a cursor is open, or SQL has changed settings or
+  /// temporary objects.
   var isUnusable: Bool {
     guard let connection = database?.connection else { return false }
-    // A cursor that a closure has kept holds its snapshot: the next call would see old data.
+    // A kept cursor keeps its snapshot, so the next call would read old data.
     return connection.isLost || hasOpenCursors || connection.hasOtherState
   }
 
-  /// True if SQL has changed its settings or temporary objects; to be called by its holder.
+  /// True if SQL has changed the handle's settings or temporary objects. Only the holder calls this property.
   var hasOtherState: Bool { database?.connection?.hasOtherState == true }
 
-  /// To be called by its holder.
+  /// Only the holder calls this method.
   func releaseMemory() { database?.lockedAnyway { database?.connection?.releaseMemory() } }
 
-  /// To be called by its holder.
+  /// Only the holder calls this method.
   func noteCacheUse() {
     if let cache = database?.connection?.cache { cacheUse = StatementCacheUse(of: cache) }
   }
 
   /// Closes the connection; the next call opens another.
   func discard() {
-    // With a cursor open it stays open, for the cursor alone.
+    // If a cursor is open, the connection stays open until the cursor closes.
     endLoan()
     try? database?.closeByOwner()
     database = nil
@@ -92,15 +94,15 @@ package final class PooledHandle: @unchecked Sendable {
 }
 
 extension SqliteDatabase {
-  /// Sets the handle up for a pool.
+  /// Configures the handle for a pool.
   fileprivate func use(_ interruption: Interruption, isReadOnly: Bool, maximumWalSize: Int?) throws {
     try locked {
       let connection = try openConnection()
       connection.use(interruption)
       belongToPool()
-      // Opening the file read-only is not enough: temporary tables would stay for the next call.
+      // Opening the file read-only does not prevent temporary tables, which the next call would find.
       if isReadOnly { try connection.pragma("PRAGMA query_only = ON") }
-      // A log that has grown beyond it is cut when it is begun anew.
+      // SQLite truncates a larger WAL to this size after a reset.
       if let maximumWalSize, !isReadOnly { try connection.pragma("PRAGMA journal_size_limit = \(maximumWalSize)") }
       try connection.beginSharing()
     }

@@ -1,7 +1,8 @@
 import Glibc
 import SqlableCore
 
-/// The pauses between attempts: short at first and random, so that waiting processes do not retry in step.
+/// The pauses between attempts, which start short and are random, so that waiting processes do not retry at the same
+/// time.
 private struct Attempts {
   private var left: Int
   private let end: ContinuousClock.Instant?
@@ -25,16 +26,17 @@ private struct Attempts {
   }
 }
 
-/// Runs `body` again while it throws an error after which it can succeed: another connection held a lock.
+/// Runs `body` again while `body` throws a retryable error, such as `.busy` because another connection held a lock.
 ///
 /// ```swift
 /// let id = try retrying(attempts: 5, within: .seconds(2)) { try bike.insert().run(db) }
 /// ```
 ///
-/// It retries after errors whose ``SqlError/isRetryable`` is true, at most `attempts` times in all, with random pauses
-/// of 1 to 100 milliseconds, which grow. Give it the whole transaction, not a statement inside one. Then it throws the
-/// last error, as it does when the next pause would pass `within` or the deadline of ``withDeadline(_:_:)``. Throws
-/// `.misuse` for less than one attempt. Every attempt itself waits up to the busy timeout. Blocks the thread.
+/// The function retries after errors whose ``SqlError/isRetryable`` is true, and calls `body` at most `attempts` times.
+/// The pauses are random, grow, and last 1 to 100 milliseconds. Pass the whole transaction, not a statement inside a
+/// transaction. After the last attempt, the function throws the last error. The function also throws the last error if
+/// the next pause would exceed `within` or the deadline of ``withDeadline(_:_:)``. Throws `.misuse` if `attempts` is
+/// less than one. Each attempt waits up to the busy timeout. Blocks the thread.
 public func retrying<Value>(
   attempts: Int = 5, within limit: Duration? = nil, _ body: () throws -> Value
 ) throws -> Value {
@@ -47,13 +49,13 @@ public func retrying<Value>(
   }
 }
 
-/// Runs `body` again while it throws an error after which it can succeed; the pauses block no thread.
+/// Runs `body` again while `body` throws a retryable error. The pauses block no thread.
 ///
 /// ```swift
 /// try await retrying(within: .seconds(2)) { try await pool.transaction { db in … } }
 /// ```
 ///
-/// Throws `CancellationError` if the task is cancelled in a pause.
+/// Throws `CancellationError` if the task is cancelled during a pause.
 public func retrying<Value>(
   attempts: Int = 5, within limit: Duration? = nil, isolation: isolated (any Actor)? = #isolation,
   _ body: () async throws -> Value

@@ -3,10 +3,11 @@ import Glibc
 import SqlableCore
 import Synchronization
 
-/// A directory on tmpfs with the database file of one pool; removed with its owner.
+/// A directory on tmpfs that contains the database file of one pool. The directory is removed together with its owner.
 ///
-/// A lock on the directory shows that its owner lives: the kernel releases it with the last process that holds it. The
-/// next process that makes such a directory removes those that killed processes left behind.
+/// A lock on the directory shows that its owner is alive, because the kernel releases the lock with the last process
+/// that holds it. When a process creates its first such directory, the process removes the directories left by killed
+/// processes.
 package final class SharedMemoryDirectory: Sendable {
   private static let parent = "/dev/shm"
   private static let prefix = "sqlable-"
@@ -29,7 +30,7 @@ package final class SharedMemoryDirectory: Sendable {
       let number = SharedMemoryDirectory.number.add(1, ordering: .relaxed).newValue
       let path = "\(SharedMemoryDirectory.parent)/\(SharedMemoryDirectory.prefix)\(getpid())-\(number)"
       guard mkdir(path, 0o700) == 0 else {
-        // A process in another PID namespace may have the same id.
+        // A process in another PID namespace can have the same process id.
         if errno == EEXIST { continue }
         throw SharedMemoryDirectory.failure("create")
       }
@@ -38,7 +39,7 @@ package final class SharedMemoryDirectory: Sendable {
         rmdir(path)
         throw SharedMemoryDirectory.failure("open")
       }
-      // Until it is locked it looks abandoned: a process that sweeps may have removed it.
+      // An unlocked directory looks abandoned, so another process might have removed the directory.
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, access(path, F_OK) == 0 else {
         close(descriptor)
         continue
@@ -53,7 +54,7 @@ package final class SharedMemoryDirectory: Sendable {
     close(descriptor)
   }
 
-  /// Removes the directory and its files. The contents of open files stay until they are closed.
+  /// Removes the directory and its files. The contents of open files stay until the files are closed.
   func remove() { SharedMemoryDirectory.remove(path) }
 
   private static func failure(_ step: String) -> SqlError {

@@ -3,7 +3,7 @@ import Glibc
 import SqlableCore
 import Synchronization
 
-/// A weak reference to the pool, for the feed: it is made before the pool, and may outlive it.
+/// A weak reference to the pool, for the feed. The feed is created before the pool and can outlive the pool.
 private struct WeakPool {
   weak var pool: SqlitePool?
 }
@@ -19,46 +19,46 @@ private struct WeakPool {
 /// try await pool.transaction { db in … }
 /// ```
 ///
-/// Each call has two forms: `async` calls run on threads of the pool, synchronous calls block their thread. An `async`
-/// read of one statement is first tried on the calling thread, for a fraction of a millisecond, if a reader is free.
-/// Calls get handles in the order in which they arrive. Closures are synchronous: no transaction spans an `await`.
-/// Don't keep a closure's handle.
+/// Each call has two forms: `async` calls run on threads of the pool, and synchronous calls block their thread. If a
+/// reader is free, an `async` read of one statement first runs on the calling thread, for a fraction of a millisecond.
+/// Calls get handles in the order in which the calls arrive. Closures are synchronous, so no transaction spans an
+/// `await`. Don't use a closure's handle after the closure returns.
 ///
-/// A call throws `CancellationError` if its task is cancelled, and `.timeout` if it misses its deadline; see
-/// ``withDeadline(_:_:)``. Its statement is interrupted, and only its own transaction is rolled back. A call whose work
-/// is already done succeeds.
+/// A call throws `CancellationError` if its task is cancelled, and `.timeout` if the call misses its deadline; see
+/// ``withDeadline(_:_:)``. The pool then interrupts the call's statement and rolls back only the call's own
+/// transaction. A call that has already finished its work succeeds.
 ///
-/// Calls inside a closure of the same pool, on the same thread, use the closure's handle: a read inside a read has the
-/// same snapshot, a read inside a transaction sees its changes, a transaction inside a transaction is a savepoint. A
-/// write inside a read throws `.misuse`.
+/// Calls inside a closure of the same pool, on the same thread, use the closure's handle. A read inside a read uses the
+/// same snapshot. A read inside a transaction returns the transaction's changes. A transaction inside a transaction is
+/// a savepoint. A write inside a read throws `.misuse`.
 public final class SqlitePool: Sendable {
-  /// The settings the pool was opened with.
+  /// The settings that the pool was opened with.
   public let configuration: PoolConfiguration
-  /// The parent of all handles: keeps the database open, and has the observers and functions that they share.
+  /// The parent of all handles, which keeps the database open and stores the shared observers and functions.
   package let root: SqliteDatabase
   /// Notifies loops of commits.
   let feed: PoolFeed
-  /// Takes turns at writing with other pools on the file, mostly in other processes.
+  /// The lock that lets pools on the same file, mostly in other processes, take turns at writing.
   let gate: FairWriterLock
   /// The directory of an in-memory pool.
   package let memory: SharedMemoryDirectory?
   private let guarded: LockedValue<State>
   /// The receivers of pool events other than statements.
   package let events = PoolEvents()
-  /// The statements' totals, by their shapes; nil unless the configuration asks for them.
+  /// The totals of statements, by statement shape; nil unless the configuration requests totals.
   let totals: StatementTotals?
-  /// Keeps the WAL small.
+  /// The limiter that resets the WAL when the WAL grows too large.
   let walSizeLimiter = WALSizeLimiter()
   private let longReads = LockedValue<LongReads?>(nil)
-  /// The users of the file other than calls. Each releases the file before the pool closes it, and ends before the pool
-  /// does.
+  /// The users of the file other than calls. A user must release the file before the pool closes the file, and must end
+  /// before the pool ends.
   let fileUsers = LockedValue<(count: Int, users: [Int: FileUser])>((0, [:]))
   /// The number of reads tried on the calling task's thread.
   let quickReads = Atomic(0)
 
-  /// Opens the database at a path, creating it and missing parent directories.
+  /// Opens the database at a path. Creates the file and missing parent directories.
   ///
-  /// Throws what opening a handle throws, and `.misuse` for an invalid configuration and for `:memory:`.
+  /// Throws the errors of opening a handle, and `.misuse` for an invalid configuration or for `:memory:`.
   public convenience init(filepath: String, configuration: PoolConfiguration = .init()) throws {
     guard filepath != ":memory:" else {
       throw SqlError.misuse("a pool needs a file; use SqlitePool.inMemory() for an in-memory database")
@@ -66,15 +66,16 @@ public final class SqlitePool: Sendable {
     try self.init(filepath, configuration, memory: nil)
   }
 
-  /// Opens a new database in memory, which lives until the pool is closed or deinitialized.
+  /// Opens a new in-memory database, which exists until the pool is closed or deinitialized.
   ///
   /// ```swift
   /// let pool = try SqlitePool.inMemory()     // for a test: a database of its own
   /// ```
   ///
-  /// The database is a file on tmpfs (`/dev/shm`), in its own directory, so calls, isolation and errors are those of
-  /// any pool. The next process removes what a killed process leaves behind. Writes throw `.full` when the file system
-  /// is full (in containers often at 64 MB). Throws `.cannotOpen` if there is no tmpfs.
+  /// The database is a file on tmpfs (`/dev/shm`), in its own directory. Calls, isolation and errors are therefore the
+  /// same as for other pools. If a process is killed, the next process that opens an in-memory pool deletes the
+  /// directory left behind. Writes throw `.full` when the file system is full; in containers the limit is often 64 MB.
+  /// Throws `.cannotOpen` if there is no tmpfs.
   public static func inMemory(configuration: PoolConfiguration = .init()) throws -> SqlitePool {
     let memory = try SharedMemoryDirectory()
     return try SqlitePool(memory.file, configuration, memory: memory)
@@ -87,7 +88,7 @@ public final class SqlitePool: Sendable {
     root = try SqliteDatabase(filepath: filepath, configuration: configuration.handles)
     let weak = LockedValue(WeakPool())
     feed = PoolFeed(root: root) { [root] feed in
-      // In a forked process loops fail when they read.
+      // A forked process needs no monitor, because loops fail when they read.
       root.isForked
         ? nil
         : configuration.pollInterval.map { interval in
@@ -117,7 +118,7 @@ public final class SqlitePool: Sendable {
     for user in allFileUsers { user.end() }
   }
 
-  /// Ends all loops, and the reports of long reads.
+  /// Ends all loops and stops the reports of long reads.
   func endWatching() {
     feed.end()
     longReads.withLock { $0?.end() }
@@ -131,7 +132,7 @@ public final class SqlitePool: Sendable {
   /// The path that the pool was opened with.
   public var filepath: String { root.filepath }
 
-  /// Calls `body` with the pool's lock held; it must call neither SQLite nor code of a caller.
+  /// Calls `body` with the pool's lock held; `body` must call neither SQLite nor a caller's code.
   package func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
     try guarded.withLock(body)
   }
@@ -141,7 +142,8 @@ extension SqlitePool {
   /// A `.misuse` error with the pool's label.
   package func misuse(_ message: String) -> SqlError { SqlError.misuse(message).labelled(configuration.handles.label) }
 
-  /// To be called before the lock is taken: in a forked process, a thread that it lacks may hold it forever.
+  /// Call this method before taking a lock. In a forked process, the lock's owner might be a thread that exists only in
+  /// the parent.
   package func checkFork() throws {
     guard !root.isForked else { throw misuse("the pool was opened before fork(); open another in the child process") }
   }

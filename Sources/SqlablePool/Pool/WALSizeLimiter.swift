@@ -1,24 +1,24 @@
 import Dispatch
 import SqlableCore
 
-/// Decides when to check the WAL's size and whether a reset is pending.
+/// Limits the WAL's size: decides when to check the size, and whether to reset the WAL.
 package final class WALSizeLimiter: Sendable {
   private struct State {
-    /// The time from which a commit checks the size again: a check at every commit would cost too much.
+    /// The time of the next size check, because checking after every commit would take too long.
     var nextLook = ContinuousClock.now
-    /// The size in bytes at which the next attempt is made; nil stands for the limit.
+    /// The size in bytes at which to try the next reset; nil for the configured limit.
     var nextSize: Int?
     var isAttempting = false
   }
 
-  /// The longest time for which new reads are held back.
+  /// The maximum time for which new reads are held back.
   package static let patience = Duration.seconds(1)
   private static let interval = Duration.milliseconds(10)
 
   let queue = DispatchQueue(label: "sqlable.pool.log")
   private let state = LockedValue(State())
 
-  /// Returns whether the WAL is to be reset; `size` is called at most once in ten milliseconds.
+  /// Returns true if the WAL must be reset. Calls `size` at most once in ten milliseconds.
   func isExceeded(_ limit: Int, size: () throws -> Int?) rethrows -> Bool {
     let now = ContinuousClock.now
     return try state.withLock { state in
@@ -27,7 +27,7 @@ package final class WALSizeLimiter: Sendable {
       guard let size = try size() else { return false }
       if size < limit { state.nextSize = nil }
       state.isAttempting = size >= state.nextSize ?? limit
-      // If that fails, the log grows by a quarter of the limit before reads are held back again.
+      // If the reset fails, the WAL grows by a quarter of the limit before the next attempt.
       if state.isAttempting { state.nextSize = size + limit / 4 }
       return state.isAttempting
     }
@@ -37,7 +37,7 @@ package final class WALSizeLimiter: Sendable {
 }
 
 extension SqlitePool {
-  /// Starts a reset of the WAL if the WAL is too large; to be called by the writer's thread after a commit.
+  /// Starts a reset of the WAL if the WAL is too large. The writer's thread calls this method after a commit.
   func checkWALSize(_ db: SqliteDatabase) {
     guard let limit = configuration.maximumWalSize,
       walSizeLimiter.isExceeded(limit, size: { db.connection?.walSize })
@@ -46,23 +46,23 @@ extension SqlitePool {
     }
     walSizeLimiter.queue.async { [weak self] in
       guard let self else { return }
-      // An archive keeps the WAL, and resets it itself.
+      // An archive needs the WAL, and resets the WAL itself.
       if allFileUsers.isEmpty { resetWAL() }
       walSizeLimiter.endAttempt()
     }
   }
 
-  /// Copies the WAL into the database while no call reads, so that the next commit resets the WAL.
+  /// Checkpoints the WAL while no call reads, so that the next commit resets the WAL.
   ///
-  /// SQLite copies the WAL up to the oldest snapshot that a reader has. While reads overlap, one of them always has a
-  /// snapshot older than the last commit, so the WAL grows.
+  /// SQLite checkpoints the WAL only up to the oldest snapshot of a reader. With overlapping reads, one snapshot is
+  /// always older than the last commit, so the WAL grows.
   private func resetWAL() {
     let isWhole = withReadsHeldBack(for: WALSizeLimiter.patience) { isReading in !isReading && checkpointWAL() }
     if !isWhole { reportLargeWAL() }
   }
 
-  /// Calls `body` when no call reads. If a call still reads after `duration`, passes true. Reads that are made
-  /// meanwhile wait until `body` has returned.
+  /// Holds new reads back and calls `body` when no call reads. If a call still reads after `duration`, calls `body`
+  /// with true. The reads held back wait until `body` returns.
   package func withReadsHeldBack<Result>(
     for duration: Duration, _ body: (_ isReading: Bool) throws -> Result
   ) rethrows -> Result {
@@ -72,7 +72,7 @@ extension SqlitePool {
       state.readersEnd = readersEnd
       return state.isReading
     }
-    // An archive and the pool's own limit may both hold reads back while the first begins.
+    // Another caller, such as an archive, already holds reads back.
     guard let isReading else { return try body(true) }
     defer {
       for (handle, call) in withState({ $0.admitReads(configuration) }) { handOn(handle, to: call) }
@@ -80,8 +80,8 @@ extension SqlitePool {
     return try body(isReading && readersEnd.wait(timeout: .now() + duration.dispatched) == .timedOut)
   }
 
-  /// Runs a checkpoint; returns whether the whole WAL is then in the database file. A long write is not waited for: the
-  /// write may itself wait for a read that is held back.
+  /// Runs a checkpoint; returns true if the database file then contains the whole WAL. The method does not wait for a
+  /// long write, because the write might wait for a read that is held back.
   private func checkpointWAL() -> Bool {
     let callSite = CallSite(file: #fileID, line: #line)
     let checkpoint = try? withDeadline(WALSizeLimiter.patience) {

@@ -2,8 +2,8 @@ import Glibc
 import SqlableCore
 
 extension SqlitePool {
-  /// Calls `step` repeatedly in a transaction of the writer until it returns ``Iteration/stop``; commits early and
-  /// begins another transaction whenever another writer waits.
+  /// Calls `step` repeatedly in write transactions until `step` returns ``Iteration/stop``, and commits early whenever
+  /// another writer waits.
   ///
   /// ```swift
   /// try pool.yieldingTransaction { db, isNew in
@@ -13,14 +13,14 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// For long work that may stay half done: a step that fails rolls back the open transaction only, and early commits
-  /// stay. Between two steps, writers that wait go first: those of this pool, other pools and handles, also of other
-  /// processes, but not those of other programs, such as the `sqlite3` shell. `isNew` is true in the first step of each
-  /// transaction: what an earlier step has read may have changed since.
+  /// Use this for long work that is allowed to stay half done. A step that throws rolls back only the open transaction;
+  /// earlier commits stay. Between two steps, waiting writers go first: calls of this pool, other pools, and handles,
+  /// also in other processes. Other programs, such as the `sqlite3` shell, do not go first. `isNew` is true in the
+  /// first step of each transaction: rows that an earlier step has read might have changed.
   ///
-  /// Each transaction waits for the writer as a separate call, and does not share its commit, so no step is run twice.
-  /// Throws what `transaction` throws, with the fate of the open transaction, and `.misuse` inside a closure of the
-  /// pool.
+  /// Each transaction waits for the writer as a separate call. The transaction never shares a commit with other calls,
+  /// so the pool runs no step twice. Throws the errors of `transaction`, with the outcome of the open transaction, and
+  /// `.misuse` inside a closure of the pool.
   ///
   /// - Returns: The number of transactions.
   @discardableResult
@@ -39,9 +39,9 @@ extension SqlitePool {
     return count
   }
 
-  /// Calls `step` repeatedly on a thread of the pool; commits early whenever another writer waits.
+  /// Calls `step` repeatedly on a thread of the pool, and commits early whenever another writer waits.
   ///
-  /// Throws `CancellationError` if the task is cancelled; early commits stay.
+  /// Throws `CancellationError` if the task is cancelled; earlier commits stay.
   @discardableResult
   public func yieldingTransaction(
     file: StaticString = #fileID, line: UInt = #line,
@@ -57,8 +57,7 @@ extension SqlitePool {
     return count
   }
 
-  /// Calls `step` repeatedly in a transaction of the writer and passes a state along, which it returns after the last
-  /// step; commits early whenever another writer waits.
+  /// Calls `step` repeatedly in write transactions, passes a state from step to step, and returns the final state.
   ///
   /// ```swift
   /// let count = try await pool.yieldingTransaction(into: 0) { db, count, _ in
@@ -69,8 +68,8 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// The state takes the place of variables that the closure would capture, which it can't in async code. When a step
-  /// throws, the state is lost with it. Otherwise like `yieldingTransaction`.
+  /// The state replaces captured variables, which a closure can't change in async code. When a step throws, the state
+  /// is lost. Otherwise this method behaves like `yieldingTransaction` without a state.
   public func yieldingTransaction<State>(
     into state: State, file: StaticString = #fileID, line: UInt = #line,
     _ step: (_ db: SqliteDatabase, _ state: inout State, _ isNew: Bool) throws -> Iteration
@@ -80,10 +79,9 @@ extension SqlitePool {
     return state
   }
 
-  /// Calls `step` repeatedly on a thread of the pool and passes a state along, which it returns after the last step;
-  /// commits early whenever another writer waits.
+  /// Calls `step` repeatedly on a thread of the pool, passes a state from step to step, and returns the final state.
   ///
-  /// Throws `CancellationError` if the task is cancelled; early commits stay.
+  /// Throws `CancellationError` if the task is cancelled; earlier commits stay.
   public func yieldingTransaction<State: Sendable>(
     into state: State, file: StaticString = #fileID, line: UInt = #line,
     _ step: @escaping @Sendable (_ db: SqliteDatabase, _ state: inout State, _ isNew: Bool) throws -> Iteration
@@ -95,13 +93,13 @@ extension SqlitePool {
     return current.withLock { $0 }
   }
 
-  /// Inside a closure that holds the writer, no waiting writer could go first.
+  /// Throws `.misuse` inside a closure that holds the writer, because no waiting writer could go first there.
   private func checkIsOutside() throws {
     guard withState({ $0.ownHandle }) == nil else { throw misuse("can't yield inside a closure of the pool") }
   }
 
-  /// Runs one transaction: steps until the last, or until another writer waits. Returns the pause before the next
-  /// transaction; nil after the last step.
+  /// Runs the steps of one transaction, until the last step or until another writer waits. Returns the pause before the
+  /// next transaction; nil after the last step.
   private func steps(_ db: SqliteDatabase, _ step: (SqliteDatabase, Bool) throws -> Iteration) throws -> Duration? {
     try db.transaction { db in
       gate.beginLookingForHandles()
@@ -114,10 +112,11 @@ extension SqlitePool {
 }
 
 extension SqliteDatabase {
-  /// A handle that waits does not notice a commit before its next attempt.
+  /// The pause that lets waiting handles write. A waiting handle notices a commit only at its next attempt.
   fileprivate static let pauseForHandles = Duration.microseconds(Int(BusyWait.longestPause) + 5_000)
 
-  /// Runs steps until the last, which returns nil, or until `isWanted` returns the pause that another writer needs.
+  /// Runs steps until `step` returns `.stop`, or until `isWanted` returns the pause that another writer needs. Returns
+  /// the pause; nil after the last step.
   fileprivate func runSteps(
     _ step: (SqliteDatabase, Bool) throws -> Iteration, until isWanted: () -> Duration?
   ) throws -> Duration? {
@@ -131,8 +130,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Calls `step` repeatedly in a transaction until it returns ``Iteration/stop``; commits early and begins another
-  /// transaction whenever another writer waits.
+  /// Calls `step` repeatedly in transactions until `step` returns ``Iteration/stop``, and commits early whenever
+  /// another writer waits.
   ///
   /// ```swift
   /// try db.yieldingTransaction { db, isNew in
@@ -143,13 +142,14 @@ extension SqliteDatabase {
   /// // BEGIN IMMEDIATE; INSERT …; INSERT …; COMMIT; BEGIN IMMEDIATE; INSERT …; COMMIT
   /// ```
   ///
-  /// For long work that may stay half done: a step that fails rolls back the open transaction only, and early commits
-  /// stay. Pools and handles that wait to write to the file go first, also those of other processes, but not other
-  /// programs, such as the `sqlite3` shell; a database in memory has one transaction. `isNew` is true in the first step
-  /// of each transaction: what an earlier step has read may have changed since.
+  /// Use this for long work that is allowed to stay half done. A step that throws rolls back only the open transaction;
+  /// earlier commits stay. Between two steps, pools and handles that wait to write to the file go first, also in other
+  /// processes. Other programs, such as the `sqlite3` shell, do not go first. An in-memory database uses a single
+  /// transaction. `isNew` is true in the first step of each transaction: rows that an earlier step has read might have
+  /// changed.
   ///
-  /// Throws what `transaction` throws, with the fate of the open transaction, and `.misuse` inside a transaction or a
-  /// closure of a pool. Blocks the thread; others that use the handle wait for the open transaction.
+  /// Throws the errors of `transaction`, with the outcome of the open transaction, and `.misuse` inside a transaction
+  /// or a closure of a pool. Blocks the thread. Other threads that use the handle wait for the open transaction.
   ///
   /// - Returns: The number of transactions.
   @discardableResult
@@ -176,7 +176,7 @@ extension SqliteDatabase {
       let now = ContinuousClock.now
       guard now >= next else { return nil }
       next = now + .milliseconds(1)
-      // A pool that has its turn waits for the lock that this handle has.
+      // A pool that has its turn waits for SQLite's lock, which this handle holds.
       return gate.isLockedByOthers(.queueAndTurn) || gate.lastWait != lastWait ? SqliteDatabase.pauseForHandles : nil
     }
   }

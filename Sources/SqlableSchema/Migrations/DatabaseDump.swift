@@ -2,9 +2,10 @@ import CSqlableSQLite
 import SqlableCore
 
 extension SqliteDatabase {
-  /// Returns the SQL that creates a database like this one. The SQL contains the schema, the rows, the counters of
-  /// `autoincrement`, the user version and the application id. Use a dump for test fixtures, and for small copies that
-  /// can be read and compared.
+  /// Returns SQL that recreates the database.
+  ///
+  /// The SQL contains the schema, the rows, the AUTOINCREMENT counters, the user version and the application id. Use a
+  /// dump for test fixtures, and for small copies that people read and compare.
   ///
   /// ```swift
   /// try db.dump().write(toFile: "Fixtures/release-3.sql", atomically: true, encoding: .utf8)
@@ -12,13 +13,13 @@ extension SqliteDatabase {
   /// // INSERT INTO "bicycle" ("id", "name") VALUES (1, 'Racer');
   /// ```
   ///
-  /// ``load(_:)`` and the `sqlite3` shell read the dump. Every value comes back as it was: integers, reals, infinities,
-  /// texts with NUL bytes, and blobs. The ids of rows without a declared key come back too. Two databases with equal
-  /// schemas and rows have equal dumps: tables are sorted by name, rows by id or key.
+  /// ``load(_:)`` and the `sqlite3` shell read the dump. Loading restores every value exactly: integers, reals,
+  /// infinities, texts with NUL bytes, and blobs. Loading also restores the ids of rows without a declared key. Two
+  /// databases with equal schemas and rows have equal dumps: tables are sorted by name, rows by id or key.
   ///
-  /// `dump()` reads in one transaction and holds the text in memory; ``dump(to:)`` passes each statement on. Throws
-  /// `.schema(.mismatch)` for a full-text table that does not store its text. Throws `.decoding` for text that is not
-  /// UTF-8, which a ``backup(to:_:)-(String,_)`` copies.
+  /// `dump()` reads in one transaction and keeps the text in memory; ``dump(to:)`` passes each statement to a closure.
+  /// Throws `.schema(.mismatch)` for a full-text table that does not store its text. Throws `.decoding` for text that
+  /// is not UTF-8; a ``backup(to:_:)-(String,_)`` can copy such text.
   public func dump() throws -> String {
     var text = ""
     try dump { text += $0 + ";\n" }
@@ -30,15 +31,15 @@ extension SqliteDatabase {
     try transaction(.deferred) { db in try DatabaseDump(db).write(body) }
   }
 
-  /// Runs the SQL of a dump in one transaction, without enforcing foreign keys meanwhile.
+  /// Runs the SQL of a dump in one transaction, without enforcing foreign keys while the SQL runs.
   ///
   /// ```swift
   /// let db = try SqliteDatabase.inMemory()
   /// try db.load(String(contentsOfFile: "Fixtures/release-3.sql", encoding: .utf8))
   /// ```
   ///
-  /// Throws the errors of the SQL. Throws `.constraint(.foreignKey)` for rows that reference missing rows, unless the
-  /// handle's ``Configuration/foreignKeys`` is false. After an error nothing has changed.
+  /// Throws the errors of the SQL. Throws `.constraint(.foreignKey)` if rows reference missing rows, unless the
+  /// handle's ``Configuration/foreignKeys`` is false. An error leaves the database unchanged.
   public func load(_ dump: String) throws {
     try transaction { db in
       try db.running { connection in
@@ -49,7 +50,7 @@ extension SqliteDatabase {
   }
 }
 
-/// The source of a dump's parts and statements.
+/// Produces the statements of a database's dump.
 package struct DatabaseDump {
   private let db: SqliteDatabase
   private let schema: DatabaseSchema
@@ -57,7 +58,7 @@ package struct DatabaseDump {
   /// A part of a dump.
   package enum Part {
     case statement(String)
-    /// Rows that `query` reads and `insert` writes, with the number of columns.
+    /// The rows that `query` reads and `insert` writes, and their number of columns.
     case rows(query: String, insert: String, columns: Int)
   }
 
@@ -66,7 +67,7 @@ package struct DatabaseDump {
     schema = try db.schema()
   }
 
-  /// Returns the parts in the order in which they run: indexes, triggers and views after the rows.
+  /// Returns the parts in executable order: indexes, triggers and views come after the rows.
   package func parts() throws -> [Part] {
     var parts: [Part] = []
     for table in schema.tables {
@@ -98,7 +99,7 @@ package struct DatabaseDump {
     }
   }
 
-  /// Returns a closure that returns the values of the next row, and nil after the last row.
+  /// Returns a closure that returns the next row's values, and nil after the last row.
   package func rows(of query: String) throws -> () throws -> [DatabaseValue]? {
     let (cursor, layout) = (try CursorCore(db, text: query), ResultLayout([]))
     return {
@@ -136,7 +137,7 @@ package struct DatabaseDump {
       let rowid = String.rowidName(avoiding: table.columns.map(\.name) + columns)
     {
       order = [rowid]
-      // The rowid is in the list already if the key is the rowid.
+      // If the key is the rowid, the list already contains the rowid.
       if !table.keyIsRowid { columns.insert(rowid, at: 0) }
     }
     let names = columns.map(\.quotedName).joined(separator: ", ")
@@ -147,7 +148,7 @@ package struct DatabaseDump {
       columns: columns.count)
   }
 
-  /// The AUTOINCREMENT counters: the highest ids that tables have assigned, which may be above the ids of their rows.
+  /// The AUTOINCREMENT counters: the highest ids ever assigned, which can exceed the existing ids.
   private var counters: [Part] {
     guard schema.tables.contains(where: { $0.primaryKey?.isAutoincrement == true }) else { return [] }
     return [
@@ -160,6 +161,6 @@ package struct DatabaseDump {
 }
 
 extension DatabaseSchema.Table {
-  /// The arguments of an FTS5 table; nil for a table that is no full-text table.
+  /// The arguments of an FTS5 table; nil for other tables.
   fileprivate var fullText: FullTextArguments? { FullTextArguments(module) }
 }

@@ -13,18 +13,18 @@ import SqlableCore
 /// try migrations.apply(db)
 /// ```
 ///
-/// A migration must not change once it has run anywhere: the database keeps a checksum of its content. The checksum of
-/// SQL covers the text, that of statements their data, and that of Swift code the `revision`.
+/// Never change a migration that has run anywhere: the database stores a checksum of its content. The checksum covers
+/// the text of SQL, the encoded form of statements, or the `revision` of Swift code.
 public struct Migration: Sendable {
   public let name: String
   /// The SHA-256 of the migration's kind and content, in hexadecimal digits.
   public let checksum: String
   let work: Work
-  /// The work without a handle, as on a cluster; nil if the work needs a handle.
+  /// The work on a database without a handle, such as a cluster; nil if the work needs a handle.
   package let remoteWork: RemoteWork?
 
   package enum Work: Sendable {
-    /// Runs in one transaction with the record of the migration.
+    /// Runs once, in a transaction that also records the migration.
     case whole(@Sendable (SqliteDatabase) throws -> Void)
     /// Receives the result of the previous batch, and returns nil after the last batch.
     case batches(@Sendable (SqliteDatabase, Int?) throws -> Int?)
@@ -42,20 +42,23 @@ public struct Migration: Sendable {
     checksum = SHA256.hex(Array(kind.utf8) + [0] + Array(content.utf8))
   }
 
-  /// A migration of SQL text, which may hold several statements.
+  /// Creates a migration from SQL text, which can contain several statements.
   public init(_ name: String, sql: String) {
     self.init(
       name, kind: "sql", content: sql, .whole { try $0.execute(sql) },
       .whole { db in for statement in sql.statementTexts { try await db.execute(SQL(verbatim: statement)) } })
   }
 
-  /// A migration in Swift. Another `revision` makes another migration: a program with the new revision refuses
-  /// databases that have run the old one.
+  /// Creates a migration from Swift code.
+  ///
+  /// Changing `revision` makes a different migration: the program then rejects databases that have run the old
+  /// revision.
   public init(_ name: String, revision: Int = 1, _ body: @escaping @Sendable (SqliteDatabase) throws -> Void) {
     self.init(name, kind: "code", content: "\(revision)", .whole(body))
   }
 
-  /// A migration in batches, each in a separate transaction, so that readers and other writers go on.
+  /// Creates a migration that runs in batches, each in a separate transaction, so that other connections can read and
+  /// write between batches.
   ///
   /// ```swift
   /// Migration(batches: "totals") { db, last in
@@ -67,8 +70,8 @@ public struct Migration: Sendable {
   /// ```
   ///
   /// `body` receives the result of the previous batch, or nil for the first batch, and returns nil after the last
-  /// batch. The result is stored with each batch: a migration that was stopped or killed continues behind its last
-  /// batch.
+  /// batch. Each batch stores its result in the same transaction. A migration that was stopped or killed continues
+  /// after its last committed batch.
   public init(
     batches name: String, revision: Int = 1, _ body: @escaping @Sendable (SqliteDatabase, Int?) throws -> Int?
   ) {
@@ -76,14 +79,14 @@ public struct Migration: Sendable {
   }
 }
 
-/// The record of a migration in the database.
+/// The record of one migration in the database.
 package struct MigrationRecord: Sqlable, Equatable {
   package static let tableName = Migrations.tableName
   package static let position = column("position", Int.self, PrimaryKey())
   static let name = column("name", String.self, Unique())
   static let checksum = column("checksum", String.self)
   static let isDone = column("is_done", Bool.self)
-  /// The last number that a batch returned; NULL if no batch has returned one.
+  /// The last number that a batch returned; NULL before the first such batch.
   static let progress = column("progress", Int?.self)
   package static let tableLayout = [position.column, name.column, checksum.column, isDone.column, progress.column]
 

@@ -1,20 +1,20 @@
 import SqlableCore
 
-/// The migrations of a program, in their order.
+/// The ordered migrations of a program.
 ///
 /// ```swift
 /// let migrations = Migrations(all, fresh: Schema(Person.self, Bicycle.self))
 /// try migrations.apply(pool) { print("\($0.name): batch \($0.batch)") }
 /// ```
 ///
-/// The database keeps the names and checksums of the migrations that have run, in the table `sqlable_migration`.
-/// `Migrations` is a value that can be shared.
+/// The database stores the names and checksums of completed migrations in the table `sqlable_migration`. `Migrations`
+/// is a value; threads can share it.
 public struct Migrations: Sendable {
-  /// The table with the records of the migrations that a database has run.
+  /// The table that records which migrations a database has run.
   public static let tableName = "sqlable_migration"
 
   public let all: [Migration]
-  /// The content of a new file in place of the migrations; nil if a new file runs all migrations.
+  /// The content that a new file gets instead of the migrations; nil if a new file runs all migrations.
   package let fresh: Fresh?
 
   package enum Fresh: Sendable {
@@ -22,15 +22,17 @@ public struct Migrations: Sendable {
     case code(@Sendable (SqliteDatabase) throws -> Void)
   }
 
-  /// Takes all migrations, from the first release on; new ones come last.
+  /// Creates the list from all migrations since the first release, oldest first. Add new migrations at the end.
   ///
-  /// A new file gets the tables of the models in `fresh` at once, instead of all migrations one after another.
-  /// ``checkFreshSchema(configuration:)`` proves that both are equal.
+  /// A new file gets the tables of the models in `fresh`, and skips the migrations.
+  /// ``checkFreshSchema(configuration:)`` verifies that `fresh` and the migrations give the same schema.
   public init(_ migrations: [Migration], fresh schema: Schema? = nil) {
     (all, fresh) = (migrations, schema.map(Fresh.schema))
   }
 
-  /// Takes all migrations, from the first release on; `fresh` fills a new file, instead of all of them.
+  /// Creates the list from all migrations since the first release, oldest first.
+  ///
+  /// A new file runs `fresh` instead of the migrations.
   public init(_ migrations: [Migration], fresh: @escaping @Sendable (SqliteDatabase) throws -> Void) {
     (all, self.fresh) = (migrations, .code(fresh))
   }
@@ -39,20 +41,19 @@ public struct Migrations: Sendable {
   public enum Status: Sendable, Hashable {
     /// All migrations have run.
     case current
-    /// The named migrations have not run, or not to their end.
+    /// The named migrations have not run, or have run only in part.
     case pending([String])
-    /// All migrations have run, and also the named ones, which the program does not know: the database belongs to a
-    /// newer program. Code that can still read the database's tables may do so.
+    /// All migrations have run, and also the named migrations, which this program does not contain. The database
+    /// belongs to a newer program. Code is allowed to read the database if the code still understands the tables.
     case newer([String])
   }
 
   /// A progress report of running migrations.
   public struct Progress: Sendable, Hashable {
     public let name: String
-    /// The migration's place among all migrations, from 0.
+    /// The migration's index among all migrations, from 0.
     public let position: Int
-    /// The number of batches that this call has stored; 0 for a migration that begins, or continues after it was
-    /// stopped.
+    /// The number of batches that this call has committed; 0 when a migration starts or resumes.
     public let batch: Int
 
     package init(name: String, position: Int, batch: Int) {
@@ -60,28 +61,28 @@ public struct Migrations: Sendable {
     }
   }
 
-  /// Runs the migrations that have not run, in order, each in a transaction with its record.
+  /// Runs the pending migrations in order. Each migration and its record share a transaction.
   ///
   /// Returns the names of the migrations that this call has run. Concurrent processes and threads run each migration
-  /// once: one waits for the other. A new file, without tables, gets `fresh`, if there is one. `apply` works on a
-  /// handle or a pool.
+  /// only once: the second caller waits for the first. A new file without tables gets `fresh`, if `fresh` is set.
+  /// `apply` accepts a handle or a pool.
   ///
-  /// Throws `.schema(.mismatch)` if a migration was changed or removed after it has run, or if the database belongs to
-  /// a newer program. Throws `.misuse` for two migrations of one name. Throws the error of a migration after a rollback
-  /// of its changes; earlier migrations stay.
+  /// Throws `.schema(.mismatch)` if a completed migration was changed or removed, or if the database belongs to a newer
+  /// program. Throws `.misuse` if two migrations have the same name. If a migration throws, `apply` rolls back its
+  /// changes and throws the error; earlier migrations stay.
   ///
   /// Foreign keys are not enforced while a migration runs, except in batches. A migration can therefore drop and
   /// recreate a table without deleting the rows that reference it. All foreign keys are checked before the commit: a
   /// row that references a missing row throws `.constraint(.foreignKey)`.
   ///
   /// While another connection writes, such as a process that runs the same migrations, `apply` waits for up to `limit`.
-  /// Without a limit, `apply` waits until the other connection finishes or the task is cancelled. Each time the busy
-  /// timeout passes, `waiting` is called with the error that names the writing process. Past the limit, this error is
-  /// thrown: `.busy`. Inside the closure of the transaction that has the lock, the error is thrown at once. A deadline
-  /// or `waitTimeout` of a pool applies as for other calls. Blocks the thread; `async` code gets the overload for pools
-  /// with `await`.
+  /// Without a limit, `apply` waits until the other connection finishes or the task is cancelled. After each busy
+  /// timeout, `apply` calls `waiting` with the `.busy` error that names the writing process. Past the limit, `apply`
+  /// throws this error. `apply` throws the error immediately inside a closure of the transaction that holds the lock. A
+  /// deadline or `waitTimeout` of a pool applies as for other calls. Blocks the thread. In `async` code, use the
+  /// overload for pools with `await`.
   ///
-  /// `progress` is called when a migration begins, and after each batch.
+  /// `apply` calls `progress` when a migration starts, and after each batch.
   @discardableResult
   public func apply(
     _ db: some SqlDatabase, waitingAtMost limit: Duration? = nil, file: StaticString = #fileID, line: UInt = #line,
@@ -97,17 +98,17 @@ public struct Migrations: Sendable {
     }
   }
 
-  /// The progress of one application of migrations.
+  /// The progress of one call of `apply`.
   package struct Run {
     package private(set) var names: [String] = []
-    /// The number of batches of the current migration that have run.
+    /// The number of completed batches of the current migration.
     package private(set) var batches = 0
 
     package init(names: [String] = [], batches: Int = 0) {
       (self.names, self.batches) = (names, batches)
     }
 
-    /// Records a committed step. Returns whether all steps are done.
+    /// Records a committed step. Returns true if all steps are done.
     package mutating func isDone(after step: Step, _ progress: (Progress) -> Void) -> Bool {
       switch step {
       case .done: return true
@@ -124,7 +125,7 @@ public struct Migrations: Sendable {
 
   /// Returns the state of the migrations in a database, without changing the database.
   ///
-  /// Throws `.schema(.mismatch)` if a migration was changed or removed after it has run.
+  /// Throws `.schema(.mismatch)` if a completed migration was changed or removed.
   public func status(
     _ db: some SqlDatabase, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Status {
@@ -134,7 +135,7 @@ public struct Migrations: Sendable {
     }
   }
 
-  /// Returns the state of the migrations in a database with these records.
+  /// Returns the state of the migrations in a database that contains these records.
   package func status(of records: [MigrationRecord]) throws -> Status {
     try check(records)
     if records.count > all.count { return .newer(records[all.count...].map(\.name)) }
@@ -142,7 +143,7 @@ public struct Migrations: Sendable {
     return pending.isEmpty ? .current : .pending(pending.map { all[$0].name })
   }
 
-  /// Returns the places of the migrations that a database with these records has not run to their end.
+  /// Returns the indexes of the migrations that a database with these records has not completed.
   package func pending(after records: [MigrationRecord]) -> [Int] {
     all.indices.filter { $0 >= records.count || !records[$0].isDone }
   }
@@ -176,8 +177,8 @@ public struct Migrations: Sendable {
     do {
       switch migration.work {
       case .whole(let body):
-        // With foreign keys enforced, DROP TABLE deletes the table's rows first, and may delete the rows that reference
-        // them.
+        // If foreign keys were enforced, DROP TABLE would first delete the table's rows. ON DELETE CASCADE would then
+        // delete the rows that reference these rows.
         let isEnforcing = try db.running { $0 }.withoutForeignKeys { try body(db) }
         if isEnforcing { try db.running { try $0.checkForeignKeys() } }
         try record(position, isDone: true).insert().run(db)
@@ -196,8 +197,8 @@ public struct Migrations: Sendable {
       progress: progress)
   }
 
-  /// Throws `.schema(.mismatch)` if the database has run other migrations than the program's, in another order, or
-  /// additional ones.
+  /// Throws `.schema(.mismatch)` if the database has run other migrations, additional migrations, or the same
+  /// migrations in another order.
   package func checkIsNotNewer(_ records: [MigrationRecord]) throws {
     try check(records)
     guard records.count > all.count else { return }
@@ -205,8 +206,8 @@ public struct Migrations: Sendable {
       "the database belongs to a newer program: it has run migration \(records[all.count].name)")
   }
 
-  /// Throws `.schema(.mismatch)` if the database has run other migrations than the program's, or in another order.
-  /// Additional migrations are allowed.
+  /// Throws `.schema(.mismatch)` if the database has run other migrations, or the same migrations in another order. The
+  /// database is allowed to have run additional migrations.
   private func check(_ records: [MigrationRecord]) throws {
     for (record, migration) in zip(records, all) {
       guard record.name.isExactly(migration.name) else {
@@ -254,8 +255,8 @@ extension MigrationRecord {
 // MARK: Checks for tests
 
 extension Migrations {
-  /// Throws `.schema(.mismatch)` unless `fresh` gives a new file the same schema and rows as all migrations one after
-  /// another. Call `checkFreshSchema` in a test of the program; the check works on databases in memory.
+  /// Throws `.schema(.mismatch)` unless `fresh` and the migrations give a new file the same schema and rows. Call
+  /// `checkFreshSchema` in a test of the program; the check uses in-memory databases.
   public func checkFreshSchema(configuration: Configuration = Configuration()) throws {
     let (short, long) = (
       try SqliteDatabase.inMemory(configuration: configuration),
@@ -279,8 +280,8 @@ extension Migrations {
     }
   }
 
-  /// Returns an in-memory copy of the database's schema, on which the pending migrations were run. The copy has the
-  /// handle's functions, but no rows.
+  /// Returns an in-memory copy of the database's schema, after running the pending migrations on the copy. The copy has
+  /// the handle's functions, but no rows.
   package func migratedScratch(of db: SqliteDatabase) throws -> SqliteDatabase {
     let copy = try db.scratch()
     for text in try db.schema().statements { try copy.execute(SQL(verbatim: text)) }

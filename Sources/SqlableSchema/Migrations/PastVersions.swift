@@ -1,8 +1,7 @@
 import SqlableCore
 
 extension Migrations {
-  /// Runs the migrations on a database of every past version, and throws unless all of them end with the same schema.
-  /// For a test of the program; it works on databases in memory.
+  /// Runs the migrations on databases of all past versions, and throws unless all end with the same schema.
   ///
   /// ```swift
   /// try migrations.checkPastVersions { db, name in
@@ -12,10 +11,13 @@ extension Migrations {
   /// }
   /// ```
   ///
-  /// The first version is that after the first migration; the last is that of today. Each is made by the migrations up
-  /// to it. `filling` puts rows into it; then the rest of the migrations run, and `checking` looks at what became of
-  /// the rows. Throws `.schema(.mismatch)` for another schema, rows that refer to rows that are not there, and a
-  /// damaged database, with the name of the version's last migration; and what the migrations and closures throw.
+  /// Call this method in a test of the program. The test databases are in memory. The first version is the state after
+  /// the first migration, and the last version is the current state. For each version, the method runs the migrations
+  /// up to the version and calls `filling` to insert rows. The method then runs the remaining migrations and calls
+  /// `checking` to verify the rows.
+  ///
+  /// Throws `.schema(.mismatch)`, with the name of the version's last migration, if the schema differs, rows reference
+  /// missing rows, or the database is damaged. Throws the errors of migrations and closures.
   public func checkPastVersions(
     configuration: Configuration = Configuration(), filling: (SqliteDatabase, String) throws -> Void,
     checking: (SqliteDatabase, String) throws -> Void = { _, _ in }
@@ -32,7 +34,7 @@ extension Migrations {
     }
   }
 
-  /// Runs the migrations on databases of past releases, and throws unless all of them end with the schema of today.
+  /// Runs the migrations on databases of past releases, and throws unless all end with the current schema.
   ///
   /// ```swift
   /// let release3 = try String(contentsOfFile: "Fixtures/release-3.sql", encoding: .utf8)
@@ -41,8 +43,8 @@ extension Migrations {
   /// }
   /// ```
   ///
-  /// ``SqliteDatabase/dump()`` makes the dumps; their names are any. `checking` looks at a database to which the
-  /// migrations have been applied.
+  /// ``SqliteDatabase/dump()`` creates the dumps; you choose their names. `checking` receives each database after the
+  /// migrations have run.
   public func checkPastVersions(
     dumps: [String: String], configuration: Configuration = Configuration(),
     checking: (SqliteDatabase, String) throws -> Void = { _, _ in }
@@ -57,7 +59,7 @@ extension Migrations {
     }
   }
 
-  /// The schema of a new file.
+  /// Returns the schema of a new file.
   private func today(_ configuration: Configuration) throws -> DatabaseSchema {
     let db = try SqliteDatabase.inMemory(configuration: configuration)
     defer { try? db.close() }

@@ -2,16 +2,16 @@ import Foundation
 import SqlableCore
 
 extension Migrations {
-  /// The migrations that are files of SQL, in the order of their names.
+  /// Creates the migrations from the SQL files in a directory, ordered by file name.
   ///
   /// ```swift
   /// let migrations = try Migrations(directory: "Migrations")
   /// // 001-bicycles.sql, 002-color.sql
   /// ```
   ///
-  /// Each file whose name ends with `.sql` is a migration, called by its name without that ending; other files are
-  /// left out. Numbers at the beginning need leading zeros: names are ordered by their bytes. Throws `.cannotOpen` for
-  /// a directory or file that can't be read, or that is not UTF-8.
+  /// Each file whose name ends with `.sql` is a migration; the migration's name is the file's name without `.sql`.
+  /// Other files are ignored. File names are ordered by their bytes, so numbers at the start of a name need leading
+  /// zeros. Throws `.cannotOpen` if the directory or a file can't be read, or if a file is not UTF-8.
   public init(directory: String, fresh schema: Schema? = nil) throws {
     func problem(_ path: String) -> SqlError {
       SqlError(.cannotOpen, message: "can't read \(path) as UTF-8 text")

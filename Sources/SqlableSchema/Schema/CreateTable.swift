@@ -8,23 +8,23 @@ extension SqliteDatabase {
   /// // CREATE TABLE "bicycle" ("id" INTEGER PRIMARY KEY AUTOINCREMENT, "name" TEXT NOT NULL, …)
   /// ```
   ///
-  /// Nothing is dropped or rewritten. Columns that the model no longer has stay, and existing columns and indexes are
-  /// left as they are. Constraints of the whole table stay as they were when the table was created. All changes run in
-  /// one transaction. Throws `.misuse` for a model that contradicts itself, and `.schema(.mismatch)` for an index whose
-  /// name is taken. Throws `.schema(.mismatch)` too for a column that can't be added to a table with rows (no default,
-  /// or part of the key). After an error nothing is changed.
+  /// The method never drops or rewrites existing tables, columns or indexes. Columns that the model no longer declares
+  /// stay. Existing columns, indexes, table constraints and views stay unchanged, even if they differ from the model.
+  /// All changes run in one transaction.
   ///
-  /// A view that differs from the model's is left as it is too.
+  /// Throws `.misuse` for a model that contradicts itself. Throws `.schema(.mismatch)` if the name of an index is
+  /// taken. Throws `.schema(.mismatch)` too if a column without a default, or a key column, can't be added to a table
+  /// with rows. An error leaves the database unchanged.
   ///
-  /// A full-text index is filled from the existing rows, and rebuilt if its columns or its tokenizer differ from the
-  /// model's. A table that is itself full-text can't be changed: if it is declared differently, `.schema(.mismatch)` is
-  /// thrown.
+  /// A new full-text index is filled from the existing rows. The index is rebuilt if its columns or tokenizer differ
+  /// from the model's. A model's table that is itself a full-text table can't be changed: if the table differs from the
+  /// model, the method throws `.schema(.mismatch)`.
   @discardableResult
   public func createTable<Model: Sqlable>(_ model: Model.Type) throws -> SchemaChange {
     try createTable(TableInfo.of(model))
   }
 
-  /// Creates another table with the model's layout, or adds what an existing one lacks; see ``createTable(_:)``.
+  /// Creates another table with the model's layout, or adds missing columns and indexes; see ``createTable(_:)``.
   ///
   /// ```swift
   /// try db.createTable(Bicycle.self, named: "archive")
@@ -34,23 +34,23 @@ extension SqliteDatabase {
     try createTable(TableInfo.of(model, named: name))
   }
 
-  /// Creates the tables and indexes of several models, or adds what existing ones lack, in one transaction; see
+  /// Creates the tables and indexes of several models, or adds missing columns and indexes, in one transaction; see
   /// ``createTable(_:)``.
   ///
   /// ```swift
   /// try db.createTables(Bicycle.self, Person.self)     // CREATE TABLE "person" …; CREATE TABLE "bicycle" …
   /// ```
   ///
-  /// A table comes after the tables that its foreign keys reference, as far as these are among the models. Returns the
-  /// changes in that order.
+  /// Referenced tables among the models are created before the tables that reference them. Returns the changes in the
+  /// order of creation.
   @discardableResult
   public func createTables(_ models: any Sqlable.Type...) throws -> [SchemaChange] {
     try createTables(of: Schema(models))
   }
 
-  /// Creates the tables of a schema's models, and its triggers; see ``createTables(_:)``.
+  /// Creates the tables and triggers of a schema; see ``createTables(_:)``.
   ///
-  /// A trigger that differs from the schema's trigger is left unchanged, and reported as drift.
+  /// A trigger that differs from the schema's trigger stays unchanged, and is reported as drift.
   @discardableResult
   public func createTables(of schema: Schema) throws -> [SchemaChange] {
     try schema.check()
@@ -63,7 +63,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// Creates the triggers of a table that are missing.
+  /// Creates the missing triggers of a table.
   private func createTriggers(of table: TableInfo, in schema: Schema, _ change: inout SchemaChange) throws {
     try running { connection in
       let triggers = try schema.triggers(of: table, for: connection)
@@ -97,7 +97,7 @@ extension SqliteDatabase {
       return change
     }
     if let view = table.view { return try create(view, of: table, on: connection) }
-    // json_each and others have columns although the file has no such table.
+    // Look the table up by name: `table_xinfo` also returns the columns of table-valued functions such as json_each.
     let existingNames = try query(
       """
       SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = \(table.name) COLLATE NOCASE
@@ -152,7 +152,7 @@ extension SqliteDatabase {
     return change
   }
 
-  /// Records the differences that `createTable` does not mend, and possible renames.
+  /// Records possible renames, and the differences that `createTable` does not remove.
   private func noteDrift(of table: TableInfo, in change: inout SchemaChange, on connection: Connection) throws {
     let names = [table.name, table.fullText?.name ?? table.name].map(\.foldedName)
     let existing = try connection.schema(of: Set(names))
@@ -167,7 +167,7 @@ extension SqliteDatabase {
 }
 
 extension Connection {
-  /// Throws if rows violate a constraint of an added column, because older SQLite versions do not check this.
+  /// Throws if rows violate a constraint of an added column. SQLite before 3.37 does not check this.
   fileprivate func checkRows(of table: TableInfo, _ column: String) throws {
     var failure: SqlError.Constraint?
     for row in try rows("PRAGMA main.quick_check(\(table.name.quotedName))") {
@@ -193,19 +193,19 @@ public struct SchemaChange: Sendable, Hashable {
   /// The triggers of a schema that were created.
   public internal(set) var addedTriggers: [String] = []
 
-  /// True if the full-text index was created, or rebuilt because the model declares it differently.
+  /// True if the full-text index was created, or was rebuilt because the model's declaration differs.
   public internal(set) var builtFullText = false
 
-  /// The remaining differences from the model: types, NOT NULL, defaults, constraints, an index of the same name over
-  /// other columns. A ``SchemaPlan`` mends the differences.
+  /// The remaining differences from the model: types, NOT NULL, defaults, constraints, and indexes with the same name
+  /// but other columns. A ``SchemaPlan`` removes these differences.
   public internal(set) var drift: [SchemaDifference] = []
-  /// The added columns that may be renamed old columns, by the name of the old column. An old column is not in the
-  /// model, and has the type of the added column. The values of an old column stay where they are.
+  /// The possible renames: for each old column, the added columns that might be its new name. An old column is not in
+  /// the model and has the same type as the added column. The values stay in the old column.
   public internal(set) var possibleRenames: [String: [String]] = [:]
 
   init(table: String) { self.table = table }
 
-  /// True if nothing changed: the database already matched the model.
+  /// True if nothing changed because the database already matched the model.
   public var isEmpty: Bool {
     !createdTable && addedColumns.isEmpty && addedIndexes.isEmpty && addedTriggers.isEmpty && !builtFullText
   }

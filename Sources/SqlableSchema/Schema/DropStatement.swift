@@ -7,13 +7,13 @@ import SqlableCore
 /// try Drop.view("names").ifExists().run(db)            // DROP VIEW IF EXISTS main."names"
 /// ```
 ///
-/// A `DropStatement` is a value like other statements, but has no form as data for clients. The statement runs on a
-/// handle, a pool or a remote database. Names are quoted. Only objects in the database's own file are dropped, not
-/// objects in attached files.
+/// A `DropStatement` is a value like other statements, but clients can't send it as data. The statement runs on a
+/// handle, a pool or a remote database. Names are quoted. Only objects in the database's own file are dropped; objects
+/// in attached files stay.
 ///
-/// Dropping a missing object throws an error, unless ``ifExists()`` is used. If foreign keys are enforced, dropping a
-/// table with rows that other tables reference throws `.constraint(.foreignKey)`. Observers are not notified of the
-/// rows that are deleted with a table. If the transaction is rolled back, the table stays.
+/// Dropping a missing object throws an error, unless the statement uses ``ifExists()``. If foreign keys are enforced
+/// and other rows reference the dropped table's rows, the statement throws `.constraint(.foreignKey)`. Observers are
+/// not notified of the rows that are deleted with a table. A rollback of the transaction restores the table.
 public struct DropStatement: Sendable, Hashable, Codable {
   /// The kinds of objects that can be dropped.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
@@ -22,9 +22,9 @@ public struct DropStatement: Sendable, Hashable, Codable {
 
   public let kind: Kind
   public let name: String
-  /// True if a missing object is ignored.
+  /// True if the statement ignores a missing object.
   public private(set) var isLenient = false
-  /// The full-text index that is dropped with a table; nil if there is none.
+  /// The full-text index to drop together with the table; nil for a table without a full-text index.
   private var fullText: String?
 
   /// Drops a table with its rows, indexes and triggers.
@@ -40,7 +40,7 @@ public struct DropStatement: Sendable, Hashable, Codable {
     (self.kind, self.name, self.fullText) = (kind, name, fullText)
   }
 
-  /// Returns the same statement, which does nothing if the object is missing: `DROP TABLE IF EXISTS`.
+  /// Returns the statement with IF EXISTS, which ignores a missing object: `DROP TABLE IF EXISTS`.
   public func ifExists() -> DropStatement {
     var drop = self
     drop.isLenient = true
@@ -83,7 +83,7 @@ extension DropStatement: Runnable {
 }
 
 extension Sqlable {
-  /// Drops the model's table, with its rows, indexes and triggers, and its full-text index; or its view.
+  /// Drops the model's table with its rows, indexes, triggers and full-text index, or drops the model's view.
   ///
   /// ```swift
   /// try Bicycle.dropTable().run(db)                          // DROP TABLE main."bicycle"
@@ -98,7 +98,7 @@ extension Sqlable {
     return DropStatement(.table, table.name, fullText: table.fullText?.isExternal == true ? table.fullText?.name : nil)
   }
 
-  /// Drops an index of the model's table, by the name that its declaration gives the index.
+  /// Drops an index of the model's table, as declared in the model.
   ///
   /// ```swift
   /// try Bicycle.dropIndex(Index(Bicycle.color)).run(db)      // DROP INDEX main."bicycle_color"

@@ -1,7 +1,7 @@
 import SqlableCore
 
 extension SqlExecutor {
-  /// Returns a table or view of the database with all of its columns, for statements without a model.
+  /// Returns a table or view of the database with all columns, for statements without a model.
   ///
   /// ```swift
   /// let people = try db.table("person")     // PRAGMA table_xinfo("person")
@@ -11,15 +11,15 @@ extension SqlExecutor {
   /// }
   /// ```
   ///
-  /// It knows the primary key and which columns are generated, as they were when it was made. Throws
-  /// `.schema(.missingTable)` if there is none of this name.
+  /// The result contains the primary key and the generated columns, as of this call. Throws `.schema(.missingTable)` if
+  /// no table or view has the name.
   public func table(_ name: String, file: StaticString = #fileID, line: UInt = #line) throws -> Table {
     try run(TableReading(name: name), file: file, line: line)
   }
 }
 
 extension AsyncSqlExecutor {
-  /// Returns a table or view of the database with all of its columns, for statements without a model.
+  /// Returns a table or view of the database with all columns, for statements without a model.
   public func table(_ name: String, file: StaticString = #fileID, line: UInt = #line) async throws -> Table {
     try await run(TableReading(name: name), file: file, line: line)
   }
@@ -38,7 +38,7 @@ private struct TableReading: Runnable {
     try db.running { connection in
       var columns: [UntypedColumn] = []
       for row in try connection.rows(sql) {
-        // 1 is a hidden column of a virtual table, 2 and 3 are generated.
+        // `hidden` is 1 for a hidden column of a virtual table, and 2 or 3 for a generated column.
         guard row[6] != "1" else { continue }
         columns.append(
           UntypedColumn(name: row[1], keyPosition: Int(row[5]) ?? 0, isGenerated: row[6] == "2" || row[6] == "3"))

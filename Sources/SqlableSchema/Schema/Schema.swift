@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The tables of a program's models, to compare with a database and to bring the database up to the models.
+/// The tables of a program's models, for comparing with a database or changing a database to match.
 ///
 /// ```swift
 /// let schema = Schema(Person.self, Bicycle.self)
@@ -9,7 +9,7 @@ import SqlableCore
 /// try plan.apply(db)
 /// ```
 ///
-/// A schema is a value that can be shared. The models' declarations are read when the schema is used.
+/// A schema is a value; threads can share it. The schema reads the models' declarations when a method uses them.
 public struct Schema: Sendable {
   package private(set) var tables: [TableInfo]
   private(set) var triggers: [Trigger] = []
@@ -21,37 +21,37 @@ public struct Schema: Sendable {
     tables = models.map { info($0) }
   }
 
-  /// The same schema with another table that has a model's layout.
+  /// Returns the schema with another table that has a model's layout.
   public func adding(_ model: (some Sqlable).Type, named name: String) -> Schema {
     var schema = self
     schema.tables.append(TableInfo.unchecked(model).named(name))
     return schema
   }
 
-  /// The same schema with a trigger on one of its tables.
+  /// Returns the schema with a trigger on one of its tables.
   ///
   /// ```swift
   /// let schema = Schema(Bicycle.self, Remark.self).adding(repainted)
   /// try schema.plan(db).apply(db)     // CREATE TRIGGER "repainted" …, after DROP TRIGGER if it was another
   /// ```
   ///
-  /// The trigger's text is compared with the database's; `createTables(of:)` creates a missing trigger. Uses of the
-  /// schema throw `.misuse` for a trigger that can't be created, or on a table that is not in the schema. The same
-  /// holds for two triggers with one name.
+  /// `differences` compares the trigger's text with the trigger in the database. `createTables(of:)` creates a missing
+  /// trigger. Methods of the schema throw `.misuse` if the trigger can't be created, or if its table is not in the
+  /// schema. Two triggers with the same name also throw `.misuse`.
   public func adding(_ trigger: Trigger) -> Schema {
     var schema = self
     schema.triggers.append(trigger)
     return schema
   }
 
-  /// Returns the triggers of a table, as a database's schema has them.
+  /// Returns the declared triggers of a table, in the form in which a database stores them.
   func triggers(of table: TableInfo, for connection: Connection) throws -> [DatabaseSchema.Trigger] {
     try triggers.filter { $0.table.name.isSameName(as: table.name) }.map {
       DatabaseSchema.Trigger(name: $0.name, sql: SchemaText(try $0.create(for: connection)))
     }
   }
 
-  /// Throws `.misuse` for a model or trigger that contradicts itself or the schema.
+  /// Throws `.misuse` if a model or trigger contradicts itself or the schema.
   func check() throws {
     for table in tables { if let defect = table.defect { throw defect } }
     for trigger in triggers where !tables.contains(where: { $0.name.isSameName(as: trigger.table.name) }) {
@@ -62,38 +62,39 @@ public struct Schema: Sendable {
     }
   }
 
-  /// Returns how the tables of a database differ from the models.
+  /// Returns the differences between the tables of a database and the models.
   ///
   /// ```swift
   /// let differences = try schema.differences(db)
   /// // [bicycle.color: the type is TEXT, and should be INTEGER]
   /// ```
   ///
-  /// The result also has objects that are in no model, with ``SchemaDifference/isHarmless`` if the models do not notice
-  /// them. Tables without a model are left out. The comparison runs in one read. For a remote database, only the schema
-  /// is read, and the comparison runs here. Throws `.misuse` for a model that contradicts itself.
+  /// The result includes objects of these tables that no model declares. ``SchemaDifference/isHarmless`` is true for
+  /// objects that do not affect the models. Tables without a model are ignored. The comparison runs in one read. For a
+  /// remote database, the library downloads the schema and compares locally. Throws `.misuse` for a model that
+  /// contradicts itself.
   public func differences(
     _ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) throws -> [SchemaDifference] {
     try db.run(SchemaComparison(schema: self), file: file, line: line)
   }
 
-  /// Returns how the tables of a database differ from the models.
+  /// Returns the differences between the tables of a database and the models.
   public func differences(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> [SchemaDifference] {
     try await db.run(SchemaComparison(schema: self), file: file, line: line)
   }
 
-  /// Throws `.schema(.mismatch)` with every difference between the models and their tables that is not harmless, for
-  /// the start of a service.
+  /// Throws `.schema(.mismatch)` with every difference between the models and their tables that is not harmless.
   ///
   /// ```swift
   /// try Schema(Person.self, Bicycle.self).verify(db)
   /// // SqlError.schema: the database differs from the models: bicycle.color: the type is TEXT, and should be INTEGER
   /// ```
   ///
-  /// The differences are those of ``differences(_:file:line:)-(SqlExecutor,_,_)``. The call changes nothing.
+  /// Call `verify` when a service starts. The database stays unchanged. ``differences(_:file:line:)-(SqlExecutor,_,_)``
+  /// returns the same differences, and harmless ones too.
   public func verify(_ db: some SqlExecutor, file: StaticString = #fileID, line: UInt = #line) throws {
     try Schema.check(differences(db, file: file, line: line))
   }
@@ -157,20 +158,20 @@ struct SchemaComparison: Runnable {
     return differences
   }
 
-  /// Returns the differences between a table and the model's table.
+  /// Returns the differences between a table and the table that the model declares.
   ///
-  /// - Parameter schema: The schema of the table.
+  /// - Parameter schema: The schema that contains the existing table.
   static func differences(
     of existing: DatabaseSchema.Table, from model: DatabaseSchema.Table, declaredBy info: TableInfo,
     in schema: DatabaseSchema
   ) -> [SchemaDifference] {
     existing.differences(from: model, in: schema).filter { difference in
       switch difference.kind {
-      // A unique index is as good as the constraint.
+      // A unique index satisfies a model that declares a UNIQUE constraint.
       case .unique:
         !difference.isMissing
           || !model.uniques.contains { $0.sql == difference.expected && existing.hasUniqueIndex($0) }
-      // No model can declare such a default, and a plan keeps it.
+      // A plan keeps a default that no model can declare, so this default is no difference.
       case .defaultValue: existing.foreignDefault(of: difference.column ?? "", besides: model, info) == nil
       default: true
       }
@@ -179,7 +180,8 @@ struct SchemaComparison: Runnable {
 }
 
 extension DatabaseSchema.Table {
-  /// Returns the default of a column if the model declares none and could not declare this default; nil otherwise.
+  /// Returns the default of a column if no model could declare this default and the model declares no default; nil
+  /// otherwise.
   func foreignDefault(of column: String, besides model: DatabaseSchema.Table, _ info: TableInfo) -> SchemaText? {
     guard let existing = self[column: column], let value = existing.defaultValue, existing.generated == nil,
       let declared = model[column: column], declared.defaultValue == nil, declared.generated == nil,
@@ -195,7 +197,7 @@ extension DatabaseSchema.Table {
 }
 
 extension DatabaseSchema {
-  /// Creates the schema that a model declares: its table and the full-text index beside it, or its view.
+  /// Creates the schema that a model declares: a table and its full-text index, or a view.
   init(of table: TableInfo, with triggers: [Trigger] = [], for connection: Connection) throws {
     if let defect = table.defect { throw defect }
     let definition = TableDefinition(table)
@@ -224,7 +226,8 @@ extension DatabaseSchema {
 }
 
 extension DatabaseSchema {
-  /// Returns the difference between the database and a model's view of the same name; nil if there is none.
+  /// Returns the difference between a model's view and the database's view of the same name; nil if the views are
+  /// equal.
   fileprivate func difference(from model: View, _ connection: Connection) -> SchemaDifference? {
     let view = views.first { $0.name.isSameName(as: model.name) }
     if let view, connection.isSame(view, as: model) { return nil }
@@ -235,8 +238,8 @@ extension DatabaseSchema {
 }
 
 extension Connection {
-  /// True if a view of the database is a model's. A view without a column list matches if its query gives the same
-  /// names.
+  /// True if a view in the database equals a model's view. A view without a column list matches if its query is the
+  /// same and returns the same column names.
   func isSame(_ view: DatabaseSchema.View, as model: DatabaseSchema.View) -> Bool {
     if view.sql == model.sql { return true }
     guard let viewParts = view.parts, let modelParts = model.parts, viewParts.columns == nil,
@@ -244,15 +247,15 @@ extension Connection {
     else {
       return false
     }
-    // The PRAGMA fails for a view of a missing table; such a view has no columns.
+    // The PRAGMA fails for a view of a missing table, so the view's column list is empty.
     let columns = (try? rows("PRAGMA main.table_xinfo(\(view.name.quotedName))")) ?? []
     return columns.map { SchemaText(name: $0[1]) } == modelParts.columns
   }
 }
 
 extension Schema {
-  /// Returns the tables in an order in which each table comes after those that its foreign keys reference, and views
-  /// last. In a cycle of references, the table that is reached first comes last.
+  /// Returns the tables ordered so that referenced tables come before the tables with the foreign keys. Views come
+  /// last. In a cycle of references, the table that is visited first comes last.
   static func ordered(_ tables: [TableInfo]) -> [TableInfo] {
     var (ordered, visited): ([TableInfo], Set<[UInt8]>) = ([], [])
     func add(_ table: TableInfo) {
@@ -262,7 +265,7 @@ extension Schema {
       }
       ordered.append(table)
     }
-    // A view may read any table and any earlier view.
+    // A view can read any table and any earlier view.
     tables.filter { $0.view == nil }.forEach(add)
     tables.filter { $0.view != nil }.forEach(add)
     return ordered

@@ -1,19 +1,19 @@
 import CSqlableSQLite
 import SqlableCore
 
-/// An in-memory copy of a database's schema, without rows, for testing indexes and changes of the schema.
+/// An in-memory copy of a database's schema, without rows, for testing indexes and schema changes.
 package struct SchemaCopy {
   package let connection: Connection
 
-  /// - Parameter isFileOnly: Whether it has the triggers, and nothing that is temporary; otherwise what a query can
-  ///   read.
+  /// - Parameter isFileOnly: True for a copy with triggers and without temporary objects; false for a copy of the
+  ///   objects that a query can read.
   package init(of original: Connection, functions: FunctionRegistry?, isFileOnly: Bool = false) throws {
     connection = try Connection(
       path: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, label: original.label,
       cacheCapacity: 0)
     try functions?.apply(to: connection)
     var (virtual, ordinary): ([String], [String]) = ([], [])
-    // A program may replace LIKE and every function, so the texts are filtered in Swift.
+    // Swift filters the texts, because a program can replace LIKE and every other function.
     let temporary = isFileOnly ? "" : "UNION ALL SELECT type, sql, rowid FROM temp.sqlite_schema"
     for row in try original.rows(
       """
@@ -28,17 +28,17 @@ package struct SchemaCopy {
         ordinary.append(row[0])
       }
     }
-    // Tables before what depends on them; shadow tables are created with their virtual table.
+    // Virtual tables come first, because creating a virtual table also creates its shadow tables.
     let statements = virtual + ordinary
     for statement in statements {
-      // A statement that fails here, because a module is missing or the table exists already, creates nothing that is
-      // scanned.
+      // The statement can fail because a module is missing or the table already exists. A failed statement creates
+      // nothing that is scanned.
       _ = try? connection.pragma(statement)
     }
     try copyStatistics(from: original)
   }
 
-  /// Copies the statistics of ANALYZE, if it ever ran: the planner uses them.
+  /// Copies the statistics of ANALYZE, which SQLite's query planner uses.
   private func copyStatistics(from original: Connection) throws {
     let read = "SELECT tbl, idx, stat, tbl IS NULL, idx IS NULL, stat IS NULL FROM main.sqlite_stat1"
     guard let rows = try? original.rows(read), !rows.isEmpty else { return }

@@ -9,17 +9,17 @@ import SqlableCore
 /// ```
 public struct SchemaDifference: Sendable, Hashable, Codable {
   public let table: String
-  /// The column that differs; nil if the difference is not in a column.
+  /// The differing column; nil if the difference is not in a column.
   public let column: String?
   public let kind: Kind
-  /// The name of the index or trigger that differs.
+  /// The name of the differing index or trigger.
   public let name: String?
-  /// The expected text; nil for an object that should not exist, or a property that should not be set.
+  /// The expected text; nil for an object that should not exist or a property that should not be set.
   public let expected: String?
-  /// The actual text; nil for a missing object, or a property that is not set.
+  /// The actual text; nil for a missing object or an unset property.
   public let found: String?
-  /// True if the difference is an extra object that a program with the models does not notice. These are tables and
-  /// views without a model, columns that may be NULL or have a default, non-unique indexes, and triggers.
+  /// True if the difference is an extra object that does not affect a program with these models. Harmless are tables
+  /// and views without a model, nullable columns, columns with a default, non-unique indexes, and triggers.
   public internal(set) var isHarmless = false
 
   init(
@@ -29,16 +29,16 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
     (self.expected, self.found) = (expected, found)
   }
 
-  /// The kind of object or property that differs.
+  /// The kind of the differing object or property.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
     case table, column, type, notNull, defaultValue, collation, generated, primaryKey, unique, check, foreignKey
     case index, trigger, view, strict, withoutRowid, fullText
   }
 
-  /// True if the database has an object that no model has.
+  /// True if the database contains an object that no model declares.
   public var isExtra: Bool { expected == nil && kind.isObject }
 
-  /// True if a model has an object that is missing in the database.
+  /// True if a model declares an object that is missing in the database.
   public var isMissing: Bool { found == nil && kind.isObject }
 
   fileprivate var harmless: SchemaDifference {
@@ -47,7 +47,7 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
     return difference
   }
 
-  /// Returns the difference, marked as harmless if the models do not notice this extra object of the table.
+  /// Returns the difference, marked as harmless if the extra object does not affect the models.
   func marked(in table: DatabaseSchema.Table, of model: DatabaseSchema.Table) -> SchemaDifference {
     guard isExtra else { return self }
     var difference = self
@@ -69,7 +69,7 @@ public struct SchemaDifference: Sendable, Hashable, Codable {
 }
 
 extension SchemaDifference.Kind {
-  /// True if the kind is an object, which exists or is missing. Other kinds are properties, which may also be unset.
+  /// True if the kind is an object, which can be missing. The other kinds are properties, which can be unset.
   fileprivate var isObject: Bool {
     switch self {
     case .table, .column, .unique, .check, .foreignKey, .index, .trigger, .view, .fullText: true
@@ -111,17 +111,18 @@ extension SchemaDifference: CustomStringConvertible {
     return "\(location): \(problem)"
   }
 
-  /// True if the difference is of the whole table, column or view that the description begins with.
+  /// True if the difference is the whole table, column or view with which the description begins.
   private var isWhole: Bool { kind == .table || kind == .column || kind == .view }
 }
 
 // MARK: Comparing
 
 extension DatabaseSchema {
-  /// Returns the differences from another schema: `expected` is the other schema's text, `found` is this schema's.
+  /// Returns the differences from another schema. `expected` is the text in the other schema, and `found` is the text
+  /// in this schema.
   ///
-  /// The order of columns and the names of constraints make no difference. Neither does the place of a single column's
-  /// constraint, beside the column or behind all columns.
+  /// The comparison ignores the order of columns and the names of constraints. The comparison also ignores whether a
+  /// constraint of a single column follows the column or the column list.
   public func differences(from other: DatabaseSchema) -> [SchemaDifference] {
     var differences: [SchemaDifference] = []
     for expected in other.tables {
@@ -151,7 +152,7 @@ extension DatabaseSchema {
 extension DatabaseSchema.Table {
   /// Returns the differences from another table.
   ///
-  /// - Parameter schema: The schema of the table, with the tables that its foreign keys reference.
+  /// - Parameter schema: The schema of the table, which contains the tables that the foreign keys reference.
   func differences(from other: DatabaseSchema.Table, in schema: DatabaseSchema?) -> [SchemaDifference] {
     guard self != other else { return [] }
     var differences: [SchemaDifference] = []
@@ -245,7 +246,7 @@ extension DatabaseSchema.Column {
 }
 
 extension DatabaseSchema.Index {
-  /// True if the indexes have the same terms, uniqueness and condition. The names are not compared.
+  /// True if the indexes have the same terms, uniqueness and condition. Names are ignored.
   func isSame(as other: DatabaseSchema.Index) -> Bool {
     terms == other.terms && isUnique == other.isUnique && condition == other.condition
   }

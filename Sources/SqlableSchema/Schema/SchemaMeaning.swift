@@ -1,12 +1,12 @@
-// Declarations that are spelled differently, and are the same to SQLite.
+// Declarations with different spelling that SQLite treats as equal.
 
 import SqlableCore
 
 extension DatabaseSchema.Table {
-  /// True if two columns of one name have the same type.
+  /// True if two columns with the same name have the same type.
   func hasSameType(_ column: DatabaseSchema.Column, as otherColumn: DatabaseSchema.Column, of other: Self) -> Bool {
     if column.type == otherColumn.type { return true }
-    // Only the type INTEGER itself makes a key the rowid.
+    // Only the type INTEGER makes a key the rowid.
     guard isRowid(column.name) == other.isRowid(otherColumn.name) else { return false }
     guard isStrict, other.isStrict else { return TypeAffinity.isSame(column.type.text, otherColumn.type.text) }
     let integers: [SchemaText] = ["INT", "INTEGER"]
@@ -17,14 +17,14 @@ extension DatabaseSchema.Table {
     keyIsRowid && primaryKey?.columns.first?.expression.isName(column) == true
   }
 
-  /// True if a column is part of the primary key, whose columns a model has NOT NULL whatever the table says.
+  /// True if a column belongs to the primary key. Models declare key columns NOT NULL, regardless of the table.
   func isKey(_ column: String) -> Bool {
     primaryKey?.columns.contains { $0.expression.isName(column) } ?? false
   }
 }
 
 extension DatabaseSchema.Column {
-  /// True if both get the same value where an insert leaves them out.
+  /// True if an INSERT without a value stores the same default in both columns.
   func hasSameDefault(as other: DatabaseSchema.Column) -> Bool {
     if defaultValue == other.defaultValue { return true }
     if let ownDefault = defaultValue, let otherDefault = other.defaultValue, ownDefault.isBlob, otherDefault.isBlob {
@@ -34,7 +34,7 @@ extension DatabaseSchema.Column {
     return ownDefault == otherDefault
   }
 
-  /// The value that the default stores; nil for one that is computed.
+  /// The value that the default stores; nil for a computed default.
   var storedDefault: DatabaseValue? {
     guard let defaultValue else { return .null }
     return defaultValue.constant.map { TypeAffinity(of: type.text).stored($0) }
@@ -42,7 +42,7 @@ extension DatabaseSchema.Column {
 }
 
 extension SchemaText {
-  /// The value of a literal; nil for an expression.
+  /// The value of a literal; nil for other expressions.
   fileprivate var constant: DatabaseValue? {
     let tokens = SQLTokenList(text)
     let isNegative = tokens.isSign(0, UInt8(ascii: "-"))
@@ -52,7 +52,7 @@ extension SchemaText {
     switch tokens.kind(index) {
     case .number: return SchemaText.number((isNegative ? "-" : "") + word)
     case _ where index > 0: return nil
-    // SQLite takes a name for a text here.
+    // Here, SQLite reads a name as a text.
     case .text, .name: return tokens.name(0).map { .text($0) }
     case .word:
       switch word {
@@ -71,12 +71,12 @@ extension SchemaText {
     return text.contains("X") ? nil : Int64(text).map { .integer($0) } ?? Double(text).map { .real($0) }
   }
 
-  /// True if it is a blob, which is a constant too.
+  /// True if the text is a blob literal, which is also a constant.
   fileprivate var isBlob: Bool { text.uppercased().hasPrefix("X'") }
 }
 
 extension DatabaseSchema.Column {
-  /// True if a model's column of a type can't have the default that a table's column has.
+  /// True if a model's column of a type can't declare the default of the table's column.
   func hasUndeclarableDefault(for type: ColumnType) -> Bool {
     guard let defaultValue, !defaultValue.isBlob else { return false }
     return storedDefault.map { !type.stores($0) } ?? true
@@ -84,7 +84,8 @@ extension DatabaseSchema.Column {
 }
 
 extension DatabaseSchema.ForeignKey {
-  /// True if both refer to the same columns: without a list of columns, those of the parent's primary key.
+  /// True if both foreign keys reference the same columns. Without a column list, a foreign key references the parent's
+  /// primary key.
   func isSame(as other: DatabaseSchema.ForeignKey, in schema: DatabaseSchema?) -> Bool {
     if self == other { return true }
     var (foreignKey, other) = (self, other)
@@ -122,14 +123,14 @@ extension FullTextArguments {
     let tokenizer = { (arguments: FullTextArguments) in arguments.tokenizer ?? ["unicode61"] }
     guard names(self) == names(other), Set(prefixes) == Set(other.prefixes) else { return false }
     let (ownTokenizer, otherTokenizer) = (tokenizer(self), tokenizer(other))
-    // The arguments of a tokenizer may be characters, whose case counts.
+    // A tokenizer's arguments can be characters, so their case matters.
     return ownTokenizer.first?.foldedName == otherTokenizer.first?.foldedName
       && ownTokenizer.dropFirst() == otherTokenizer.dropFirst()
   }
 }
 
 extension DatabaseSchema.Table {
-  /// True if an index of a database that is in no model repeats a constraint or index that the model has.
+  /// True if an index without a model repeats a constraint or index that the model declares.
   func repeatsUniqueness(_ index: DatabaseSchema.Index) -> Bool {
     let lists = uniques.map(\.columns) + (primaryKey.map { [$0.columns] } ?? [])
     return indexes.contains { $0.isUnique && $0.isSame(as: index) }

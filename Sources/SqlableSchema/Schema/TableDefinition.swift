@@ -6,12 +6,12 @@ package struct TableDefinition {
 
   package init(_ table: TableInfo) { self.table = table }
 
-  /// `connection` finds the literals for numbers.
+  /// Returns CREATE TABLE. `connection` formats numbers as literals.
   ///
   /// - Parameters:
-  ///   - name: The table's name; nil for its own.
-  ///   - additions: The declarations of further columns, and further constraints.
-  ///   - defaults: The SQL of defaults of columns that have none of their own, by folded name.
+  ///   - name: The table's name; nil for the model's own name.
+  ///   - additions: The declarations of additional columns, and additional constraints.
+  ///   - defaults: The SQL of defaults for columns without a declared default, by folded name.
   package func createTable(
     for connection: Connection, named name: String? = nil,
     with additions: (columns: [String], constraints: [String]) = ([], []), defaults: [[UInt8]: String] = [:]
@@ -36,7 +36,7 @@ package struct TableDefinition {
     return "CREATE TABLE \((name ?? table.name).quotedName) (\(parts.joined(separator: ", ")))\(tail)"
   }
 
-  /// A table that takes any rows without NULL where the model has none.
+  /// Returns CREATE TABLE for a table without constraints except NOT NULL.
   package func createTableWithoutConstraints(for connection: Connection) throws -> String {
     let columns = try table.columns.map {
       try definition(of: $0, for: connection, isAdded: false, hasConstraints: false)
@@ -44,14 +44,14 @@ package struct TableDefinition {
     return "CREATE TABLE \(table.name.quotedName) (\(columns.joined(separator: ", ")))"
   }
 
-  /// `connection` finds the literals for numbers.
+  /// Returns CREATE VIEW. `connection` formats numbers as literals.
   func create(_ view: View, for connection: Connection) throws -> String {
     let columns = table.columns.map(\.name.quotedName).joined(separator: ", ")
     let query = try view.sql(for: table) { try connection.literal($0, isConstant: false) }
     return "CREATE VIEW \(table.name.quotedName) (\(columns)) AS \(query)"
   }
 
-  /// `connection` finds the literals for numbers.
+  /// Returns CREATE INDEX. `connection` formats numbers as literals.
   package func create(_ index: Index, for connection: Connection) throws -> String {
     let name = index.name(inTable: table.name).quotedName
     let kind = index.isUnique ? "UNIQUE INDEX" : "INDEX"
@@ -63,7 +63,7 @@ package struct TableDefinition {
     return "CREATE \(kind) \(name) ON \(table.name.quotedName) (\(terms.joined(separator: ", ")))\(condition)"
   }
 
-  /// The checks that a column has beside itself, as they are written.
+  /// Returns the SQL of a column's own CHECK constraints.
   func checks(of column: Column, for connection: Connection) throws -> [String] {
     try column.definition.options.checks.map { try text(of: $0.expression, for: connection) }
   }
@@ -76,7 +76,8 @@ package struct TableDefinition {
     try expression.sql(for: table) { try connection.literal($0, isConstant: false) }
   }
 
-  /// Throws `.schema(.mismatch)` for a column that SQLite can't add to a table that may have rows.
+  /// Returns ALTER TABLE … ADD COLUMN. Throws `.schema(.mismatch)` for a column that SQLite can't add to a table with
+  /// rows.
   package func addColumn(_ column: Column, for connection: Connection) throws -> String {
     let options = column.definition.options
     let hasDefault = try options.defaultValue.map { try $0.value(in: column.type) != .null } ?? false
@@ -102,7 +103,7 @@ package struct TableDefinition {
     table.key.contains { table.columns[$0].name.isExactly(column.name) }
   }
 
-  /// - Parameter isAdded: Whether it is of ALTER TABLE, which takes plain literals as defaults only.
+  /// - Parameter isAdded: True for ALTER TABLE, which accepts only plain literals as defaults.
   private func definition(
     of column: Column, for connection: Connection, isAdded: Bool, _ foreignDefault: String? = nil,
     hasConstraints: Bool = true
@@ -117,8 +118,9 @@ package struct TableDefinition {
       text += " " + key.clauses.around("PRIMARY KEY" + (key.isDescending ? " DESC" : ""))
       if key.autoincrement { text += " AUTOINCREMENT" }
     }
-    // SQLite allows NULL in every primary key except an integer one: an old bug, kept for compatibility. A struct's
-    // row with such a key could not be found again, so a key is NOT NULL even if its column is nullable.
+    // SQLite allows NULL in every primary key except an INTEGER key, because of an old bug that is kept for
+    // compatibility. The library could not find a struct's row by a NULL key. A key is therefore NOT NULL even if its
+    // column is nullable.
     if let clauses = options.notNull {
       text += " " + clauses.around("NOT NULL")
     } else if isKey(column) ? !table.keyIsRowid : !column.type.isNullable {

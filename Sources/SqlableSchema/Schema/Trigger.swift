@@ -13,12 +13,14 @@ import SqlableCore
 /// //   WHEN "new"."owner_id" <> "old"."owner_id" BEGIN INSERT INTO "sale" … ; END
 /// ```
 ///
-/// A trigger runs with every change of its table, including the changes of other programs. The trigger belongs to the
-/// change's transaction: an error in the trigger undoes the change. The condition and the statements use ``Column/old``
-/// and ``Column/new``; values in them become literals. ``DropStatement/trigger(_:)`` drops the trigger.
+/// A trigger runs with every change of its table, including changes by other programs. The trigger belongs to the
+/// transaction of the change: an error in the trigger undoes the change. The condition and the statements use
+/// ``Column/old`` and ``Column/new``. Values in the condition and statements become literals.
+/// ``DropStatement/trigger(_:)`` drops the trigger.
 ///
-/// Running the statement throws `.misuse` for a parameter, a statement of structs, a statement that returns rows, and a
-/// view. A missing column throws `.schema`, and an existing trigger of the same name throws `.sql`.
+/// Running this statement throws `.misuse` if the trigger contains a parameter, a statement of structs, or a statement
+/// that returns rows. A trigger on a view also throws `.misuse`. A missing column throws `.schema`. An existing trigger
+/// with the same name throws `.sql`.
 public struct Trigger: Sendable, Hashable {
   @ByteComparedName private var givenName: String?
   private let time: Time
@@ -45,7 +47,7 @@ public struct Trigger: Sendable, Hashable {
     public static let update = Event(kind: .update)
     public static let delete = Event(kind: .delete)
 
-    /// An update that sets one of these columns, even to its present value.
+    /// An update that sets any of these columns, even to the current value.
     public static func update(of columns: any ColumnConvertible...) -> Event {
       Event(kind: .update, columns: columns.map { ColumnReference($0.column) })
     }
@@ -59,10 +61,10 @@ public struct Trigger: Sendable, Hashable {
     }
   }
 
-  /// A trigger that runs its statements after a row is changed.
+  /// Creates a trigger that runs its statements after a row is changed.
   ///
-  /// `table` is the table, if it is not the model's. A row for which the condition is false or NULL does not fire the
-  /// trigger.
+  /// `table` is the table, if the table is not the model's own. The trigger does not fire for a row for which the
+  /// condition is false or NULL.
   public init<Model: Sqlable, each Target: Sqlable, each Output>(
     _ name: String, after event: Event, on model: Model.Type, in table: String? = nil,
     when condition: (any SqlCondition)? = nil, run statement: repeat Statement<each Target, each Output>
@@ -72,8 +74,9 @@ public struct Trigger: Sendable, Hashable {
     self.init(name, .after, event, TableInfo.unchecked(model), table, condition?.expression, trees)
   }
 
-  /// A trigger that runs its statements before a row is changed. In SQLite, changes that the trigger makes to that row
-  /// itself are undefined.
+  /// Creates a trigger that runs its statements before a row is changed.
+  ///
+  /// If the trigger changes the same row, SQLite's behaviour is undefined.
   public init<Model: Sqlable, each Target: Sqlable, each Output>(
     _ name: String, before event: Event, on model: Model.Type, in table: String? = nil,
     when condition: (any SqlCondition)? = nil, run statement: repeat Statement<each Target, each Output>
@@ -94,8 +97,8 @@ public struct Trigger: Sendable, Hashable {
 
   public var name: String { givenName ?? "" }
 
-  /// Returns the same statement with IF NOT EXISTS, which does nothing if a trigger of that name exists, even a
-  /// different one.
+  /// Returns the statement with IF NOT EXISTS, which does nothing if any trigger with this name exists, even a
+  /// different trigger.
   public func ifNotExists() -> Trigger {
     var trigger = self
     trigger.isLenient = true
@@ -131,7 +134,7 @@ extension Trigger: Runnable {
     _ = try await transport.answers(to: requests())
   }
 
-  /// Returns the CREATE TRIGGER text. `connection` finds the literals for numbers.
+  /// Returns the CREATE TRIGGER text. `connection` formats numbers as literals.
   func create(for connection: Connection, isLenient: Bool = false) throws -> String {
     try text(isLenient: isLenient) { try connection.literal($0, isConstant: false) }
   }
@@ -140,7 +143,7 @@ extension Trigger: Runnable {
     try text(isLenient: isLenient) { $0.isFinite ? "\($0)" : $0 > 0 ? "9e999" : "(-9e999)" }
   }
 
-  /// - Parameter real: Spells a number so that SQLite reads it exactly.
+  /// - Parameter real: Formats a number so that SQLite reads exactly the same number.
   private func text(isLenient: Bool, real: (Double) throws -> String) throws -> String {
     try check()
     let (sql, parameters) = (SqlBuffer(), ParameterBuffer(lists: .literal))

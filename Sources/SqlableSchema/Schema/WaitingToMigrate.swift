@@ -11,25 +11,25 @@ package struct WaitForOthers {
 
   package mutating func beginTry() { lastTry = .now }
 
-  /// Returns the pause before the next try after SQLite's error; throws the error if the wait is over.
+  /// Returns the pause before the next attempt after an SQLite error; throws the error if the time limit has passed.
   package func pause(after error: SqlError) throws -> Duration {
     if let limit, begin.duration(to: .now) >= limit { throw error }
-    // With a short busy timeout, or a pool whose queue is full, the next try would fail at once.
+    // With a short busy timeout, or with a full pool queue, the next attempt would fail immediately.
     return lastTry.duration(to: .now) < .milliseconds(20) ? .milliseconds(20) : .zero
   }
 }
 
 extension SqlError {
-  /// True if a transaction could not begin because of another connection's.
+  /// True if a transaction could not begin because of another connection's transaction.
   package func isWaitable(hasBegun: Bool) -> Bool { kind == .busy && transaction == .none && !hasBegun }
 }
 
 extension SqlDatabase {
-  /// Runs `body` in a transaction, and waits for other connections that write, also for longer than the busy timeout.
+  /// Runs `body` in a transaction. Waits for other connections that write, even beyond the busy timeout.
   ///
-  /// A failure of `body` itself is not retried. `waiting` is called with SQLite's error before each further wait. The
-  /// limit is that of the whole wait; without one only the cancellation of the task ends it, and a transaction whose
-  /// closure waits for this one.
+  /// If `body` itself fails, the method does not retry. The method calls `waiting` with SQLite's error before each
+  /// further wait. `limit` applies to the whole wait. Cancelling the task ends the wait early. The method also throws
+  /// if this thread is inside a closure of the transaction that holds the lock.
   func withTransactionAfterOthers<Value>(
     waitingAtMost limit: Duration?, file: StaticString, line: UInt, _ waiting: (SqlError) -> Void,
     _ body: (SqliteDatabase) throws -> Value
@@ -53,7 +53,7 @@ extension SqlDatabase {
     }
   }
 
-  /// True if this thread is inside the closure of another handle's transaction that has the write lock of the file.
+  /// True if this thread is inside the closure of another handle's transaction that holds the file's write lock.
   private var isLockedByThisThread: Bool {
     let path = try? withTransaction(.deferred, file: #fileID, line: #line) { $0.family.path }
     return path.map(WriteLockHolder.isThisThread(ofFileAt:)) ?? false

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The CREATE statements of a full-text table, and of the triggers that keep an index up to date with its table.
+/// The CREATE statements of a full-text table, and of the triggers that update an index when its table changes.
 struct FullTextDefinition {
   private let table: FullTextTable
 
@@ -24,7 +24,7 @@ struct FullTextDefinition {
     return "CREATE VIRTUAL TABLE \(table.quotedName) USING fts5(\(parts.joined(separator: ", ")))"
   }
 
-  /// The triggers with their names; none for a table that is not an index beside another.
+  /// Returns the triggers with their names; an empty array for a table that is not an index of another table.
   func triggers() -> [(name: String, sql: String)] {
     guard case .external(let content, let keyName) = table.content else { return [] }
     let names = table.columns.map(\.name.quotedName)
@@ -34,7 +34,7 @@ struct FullTextDefinition {
     let add = "INSERT INTO \(tableName) (\(list)) VALUES (\(values(of: "new")));"
     // FTS5 does not store the text, so the delete must pass the old values.
     let remove = "INSERT INTO \(tableName) (\(tableName), \(list)) VALUES ('delete', \(values(of: "old")));"
-    // Byte by byte: text that a collation treats as equal need not have the same words.
+    // Compare byte by byte, because texts that a collation treats as equal can contain different words.
     let differs = ([key] + names).map { "old.\($0) COLLATE BINARY IS NOT new.\($0)" }.joined(separator: " OR ")
     let parts = [
       ("insert", "INSERT", "", add), ("delete", "DELETE", "", remove),

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// A full-text query, built from values, so that user input can't cause a syntax error or search other columns.
+/// A full-text query built from values, so that user input can't cause a syntax error or search other columns.
 ///
 /// ```swift
 /// Article.search(.words("swift sqlite"))                         // "swift" "sqlite": both words, anywhere
@@ -9,18 +9,18 @@ import SqlableCore
 /// // "not a database" OR {"title"} : "full"
 /// ```
 ///
-/// Input is split at white space and NUL, and each part is quoted. A part that the tokenizer splits into several words,
-/// such as `well-known`, is searched for as a phrase. A part without words, such as `--`, is ignored, and a query
-/// without any words finds nothing.
+/// The library splits input at white space and NUL, and quotes each part. If the tokenizer splits a part such as
+/// `well-known` into several words, the part is searched for as a phrase. A part without words, such as `--`, is
+/// ignored. A query without words matches no row.
 public struct FullTextQuery: Sendable, Hashable {
-  /// The query in FTS5's syntax, as it is bound.
+  /// The query in FTS5's syntax, as bound to the statement.
   public let rawValue: String
-  /// The columns that it searches by name.
+  /// The columns that the query names.
   let columns: [Column]
   private let kind: Kind
   /// The maximum number of symbols on FTS5's parser stack.
   private let stack: Int
-  /// The error that running it throws.
+  /// The error that a statement with this query throws.
   let failure: SqlError?
 
   private enum Kind: Sendable, Hashable {
@@ -42,9 +42,10 @@ public struct FullTextQuery: Sendable, Hashable {
 }
 
 extension FullTextQuery: RawRepresentable {
-  /// Makes a query from FTS5's syntax: `FullTextQuery(rawValue: "swift NOT (grdb OR title : sqlite)")`.
+  /// Creates a query from FTS5's syntax: `FullTextQuery(rawValue: "swift NOT (grdb OR title : sqlite)")`.
   ///
-  /// Running an invalid query throws an error that does not quote the query. A NUL byte throws `.invalidStatement`.
+  /// A statement with an invalid query throws an error that does not contain the query's text. A NUL byte throws
+  /// `.invalidStatement`.
   public init(rawValue: String) {
     let failure = SqlError.invalidStatement("a full-text query contains a NUL byte")
     self.init(rawValue, .or, failure: rawValue.utf8.contains(0) ? failure : nil)
@@ -61,62 +62,62 @@ extension FullTextQuery: RawRepresentable {
 // MARK: - Queries from input
 
 extension FullTextQuery {
-  /// Finds all words of a text, in any order: `"swift" "sqlite"`.
+  /// Matches rows that contain all words of a text, in any order: `"swift" "sqlite"`.
   public static func words(_ text: String, in columns: any ColumnConvertible...) -> FullTextQuery {
     words(quotedWords(text)).restricted(to: columns)
   }
 
-  /// Finds any word of a text: `"swift" OR "sqlite"`.
+  /// Matches rows that contain any word of a text: `"swift" OR "sqlite"`.
   public static func anyWord(_ text: String, in columns: any ColumnConvertible...) -> FullTextQuery {
     let words = quotedWords(text)
     let query = words.count == 1 ? FullTextQuery(words[0], .atom) : FullTextQuery(words.joined(separator: " OR "), .or)
     return query.restricted(to: columns)
   }
 
-  /// Finds the words of a text as a phrase: `"not a database"`.
+  /// Matches rows that contain the words of a text as a phrase: `"not a database"`.
   public static func phrase(_ text: String, in columns: any ColumnConvertible...) -> FullTextQuery {
     FullTextQuery(quoted(text), .atom).restricted(to: columns)
   }
 
-  /// Finds all words of a text, the last as a prefix: `"swift" "sq" *`.
+  /// Matches rows that contain all words of a text, the last word as a prefix: `"swift" "sq" *`.
   public static func prefix(_ text: String, in columns: any ColumnConvertible...) -> FullTextQuery {
     var words = quotedWords(text)
     words[words.count - 1] += " *"
     return Self.words(words).restricted(to: columns)
   }
 
-  /// Finds words or phrases with at most `distance` other words between the first and the last:
-  /// `NEAR("swift" "full text", 5)`.
+  /// Matches rows in which at most `distance` other words separate the first from the last of the given words or
+  /// phrases: `NEAR("swift" "full text", 5)`.
   ///
-  /// Running it with a negative distance throws `.invalidStatement`.
+  /// A statement with a negative distance throws `.invalidStatement`.
   public static func near(
     _ phrases: String..., within distance: Int = 10, in columns: any ColumnConvertible...
   ) -> FullTextQuery {
     let failure = SqlError.invalidStatement("the distance of near(_:within:) can't be negative")
     let text = phrases.isEmpty ? quoted("") : phrases.map(quoted).joined(separator: " ")
-    // No text has this many words, and FTS5 does not detect a number that overflows.
+    // FTS5 does not detect an overflowing number, and no text has more words than this limit.
     return FullTextQuery("NEAR(\(text), \(min(distance, 10_000_000)))", .atom, failure: distance < 0 ? failure : nil)
       .restricted(to: columns)
   }
 
   private static func words(_ words: [String]) -> FullTextQuery {
-    // Not joined by AND, with which a part without words would match nothing.
+    // With AND, a part without words would match nothing; FTS5 ignores such a part in a list separated by blanks.
     FullTextQuery(words.joined(separator: " "), words.count == 1 ? .atom : .words)
   }
 
-  /// The parts of a text between white space, each quoted; a single empty one for a text without parts.
+  /// Splits a text at white space and quotes each part; returns a single empty part for a text without parts.
   private static func quotedWords(_ text: String) -> [String] {
     let words = text.unicodeScalars.split { $0.properties.isWhitespace || $0 == "\0" }
     return words.isEmpty ? [quoted("")] : words.map { quoted(String($0)) }
   }
 
-  /// Returns a text in quotes, so that FTS5 treats it only as words.
+  /// Returns a quoted text, which FTS5 reads only as words.
   private static func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {
       switch scalar {
       case "\"": quoted += "\"\""
-      // FTS5 would treat it as the end of the query.
+      // FTS5 would end the query at a NUL.
       case "\0": quoted += " "
       default: quoted.unicodeScalars.append(scalar)
       }
@@ -130,7 +131,7 @@ extension FullTextQuery {
 // The path of this file must come after those of the filter operators: the compiler tries overloads in that order.
 
 extension FullTextQuery {
-  /// Restricts the query to columns: `{"title" "body"} : (…)`. Without columns it returns the query itself.
+  /// Restricts the query to columns: `{"title" "body"} : (…)`. Without columns, returns the query unchanged.
   public func restricted(to columns: [any ColumnConvertible]) -> FullTextQuery {
     guard !columns.isEmpty else { return self }
     let names = columns.map { FullTextQuery.quoted($0.column.name) }.joined(separator: " ")
@@ -139,22 +140,22 @@ extension FullTextQuery {
       failure: failure)
   }
 
-  /// Finds rows that match both queries: `"swift" AND "sqlite"`.
+  /// Matches rows that match both queries: `"swift" AND "sqlite"`.
   @_disfavoredOverload
   public static func && (left: FullTextQuery, right: FullTextQuery) -> FullTextQuery {
     left.combined(.and, " AND ", right)
   }
 
-  /// Finds rows that match either query: `"swift" OR "sqlite"`.
+  /// Matches rows that match at least one of the queries: `"swift" OR "sqlite"`.
   @_disfavoredOverload
   public static func || (left: FullTextQuery, right: FullTextQuery) -> FullTextQuery {
     left.combined(.or, " OR ", right)
   }
 
-  /// Finds rows that match this query but not the other: `"swift" NOT ("sqlite")`.
+  /// Matches rows that match this query but not `other`: `"swift" NOT ("sqlite")`.
   public func excluding(_ other: FullTextQuery) -> FullTextQuery {
-    // A chain excludes a list of alternatives: FTS5 nests a chain of NOT, up to 256 levels since 3.46, but keeps OR
-    // flat.
+    // A chain of exclusions becomes a single NOT with a list of alternatives. FTS5 nests a chain of NOT, up to 256
+    // levels since SQLite 3.46, but keeps OR flat.
     let isChain = kind == .not
     let start = isChain ? String(decoding: rawValue.utf8.dropLast(), as: UTF8.self) + " OR " : operand + " NOT ("
     return FullTextQuery(
@@ -165,7 +166,7 @@ extension FullTextQuery {
   private var operand: String { kind == .atom ? rawValue : "(\(rawValue))" }
 
   private func combined(_ kind: Kind, _ name: String, _ other: FullTextQuery) -> FullTextQuery {
-    // A chain with the same operator is flat.
+    // A chain of the same operator needs no parentheses.
     let isChain = self.kind == kind
     let left = isChain ? rawValue : operand
     return FullTextQuery(

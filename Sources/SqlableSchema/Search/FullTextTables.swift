@@ -1,7 +1,8 @@
 import SqlableCore
 
 extension SqliteDatabase {
-  /// Creates the model's own full-text table unless it exists as declared. Returns whether it did.
+  /// Creates the model's own full-text table, unless the table exists as declared. Returns true if the table was
+  /// created.
   package func createFullTextTable(_ table: FullTextTable) throws -> Bool {
     let sql = FullTextDefinition(table).createTable()
     guard let current = try schemaText(of: table.name) else {
@@ -17,8 +18,8 @@ extension SqliteDatabase {
     return false
   }
 
-  /// Creates a table's full-text index and its triggers, or recreates them if they differ from the model's declaration.
-  /// Returns whether it did.
+  /// Creates a table's full-text index and triggers, or recreates them if they differ from the model's declaration.
+  /// Returns true if the index was created or rebuilt.
   package func createFullTextIndex(_ table: FullTextTable, isNewTable: Bool) throws -> Bool {
     let definition = FullTextDefinition(table)
     let (sql, triggers) = (definition.createTable(), definition.triggers())
@@ -30,7 +31,7 @@ extension SqliteDatabase {
     guard current == nil || isOwnIndex(current, table) else { throw nameTaken(table.name, table) }
     try checkHasFullText()
     for trigger in triggers {
-      // A program may replace any SQL function, so Swift searches the text.
+      // Swift compares the text, because a program can replace any SQL function.
       let existing = try query(
         "SELECT type, sql FROM main.sqlite_schema WHERE name = \(trigger.name) COLLATE NOCASE",
         as: String.self, String?.self)
@@ -46,12 +47,14 @@ extension SqliteDatabase {
       try execute(SQL(verbatim: sql))
     }
     for trigger in triggers { try execute(SQL(verbatim: trigger.sql)) }
-    // Without its triggers it may have missed changes, and an index may be left over from a dropped table.
+    // Without its triggers, an existing index might have missed changes. An index might also be left over from a
+    // dropped table.
     if !isNewTable || current != nil { try run("rebuild", on: table) }
     return true
   }
 
-  /// Throws if SQL created the table with a key that is not the rowid: `INT` in place of `INTEGER`, or descending.
+  /// Throws if the table's key is not the rowid: SQL created the table with `INT` instead of `INTEGER`, or with a
+  /// descending key.
   private func checkKeyIsRowid(_ table: FullTextTable) throws {
     guard case .external(let content, let key) = table.content, try openConnection().hasKeyIndex(of: content, in: nil)
     else { return }
@@ -70,7 +73,7 @@ extension SqliteDatabase {
     ).first
   }
 
-  /// True if the SQL creates a full-text index of the same table, with any columns and options.
+  /// True if the SQL creates a full-text index of the same table, regardless of columns and options.
   private func isOwnIndex(_ sql: String?, _ table: FullTextTable) -> Bool {
     guard let sql, case .external(let content, _) = table.content else { return false }
     return sql.begins(with: "CREATE VIRTUAL TABLE \(table.quotedName) USING fts5(")
@@ -97,9 +100,9 @@ extension SqliteDatabase {
   /// try db.rebuildFullText(Article.self)     // INSERT INTO "article_fulltext" ("article_fulltext") VALUES ('rebuild')
   /// ```
   ///
-  /// Call it for an index that another program has not kept up to date, and after changing a custom tokenizer. Throws
-  /// `.misuse` for a model without full-text search or without stored text. `tableName` is the table, if it is not the
-  /// model's own.
+  /// Call this method if another program has not updated the index, or after you change a custom tokenizer. Throws
+  /// `.misuse` for a model without full-text search or without stored text. `tableName` is the table, if the table is
+  /// not the model's own.
   public func rebuildFullText(_ model: (some Sqlable).Type, in tableName: String? = nil) throws {
     let table = try fullText(of: model, tableName)
     guard table.content != .none else {
@@ -108,19 +111,19 @@ extension SqliteDatabase {
     try run("rebuild", on: table)
   }
 
-  /// Merges the segments of the model's full-text index into one, which is slow but makes searching faster.
+  /// Merges the segments of the model's full-text index into one segment. Merging is slow, but makes searches faster.
   ///
   /// `INSERT INTO "article_fulltext" ("article_fulltext") VALUES ('optimize')`
   public func optimizeFullText(_ model: (some Sqlable).Type, in tableName: String? = nil) throws {
     try run("optimize", on: try fullText(of: model, tableName))
   }
 
-  /// Checks whether the model's full-text index is intact and consistent with the stored text.
+  /// Returns true if the model's full-text index is intact and consistent with the stored text.
   ///
   /// `INSERT INTO "article_fulltext" ("article_fulltext", "rank") VALUES ('integrity-check', 1)`
   ///
-  /// It reads the whole table while holding the write lock. If it returns false, call ``rebuildFullText(_:in:)``.
-  /// Without stored text it checks only the index itself.
+  /// The check reads the whole table while holding the write lock. If the method returns false, call
+  /// ``rebuildFullText(_:in:)``. Without stored text, the method checks only the index itself.
   public func isFullTextIntact(_ model: (some Sqlable).Type, in tableName: String? = nil) throws -> Bool {
     let table = try fullText(of: model, tableName)
     do {

@@ -3,17 +3,18 @@
 import SqlableCore
 
 extension Sqlable {
-  /// True if the row matches a full-text query: a condition for any statement.
+  /// Returns a condition for any statement: true if the row matches a full-text query.
   ///
   /// ```swift
   /// Article.count().filter(Article.matches(.words("swift sqlite")) && Article.year > 2020)
   /// // … WHERE "id" IN (SELECT "rowid" FROM "article_fulltext" WHERE "article_fulltext" MATCH ?) AND "year" > ?
   /// ```
   ///
-  /// Running it throws `.invalidStatement` for a model without full-text search and for a column that is not indexed.
+  /// A statement with this condition throws `.invalidStatement` if the model has no full-text search, or if a column of
+  /// the query is not indexed.
   public static func matches(_ query: FullTextQuery) -> SqlExpression { TableInfo.unchecked(Self.self).matches(query) }
 
-  /// Reads the rows that match a full-text query, the best first.
+  /// Returns a query of the rows that match a full-text query, best match first.
   ///
   /// ```swift
   /// Article.search(.prefix(input)).limit(20)     // [Article]
@@ -25,7 +26,7 @@ extension Sqlable {
   ///   WHERE "article_fulltext"."article_fulltext" MATCH ? ORDER BY "article_fulltext"."rank" LIMIT ?
   /// ```
   ///
-  /// The query can be filtered, joined and combined like any other. An additional order applies to rows of the same
+  /// The query can be filtered, joined and combined like any other query. An additional order sorts rows of the same
   /// rank.
   ///
   /// - Parameters:
@@ -45,24 +46,24 @@ extension Sqlable {
     return Select(select)
   }
 
-  /// The rank of a row of ``search(_:weights:)``: lower is better. It is a negative number (BM25 with the search's
-  /// weights).
+  /// The rank of a row of ``search(_:weights:)``: a negative number from BM25 and the search's weights, lower for
+  /// better matches.
   public static var searchRank: TypedExpression<Double> {
     TypedExpression(expression: TableInfo.unchecked(Self.self).fullTextTerm(.rank))
   }
 
-  /// An excerpt of a text with the search's matches marked.
+  /// Returns an excerpt of a text in which the matches are marked.
   ///
   /// ```swift
   /// Article.search(query).select(Article.title, Article.snippet(of: Article.body, tokens: 8))
   /// // … snippet("article_fulltext"."article_fulltext", 1, ?, ?, ?, 8)
   /// ```
   ///
-  /// NULL if the text is NULL or is not stored. Running it throws `.invalidStatement` outside a query that starts with
-  /// ``search(_:weights:)``.
+  /// The excerpt is NULL if the text is NULL or is not stored. A statement throws `.invalidStatement` unless the
+  /// statement starts with ``search(_:weights:)``.
   ///
   /// - Parameters:
-  ///   - column: The column; by default the one with the best excerpt.
+  ///   - column: The column; by default the column with the best excerpt.
   ///   - before: The text before a match. The excerpt itself is not escaped.
   ///   - after: The text after a match.
   ///   - ellipsis: The text where the excerpt was cut.
@@ -79,7 +80,7 @@ extension Sqlable {
     return TypedExpression(expression: term)
   }
 
-  /// A whole text with the search's matches marked: `highlight("article_fulltext"."article_fulltext", 0, ?, ?)`.
+  /// Returns the full text with the matches marked: `highlight("article_fulltext"."article_fulltext", 0, ?, ?)`.
   ///
   /// The rules of ``snippet(of:before:after:ellipsis:tokens:)`` apply.
   public static func highlight(
@@ -94,7 +95,7 @@ extension Sqlable {
 }
 
 extension Alias {
-  /// True if the row of the table under this name matches a full-text query.
+  /// Returns a condition: true if the row of the aliased table matches a full-text query.
   public func matches(_ query: FullTextQuery) -> SqlExpression {
     TableInfo.unchecked(Model.self).matches(query, alias: name)
   }

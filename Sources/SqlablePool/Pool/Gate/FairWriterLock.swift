@@ -1,58 +1,61 @@
 import Dispatch
 import SqlableCore
 
-/// Lets the writers of several pools on one file take turns, so that none of them starves.
+/// A fair lock that lets the pools of one file take turns at writing, so that no writer starves.
 ///
-/// SQLite waits by sleeping and retrying: a process that writes all the time always finds the lock free, and one that
-/// sleeps hardly ever does. Here writers queue in the kernel for locks on two bytes of a file, the queue and the turn:
+/// SQLite waits for a lock by sleeping and retrying. A process that writes continuously always finds the lock free, and
+/// a sleeping process hardly ever finds the lock free. Writers therefore wait in the kernel for locks on two bytes of a
+/// file, the queue and the turn:
 ///
-/// - a writer locks the queue, then the turn, then unlocks the queue;
-/// - so one writer at a time waits for the turn, and the others wait in the queue, in the order in which they arrived;
-/// - a writer that has had the turn joins the queue behind them, and can't take the turn from the next.
+/// - A writer locks the queue, then the turn, then unlocks the queue.
+/// - So one writer at a time waits for the turn. The other writers wait for the queue in the order in which they
+///   arrived.
+/// - A writer that ends its turn queues behind these writers, and can't take the turn from the next writer.
 ///
-/// The gate provides fairness only: SQLite's locks guard the data. If the file can't be opened, or was deleted, writers
-/// go on without it. The turn is held until a commit has returned, and for the checkpoint of a closing pool, so no two
-/// pools do these at once: SQLite before 3.51.3 can damage a file when a checkpoint runs while another connection
-/// restarts the WAL.
+/// The lock provides only fairness; SQLite's locks protect the data. If the file can't be opened or was deleted, pools
+/// write without taking turns. A pool holds the turn until a commit has returned, and during the checkpoint of a
+/// closing pool. So no two pools commit or checkpoint at the same time. SQLite before 3.51.3 can damage a file when a
+/// checkpoint runs while another connection resets the WAL.
 ///
-/// One thread at a time takes and releases the turn: the one that holds the pool's writer.
+/// Only the thread that holds the pool's writer takes and releases the turn.
 final class FairWriterLock: Sendable {
-  /// The time for which a pool may retake the turn before it must queue. Without a change of writers SQLite keeps its
-  /// page cache, and no thread must be woken. 8 processes together made 31,000 transactions a second with this time,
-  /// and 9,000 without.
+  /// The time during which a pool can retake the turn without queueing. While the same pool writes, SQLite keeps its
+  /// page cache and no thread must be woken. With this time, 8 processes together made 31,000 transactions a second;
+  /// without it, 9,000.
   private static let turnLength = Duration.milliseconds(2)
   /// The interval at which a waiting thread checks for an interruption.
   private static let slice = DispatchTimeInterval.milliseconds(10)
-  /// After this time in the queue a writer takes a turn that is free: the process ahead of it may be suspended.
+  /// The queueing time after which a writer takes a free turn. The process that is next in the queue might be
+  /// suspended.
   private static let patience = Duration.milliseconds(100)
-  /// The interval at which the file is checked, since another process may have deleted it.
+  /// The interval between checks of the file, because another process might have deleted the file.
   private static let checkInterval = Duration.seconds(1)
 
   private let path: String
   private let label: String?
   private let state = LockedValue(State())
-  /// Signalled when the turn has come, or never will.
+  /// Signalled when the wait for the turn has ended, with or without the turn.
   private let answerSignal = DispatchSemaphore(value: 0)
-  /// Waits for the file locks. Such a wait can't be interrupted, so the writer's thread must not do it.
+  /// The thread that waits for the file locks. This wait can't be interrupted, so the writer's thread must not wait.
   private let queueThread = WorkerThread()
   private let generation = ForkGuard.generation
 
   private struct State {
     var file: GateFile?
-    /// When the file was last checked.
+    /// The time of the last check of the file.
     var lastChecked: ContinuousClock.Instant?
-    /// True if this pool has the turn.
+    /// True if this pool holds the turn.
     var hasTurn = false
-    /// True if the file names this pool as the holder of the turn.
+    /// True if the file names this pool as the turn's holder.
     var isPublished = false
-    /// The time until which this pool may retake the turn without queueing.
+    /// The time until which this pool can retake the turn without queueing.
     var turnEnd: ContinuousClock.Instant?
-    /// The position of the queueing thread. When the writer stops waiting, the thread keeps its place for the next
+    /// The position of the queueing thread. When a writer stops waiting, the thread stays in the queue for the next
     /// writer.
     var position = QueuePosition.notQueued
     /// True if the writer waits for the turn.
     var isWanted = false
-    /// The value of ``GateFile/lastWait`` when this pool began to look.
+    /// The value of ``GateFile/lastWait`` when `beginLookingForHandles` was called.
     var lastWait: Int64?
   }
 
@@ -61,12 +64,12 @@ final class FairWriterLock: Sendable {
   }
 
   private enum Admission {
-    /// The pool has the turn, or there is no file.
+    /// The pool holds the turn, or there is no lock file.
     case open
     case waits
   }
 
-  /// The gate of the database at a path, as SQLite resolved it. No file is touched before the first write.
+  /// Creates the lock for the database at a path, as SQLite resolved the path. The first write opens the lock file.
   init(besideFileAt path: String, label: String?) {
     self.path = path
     self.label = label
@@ -91,7 +94,7 @@ final class FairWriterLock: Sendable {
     }
   }
 
-  /// Releases the turn, if this pool has it.
+  /// Releases the turn, if this pool holds it.
   func giveBack() {
     guard !isForked else { return }
     state.withLock { state in
@@ -104,7 +107,7 @@ final class FairWriterLock: Sendable {
     }
   }
 
-  /// Writes into the file who has the turn, for other processes to read, if this pool has it.
+  /// Writes the turn's holder into the file for other processes to read, if this pool holds the turn.
   func publish(_ record: GateRecord) {
     guard !isForked else { return }
     state.withLock { state in
@@ -114,21 +117,21 @@ final class FairWriterLock: Sendable {
     }
   }
 
-  /// Closes a file with a lock that could not be released: that releases all of its locks.
+  /// Closes a file whose lock could not be released. Closing the file releases all of its locks.
   private func forgetStuck(_ state: inout State) {
     if !state.hasTurn, state.file?.isStuck == true { state.file = nil }
   }
 
-  /// True if this pool's turn has lasted its time, and another pool waits.
+  /// True if this pool's turn is over its time limit and another pool waits.
   var isTurnOver: Bool { mustYield { file, _ in file.isLockedByOthers(.queue) } }
 
-  /// Makes ``isHandleWaiting`` see the handles that wait from here on.
+  /// Makes ``isHandleWaiting`` report only handles that start to wait after this call.
   func beginLookingForHandles() {
     guard !isForked else { return }
     state.withLock { $0.lastWait = $0.file?.lastWait }
   }
 
-  /// True if this pool's turn has lasted its time, and a handle waits for SQLite's lock.
+  /// True if this pool's turn is over its time limit and a handle waits for SQLite's lock.
   var isHandleWaiting: Bool { mustYield { file, lastWait in file.lastWait != lastWait } }
 
   private func mustYield(_ isAwaited: (GateFile, _ lastWait: Int64?) -> Bool) -> Bool {
@@ -140,7 +143,8 @@ final class FairWriterLock: Sendable {
     }
   }
 
-  /// Checked before the lock is taken, which a thread that a forked process lacks may hold.
+  /// Check this flag before taking the lock. In a forked process, the lock's owner might be a thread that exists only
+  /// in the parent.
   private var isForked: Bool { ForkGuard.generation != generation }
 
   private func enter(_ state: inout State, at now: ContinuousClock.Instant, mayWait: Bool) -> Admission {
@@ -152,7 +156,7 @@ final class FairWriterLock: Sendable {
     }
     var answer = take(file, &state, at: now)
     if answer == .taken, !file.isInPlace {
-      // The file was replaced: others queue at the new one.
+      // The file was replaced, and other pools queue at the new file.
       findFile(&state, at: now, again: true)
       guard let other = state.file else { return .open }
       answer = take(other, &state, at: now)
@@ -171,7 +175,7 @@ final class FairWriterLock: Sendable {
     return .waits
   }
 
-  /// Takes the turn if it is free and, after `turnEnd`, no other pool waits for it.
+  /// Takes the turn if it is free. After `turnEnd`, succeeds only if no other pool waits.
   private func take(_ file: GateFile, _ state: inout State, at now: ContinuousClock.Instant) -> GateFile.Answer {
     if let end = state.turnEnd, now < end, file.tryLock(.turn) == .got {
       state.hasTurn = true
@@ -186,7 +190,7 @@ final class FairWriterLock: Sendable {
     return answer
   }
 
-  /// True if the wait is over: the turn has come, or the file can't be locked.
+  /// True if the wait is over: this pool has the turn, or the file can't be locked.
   private func isWaitOver(_ state: inout State, _ waited: Duration, _ interruption: Interruption) throws -> Bool {
     if state.hasTurn { return true }
     let isLate = waited >= interruption.busyTimeout
@@ -194,7 +198,7 @@ final class FairWriterLock: Sendable {
     if state.position == .queue, isLate || waited > FairWriterLock.patience, !interruption.isRequested,
       state.file?.tryLock(.turn) == .got
     {
-      // Only once, then in the queue again: the pool that is next for the turn has waited long, too.
+      // A pool keeps this turn for one write only and then queues again, because the next pool has also waited long.
       (state.hasTurn, state.isWanted, state.turnEnd) = (true, false, nil)
       return true
     }
@@ -219,12 +223,12 @@ final class FairWriterLock: Sendable {
 
   // MARK: Queueing
 
-  /// Waits for the turn, on a separate thread.
+  /// Waits for the turn on the queueing thread.
   private func waitInQueue(_ file: GateFile) {
     var answer = file.waitToLock(.queue)
     let waitsForTurn = state.withLock { state in
       state.position = answer == .got && state.isWanted ? .turn : .notQueued
-      // If the writer has taken the turn meanwhile, the file is needed to release it.
+      // If the writer has taken the turn meanwhile, keep the file, because the file is needed to release the turn.
       if answer == .impossible, !state.hasTurn { state.file = nil }
       return state.position == .turn
     }
@@ -242,7 +246,7 @@ final class FairWriterLock: Sendable {
     switch answer {
     case .got where state.isWanted:
       (state.hasTurn, state.turnEnd) = (true, .now + FairWriterLock.turnLength)
-    // The writer no longer waits.
+    // The writer no longer waits, so nobody uses the turn.
     case .got: file.unlock(.turn)
     case .taken, .impossible: state.file = nil
     }
@@ -251,7 +255,8 @@ final class FairWriterLock: Sendable {
 
   // MARK: The file
 
-  /// Ensures that the file is the one at the path, which others lock; opens that if not.
+  /// Ensures that the open file is still the file at the path, which other pools lock. Otherwise opens the file at the
+  /// path.
   private func findFile(_ state: inout State, at now: ContinuousClock.Instant, again: Bool = false) {
     guard state.position == .notQueued, !state.hasTurn else { return }
     if !again, let lastChecked = state.lastChecked, now - lastChecked < FairWriterLock.checkInterval { return }

@@ -2,11 +2,12 @@ import Glibc
 import SqlableCore
 import Synchronization
 
-/// A file beside a database; pools of several processes lock bytes of it to take turns. It is empty unless a pool has
-/// its turn for long, and says so.
+/// A file beside a database, whose bytes pools of several processes lock to take turns. The file is empty unless a pool
+/// that holds its turn for a long time publishes a record.
 ///
-/// The locks are open file description locks (`F_OFD_SETLK`): they hold between two pools of one process as well as
-/// between processes, closing another descriptor does not drop them, and the kernel drops those of a killed process.
+/// The locks are open file description locks (`F_OFD_SETLK`). These locks work between two pools of one process and
+/// between processes. Closing another descriptor does not release these locks. The kernel releases the locks of a
+/// killed process.
 final class GateFile: Sendable {
   /// A range of bytes to lock.
   struct Bytes {
@@ -20,7 +21,7 @@ final class GateFile: Sendable {
 
   enum Answer {
     case got, taken
-    /// The file system has no such locks, or the process was forked.
+    /// The file system does not support these locks, or the process was forked.
     case impossible
   }
 
@@ -31,7 +32,7 @@ final class GateFile: Sendable {
   private let generation = ForkGuard.generation
   private let stuck = Atomic(false)
 
-  /// Opens the gate file of a database, creating it if it is missing; nil if that fails.
+  /// Opens or creates the gate file of a database; nil if opening fails.
   init?(besideFileAt databasePath: String) {
     path = GateRecord.path(besideFileAt: databasePath)
     guard let (descriptor, identity) = GateFile.open(path, besideFileAt: databasePath) else { return nil }
@@ -44,43 +45,43 @@ final class GateFile: Sendable {
 
   // MARK: Locking
 
-  /// Locks the bytes unless another pool has locked one of them.
+  /// Locks the bytes unless another pool has locked any of them.
   func tryLock(_ bytes: Bytes) -> Answer {
     guard !isForked else { return .impossible }
     if control(GateFile.setLock, F_WRLCK, bytes) { return .got }
     return errno == EAGAIN || errno == EACCES ? .taken : .impossible
   }
 
-  /// Waits until the bytes are locked, however long it takes. The kernel serves waiters in order.
+  /// Waits without a timeout until the bytes are locked. The kernel serves waiters in order.
   func waitToLock(_ bytes: Bytes) -> Answer {
     !isForked && control(GateFile.setLockOrWait, F_WRLCK, bytes) ? .got : .impossible
   }
 
   func unlock(_ bytes: Bytes) {
-    // In a forked process this would release the parent's lock.
+    // In a forked process, unlocking would release the parent's lock.
     guard !isForked else { return }
     if !control(GateFile.setLock, F_UNLCK, bytes) { stuck.store(true, ordering: .releasing) }
   }
 
-  /// True if a lock could not be released, and blocks others until the file is closed.
+  /// True if a lock could not be released. The lock blocks other pools until the file is closed.
   var isStuck: Bool { stuck.load(ordering: .acquiring) }
 
-  /// True if another pool has locked one of the bytes.
+  /// True if another pool has locked any of the bytes.
   func isLockedByOthers(_ bytes: Bytes) -> Bool {
     guard !isForked else { return false }
     var lock = GateFile.lock(F_WRLCK, bytes)
     return control(GateFile.getLock, &lock) && Int32(lock.l_type) != F_UNLCK
   }
 
-  /// The time when a connection that takes no turns last waited for SQLite's lock, in nanoseconds since 1970: it then
-  /// touches the file.
+  /// The time of the last wait for SQLite's lock by a connection that takes no turns, in nanoseconds since 1970. Such a
+  /// connection touches the file when it waits.
   var lastWait: Int64? {
     var info = stat()
     guard !isForked, fstat(descriptor, &info) == 0 else { return nil }
     return Int64(info.st_atim.tv_sec) * 1_000_000_000 + Int64(info.st_atim.tv_nsec)
   }
 
-  /// Replaces the contents. If that fails, other processes know less about the holder of the turn.
+  /// Replaces the contents. If writing fails, other processes only miss the record of the turn's holder.
   func write(_ bytes: [UInt8]) {
     guard !isForked, ftruncate(descriptor, 0) == 0, !bytes.isEmpty else { return }
     _ = pwrite(descriptor, bytes, bytes.count, 0)
@@ -93,7 +94,7 @@ final class GateFile: Sendable {
     return control(command, &lock)
   }
 
-  /// Makes the system call, and repeats it if a signal interrupts it.
+  /// Makes the system call, and repeats the call if a signal interrupts it.
   private func control(_ command: Int32, _ lock: inout flock) -> Bool {
     var result: Int32
     repeat { result = fcntl(descriptor, command, &lock) } while result != 0 && errno == EINTR && !isForked
@@ -109,7 +110,7 @@ final class GateFile: Sendable {
     return lock
   }
 
-  // The numbers of F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW, the same on all Linux platforms; Glibc's module hides the
+  // The numbers of F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW, equal on all Linux platforms. Glibc's module hides the
   // names.
   private static let getLock: Int32 = 36
   private static let setLock: Int32 = 37
@@ -117,7 +118,7 @@ final class GateFile: Sendable {
 
   // MARK: The file
 
-  /// Distinguishes a file from another one put at its path.
+  /// Distinguishes the open file from another file that replaced it at the path.
   private struct Identity: Equatable {
     let device: dev_t
     let inode: ino_t
@@ -128,19 +129,19 @@ final class GateFile: Sendable {
     }
   }
 
-  /// True if the file is still the one at its path.
+  /// True if the file is still the file at its path.
   var isInPlace: Bool {
     var info = stat()
     return lstat(path, &info) == 0 && Identity(info) == identity
   }
 
   private static func open(_ path: String, besideFileAt databasePath: String) -> (Int32, Identity)? {
-    // Without the database there is nothing to take turns at. Its mode says who may take part.
+    // Without a database there are no turns to take. The database's mode determines which users can take turns.
     var database = stat()
     guard stat(databasePath, &database) == 0 else { return nil }
-    // Follow no link and never block on a pipe: the directory may belong to another user.
+    // Don't follow links and don't block on a pipe, because another user might own the directory.
     let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-    // Twice: another process may create the file between the two calls.
+    // Two attempts, because another process can create the file between the two calls.
     for _ in 0..<2 {
       var descriptor = repeated { Glibc.open(path, flags) }
       if descriptor < 0, errno == ENOENT {
@@ -161,7 +162,7 @@ final class GateFile: Sendable {
     return nil
   }
 
-  /// Repeats a call that a signal interrupts.
+  /// Repeats a call after a signal interrupted it.
   private static func repeated(_ call: () -> Int32) -> Int32 {
     while true {
       let result = call()
@@ -169,8 +170,8 @@ final class GateFile: Sendable {
     }
   }
 
-  /// Gives the file the database's mode, which the umask may have narrowed, and its owner, as SQLite does for the
-  /// WAL.
+  /// Gives the file the database's owner, and the database's mode, which the umask might have reduced. SQLite does the
+  /// same for the WAL.
   private static func share(_ descriptor: Int32, like database: stat) {
     if geteuid() == 0 { _ = fchown(descriptor, database.st_uid, database.st_gid) }
     _ = fchmod(descriptor, database.st_mode & 0o666)
@@ -179,9 +180,10 @@ final class GateFile: Sendable {
 
 /// The descriptors of all gate files that this process has opened.
 ///
-/// A forked process inherits them, and with them the locks, which would outlive a killed parent. So it closes them.
+/// A forked process inherits the descriptors together with the locks. The locks would outlive a killed parent, so the
+/// child closes the descriptors.
 private enum OpenFiles {
-  /// Descriptors by a number that is never reused, unlike the descriptors.
+  /// The descriptors, by a number that is never reused. The kernel reuses descriptors.
   private static let files: LockedValue<(next: Int, descriptors: [Int: Int32])> = {
     pthread_atfork(
       { OpenFiles.files.lock() }, { OpenFiles.files.unlock() },

@@ -1,41 +1,42 @@
 import CSqlableSQLite
 import SqlableCore
 
-/// The irreversible changes that a plan may make.
+/// The irreversible changes that a plan is allowed to make.
 public struct SchemaPermission: OptionSet, Sendable, Hashable {
   public let rawValue: Int
 
   public init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// Deletes columns with their values.
+  /// Allows the plan to delete columns together with their values.
   public static let dataLoss = SchemaPermission(rawValue: 1)
 }
 
 /// The progress of a plan that is being applied.
 public struct SchemaProgress: Sendable, Hashable {
-  /// The place of the running step in the plan, from 0.
+  /// The index of the running step in the plan, from 0.
   public let step: Int
-  /// The number of rows that the running step has copied; 0 for a step that copies none.
+  /// The number of rows that the running step has copied; 0 for a step that copies no rows.
   public let rows: Int
 }
 
 extension Schema {
-  /// Returns a plan that would bring a database's tables up to the models, without changing anything.
+  /// Returns a plan that would change a database's tables to match the models. The database stays unchanged.
   ///
   /// ```swift
   /// let plan = try Schema(Bicycle.self).plan(db, renamed: ["colour": "color"], dropping: .columns)
   /// ```
   ///
-  /// A column is renamed only if `renamed` has it. Objects that no model has stay, unless `dropping` includes them. If
-  /// a column would be dropped while a column of the same type is added, the plan asks in ``SchemaPlan/questions``.
-  /// Throws `.schema(.mismatch)` for a change that no plan can make, such as a column that can't be NULL and gets no
-  /// value.
+  /// A column is renamed only if `renamed` contains the column. Objects without a model stay, unless `dropping`
+  /// includes their kind. If the plan would drop one column and add another column of the same type, the plan asks in
+  /// ``SchemaPlan/questions``. Throws `.schema(.mismatch)` for a change that no plan can make: for example, a new NOT
+  /// NULL column without a value.
   ///
-  /// - `renamed` has the new names of columns by their old names: `["colour": "color"]`, or
-  ///   `["bicycle.colour": "color"]`; `renamedTables` has those of tables.
-  /// - `notRenamed` has columns that are dropped although a column of the same type is added.
-  /// - `filling` has the values for rows in a column that is new or can't be NULL any more: `["bicycle.price": 0.0]`.
-  /// - `dropping` selects the kinds of objects to drop if no model has them.
+  /// - `renamed` maps old column names to new names: `["colour": "color"]`, or `["bicycle.colour": "color"]`.
+  /// - `renamedTables` maps old table names to new names.
+  /// - `notRenamed` lists columns to drop even if a column of the same type is added.
+  /// - `filling` contains the values that existing rows get in a column that is new or becomes NOT NULL:
+  ///   `["bicycle.price": 0.0]`.
+  /// - `dropping` selects the kinds of objects to drop if no model declares them.
   public func plan(
     _ db: some SqlDatabase, renamed: [String: String] = [:], renamedTables: [String: String] = [:],
     notRenamed: Set<String> = [], filling: [String: any SqlValue] = [:], dropping: SchemaDropping = [],
@@ -53,28 +54,30 @@ extension Schema {
 }
 
 extension SchemaPlan {
-  /// Applies the plan in one transaction: afterwards the database is up to the models, or unchanged.
+  /// Applies the plan in one transaction. Afterwards the database matches the models, or is unchanged after an error.
   ///
   /// ```swift
   /// try plan.apply(db, allowing: .dataLoss) { print($0.step, $0.rows) }
   /// ```
   ///
-  /// Before the commit, `apply` checks the integrity of the rebuilt tables. Foreign keys are checked for rebuilt
-  /// tables, and for tables with filled columns, dropped columns or dropped indexes. Foreign keys are not enforced
-  /// meanwhile, and no triggers fire. The plan runs on a handle or a pool; inside another transaction of a handle, the
-  /// plan is a savepoint. A plan is SQL: apply a stored plan only if you trust the place where it was stored.
+  /// Before the commit, `apply` checks the integrity of the rebuilt tables. `apply` also checks the foreign keys of
+  /// rebuilt tables, and of tables with filled columns, dropped columns or dropped indexes. While the plan runs,
+  /// foreign keys are not enforced and triggers do not fire. `apply` accepts a handle or a pool. Inside another
+  /// transaction of a handle, the plan runs as a savepoint. A plan is SQL: apply a stored plan only if you trust its
+  /// source.
   ///
-  /// Throws `.misuse` for a plan that loses data without permission or has questions. Throws `.schema(.mismatch)` for a
-  /// plan that was made for another schema, and for rows that do not fit, with their ids. Throws `.constraint`,
-  /// `.full`, `.busy` and other errors of SQLite. After an error nothing has changed.
+  /// Throws `.misuse` for a plan that has questions, or that loses data without permission. Throws `.schema(.mismatch)`
+  /// if the schema has changed since the plan was made, or if rows do not fit the new schema. The error contains the
+  /// ids of these rows. Throws `.constraint`, `.full`, `.busy` and other errors of SQLite. An error leaves the database
+  /// unchanged.
   ///
   /// While another connection writes, `apply` waits for up to `limit`. Without a limit, `apply` waits until the other
-  /// connection finishes or the task is cancelled. Each time the busy timeout passes, `waiting` is called with the
-  /// error that names the writing process. Past the limit, this error is thrown. Inside the closure of the transaction
-  /// that has the lock, the error is thrown at once. Blocks the thread; `async` code gets the overload for pools with
-  /// `await`.
+  /// connection finishes or the task is cancelled. After each busy timeout, `apply` calls `waiting` with the error that
+  /// names the writing process. Past the limit, `apply` throws this error. `apply` throws the error immediately inside
+  /// a closure of the transaction that holds the lock. Blocks the thread. In `async` code, use the overload for pools
+  /// with `await`.
   ///
-  /// `progress` is called before each step, and about every hundred thousand rows of a rebuild.
+  /// `apply` calls `progress` before each step, and after about every hundred thousand rows of a rebuild.
   public func apply(
     _ db: some SqlDatabase, allowing permission: SchemaPermission = [], waitingAtMost limit: Duration? = nil,
     file: StaticString = #fileID, line: UInt = #line, progress: (SchemaProgress) -> Void = { _ in },
@@ -87,7 +90,7 @@ extension SchemaPlan {
     }
   }
 
-  /// Throws `.misuse` for a plan that has questions, or loses data without permission.
+  /// Throws `.misuse` for a plan that has questions, or that loses data without permission.
   package func checkMayApply(_ permission: SchemaPermission) throws {
     if let question = questions.first { throw SqlError.misuse("the plan has a question: \(question)") }
     if let step = steps.first(where: \.losesData), !permission.contains(.dataLoss) {
@@ -112,11 +115,11 @@ extension SchemaPlan {
         for step in steps where step.rebuilds { try connection.checkIntegrity(of: step.table) }
       }
     }
-    // Other parts of the handle must learn that the schema has changed.
+    // The schema has changed, so the handle must update its observers.
     try db.refreshObservation()
   }
 
-  /// Throws `.schema(.mismatch)` unless a database has the schema for which the plan was made.
+  /// Throws `.schema(.mismatch)` if the schema has changed since the plan was made.
   public func check(_ db: SqliteDatabase) throws { try db.running { try check($0) } }
 
   private func check(_ connection: Connection) throws {
@@ -127,8 +130,8 @@ extension SchemaPlan {
   }
 
   private func run(_ step: Step, on connection: Connection, _ progress: (Int) -> Void) throws {
-    // Renaming a rebuilt table to the old name must not change references to the table. Renaming a column must change
-    // the references.
+    // RENAME TO of a rebuilt table must not change references to the table. RENAME COLUMN must change references, so
+    // legacy mode is on only for a rebuild.
     let before = try connection.pragma("PRAGMA legacy_alter_table")
     try connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
     defer { _ = try? connection.pragma("PRAGMA legacy_alter_table = \(before ?? "OFF")") }
@@ -138,7 +141,7 @@ extension SchemaPlan {
     } catch let error as SqlError {
       guard case .constraint = error.kind else { throw error.at(table: step.table) }
       for diagnosis in step.diagnoses where diagnosis.time == .failure {
-        // Only a query of objects that existed before the step can succeed; other queries fail and are skipped.
+        // The query of a diagnosis fails if it uses an object that the step has created. Such a diagnosis is skipped.
         if let fault = try? connection.fault(diagnosis, in: step.table) { throw fault.with(error) }
       }
       if step.rebuilds { throw connection.rebuildFailure(error, step) }
@@ -155,7 +158,7 @@ extension SchemaPlan {
 }
 
 extension SchemaPlan.Step {
-  /// True if the step may leave rows that reference missing rows or a missing key.
+  /// True if the step can leave rows that reference missing rows or a missing key.
   fileprivate var concernsForeignKeys: Bool {
     rebuilds || statements.contains { !$0.values.isEmpty }
       || changes.contains { [.dropColumn, .dropIndex, .changeIndex].contains($0.kind) }
@@ -163,7 +166,7 @@ extension SchemaPlan.Step {
 }
 
 extension SqlError {
-  /// Returns an error that names the rows at fault, with the kind and code of SQLite's error.
+  /// Returns an error that names the failing rows, with the kind and code of SQLite's error.
   fileprivate func with(_ error: SqlError) -> SqlError {
     var result = error
     (result.message, result.table, result.column, result.rowId) = (message, table, column ?? error.column, rowId)
@@ -172,8 +175,8 @@ extension SqlError {
 }
 
 extension Connection {
-  /// Calls `body` without enforcing foreign keys, also inside a transaction, where the pragma would do nothing. Returns
-  /// whether foreign keys are enforced otherwise.
+  /// Calls `body` without enforcing foreign keys. This also works inside a transaction, where the PRAGMA would have no
+  /// effect. Returns true if foreign keys were enforced before the call.
   @discardableResult
   func withoutForeignKeys(_ body: () throws -> Void) throws -> Bool {
     let isEnforcing = try pragma("PRAGMA foreign_keys") == "1"
@@ -190,9 +193,10 @@ extension Connection {
     try body()
   }
 
-  /// Throws `.constraint(.foreignKey)` if rows of the tables, or rows that reference them, reference missing rows.
+  /// Throws `.constraint(.foreignKey)` if rows in the given tables reference missing rows, or if other rows reference
+  /// missing rows in the given tables.
   ///
-  /// - Parameter names: The tables; nil for all.
+  /// - Parameter names: The given tables; nil for all tables.
   func checkForeignKeys(of names: Set<String>? = nil) throws {
     let referring = try schema().tables.filter { table in
       guard let names, !table.foreignKeys.isEmpty else { return !table.foreignKeys.isEmpty }
@@ -210,7 +214,7 @@ extension Connection {
     }
   }
 
-  /// Throws `.corrupt` if a table or its indexes are damaged, or rows contradict its constraints.
+  /// Throws `.corrupt` if a table or its indexes are damaged, or if rows violate the table's constraints.
   fileprivate func checkIntegrity(of table: String) throws {
     let problems = try rows("PRAGMA main.integrity_check(\(table.quotedName))").map { $0[0] }
     guard problems != ["ok"] else { return }
@@ -218,8 +222,8 @@ extension Connection {
     throw SqlError(.corrupt, message: message, table: table, label: label)
   }
 
-  /// Returns the error of a rebuild, with the table's name in place of the temporary name, and with the conflicting
-  /// rows.
+  /// Returns the error of a rebuild, with the table's own name instead of its temporary name, and with the ids of
+  /// conflicting rows.
   fileprivate func rebuildFailure(_ error: SqlError, _ step: SchemaPlan.Step) -> SqlError {
     let temporary = TableRebuild.temporaryName(of: step.table)
     let rows = (try? conflicts(in: step, temporary)) ?? []
@@ -264,7 +268,7 @@ extension Connection {
 
   fileprivate func run(_ statement: SchemaPlan.Statement, _ progress: (Int) -> Void) throws {
     guard let copy = statement.copy else { return try run(statement.sql, statement.values) }
-    // Copies in parts, so that progress can be reported, and in the order of the rows, which costs nothing.
+    // Copying in batches allows progress reports. Rowid order is free, because SQLite stores rows in this order.
     var (last, copied): (Int64?, Int) = (nil, 0)
     while true {
       let after = last.map { " WHERE \(copy.rowid) > \($0)" } ?? ""

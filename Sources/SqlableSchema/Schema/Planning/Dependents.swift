@@ -2,8 +2,8 @@ import CSqlableSQLite
 import SqlableCore
 
 extension SchemaCopy {
-  /// Throws `.schema(.mismatch)` if a plan, as run on this copy, breaks a view or a trigger. Views and triggers that
-  /// already fail in `old`, a copy of the schema before the plan, are ignored.
+  /// Throws `.schema(.mismatch)` if the plan, after running on this copy, breaks a view or a trigger. The check ignores
+  /// views and triggers that already fail in `old`, a copy of the schema before the plan.
   func checkDependents(of schema: DatabaseSchema, in old: SchemaCopy, _ changed: DatabaseSchema) throws {
     let before = try old.broken(schema)
     for (use, problem) in try broken(changed).sorted(by: { $0.key < $1.key }) where before[use] == nil {
@@ -13,9 +13,9 @@ extension SchemaCopy {
     }
   }
 
-  /// Returns the views that can't be read and the tables whose triggers can't run, each with SQLite's message.
+  /// Returns the views that can't be read and the tables whose triggers can't run, each with SQLite's error message.
   private func broken(_ schema: DatabaseSchema) throws -> [Use: String] {
-    // Otherwise SQLite reads the quoted name of a missing column as text.
+    // With this flag on, SQLite would read the quoted name of a missing column as a text.
     try connection.setFlag(SQLITE_DBCONFIG_DQS_DML, false)
     var broken: [Use: String] = [:]
     func run(_ kind: Use.Kind, _ name: String, _ sql: String) {
@@ -26,7 +26,7 @@ extension SchemaCopy {
     for view in schema.views { run(.read, view.name, "SELECT * FROM \(view.name.quotedName)") }
     let names = schema.tables.filter { !$0.triggers.isEmpty }.map(\.name)
     for name in names + schema.views.filter({ !$0.triggers.isEmpty }).map(\.name) {
-      // table_info leaves out generated columns, which can't be updated.
+      // table_info omits generated columns, which can't be updated.
       let columns = (try? connection.rows("PRAGMA table_info(\(name.quotedName))").map { $0[1].quotedName }) ?? []
       let assignments = columns.map { "\($0) = \($0)" }.joined(separator: ", ")
       run(.insert, name, "INSERT INTO \(name.quotedName) DEFAULT VALUES")

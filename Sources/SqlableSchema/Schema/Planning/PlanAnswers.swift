@@ -1,29 +1,29 @@
 import SqlableCore
 
 extension SchemaPlanner {
-  /// The program's answers about a plan: renames, fill values and permission to drop.
+  /// The program's answers about a plan: renames, fill values, and permission to drop.
   struct Answers {
-    /// The new names of columns by their old ones, `color` or `bicycle.color`.
+    /// The new names of columns, by their old names: `color` or `bicycle.color`.
     var renamed: [String: String] = [:]
-    /// The new names of tables by their old ones.
+    /// The new names of tables, by their old names.
     var renamedTables: [String: String] = [:]
     /// Columns that were not renamed, although a column of the same type is added.
     var notRenamed: Set<String> = []
-    /// The values for rows that have none in a column, by the column's name, `price` or `bicycle.price`.
+    /// The values for rows without a value in a column, by the column's name: `price` or `bicycle.price`.
     var filling: [String: any SqlValue] = [:]
     var dropping: SchemaDropping = []
 
-    /// True if `renamed` gives a column of the table this name.
+    /// True if `renamed` gives this name to a column of the table.
     func isNewName(_ column: String, in table: String) -> Bool {
       renamed.contains { Answers.canBe(of: table, $0.key) && $0.value.isSameName(as: column) }
     }
 
-    /// True if a key, `color` or `bicycle.color`, may be a column of a table.
+    /// True if a key, `color` or `bicycle.color`, can refer to a column of the table.
     private static func canBe(of table: String, _ key: String) -> Bool {
       !key.utf8.contains(UInt8(ascii: ".")) || key.foldedName.starts(with: "\(table).".foldedName)
     }
 
-    /// Throws `.misuse` for a new name, or a column to fill, that no model has.
+    /// Throws `.misuse` if no model declares a new name or a column to fill.
     func check(for tables: [TableInfo]) throws {
       for name in filling.keys {
         let isDeclared = tables.contains { table in
@@ -43,7 +43,7 @@ extension SchemaPlanner {
       }
     }
 
-    /// Returns the entry for a column. An entry with the table's name takes precedence over an entry without.
+    /// Returns the entry for a column. An entry with the table's name has precedence over an entry without a table.
     static func entry<Value>(_ entries: [String: Value], _ table: String, _ column: String) -> Value? {
       entries.first { $0.key.isSameName(as: "\(table).\(column)") }?.value
         ?? entries.first { $0.key.isSameName(as: column) }?.value
@@ -51,9 +51,9 @@ extension SchemaPlanner {
 
     /// Returns the old and new names of the columns to rename in a table.
     ///
-    /// The model may also have a column's old name. Such a column is renamed only if its entry names the table, or if
-    /// another column gets its old name. An entry without a table may be meant for another table. Throws `.misuse` for
-    /// renames in a circle: the table looks the same before and after such renames.
+    /// The model might still declare a column with the old name. Such a column is renamed only if its entry names the
+    /// table, or if another column gets the old name. An entry without a table might refer to another table. Throws
+    /// `.misuse` for renames in a circle, because the table looks the same before and after such renames.
     func renames(of table: TableInfo, _ existing: DatabaseSchema.Table) throws -> [(old: String, new: String)] {
       var renames: [(old: String, new: String)] = []
       for column in existing.columns {
@@ -66,7 +66,7 @@ extension SchemaPlanner {
           throw SqlError.misuse("column \(column.name) can't be renamed: the model has no column \(new)")
             .at(table: table.name, column: column.name)
         }
-        // If the table has both columns, the rename was done before.
+        // If the table has both columns, an earlier plan has already renamed the column.
         if isKept, existing[column: target.name] != nil {
           try checkCircle(from: column.name, in: table, existing)
           continue

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The changes that bring a database's tables up to the models, as a value to print, review, store, compare and apply.
+/// The changes that make a database match the models, as a value to print, review, store, compare and apply.
 ///
 /// ```swift
 /// let plan = try Schema(Bicycle.self).plan(db, renamed: ["colour": "color"])
@@ -18,26 +18,26 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
   /// The SHA-256 of the schema that the plan was made for.
   let schema: String
 
-  /// True if the database is up to the models already.
+  /// True if the database already matches the models.
   public var isEmpty: Bool { steps.isEmpty && questions.isEmpty }
   /// True if the plan deletes stored data.
   public var losesData: Bool { steps.contains(where: \.losesData) }
   /// True if the plan copies all rows of a table.
   public var rebuilds: Bool { steps.contains(where: \.rebuilds) }
 
-  /// Changes of one table, with their SQL.
+  /// The changes of one table, with their SQL.
   public struct Step: Sendable, Hashable, Codable {
-    /// The table, by its name after the step.
+    /// The table's name after the step.
     public let table: String
     public let changes: [Change]
     public let statements: [Statement]
-    /// True if the step deletes a column or table that may have values.
+    /// True if the step deletes a column or table that can contain values.
     public let losesData: Bool
     /// True if the step copies all rows into a new table.
     public let rebuilds: Bool
     /// The approximate number of rows that the step reads or writes; 0 if the step changes only the schema.
     public let rows: Int
-    /// The queries that find the rows that make the step fail.
+    /// The queries that find the rows because of which a step fails.
     let diagnoses: [Diagnosis]
 
     init(
@@ -54,7 +54,7 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
     public let sql: String
     /// The values, in the order of the `?`.
     public let values: [DatabaseValue]
-    /// The rows that the statement copies, if they can be copied in parts; nil otherwise.
+    /// The rows that the statement copies, if they can be copied in batches; nil otherwise.
     var copy: Copy?
 
     init(_ sql: String, _ values: [DatabaseValue] = []) { (self.sql, self.values) = (sql, values) }
@@ -63,7 +63,7 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
     struct Copy: Sendable, Hashable, Codable {
       let table: String
       let rowid: String
-      /// The number of rows in a part.
+      /// The maximum number of rows in a batch.
       static let part = 100_000
     }
   }
@@ -71,9 +71,9 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
   /// A change of a table.
   public struct Change: Sendable, Hashable, Codable {
     public let kind: Kind
-    /// The column, index, trigger or constraint; nil for the table.
+    /// The column, index, trigger or constraint; nil if the change affects the table itself.
     public let name: String?
-    /// The name before a rename; nil if nothing is renamed.
+    /// The name before a rename; nil without a rename.
     public let oldName: String?
 
     init(_ kind: Kind, _ name: String? = nil, from oldName: String? = nil) {
@@ -96,22 +96,22 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
   /// A question that only the program's author can answer: was a column renamed?
   public struct Question: Sendable, Hashable, Codable {
     public let table: String
-    /// The column of the table that may have been renamed.
+    /// The column that might have been renamed.
     public let dropped: String
-    /// The columns that `dropped` may be renamed to: added columns of the same type, or the new name in `renamed`.
+    /// The possible new names of `dropped`: added columns of the same type, or the new name in `renamed`.
     public let added: [String]
   }
 
-  /// A query for the ids of rows that a change can't keep.
+  /// A query for the ids of rows that do not fit a change.
   struct Diagnosis: Sendable, Hashable, Codable {
     let column: String?
     /// The problem with the rows, as a predicate: `have the same name as others`.
     let fault: String
-    /// A query that selects the ids of at most ten such rows.
+    /// A query that selects the ids of at most ten rows with this problem.
     let sql: String
     var time = Time.failure
 
-    /// The time at which the query runs: before the step, after the step, or only after a failure of the step.
+    /// The time to run the query: before the step, after the step, or only if the step fails.
     enum Time: String, Sendable, Hashable, Codable {
       case before, after, failure
     }
@@ -119,7 +119,7 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
 }
 
 extension SchemaPlan: CustomStringConvertible {
-  /// The changes, with the SQL of each.
+  /// The changes, each with its SQL.
   public var description: String {
     if isEmpty { return "nothing to change" }
     let questions = questions.map { "question: \($0)" }
@@ -143,8 +143,7 @@ extension SchemaPlan.Step: CustomStringConvertible {
 }
 
 extension SchemaDifference.Kind {
-  /// The change that removes a difference that always needs a rebuild, because SQLite can't alter the table; nil for
-  /// other kinds.
+  /// The change that removes this kind of difference; nil for kinds that do not always need a rebuild.
   var changeByRebuild: SchemaPlan.Change.Kind? {
     switch self {
     case .type: .changeType
@@ -195,14 +194,14 @@ extension SchemaPlan.Question: CustomStringConvertible {
   public var description: String { "was \(table).\(dropped) renamed to \(added.joined(separator: " or "))?" }
 }
 
-/// The objects that a plan may drop because no model has them.
+/// The kinds of objects that a plan is allowed to drop if no model declares them.
 public struct SchemaDropping: OptionSet, Sendable, Hashable {
   public let rawValue: Int
 
   public init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// Columns of the models' tables, with their values.
+  /// Drops columns of the models' tables together with their values.
   public static let columns = SchemaDropping(rawValue: 1)
-  /// Indexes of the models' tables, but not those of constraints.
+  /// Drops indexes of the models' tables, except the indexes that SQLite creates for constraints.
   public static let indexes = SchemaDropping(rawValue: 2)
 }

@@ -1,18 +1,18 @@
 import SqlableCore
 
-/// A planner that collects the steps of a plan. Each step runs on an in-memory copy of the schema, so that the next
-/// step starts from its result.
+/// A planner that collects the steps of a plan. Each step runs on an in-memory copy of the schema, and the next step
+/// starts from the changed copy.
 struct SchemaPlanner {
   let connection: Connection
   let copy: SchemaCopy
   let answers: Answers
   private var steps: [SchemaPlan.Step] = []
   private var questions: [SchemaPlan.Question] = []
-  /// The schema before the plan; `changed` is the schema after the steps so far.
+  /// The schema before the plan. `changed` is the schema after the collected steps.
   private let schema: DatabaseSchema
   private(set) var changed: DatabaseSchema
   private let functions: FunctionRegistry?
-  /// The old names of renamed columns, by the table's folded name and the column's folded new name.
+  /// The old names of renamed columns, by the folded names of the table and of the renamed column.
   private(set) var formerColumns: [[UInt8]: [[UInt8]: String]] = [:]
 
   init(_ connection: Connection, functions: FunctionRegistry?, answers: Answers) throws {
@@ -29,7 +29,7 @@ struct SchemaPlanner {
     try checkTemporary(tables)
     let fingerprint = try connection.schemaFingerprint()
     try dropOutdated(schema.triggers)
-    // A view may read any table.
+    // A view can read any table, so views come last.
     for table in tables where table.view == nil { try plan(table) }
     for table in tables where table.view != nil { try plan(table) }
     try create(schema.triggers)
@@ -69,7 +69,7 @@ struct SchemaPlanner {
 
   /// Adds a step and runs its statements on the copy.
   mutating func add(_ step: SchemaPlan.Step) throws {
-    // See SchemaPlan.run(_:on:).
+    // `SchemaPlan.run(_:on:)` explains this PRAGMA.
     try copy.connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
     for statement in step.statements {
       // The copy has no rows, so the statements run without their values.
@@ -98,15 +98,15 @@ struct SchemaPlanner {
         fullTextDrops(of: table, existing) + [rename]))
   }
 
-  /// Returns the statements that drop the full-text index under the table's old name. `buildFullText(of:)` builds the
-  /// index under the new name afterwards.
+  /// Returns the statements that drop the full-text index of the table's old name. `buildFullText(of:)` later builds
+  /// the index of the new name.
   private func fullTextDrops(of table: TableInfo, _ existing: DatabaseSchema.Table) -> [SchemaPlan.Statement] {
     guard let old = table.named(existing.name).fullText, old.isExternal, old.name != table.fullText?.name,
       changed[table: old.name] != nil
     else { return [] }
     let names = FullTextDefinition(old).triggers().map(\.name)
     let triggers = existing.triggers.map(\.name).filter { trigger in names.contains { $0.isSameName(as: trigger) } }
-    // Without these triggers, the other table is unrelated and has the index's name by chance.
+    // Without the index's triggers, the table found is unrelated and has the index's name by chance.
     guard !triggers.isEmpty else { return [] }
     return (triggers.map { "DROP TRIGGER \($0.quotedName)" } + ["DROP TABLE \(old.quotedName)"]).map { .init($0) }
   }
@@ -161,9 +161,9 @@ struct SchemaPlanner {
     guard let existing = schema[table: table] ?? old.flatMap({ schema[table: $0] }) else { return 0 }
     let table = "main.\(existing.name.quotedName)"
     if !existing.isWithoutRowid, let id = String.rowidName(avoiding: existing.columns.map(\.name)) {
-      // One query for both ends would read the whole table: SQLite seeks a single min or max only.
+      // Two queries: SQLite seeks a single min or max, but reads the whole table for both in one query.
       let ends = ["max", "min"].map { "(SELECT \($0)(\(id)) FROM \(table))" }.joined(separator: " - ")
-      // A distance beyond 64 bits is not an integer; count the rows instead.
+      // A distance of more than 64 bits is not an integer; count the rows instead.
       if let distance = try Int(connection.pragma("SELECT coalesce(\(ends) + 1, 0)") ?? "") { return distance }
     }
     return try Int(connection.pragma("SELECT count(*) FROM \(table)") ?? "") ?? 0
@@ -191,7 +191,8 @@ struct SchemaPlanner {
 
   // MARK: Triggers
 
-  /// Drops the triggers that differ from the schema's, before any table changes: a trigger may name a dropped column.
+  /// Drops the triggers that differ from the schema's triggers. The drops come before table changes, because a trigger
+  /// can name a dropped column.
   private mutating func dropOutdated(_ triggers: [Trigger]) throws {
     for trigger in triggers {
       for table in changed.tables {
@@ -220,7 +221,7 @@ struct SchemaPlanner {
 
   private mutating func renameColumns(of table: TableInfo, _ existing: DatabaseSchema.Table) throws {
     var (names, waiting) = (existing.columns.map(\.name), try answers.renames(of: table, existing))
-    // A rename waits while another column still has the new name.
+    // A rename must wait while another column has the new name.
     while let index = waiting.firstIndex(where: { !names.contains(where: $0.new.isSameName) }) {
       let (old, new) = waiting.remove(at: index)
       names = names.map { $0.isExactly(old) ? new : $0 }
@@ -235,7 +236,7 @@ struct SchemaPlanner {
       .at(table: table.name, column: old)
   }
 
-  /// Changes an existing table, by a rebuild if SQLite can't alter the table that way.
+  /// Changes an existing table, by a rebuild if ALTER TABLE can't make the change.
   private mutating func change(_ table: TableInfo) throws {
     guard let existing = changed[table: table.name] else { return }
     guard existing.module == nil else {
@@ -253,12 +254,12 @@ struct SchemaPlanner {
     for step in try change.steps() { try add(step) }
   }
 
-  /// Adds questions about columns that may have been renamed.
+  /// Adds questions about columns that might have been renamed.
   ///
-  /// An extra column may be an added column of the same type. The question is needed if extra columns are dropped. The
-  /// question is also needed if `renamed` gives the added column's name to a missing column. A column that the model
-  /// still has is asked about if its entry in `renamed` names an added column. An entry without a table may be meant
-  /// for another table.
+  /// An extra column might be an added column under its old name, if both have the same type. The plan asks if extra
+  /// columns are dropped. The plan also asks if `renamed` gives the added column's name to a missing column. If the
+  /// model still has a column, the plan asks when the column's entry in `renamed` names an added column. An entry
+  /// without a table might refer to another table.
   private mutating func ask(
     _ differences: [SchemaDifference], _ existing: DatabaseSchema.Table, _ model: DatabaseSchema.Table
   ) {
@@ -283,7 +284,7 @@ struct SchemaPlanner {
 }
 
 extension SchemaPlanner {
-  /// True if the program says that the column was not renamed.
+  /// True if `notRenamed` contains the column.
   private func isAnswered(_ column: String, of table: String) -> Bool {
     answers.notRenamed.contains { $0.isSameName(as: column) || $0.isSameName(as: "\(table).\(column)") }
   }
@@ -297,7 +298,7 @@ extension SchemaPlanner {
 }
 
 extension DatabaseSchema.Table {
-  /// True if the table is the virtual table that a CREATE statement describes.
+  /// True if the table is the virtual table described by a CREATE statement.
   fileprivate func isVirtualTable(of create: String) throws -> Bool {
     var reader = SchemaReader(create)
     guard let module, let other = try reader.table().module else { return false }

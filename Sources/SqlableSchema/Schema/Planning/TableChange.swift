@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The steps that bring an existing table up to its model.
+/// The steps that change an existing table to match its model.
 struct TableChange {
   let table: TableInfo
   let existing: DatabaseSchema.Table
@@ -13,7 +13,7 @@ struct TableChange {
     planner: SchemaPlanner
   ) throws {
     (self.table, self.existing, self.model, self.planner) = (table, existing, model, planner)
-    // An added column brings its own CHECK and foreign key constraints.
+    // ADD COLUMN also adds the column's own CHECK and foreign key constraints.
     let added = table.columns.filter { existing[column: $0.name] == nil }
     let checks = try added.flatMap { try TableDefinition(table).checks(of: $0, for: planner.connection) }.map {
       DatabaseSchema.Check(expression: SchemaText($0)).sql
@@ -87,7 +87,7 @@ struct TableChange {
       rows: readsRows ? try rowCount : 0, diagnoses: diagnoses)
   }
 
-  /// The model's indexes that the table still has under the automatic name from before a rename, with both names.
+  /// The model's indexes that still have the automatic name from before a rename, with the old and new names.
   var formerIndexes: [(old: String, new: String)] {
     let columns = planner.formerColumns[table.name.foldedName] ?? [:]
     let tables = planner.names(of: table)
@@ -106,7 +106,7 @@ struct TableChange {
     }
   }
 
-  /// The column defaults that no model can declare, as text for CREATE TABLE, by the column's folded name.
+  /// The column defaults that no model can declare, as SQL for CREATE TABLE, by the folded column name.
   var foreignDefaults: [[UInt8]: String] {
     table.columns.reduce(into: [:]) { defaults, column in
       defaults[column.name.foldedName] = existing.foreignDefault(of: column.name, besides: model, table)?.defaultClause
@@ -122,17 +122,17 @@ struct TableChange {
 
   var rowCount: Int { get throws { try planner.rowCount(of: table.name) } }
 
-  /// The model's columns that the table lacks.
+  /// The model's columns that are missing in the table.
   var missingColumns: [Column] { table.columns.filter { existing[column: $0.name] == nil } }
 
-  /// The table's columns that the model lacks and the plan keeps.
+  /// The table's columns that the model does not declare and the plan keeps.
   var keptColumns: [DatabaseSchema.Column] {
     planner.answers.dropping.contains(.columns)
       ? [] : existing.columns.filter { column in table.columns.allSatisfy { !$0.name.isSameName(as: column.name) } }
   }
 
-  /// Returns the program's value for rows that have none in a column; nil leaves the value to SQLite. Throws if the
-  /// column's type does not store the value.
+  /// Returns the program's value for rows without a value in a column; nil if SQLite chooses the value. Throws if the
+  /// column's type does not store the program's value.
   func filling(of column: Column) throws -> DatabaseValue? {
     guard let fill = SchemaPlanner.Answers.entry(planner.answers.filling, table.name, column.name) else { return nil }
     let value = try fill.databaseValue(in: column.type).checked()
@@ -142,7 +142,7 @@ struct TableChange {
     return value
   }
 
-  /// True if the plan drops an object that no model has.
+  /// True if the plan drops an object that no model declares.
   private func drops(_ difference: SchemaDifference) -> Bool {
     guard difference.isExtra else { return false }
     return switch difference.kind {
@@ -173,7 +173,7 @@ struct TableChange {
     }
   }
 
-  /// True if the table must be rebuilt because SQLite can't alter it that way.
+  /// True if the table must be rebuilt because ALTER TABLE can't make the change.
   private var needsRebuild: Bool {
     get throws {
       for difference in differences {
@@ -195,12 +195,12 @@ struct TableChange {
     }
   }
 
-  /// True if a difference is an extra constraint of columns that are in no model and stay.
+  /// True if a difference is an extra constraint of kept columns, which no model declares.
   private func concernsKeptColumns(_ difference: SchemaDifference) -> Bool {
     difference.isExtra && keptConstraints.contains { $0 == difference.found }
   }
 
-  /// The constraints of columns that are in no model and stay.
+  /// The constraints of kept columns, which no model declares.
   var keptConstraints: [String] {
     let keptNames = Set(keptColumns.map(\.name.foldedName))
     let isKept = { (names: [SchemaText]) in names.contains { name in keptNames.contains { name.isFolded($0) } } }
@@ -219,7 +219,7 @@ struct TableChange {
     return (try? TableDefinition(table).addColumn(column, for: connection)) != nil
   }
 
-  /// Tries DROP COLUMN on the copy, in a savepoint that is rolled back.
+  /// True if DROP COLUMN succeeds on the copy, in a savepoint that is rolled back.
   private func canBeDropped(_ column: String) -> Bool {
     let copy = planner.copy.connection
     do {
@@ -230,14 +230,14 @@ struct TableChange {
     } catch { return false }
   }
 
-  /// True if an ordinary column becomes a generated column, so that its values are lost.
+  /// True if an ordinary column becomes a generated column and therefore loses its values.
   func isComputedNow(_ column: String) -> Bool {
     existing[column: column]?.generated == nil && model[column: column]?.generated != nil
   }
 
   // MARK: Rows at fault
 
-  /// The SQL name of the rowid in the existing table; `NULL` if no name reaches a rowid.
+  /// The SQL name of the existing table's rowid; `NULL` if no name can refer to a rowid.
   var rowid: String {
     existing.isWithoutRowid ? "NULL" : String.rowidName(avoiding: existing.columns.map(\.name)) ?? "NULL"
   }
@@ -246,7 +246,7 @@ struct TableChange {
     duplicates(columns.map(\.quotedName), columns.joined(separator: ", "), columns.count == 1 ? columns[0] : nil, "")
   }
 
-  /// Returns the query for rows with the same values in a unique index; nil for an index that is not unique.
+  /// Returns the query for rows with duplicate values in a unique index; nil for an index that is not unique.
   func duplicates(_ index: DatabaseSchema.Index) -> SchemaPlan.Diagnosis? {
     guard index.isUnique else { return nil }
     let terms = index.terms.map { $0.expression.text + ($0.collation.map { " COLLATE \($0)" } ?? "") }

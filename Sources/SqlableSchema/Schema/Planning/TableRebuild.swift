@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// A step that copies a table's rows into a new one, as SQLite's documentation prescribes.
+/// A step that copies a table's rows into a new table, as SQLite's documentation prescribes.
 struct TableRebuild {
   let change: TableChange
   let changes: [SchemaPlan.Change]
@@ -9,7 +9,7 @@ struct TableRebuild {
   private var existing: DatabaseSchema.Table { change.existing }
   private var connection: Connection { change.planner.connection }
 
-  /// The name of the new table until the old one is dropped.
+  /// The name of the new table until the old table is dropped.
   static func temporaryName(of table: String) -> String { "sqlable_new_\(table)" }
 
   func step() throws -> SchemaPlan.Step {
@@ -24,14 +24,15 @@ struct TableRebuild {
     if !copied.isEmpty {
       let names = copied.map(\.column).joined(separator: ", ")
       let terms = copied.map(\.term).joined(separator: ", ")
-      // Not as the table's constraints say: what conflicts must not be left out, replaced or filled.
+      // OR ABORT overrides the conflict clauses of the table's constraints. Conflicting rows must not be skipped,
+      // replaced or filled.
       var copy = SchemaPlan.Statement(
         "INSERT OR ABORT INTO \(new) (\(names)) SELECT \(terms) FROM \(old)", copied.compactMap(\.value))
       if change.rowid != "NULL" { copy.copy = .init(table: old, rowid: change.rowid) }
       statements.append(copy)
     }
     if change.model.primaryKey?.isAutoincrement == true, existing.primaryKey?.isAutoincrement == true {
-      // SQLite compares names of counters as texts.
+      // SQLite compares the names in sqlite_sequence as texts, including case.
       let (oldText, newText) = (existing.name.quotedText, TableRebuild.temporaryName(of: table.name).quotedText)
       statements.append(.init("DELETE FROM sqlite_sequence WHERE name = \(newText)"))
       statements.append(
@@ -47,14 +48,14 @@ struct TableRebuild {
       table.name, changes, statements, losesData: losesData, rebuilds: true, rows: rows, diagnoses: diagnoses())
   }
 
-  /// True if a column goes, or its values, because they are computed from now on.
+  /// True if the step drops a column, or drops a column's values because the column becomes a generated column.
   private var losesData: Bool {
     changes.contains { change in
       change.kind == .dropColumn || change.kind == .changeGenerated && self.change.isComputedNow(change.name ?? "")
     }
   }
 
-  /// The columns that get values, the terms that select these, and their values.
+  /// The columns to fill, the terms that select their values, and the bound values.
   private func copied(rows: Int) throws -> [(column: String, term: String, value: DatabaseValue?)] {
     var copied: [(column: String, term: String, value: DatabaseValue?)] = []
     if !table.keyIsRowid, change.rowid != "NULL", newRowid != "NULL" { copied.append((newRowid, change.rowid, nil)) }
@@ -82,7 +83,7 @@ struct TableRebuild {
     return copied
   }
 
-  /// The indexes of the model, and those of the table that stay.
+  /// The indexes of the model, and the table's other indexes that stay.
   private func indexes() throws -> [String] {
     let declaredIndexes = try table.indexes.map { try TableDefinition(table).create($0, for: connection) }
     let names = table.indexes.map { $0.name(inTable: table.name) } + change.formerIndexes.map(\.old)
@@ -90,7 +91,7 @@ struct TableRebuild {
     let keptIndexes = existing.indexes.filter { index in
       if names.contains(where: index.name.isSameName) { return false }
       if change.planner.answers.dropping.contains(.indexes) { return false }
-      // An index of a column that goes can't stay.
+      // An index of a dropped column can't stay.
       return existing.columns.allSatisfy { column in
         columns.contains(where: column.name.isSameName) || !index.mentions(column.name)
       }
@@ -98,7 +99,7 @@ struct TableRebuild {
     return declaredIndexes + keptIndexes.map(\.sql)
   }
 
-  /// The id of a row of the new table; NULL if it has none.
+  /// The rowid's name in the new table; NULL if the rowid has no name.
   private var newRowid: String {
     if table.isWithoutRowid { return "NULL" }
     return String.rowidName(avoiding: table.columns.map(\.name) + change.keptColumns.map(\.name)) ?? "NULL"
@@ -151,7 +152,7 @@ struct TableRebuild {
       }
     }
     if table.keyIsRowid, !existing.keyIsRowid, let key = existing[column: table.columns[table.key[0]].name] {
-      // SQLite would give them numbers.
+      // SQLite would replace NULL by new ids.
       diagnoses.append(
         .init(
           column: key.name, fault: "have no value",
@@ -168,7 +169,7 @@ struct TableRebuild {
 }
 
 extension ColumnType {
-  /// The classes of values that a column of the type stores, as SQLite names them.
+  /// The storage classes in which a column of the type stores values, as SQLite names them.
   fileprivate var storedClasses: [String] {
     switch storageClass {
     case .integer: ["integer"]
@@ -179,12 +180,13 @@ extension ColumnType {
     }
   }
 
-  /// True if a stored number is one of smaller units than that which it stands for: 1234 for 12.34.
+  /// True if the stored number counts smaller units than the value, such as 1234 for 12.34.
   fileprivate var countsUnits: Bool { scale ?? 0 > 0 || base == .date(.unixMilliseconds) }
 
-  /// A condition for values that the column would store and its form can't read; nil for forms without such values.
+  /// Returns a condition for values that the column could store but the column's type can't read; nil for types without
+  /// such values.
   ///
-  /// A text column turns numbers into text, and an integer column turns text into any number.
+  /// A text column converts numbers to text, and an integer column converts text to any number.
   fileprivate func unreadable(_ column: String) -> String? {
     switch base {
     case .boolean: return "\(column) IS NOT NULL AND CAST(\(column) AS NUMERIC) NOT IN (0, 1)"
@@ -192,31 +194,31 @@ extension ColumnType {
       let digits = String(repeating: "[0-9]", count: 2)
       let second = "\(digits)\(digits)-\(digits)-\(digits)[ T]\(digits):\(digits):\(digits)"
       let zone = "(\(column) GLOB '*Z' OR \(column) GLOB '*[+-]\(digits):\(digits)' OR substr(\(column), 11, 1) = ' ')"
-      // SQLite also reads February 30, 24:00 and spaces before the zone.
+      // SQLite also accepts February 30, 24:00, and spaces before the zone.
       return "\(column) IS NOT NULL AND NOT coalesce(typeof(\(column)) = 'text' AND \(column) GLOB '\(second)*'"
         + " AND \(zone) AND substr(\(column), 12) NOT GLOB '*[^0-9Z:.+-]*' AND substr(\(column), 12, 2) < '24'"
         + " AND julianday(\(column)) IS NOT NULL"
         + " AND date(substr(\(column), 1, 10), '+0 days') = substr(\(column), 1, 10), 0)"
     case .date(.unixSeconds):
       let number = "CAST(\(column) AS NUMERIC)"
-      // A date is a Double; 2⁶³ - 1024 is the highest integer that is one.
+      // A date is a Double; 2⁶³ - 1024 is the highest 64-bit integer that a Double represents exactly.
       return "typeof(\(number)) = 'integer'"
         + " AND (\(number) > 9223372036854774784 OR CAST(CAST(\(number) AS REAL) AS INTEGER) <> \(number))"
     default: return nil
     }
   }
 
-  /// A condition for values of another type that would be changed by becoming this one; nil if there are none.
+  /// Returns a condition for values that the new type would change; nil if the new type changes no value.
   ///
-  /// SQLite converts a text that looks like a number, such as a code that begins with 0 or +, and rounds an integer
-  /// beyond 2⁵³ in a column of reals. Reals become texts of 15 digits.
+  /// SQLite converts a text that looks like a number, such as a code that starts with 0 or +. In a REAL column, SQLite
+  /// rounds integers beyond 2⁵³. SQLite converts reals to texts of 15 digits.
   fileprivate func loss(of column: String) -> String? {
     let isCode = "(\(column) GLOB '+*' OR ltrim(\(column), ' -') GLOB '0[0-9]*')"
     switch storageClass {
     case .integer: return "typeof(\(column)) = 'text' AND \(isCode)"
     case .real:
       let number = "CAST(\(column) AS NUMERIC)"
-      // 2⁶³ - 1024 is the highest integer that is a real.
+      // 2⁶³ - 1024 is the highest 64-bit integer that a REAL represents exactly.
       let isRounded = "(\(number) > 9223372036854774784 OR CAST(CAST(\(column) AS REAL) AS INTEGER) <> \(number))"
       let isLong = "\(column) NOT GLOB '*[eE]*' AND length(ltrim(\(column), ' +-0.')) > 18"
       return "typeof(\(number)) = 'integer' AND typeof(\(column)) <> 'real' AND \(isRounded)"
@@ -228,7 +230,7 @@ extension ColumnType {
 }
 
 extension DatabaseSchema.Index {
-  /// True if a term or the condition has a word that is the column's name.
+  /// True if a term or the condition contains the column's name.
   fileprivate func mentions(_ column: String) -> Bool {
     (terms.map(\.expression) + (condition.map { [$0] } ?? [])).contains { text in
       let tokens = SQLTokenList(text.text)
@@ -238,7 +240,7 @@ extension DatabaseSchema.Index {
 }
 
 extension DatabaseSchema.Column {
-  /// Its declaration without keys and constraints.
+  /// The column's declaration without keys and constraints.
   fileprivate var sql: String {
     "\(name.quotedName) \(type)" + (isNotNull ? " NOT NULL" : "") + (notNullConflict.map { " ON CONFLICT \($0)" } ?? "")
       + (defaultValue.map { " DEFAULT \($0.defaultClause)" } ?? "")
@@ -248,14 +250,14 @@ extension DatabaseSchema.Column {
 }
 
 extension SchemaText {
-  /// True if it is a declared type that SQLite treats as INTEGER.
+  /// True if SQLite treats the declared type as INTEGER.
   fileprivate var isInteger: Bool { text.uppercased().contains("INT") }
 
-  /// The text of a default behind DEFAULT.
+  /// The text of a default after the word DEFAULT.
   var defaultClause: String { isLiteral ? text : "(\(text))" }
 
-  /// True if it is a default that stands without parentheses: a word of its own is a text there, `DEFAULT black`, and a
-  /// column in them.
+  /// True if the default needs no parentheses. Without parentheses, a single word is a text: `DEFAULT black`. In
+  /// parentheses, the same word is a column name.
   fileprivate var isLiteral: Bool {
     let tokens = SQLTokenList(text)
     return tokens.count == 1 || tokens.count == 2 && (text.begins(with: "-") || text.begins(with: "+"))

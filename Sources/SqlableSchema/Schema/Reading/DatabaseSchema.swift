@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The tables and views of a database, as values to compare, store and print.
+/// The tables and views of a database, as a value to compare, store and print.
 ///
 /// ```swift
 /// let schema = try db.schema()
@@ -8,15 +8,15 @@ import SqlableCore
 /// try JSONEncoder().encode(schema)
 /// ```
 ///
-/// Types and expressions are compared by their words: blanks, comments and quotes around names make no difference.
-/// Tables, views, indexes and triggers are sorted by name; columns keep the table's order.
+/// Types and expressions are compared word by word: blanks, comments and quotes around names are ignored. Tables,
+/// views, indexes and triggers are sorted by name. Columns keep the table's order.
 public struct DatabaseSchema: Sendable, Hashable, Codable {
   public var tables: [Table] = []
   public var views: [View] = []
 
   public init() {}
 
-  /// A table, also a virtual one.
+  /// An ordinary or virtual table.
   public struct Table: Sendable, Hashable, Codable {
     public var name: String
     public var columns: [Column] = []
@@ -24,14 +24,14 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     public var uniques: [Unique] = []
     public var checks: [Check] = []
     public var foreignKeys: [ForeignKey] = []
-    /// The indexes of CREATE INDEX statements, without those that SQLite creates for constraints.
+    /// The indexes created by CREATE INDEX, without the indexes that SQLite creates for constraints.
     public var indexes: [Index] = []
     public var triggers: [Trigger] = []
     public var isStrict = false
     public var isWithoutRowid = false
-    /// The module of a virtual table, such as `fts5`, with its arguments; nil for an ordinary table.
+    /// The module of a virtual table with its arguments, such as `fts5(…)`; nil for an ordinary table.
     public var module: SchemaText?
-    /// The text of the CREATE statement; not compared.
+    /// The text of the CREATE statement, which comparisons ignore.
     @EqualityIgnored public var sql: String
 
     init(name: String, sql: String) {
@@ -43,14 +43,14 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
   /// A column of a table.
   public struct Column: Sendable, Hashable, Codable {
     public var name: String
-    /// The declared type; empty if there is none.
+    /// The declared type; empty for a column without a type.
     public var type: SchemaText
     public var isNotNull = false
     /// The conflict clause of NOT NULL, such as `REPLACE`; nil for `ABORT`, SQLite's default.
     public var notNullConflict: SchemaText?
-    /// The name of the NOT NULL constraint, nil if it has none; not compared.
+    /// The name of the NOT NULL constraint, which comparisons ignore; nil for a constraint without a name.
     @EqualityIgnored public var notNullName: String?
-    /// The default, an expression; nil for none, which is NULL.
+    /// The DEFAULT expression; nil if the default is NULL.
     public var defaultValue: SchemaText?
     /// The collation; nil for `BINARY`.
     public var collation: SchemaText?
@@ -61,16 +61,16 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
       self.type = type
     }
 
-    /// The definition of a generated column: its expression, and whether its values are stored.
+    /// The definition of a generated column: the expression, and whether SQLite stores the values.
     public struct Generated: Sendable, Hashable, Codable {
       public var expression: SchemaText
       public var isStored: Bool
     }
   }
 
-  /// A column of a key, or a term of an index.
+  /// A key column or index term.
   public struct Term: Sendable, Hashable, Codable {
-    /// The name of the column, or the expression.
+    /// The column's name, or the expression.
     public var expression: SchemaText
     public var collation: SchemaText?
     public var isDescending = false
@@ -98,7 +98,7 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
   public struct ForeignKey: Sendable, Hashable, Codable {
     public var columns: [SchemaText]
     public var table: SchemaText
-    /// The referenced columns; empty for the primary key of `table`.
+    /// The referenced columns; empty if the foreign key references the primary key of `table`.
     public var references: [SchemaText]
     public var onDelete: ForeignKeyAction = .noAction
     public var onUpdate: ForeignKeyAction = .noAction
@@ -110,7 +110,7 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     public var name: String
     public var terms: [Term]
     public var isUnique = false
-    /// The condition of a partial index.
+    /// The WHERE condition of a partial index.
     public var condition: SchemaText?
     @EqualityIgnored public var sql: String
   }
@@ -125,15 +125,15 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     public var sql: SchemaText
     public var triggers: [Trigger] = []
 
-    /// The view's column list and its query; nil if the text can't be read. `columns` is nil if the query names the
-    /// columns.
+    /// The view's column list and query; nil if the text can't be parsed. `columns` is nil for a view without a column
+    /// list.
     package var parts: (columns: [SchemaText]?, query: SchemaText)? {
       var reader = SchemaReader(sql.text)
       return try? reader.view()
     }
   }
 
-  /// The texts that created the tables, indexes, views and triggers, in an order in which they can run.
+  /// The texts that created the tables, indexes, views and triggers, in executable order.
   public var statements: [String] {
     var statements: [String] = []
     for table in tables { statements += [table.sql] + table.indexes.map(\.sql) }
@@ -142,15 +142,15 @@ public struct DatabaseSchema: Sendable, Hashable, Codable {
     return statements
   }
 
-  /// The table with a name, as SQLite compares names; nil if there is none.
+  /// Returns the table with a name, compared by SQLite's rules; nil if no table has this name.
   public subscript(table name: String) -> Table? { tables.first { $0.name.isSameName(as: name) } }
 }
 
 extension DatabaseSchema.Table {
-  /// The column with a name, as SQLite compares names; nil if there is none.
+  /// Returns the column with a name, compared by SQLite's rules; nil if no column has this name.
   public subscript(column name: String) -> DatabaseSchema.Column? { columns.first { $0.name.isSameName(as: name) } }
 
-  /// True if the primary key is a single ascending INTEGER column of a rowid table, which is the row's id.
+  /// True if the primary key is the rowid: a single ascending INTEGER column of a rowid table.
   package var keyIsRowid: Bool {
     guard !isWithoutRowid, let key = primaryKey, key.columns.count == 1, let name = key.columns[0].expression.name
     else { return false }
@@ -158,10 +158,9 @@ extension DatabaseSchema.Table {
   }
 }
 
-/// A piece of SQL that equals another piece with the same words. Blanks, comments, the case of words and the quotes of
-/// names make no difference.
+/// SQL text that is compared word by word: blanks, comments, case and quotes around names are ignored.
 public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, ExpressibleByStringLiteral {
-  /// The SQL as it was written.
+  /// The SQL as originally written.
   public let text: String
   private let compared: [UInt8]
 
@@ -177,16 +176,16 @@ public struct SchemaText: Sendable, Hashable, Codable, CustomStringConvertible, 
     compared = tokens.compared(range)
   }
 
-  /// Creates the text of a name, which is compared without quotes.
+  /// Creates the text of a name. Quotes around the name are ignored in comparisons.
   package init(name: String) {
     text = name.isPlainName ? name : name.quotedName
     compared = name.foldedName
   }
 
-  /// True if the text is this name.
+  /// True if the text consists of this name.
   package func isName(_ name: String) -> Bool { compared == name.foldedName }
 
-  /// The text as a name, without quotes; nil for an expression or number.
+  /// The name without quotes; nil if the text is an expression or a number.
   package var name: String? {
     let tokens = SQLTokenList(text)
     return tokens.count == 1 ? tokens.name(0) : nil
@@ -221,7 +220,7 @@ public struct EqualityIgnored<Value: Sendable & Codable>: Sendable, Hashable, Co
 @available(*, deprecated, renamed: "EqualityIgnored")
 public typealias Uncompared<Value: Sendable & Codable> = EqualityIgnored<Value>
 
-// Without these methods, nil would be encoded as null, and decoding would require the key.
+// Without these methods, the encoder would write nil as null, and the decoder would require the key.
 extension KeyedEncodingContainer {
   mutating func encode<Value>(_ value: EqualityIgnored<Value?>, forKey key: Key) throws {
     try encodeIfPresent(value.wrappedValue, forKey: key)

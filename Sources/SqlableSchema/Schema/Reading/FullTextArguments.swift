@@ -1,11 +1,11 @@
 import SqlableCore
 
-/// The arguments of FTS5 in the definition of a virtual table.
+/// The FTS5 arguments in the definition of a virtual table.
 package struct FullTextArguments {
   package private(set) var columns: [String] = []
-  /// The columns that are stored, but not searched.
+  /// The columns that are stored but not searched.
   package private(set) var unindexed: Set<String> = []
-  /// The tokenizer with its arguments; nil for the default.
+  /// The tokenizer and its arguments; nil for the default tokenizer.
   package private(set) var tokenizer: [String]?
   package private(set) var prefixes: [Int] = []
   /// The external content table; empty for a contentless table, nil for a table that stores its own text.
@@ -14,7 +14,8 @@ package struct FullTextArguments {
   /// The options that no model declares, such as `detail = none`.
   package private(set) var otherOptions: [String] = []
 
-  /// - Parameter module: `fts5(title, body UNINDEXED, tokenize = 'porter')`; nil is returned for another module.
+  /// - Parameter module: The module and its arguments: `fts5(title, body UNINDEXED, tokenize = 'porter')`. The
+  ///   initializer returns nil for another module.
   package init?(_ module: SchemaText?) {
     guard let module else { return nil }
     let tokens = SQLTokenList(module.text)

@@ -1,8 +1,8 @@
 import SqlableCore
 
 extension SqlExecutor {
-  /// Returns the tables, views, indexes and triggers of the database, without SQLite's own and the shadow tables of
-  /// virtual ones.
+  /// Returns the tables, views, indexes and triggers of the database, without SQLite's internal tables and the shadow
+  /// tables of virtual tables.
   ///
   /// ```swift
   /// let schema = try db.schema()
@@ -10,17 +10,19 @@ extension SqlExecutor {
   /// schema[table: "bicycle"]?.columns.map(\.name)     // ["id", "name", "color"]
   /// ```
   ///
-  /// Throws `.schema(.mismatch)` for text that is not SQLite's, as in a schema table that was edited by hand.
+  /// Throws `.schema(.mismatch)` for text that SQLite did not write, for example in a schema table that was edited by
+  /// hand.
   public func schema(file: StaticString = #fileID, line: UInt = #line) throws -> DatabaseSchema {
     try run(SchemaReading(), file: file, line: line)
   }
 }
 
 extension AsyncSqlExecutor {
-  /// Returns the tables, views, indexes and triggers of the database, without SQLite's own and the shadow tables of
-  /// virtual ones.
+  /// Returns the tables, views, indexes and triggers of the database, without SQLite's internal tables and the shadow
+  /// tables of virtual tables.
   ///
-  /// Throws `.schema(.mismatch)` for text that is not SQLite's, as in a schema table that was edited by hand.
+  /// Throws `.schema(.mismatch)` for text that SQLite did not write, for example in a schema table that was edited by
+  /// hand.
   public func schema(file: StaticString = #fileID, line: UInt = #line) async throws -> DatabaseSchema {
     try await run(SchemaReading(), file: file, line: line)
   }
@@ -47,7 +49,7 @@ struct SchemaReading: Runnable {
 }
 
 extension SqliteDatabase {
-  /// True if the database has a table of this name, also a virtual one; names are compared as SQLite compares them.
+  /// Returns true if the database contains an ordinary or virtual table with a name, compared by SQLite's rules.
   ///
   /// ```swift
   /// try db.tableExists("bicycle")     // SELECT name FROM main.sqlite_schema WHERE type = 'table'
@@ -59,7 +61,7 @@ extension SqliteDatabase {
     }
   }
 
-  /// True if the database has the model's table or view.
+  /// Returns true if the database contains the model's table or view.
   public func tableExists(_ model: (some Sqlable).Type) throws -> Bool {
     let table = try TableInfo.of(model)
     guard table.view != nil else { return try tableExists(table.name) }
@@ -68,7 +70,7 @@ extension SqliteDatabase {
 }
 
 extension Connection {
-  /// - Parameter names: Folded names of tables; nil for all.
+  /// - Parameter names: The folded names of tables; nil for all tables.
   func schema(of names: Set<[UInt8]>? = nil) throws -> DatabaseSchema {
     let rows = try self.rows(SchemaReading().sql).filter { names?.contains($0[2].foldedName) != false }
     return try DatabaseSchema(rows.map { SchemaRow(type: $0[0], name: $0[1], table: $0[2], sql: $0[3]) })
@@ -91,7 +93,7 @@ extension DatabaseSchema {
     for row in ordinary where row.type == "table" && !shadows.contains(row.name.foldedName) {
       tablePositions[row.name.foldedName] = tables.count
       var table = try row.reading { try $0.table() }
-      // The text may be of a table that was renamed by hand.
+      // In a schema table that was edited by hand, the text can contain another name.
       table.name = row.name
       tables.append(table)
     }
@@ -126,7 +128,7 @@ extension DatabaseSchema {
     views.sort { $0.name < $1.name }
   }
 
-  /// The folded names of tables in which virtual tables keep their rows.
+  /// Returns the folded names of the tables that store the rows of virtual tables.
   private static func shadows(of rows: [SchemaRow]) -> Set<[UInt8]> {
     var shadows: Set<[UInt8]> = []
     for row in rows where row.type == "table" {

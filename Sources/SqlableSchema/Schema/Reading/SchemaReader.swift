@@ -1,9 +1,9 @@
 import SqlableCore
 
-/// A parser for the text of a CREATE statement, as SQLite keeps it in its schema table.
+/// A parser for the text of a CREATE statement, as stored in SQLite's schema table.
 ///
-/// SQLite has already accepted the text, so the parser does not validate. The parser throws `.schema(.mismatch)` for
-/// syntax that it does not know.
+/// SQLite has already accepted the text, so the parser does not validate the text. The parser throws
+/// `.schema(.mismatch)` for unknown syntax.
 package struct SchemaReader {
   private let sql: String
   private let tokens: SQLTokenList
@@ -30,7 +30,7 @@ package struct SchemaReader {
     try expect(sign: "(")
     while !isSign(")") {
       if isTableConstraint { try constraint(of: &table) } else { try column(of: &table) }
-      // SQLite does not need a comma between table constraints.
+      // SQLite does not require a comma between table constraints.
       _ = accept(sign: ",")
     }
     try expect(sign: ")")
@@ -47,7 +47,7 @@ package struct SchemaReader {
     return table
   }
 
-  /// Reads CREATE INDEX and returns the index with the name of its table.
+  /// Reads CREATE INDEX; returns the index and the name of its table.
   package mutating func index() throws -> (index: DatabaseSchema.Index, table: String) {
     try expect("create")
     let isUnique = accept("unique")
@@ -60,7 +60,7 @@ package struct SchemaReader {
     return (index, table)
   }
 
-  /// Reads CREATE VIEW and returns the column list and the query. The list is nil if the query names the columns.
+  /// Reads CREATE VIEW; returns the column list and the query. The list is nil if the view has no column list.
   mutating func view() throws -> (columns: [SchemaText]?, query: SchemaText) {
     try expect("create")
     _ = accept("temp") || accept("temporary")
@@ -90,7 +90,7 @@ package struct SchemaReader {
           columns: [DatabaseSchema.Term(expression: SchemaText(name: name), isDescending: isDescending)],
           isAutoincrement: accept("autoincrement"), onConflict: conflict, name: constraintName)
       } else if isDeferral {
-        // SQLite applies DEFERRABLE to the last reference, even behind other constraints.
+        // SQLite applies DEFERRABLE to the last reference, even after other constraints.
         let isDeferred = try deferral()
         if let last = table.foreignKeys.indices.last { table.foreignKeys[last].isDeferred = isDeferred }
       } else if accept("not") {
@@ -195,7 +195,7 @@ package struct SchemaReader {
     isWord("deferrable") || (isWord("not") && tokens.isWord(at + 1, "deferrable"))
   }
 
-  /// Reads a DEFERRABLE clause and returns whether the constraint is deferred.
+  /// Reads a DEFERRABLE clause; returns true if the constraint is deferred.
   private mutating func deferral() throws -> Bool {
     let isDeferrable = !accept("not")
     try expect("deferrable")
@@ -220,7 +220,7 @@ package struct SchemaReader {
 
   private mutating func constraintName() throws -> String? { accept("constraint") ? try name() : nil }
 
-  /// Reads ON CONFLICT; returns nil without the clause, and for `ABORT`, the default.
+  /// Reads ON CONFLICT; returns nil for `ABORT`, the default, and for a missing clause.
   private mutating func conflict() throws -> SchemaText? {
     guard isWord("on"), tokens.isWord(at + 1, "conflict") else { return nil }
     at += 2
@@ -230,7 +230,7 @@ package struct SchemaReader {
 
   // MARK: Parts
 
-  /// Reads the terms of an index or key in parentheses. Also returns whether AUTOINCREMENT stands behind a term.
+  /// Reads the terms of an index or key in parentheses. Also returns true if AUTOINCREMENT follows a term.
   private mutating func terms() throws -> (list: [DatabaseSchema.Term], isAutoincrement: Bool) {
     try expect(sign: "(")
     var list: [DatabaseSchema.Term] = []
@@ -240,7 +240,7 @@ package struct SchemaReader {
       while !isSign(","), !isSign(")"), at < tokens.count {
         if isSign("(") { try skipParentheses() } else { at += 1 }
       }
-      // Strip the clauses behind the expression, from the last to the first.
+      // Strip the clauses after the expression, from the last to the first.
       var end = at
       if tokens.isWord(end - 1, "autoincrement"), end - 1 > start {
         isAutoincrement = true
@@ -272,7 +272,7 @@ package struct SchemaReader {
     return names
   }
 
-  /// Reads an expression in parentheses and returns the text between them.
+  /// Reads an expression in parentheses; returns the text between the parentheses.
   private mutating func expression() throws -> SchemaText {
     guard isSign("(") else { throw unknown() }
     let start = at + 1
@@ -304,10 +304,10 @@ package struct SchemaReader {
 
   // MARK: Tokens
 
-  /// True if the token may be a word of a declared type: SQLite takes names and texts in quotes, too.
+  /// True if the token can be a word of a declared type. SQLite also accepts quoted names and texts.
   private var isTypeWord: Bool { [.word, .name, .text].contains(tokens.kind(at)) }
 
-  /// True if a table constraint begins here: its keywords can't be unquoted names of columns.
+  /// True if a table constraint starts here. The keywords of constraints can't be unquoted column names.
   private var isTableConstraint: Bool {
     isWord("constraint") || isWord("primary") || isWord("unique") || isWord("check") || isWord("foreign")
   }

@@ -4,7 +4,7 @@ import SqlableCore
 package enum TypeAffinity: Hashable {
   case integer, real, text, blob, numeric
 
-  /// By the words in the type, as SQLite finds them.
+  /// Derives the affinity from words in the declared type, by SQLite's rules.
   package init(of type: String) {
     let name = type.uppercased()
     func has(_ words: String...) -> Bool { words.contains { name.contains($0) } }
@@ -14,10 +14,10 @@ package enum TypeAffinity: Hashable {
       } else if has("REAL", "FLOA", "DOUB") { .real } else { .numeric }
   }
 
-  /// True if two declared types of ordinary tables are the same to SQLite.
+  /// True if SQLite treats two declared types of ordinary tables as equal.
   ///
-  /// A truth value is an integer. Other NUMERIC columns stay apart: they may hold fractions, which a model's integers,
-  /// such as cents, do not.
+  /// A Boolean type counts as INTEGER. Other NUMERIC columns are different from INTEGER, because they can contain
+  /// fractions. A model's integers, such as cents, contain no fractions.
   package static func isSame(_ left: String, _ right: String) -> Bool {
     func affinity(_ type: String) -> TypeAffinity {
       let affinity = TypeAffinity(of: type)
@@ -26,7 +26,7 @@ package enum TypeAffinity: Hashable {
     return affinity(left) == affinity(right)
   }
 
-  /// The value that a column stores for a constant.
+  /// Returns the value that a column of this affinity stores for a constant.
   func stored(_ value: DatabaseValue) -> DatabaseValue {
     switch (self, value) {
     case (.text, .integer(let integer)): .text("\(integer)")
