@@ -56,11 +56,11 @@ package final class PoolFeed: CommitSink {
   /// A separate wake queue for live results, so that live results do not wait behind loops over changes.
   private let calls = WakeQueue()
   /// Matches found by a thread that must not release the matched objects.
-  private let leftOver = LockedValue<[Matches]>([])
+  private let deferredMatches = LockedValue<[Matches]>([])
   private let lastPosition = Atomic(0)
   private let matchedPosition = Atomic(0)
   /// The number of subscribers that need to receive commits without recorded changes.
-  private let attentive = Atomic(0)
+  private let subscriberCount = Atomic(0)
   private let largestBuffer = Atomic(CommitQueue.maximumWeight)
   private let loops = Atomic(0)
   private let numbers = Atomic(0)
@@ -126,7 +126,7 @@ package final class PoolFeed: CommitSink {
     // Add the subscriber first, so that every later commit is matched, even a commit without recorded changes.
     subscribers.withLock { subscribers in
       body(&subscribers)
-      attentive.store(subscribers.attentive, ordering: .sequentiallyConsistent)
+      subscriberCount.store(subscribers.subscriberCount, ordering: .sequentiallyConsistent)
     }
     let joined = interests.withLock { interests in
       // Read the count under the lock. Otherwise a later subscriber with the same interest could get a count from
@@ -140,7 +140,7 @@ package final class PoolFeed: CommitSink {
   func remove(_ number: Int) {
     subscribers.withLock { subscribers in
       subscribers.remove(number)
-      attentive.store(subscribers.attentive, ordering: .sequentiallyConsistent)
+      subscriberCount.store(subscribers.subscriberCount, ordering: .sequentiallyConsistent)
     }
     interests.withLock { interests in
       if interests.forget(number) { registry.sinkDidChange() }
@@ -238,23 +238,23 @@ package final class PoolFeed: CommitSink {
     // matches. A match can be the last reference to the pool, and the pool's deinit waits for the current queue. No
     // closure captures the matches, because this thread could then be the last to release them.
     append(CommittedChanges(isUnknown: true), isMatchedHere: true)
-    putOff(match())
-    queue.async { [self] in letGo() }
+    deferRelease(match())
+    queue.async { [self] in releaseDeferred() }
   }
 
-  private func putOff(_ matches: consuming Matches) { leftOver.withLock { [matches] in $0.append(matches) } }
+  private func deferRelease(_ matches: consuming Matches) { deferredMatches.withLock { [matches] in $0.append(matches) } }
 
-  private func letGo() {
-    let matches = leftOver.withLock { leftOver in
-      defer { leftOver = [] }
-      return leftOver
+  private func releaseDeferred() {
+    let matches = deferredMatches.withLock { deferredMatches in
+      defer { deferredMatches = [] }
+      return deferredMatches
     }
     withExtendedLifetime(matches) {}
   }
 
   package func didCommit(_ commit: CommittedChanges) {
     let hasRecorded = commit.isUnknown || !commit.rows.isEmpty || !commit.tables.isEmpty
-    if hasRecorded || attentive.load(ordering: .sequentiallyConsistent) > 0 { append(commit) }
+    if hasRecorded || subscriberCount.load(ordering: .sequentiallyConsistent) > 0 { append(commit) }
   }
 
   /// The position of the last commit that has been or is about to be acknowledged.
@@ -316,7 +316,7 @@ package final class PoolFeed: CommitSink {
       guard let last = entries.last else { return }
       matches.commits = entries.count
       for entry in entries { subscribers.match(entry, &matches) }
-      attentive.store(subscribers.attentive, ordering: .sequentiallyConsistent)
+      subscriberCount.store(subscribers.subscriberCount, ordering: .sequentiallyConsistent)
       matchedPosition.store(last.position, ordering: .releasing)
     }
     wakes.wake(matches.woken)

@@ -38,7 +38,7 @@ struct Subscribers {
 
   /// The number of subscribers that need to receive commits without recorded changes. They are new subscribers, and
   /// results that read unobservable tables such as virtual tables.
-  var attentive: Int { recent.count + results.countEverywhere }
+  var subscriberCount: Int { recent.count + results.countEverywhere }
 
   mutating func add(_ subscription: ChangeSubscription, _ number: Int, since position: Int) {
     changes.add(subscription, number, since: position)

@@ -95,7 +95,7 @@ extension SqlitePool {
       for user in users { user.pause() }
       defer { for user in users { user.resume() } }
       try begin(closeBarrier, until: end)
-      defer { endBlockade() }
+      defer { endCloseBarrier() }
       for user in users { user.release() }
       for handle in withState({ $0.readers + [$0.writer] }) { handle.discard() }
       defer { feed.fileWasClosed() }
@@ -121,7 +121,7 @@ extension SqlitePool {
         (state.readers + [state.writer]).filter { $0.call != nil }
           .min { ($0.since ?? .now) < ($1.since ?? .now) }?.running(at: .now)
       }
-      endBlockade()
+      endCloseBarrier()
       if isCancelled { throw CancellationError() }
       throw SqlError(
         .busy, message: "can't close the files: " + (running.map { "\($0)" } ?? "a handle of the pool is in use"),
@@ -130,10 +130,10 @@ extension SqlitePool {
   }
 
   /// Lets the waiting calls continue.
-  private func endBlockade() {
+  private func endCloseBarrier() {
     let started = withState { state in
       defer { state.ended() }
-      return state.endBlockade(configuration)
+      return state.endCloseBarrier(configuration)
     }
     for (handle, call) in started { handOn(handle, to: call) }
   }
@@ -182,7 +182,7 @@ extension SqlitePool.State {
   var areAllIdle: Bool { writerIsIdle && idleReaders.count == readers.count }
 
   /// Gives handles to waiting calls; returns the calls with their handles.
-  mutating func endBlockade(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
+  mutating func endCloseBarrier(_ configuration: PoolConfiguration) -> [(PooledHandle, PoolCall)] {
     closeBarrier = nil
     var started: [(PooledHandle, PoolCall)] = []
     if writerIsIdle, let call = waitingWrites.popFirst() {
