@@ -242,7 +242,9 @@ package final class PoolFeed: CommitSink {
     queue.async { [self] in releaseDeferred() }
   }
 
-  private func deferRelease(_ matches: consuming Matches) { deferredMatches.withLock { [matches] in $0.append(matches) } }
+  private func deferRelease(_ matches: consuming Matches) {
+    deferredMatches.withLock { [matches] in $0.append(matches) }
+  }
 
   private func releaseDeferred() {
     let matches = deferredMatches.withLock { deferredMatches in

@@ -45,7 +45,7 @@ import Testing
         static let note = column("note", String?.self)
         private static let code = column("code", Int.self)
         public static let tableLayout: [Column] = \
-        [id.column] + homePort.columns + [rigName.column, note.column, code.column]
+      [id.column] + homePort.columns + [rigName.column, note.column, code.column]
         public static let tableOptions: [TableOption] = [.strict]
 
         public init(row: ReadRow) throws {
@@ -215,7 +215,7 @@ import Testing
         .joined(separator: "\n"))
         static let tableLayout = [
           aLongProperty1.column, aLongProperty2.column, aLongProperty3.column, aLongProperty4.column, \
-          aLongProperty5.column,
+      aLongProperty5.column,
           aLongProperty6.column, aLongProperty7.column, aLongProperty8.column, aLongProperty9.column,
           aLongProperty10.column, aLongProperty11.column, aLongProperty12.column,
         ]
