@@ -246,7 +246,7 @@ final class FairWriterLock: Sendable {
     switch answer {
     case .got where state.isWanted:
       (state.hasTurn, state.turnEnd) = (true, .now + FairWriterLock.turnLength)
-    // The writer no longer waits, so nobody uses the turn.
+    // The writer no longer waits, so the turn is released at once.
     case .got: file.unlock(.turn)
     case .taken, .impossible: state.file = nil
     }
