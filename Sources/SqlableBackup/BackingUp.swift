@@ -115,13 +115,13 @@ extension SqliteDatabase {
       )
     }
     guard source.cipher == nil || !isInMemory else {
-      throw misuse("an in-memory database can't take the pages of an encrypted database")
+      throw misuse("can't restore the pages of an encrypted backup into an in-memory database")
     }
     let sourceSize = try source.pageSize()
     let isResized = sourceSize != size && (isInMemory ? !isEmpty : isWAL)
     guard try isResized || (!isWAL && source.requiresWAL()) else { return source }
     guard !isInMemory || !isResized else {
-      throw misuse("an in-memory database with pages of \(size) bytes can't take pages of \(sourceSize) bytes")
+      throw misuse("can't restore pages of \(sourceSize) bytes into an in-memory database with pages of \(size) bytes")
     }
     let copy =
       isInMemory

@@ -217,7 +217,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     let end = min(deadline, Deadline.current ?? deadline)
     guard end > .now else {
       // The statement was not sent, so the transaction goes on.
-      throw SqlError(.timeout, message: "no time was left to run the statement", transaction: .untouched)
+      throw SqlError(.timeout, message: "the deadline passed before the statement was sent", transaction: .untouched)
     }
     times?.didSend()
     do {

@@ -43,7 +43,7 @@ extension ModelDeclaration {
     let variable = property.variable
     let specifier = variable.bindingSpecifier
     mistakes.add(
-      "\(property.plainName) is a constant with a value: no row can set it", "constant", at: property.binding,
+      "\(property.plainName) is a let with an initial value, so a row can't set it", "constant", at: property.binding,
       .replace("make it a var", specifier, with: specifier.with(\.tokenKind, .keyword(.var))),
       .replace("leave it out of the table", variable, with: variable.with(attribute: "@Transient")))
   }
@@ -62,7 +62,8 @@ extension ModelDeclaration {
       InitializerClauseSyntax(
         equal: .equalToken(leadingTrivia: .space, trailingTrivia: .space), value: ExprSyntax("\(raw: "<#value#>")")))
     mistakes.add(
-      "\(property.plainName) is not stored: a struct that is read needs a value for it", "transientValue", at: binding,
+      "\(property.plainName) is not stored in the table, and needs an initial value, because a row has none",
+      "transientValue", at: binding,
       .replace("give it a value", binding, with: value.with(\.trailingTrivia, [])))
   }
 
@@ -94,7 +95,9 @@ extension ModelDeclaration {
     }
     for attribute in property.attributes where attribute.kind != .embedded {
       mistakes.add(
-        "\(property.plainName) has several columns: \(attribute.name) belongs to a property of its struct", "embedded",
+        "\(property.plainName) is an embedded struct with several columns; write \(attribute.name) at a property "
+          + "inside that struct",
+        "embedded",
         at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
     }
     if let prefix = property.attribute(.embedded)?.arguments.first { checkName(prefix.expression, of: "prefix") }

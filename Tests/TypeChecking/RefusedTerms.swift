@@ -155,7 +155,7 @@ func aggregates(text: String, number: Int, date: Date) throws {
   _ = Car.name.groupConcat(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.name.count() == "x" // refused: the value has a different type than the term on the left
   _ = scalar(Car.select(Car.price)) == "x" // refused: the value has a different type than the term on the left
-  _ = scalar(Car.select(Car.price, Car.name)) // refused: only a query of a single column is a value
-  _ = scalar(Car.read()) // refused: only a query of a single column is a value
+  _ = scalar(Car.select(Car.price, Car.name)) // refused: only a query with a single column can be used as a value
+  _ = scalar(Car.read()) // refused: only a query with a single column can be used as a value
   _ = Car.color.ifNull(Car.color.count()) // refused: requires
 }

@@ -33,7 +33,7 @@ public struct ColumnOptions: Sendable {
 
   /// Sets an option; a second option of the same kind is a defect.
   mutating func set<Option>(_ option: WritableKeyPath<ColumnOptions, Option?>, to value: Option, _ name: String) {
-    if self[keyPath: option] != nil { defect = "two options \(name)" }
+    if self[keyPath: option] != nil { defect = "the option \(name) is given twice" }
     self[keyPath: option] = value
   }
 }

@@ -126,8 +126,8 @@ package final class Scope: Sendable {
     // The text may also contain the table without an alias, and the column would silently refer to the aliased one.
     guard !isInText else {
       throw SqlError.invalidStatement(
-        "column \(reference.name) is ambiguous without the alias \(resolved.qualifier ?? ""): it may belong to the "
-          + "enclosing SQL; use the alias's subscript"
+        "column \(reference.name) is ambiguous: the column might belong to alias \(resolved.qualifier ?? "") or to "
+          + "the enclosing SQL; use the alias's subscript"
       ).at(table: nil, column: reference.name)
     }
     return resolved

@@ -75,7 +75,9 @@ extension DocumentDecoder {
     guard case .object = document else { return .number(try count(document, what)) }
     // A parameter may have been given its value.
     let count = SelectQuery.RowCount(try term(document, Scope([], outer: nil)))
-    if case .value = count.term?.node { throw failure("\(what) must be an integer, or a term that is not a value") }
+    if case .value = count.term?.node {
+      throw failure("\(what) must be an integer or an expression, not another value")
+    }
     return count
   }
 
@@ -194,9 +196,11 @@ extension DocumentDecoder {
         guard source.size.depth <= SqlExpression.maximumDepth else { throw failure("queries are nested too deeply") }
       } else {
         _ = try flag(fields[.recursive], .recursive)
-        guard fields[.hint] == nil else { throw failure("a hint belongs to the definition of the query") }
+        guard fields[.hint] == nil else {
+          throw failure("a materialization hint must be in the definition of the query")
+        }
         guard defining.contains(where: (name ?? alias ?? "").isExactly) else {
-          throw failure("a recursive query can only be used in its own definition")
+          throw failure("a reference to a recursive query must be inside the query's own definition")
         }
         source.kind = .named
       }
@@ -228,7 +232,7 @@ extension DocumentDecoder {
 
   private func allow(_ keys: Set<DocumentKey>, _ fields: Fields) throws {
     for member in fields.members where !keys.contains(where: { $0.rawValue == member.key }) {
-      throw failure("a table has a key that does not belong to its kind")
+      throw failure("a table has a key that this kind of table does not allow")
     }
   }
 

@@ -172,7 +172,10 @@ private struct RepeatabilityCheck {
     case .countRows: break
     case .named(let name):
       guard functions.contains(where: name.isSameName) else {
-        throw failure("function \(name) can't be checked for repeatability; add its name to functions")
+        throw failure(
+          "function \(name) can't be checked for repeatability; add its name to functions if equal arguments always "
+            + "give equal values"
+        )
       }
     case .builtIn(let function) where function.facts.has(.varies):
       throw failure("\(function.name)() is not repeatable: its value changes with each call")

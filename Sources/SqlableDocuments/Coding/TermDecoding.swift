@@ -29,10 +29,10 @@ extension DocumentDecoder {
     var match: (form: TermForm, value: Document)?
     for member in members {
       guard let form = TermForm.byKey[member.key] else { continue }
-      guard match == nil else { throw failure("a term has two forms") }
+      guard match == nil else { throw failure("a term has the keys of two kinds of terms") }
       match = (form, member.value)
     }
-    guard let match else { throw failure("unknown form of a term") }
+    guard let match else { throw failure("unknown kind of term") }
     var otherMembers: [Document.Member] = []
     if members.count > 1 {
       otherMembers = members.filter { $0.key != match.form.rawValue }

@@ -52,7 +52,8 @@ private struct PolicyReader {
     try each(document, [.policy, .sqlable], "a policy") { key, value in
       if key == .sqlable {
         guard case .integer(let version) = value, (1...Document.version).contains(version) else {
-          throw decoder.failure("the policy has an unknown version; this library reads 1 to \(Document.version)")
+          throw decoder.failure(
+            "the policy has an unknown version; this library reads versions 1 to \(Document.version)")
         }
       } else {
         policy = try body(value)

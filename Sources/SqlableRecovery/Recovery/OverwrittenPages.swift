@@ -42,7 +42,8 @@ extension SalvageRun {
   /// Reports copies, and pages that are the same although two trees lead to them.
   func reportCopies() {
     if !copies.isEmpty {
-      report.problems.append("\(copies.count) pages are copies of others: their original contents are lost")
+      report.problems.append(
+        "\(copies.count) pages were overwritten with copies of other pages; the original contents are lost")
     }
     var sameCount = 0
     for number in twins.pages {
@@ -54,7 +55,8 @@ extension SalvageRun {
       sameCount += 1
     }
     guard sameCount > 0 else { return }
-    report.problems.append("\(sameCount) pages are identical to others: either page may have been overwritten")
+    report.problems.append(
+      "\(sameCount) pages are identical to another page: one of the two might have been overwritten")
   }
 
   /// True if it is the root of a table that no virtual table has made, as two of these may have the same pages.

@@ -274,7 +274,7 @@ extension Migrations {
       let rows = SQL(verbatim: "SELECT \(columns) FROM \(table.name.quotedName) ORDER BY \(columns)")
       let (left, right) = (try short.query(rows, as: DynamicRow.self), try long.query(rows, as: DynamicRow.self))
       guard left.map(\.values) == right.map(\.values) else {
-        throw Migrations.mismatch("table \(table.name) of a new file has other rows than after the migrations")
+        throw Migrations.mismatch("table \(table.name) has other rows in a new file than in a migrated file")
       }
     }
   }

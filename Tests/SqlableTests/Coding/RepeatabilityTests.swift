@@ -32,7 +32,10 @@ import Testing
     let shout = ScalarFunction("shout") { (text: String) in text + "!" }
     let update = Person.updateAll(Person.name.set(to: shout(Person.name)))
     #expect(
-      message(update) == "function shout can't be checked for repeatability; add its name to functions")
+      message(update)
+        == "function shout can't be checked for repeatability; add its name to functions if equal arguments always "
+        + "give equal values"
+    )
     #expect(message(update, functions: ["whisper"]) != nil)
     #expect(message(update, functions: ["whisper", "SHOUT"]) == nil)
   }

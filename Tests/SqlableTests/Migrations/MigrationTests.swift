@@ -279,7 +279,7 @@ import Testing
       fresh: Schema(Person.self, Bicycle.self))
     #expect(
       sqlError { try filled.checkFreshSchema() }?.message
-        == "table person of a new file has other rows than after the migrations")
+        == "table person has other rows in a new file than in a migrated file")
   }
 
   @Test func statementsRunAsMigrations() throws {

@@ -108,7 +108,7 @@ private struct Declared<Declaration: Declaring>: Unwritten {
     try expectContradiction(CountedText.self, "has an invalid column id: autoincrement needs the only")
     try expectContradiction(CountedDownwards.self, "has an invalid column id: autoincrement needs the only")
     try expectContradiction(CountedWithoutRowid.self, "has an invalid column id: autoincrement needs the only")
-    try expectContradiction(TwoDefaults.self, "has an invalid column a: two options Default")
+    try expectContradiction(TwoDefaults.self, "has an invalid column a: the option Default is given twice")
     try expectContradiction(MisplacedUnique.self, "has an invalid column b: a Unique with columns")
     try expectContradiction(
       NullableNotNull.self, "has an invalid column a: NotNull() needs a type that is not optional")

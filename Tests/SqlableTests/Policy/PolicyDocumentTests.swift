@@ -117,7 +117,7 @@ import Testing
       (#"{"sqlable":1}"#, nil, "a policy must be an object with the keys policy and sqlable"),
       (
         #"{"policy":{},"sqlable":2}"#, "sqlable",
-        "the policy has an unknown version; this library reads 1 to 1"
+        "the policy has an unknown version; this library reads versions 1 to 1"
       ),
       (#"{"policy":{"table":{}},"sqlable":1}"#, "policy.table", "a policy has an unknown key"),
       (

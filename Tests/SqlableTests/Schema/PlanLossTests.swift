@@ -281,7 +281,9 @@ private let id = Column("id", .integer, PrimaryKey())
         try db.execute(SQL(verbatim: text))
         let dropping: SchemaDropping = message.contains("4 columns") ? [] : .columns
         let error = sqlError { _ = try Schema(Entry<Doubled>.self).plan(db, dropping: dropping) }
-        #expect(error?.message == message + "; drop it before the plan, and create it again afterwards")
+        #expect(
+          error?.message == message
+            + "; drop the view or trigger before the plan, and create the view or trigger again afterwards")
         #expect(try rows(db) == [[1, "x", 2]])
       }
     }

@@ -93,7 +93,7 @@ extension SqlFragment.StringInterpolation {
   }
 }
 
-@available(*, unavailable, message: "only a query of a single column is a value")
+@available(*, unavailable, message: "only a query with a single column can be used as a value")
 public func scalar(_ query: some SelectStatement) -> TypedExpression<Null> {
   TypedExpression(Null())
 }
@@ -128,7 +128,7 @@ extension Sqlable {
     insert([], query.asSelect().query)
   }
 
-  @available(*, unavailable, message: "a column is of another model, or the query's columns differ in type or number")
+  @available(*, unavailable, message: "a column belongs to another model, or the query's columns don't match")
   public static func insert<First, FirstValue, each Model, each Value>(
     _ first: TypedColumn<First, FirstValue>, _ column: repeat TypedColumn<each Model, each Value>,
     from query: Select<some Any>

@@ -315,7 +315,7 @@ extension GeneratedModel {
     if arguments.content?.isEmpty == true { parts.append("content: .none") }
     options.append(".fullText(\(parts.joined(separator: ", ")))")
     if let content = arguments.content, !content.isEmpty {
-      remarks.append("Its text is that of \(content): write there.")
+      remarks.append("The text is stored in \(content): write to that table or view.")
     }
     undeclared += arguments.otherOptions
   }

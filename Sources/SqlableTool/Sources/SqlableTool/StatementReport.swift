@@ -49,7 +49,8 @@ struct StatementReport {
     sections.append(("Indexes", lines))
     switch verdict {
     case .none: break
-    case .allowed: sections.append(("Policy", ["allows the statement, and makes it what is shown above"]))
+    case .allowed:
+      sections.append(("Policy", ["allows the statement, with the policy's additions that are shown above"]))
     case .refused(let error):
       sections.append(("Policy", ["refuses the statement: " + error.placedMessage]))
     }

@@ -42,7 +42,8 @@ struct ModelTypesTests {
         "static let e = column(\"e\", Bool?.self)  // BOOLEAN",
         "static let f = column(\"f\", Double?.self, DeclaredType(\"DECIMAL(9, 2)\"))",
         "// no declared type, and no value",
-        "static let g = column(\"g\", Data?.self)  // without a type", "// no value shows how its dates are stored",
+        "static let g = column(\"g\", Data?.self)  // without a type",
+        "// no stored value shows the format of the dates",
         "static let h = column(\"h\", String?.self, DeclaredType(\"DATE\"))",
       ])
   }
@@ -69,7 +70,7 @@ struct ModelTypesTests {
         """)
     #expect(
       found == [
-        "// holds only 0 and 1; Int if it may hold other numbers", "static let a = column(\"a\", Bool?.self)",
+        "// contains only 0 and 1; use Int if other numbers are possible", "static let a = column(\"a\", Bool?.self)",
         "static let b = column(\"b\", Int?.self)", "static let c = column(\"c\", String.self)",
         "// declared INTEGER, but holds INTEGER and TEXT",
         "static let d = column(\"d\", StoredValue?.self, as: .integer)", "static let e = column(\"e\", Double?.self)",
@@ -96,7 +97,7 @@ struct ModelTypesTests {
     #expect(
       found == [
         "static let a = column(\"a\", Date?.self, as: .date(.iso8601))",
-        "// dates in another form than the library writes: filters do not find them, updates rewrite them",
+        "// dates in another format than the library writes: filters miss these dates, updates rewrite them",
         "static let b = column(\"b\", Date?.self, as: .date(.iso8601), DeclaredType(\"DATETIME\"))",
         "static let c = column(\"c\", String?.self)",
         "static let d = column(\"d\", Date?.self, as: .date(.unixSeconds), DeclaredType(\"TIMESTAMP\"))",

@@ -161,7 +161,7 @@ struct ModelsTests {
       text.hasPrefix(
         """
         // Models of the tables in shop.sqlite, written by: sqlable models
-        // empty has no model: a name is empty
+        // empty has no model: the table has an empty name or no column with a name
         // lost can't be read: no such table: main.nowhere
 
         import Sqlable

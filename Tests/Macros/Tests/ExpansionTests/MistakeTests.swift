@@ -38,7 +38,8 @@ import Testing
 
   @Test func aConstantWithAValueCannotBeRead() {
     expect(
-      "let a = 5", "a is a constant with a value: no row can set it", at: "a = 5", ("make it a var", "var a = 5"),
+      "let a = 5", "a is a let with an initial value, so a row can't set it", at: "a = 5",
+      ("make it a var", "var a = 5"),
       ("leave it out of the table", "@Transient let a = 5"))
   }
 
@@ -62,10 +63,12 @@ import Testing
 
   @Test func aTransientPropertyNeedsAValueAndNothingElse() {
     expect(
-      "var b = 0\n  @Transient var a: Int", "a is not stored: a struct that is read needs a value for it",
+      "var b = 0\n  @Transient var a: Int",
+      "a is not stored in the table, and needs an initial value, because a row has none",
       at: "a: Int", ("give it a value", "var b = 0\n  @Transient var a: Int = <#value#>"))
     expect(
-      "var b = 0\n  @Transient let a: Int?", "a is not stored: a struct that is read needs a value for it",
+      "var b = 0\n  @Transient let a: Int?",
+      "a is not stored in the table, and needs an initial value, because a row has none",
       at: "a: Int?", ("give it a value", "var b = 0\n  @Transient let a: Int? = <#value#>"))
     expect(
       "var b = 0\n  @Transient @Index var a = 5", "a is not stored: @Index has no effect", at: "@Index",
@@ -90,7 +93,8 @@ import Testing
   @Test func anEmbeddedStructHasNoOptions() {
     expect(
       "@Embedded @Default(5) var a: Address",
-      "a has several columns: @Default belongs to a property of its struct", at: "@Default(5)",
+      "a is an embedded struct with several columns; write @Default at a property inside that struct",
+      at: "@Default(5)",
       ("remove @Default", "@Embedded var a: Address"))
     expect(
       "var b = 0\n  @Embedded var a: Address", "an embedded struct can't embed another", at: "@Embedded",

@@ -98,7 +98,7 @@ private struct Frame: Sqlable {
       }
       #expect(missing?.message == "the result has no column count")
       let few = expectMisuse { _ = try Self.stock.decoded(as: Stock.self, columns: "color").run(db) }
-      #expect(few?.message == "the query has 3 columns, but names for 1")
+      #expect(few?.message == "the query has 3 columns, but 1 column names were given")
       let twice = expectMisuse { _ = try db.query("SELECT color, color, 1 AS count FROM bicycle", as: Stock.self) }
       #expect(twice?.message == "several columns of the result are named color; give them different names")
       let joined = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).decoded(as: Stock.self)
