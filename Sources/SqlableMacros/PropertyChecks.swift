@@ -52,7 +52,7 @@ extension ModelDeclaration {
     let variable = property.variable
     for attribute in property.attributes where attribute.kind != .transient {
       mistakes.add(
-        "\(property.plainName) is not stored: \(attribute.name) has no effect", "transient", at: attribute.syntax,
+        "\(property.plainName) is not stored, so \(attribute.name) has no effect", "transient", at: attribute.syntax,
         .remove(attribute.syntax, of: variable))
     }
     guard property.initialValue == nil, property.isLet || !property.isOptional else { return }
@@ -128,7 +128,8 @@ extension ModelDeclaration {
     guard isDeclared(property) else { return }
     for attribute in property.attributes where ![.index, .fullText, .embedded].contains(attribute.kind) {
       mistakes.add(
-        "\(name.text) already declares the column \(property.plainName): \(attribute.name) has no effect", "declared",
+        "\(name.text) already declares the column \(property.plainName), so \(attribute.name) has no effect",
+        "declared",
         at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
     }
   }
@@ -249,7 +250,7 @@ extension ModelDeclaration {
   mutating func refuseAttributes(_ variable: VariableDeclSyntax, _ kind: String) {
     for attribute in variable.propertyAttributes {
       mistakes.add(
-        "\(kind) property is not stored: \(attribute.name) has no effect", "computed", at: attribute.syntax,
+        "\(kind) property is not stored, so \(attribute.name) has no effect", "computed", at: attribute.syntax,
         .remove(attribute.syntax, of: variable))
     }
   }

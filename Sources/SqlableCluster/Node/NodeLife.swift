@@ -151,8 +151,7 @@ extension SqlError {
     misuse(
       """
       node 1 always starts a new cluster, and can't join an existing cluster; to replace a lost node, join a new node \
-      with an id that the cluster \
-      never had
+      with an id that the cluster never had
       """)
   }
 

@@ -152,7 +152,7 @@ struct RegularExpressionParser {
       number = (number ?? 0) * 10 + Int(scalar.value - 48)
       position += 1
       guard number ?? 0 <= RegularExpression.maximumCount else {
-        throw failure("a part is repeated more than \(RegularExpression.maximumCount) times", at: start)
+        throw failure("a repetition count is above \(RegularExpression.maximumCount)", at: start)
       }
     }
     guard let number else { throw failure("a repetition count must be {2}, {2,} or {2,5}", at: start) }

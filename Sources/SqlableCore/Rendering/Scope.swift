@@ -110,8 +110,9 @@ package final class Scope: Sendable {
       guard let outer = scope.outer else { return nil }
       guard !scope.sources.contains(where: { $0.table.columns.contains { $0.name.isSameName(as: reference.name) } })
       else {
-        throw SqlError.invalidStatement("a subquery hides column \(reference.name) of the enclosing SQL").at(
-          table: scope.table.name, column: reference.name)
+        throw SqlError.invalidStatement("a table of the subquery hides column \(reference.name) of the enclosing SQL")
+          .at(
+            table: scope.table.name, column: reference.name)
       }
       scope = outer
     }

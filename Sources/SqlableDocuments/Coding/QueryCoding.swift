@@ -81,7 +81,9 @@ extension ResultDescription {
     let isSame =
       (takesRest ? columns.count <= actualColumns.count : columns.count == actualColumns.count)
       && zip(columns, actualColumns).allSatisfy { $0.identity == unknown || $0.identity == $1.identity }
-    guard isSame else { throw decoder.failure("the columns of the query do not match its type") }
+    guard isSame else {
+      throw decoder.failure("the columns of the query do not match the Swift type that decodes the query")
+    }
   }
 }
 

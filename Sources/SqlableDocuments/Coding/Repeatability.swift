@@ -55,11 +55,12 @@ private struct RepeatabilityCheck {
       for assignment in query.rest.value.assignments { try check(assignment.value) }
       let keepsAll = query.conflict.map { $0 == .abort } ?? !query.table.ignoresOrReplaces
       guard query.isRowLevel || keepsAll else {
-        throw failure("the update is not repeatable: any of several conflicting rows may remain", query.table)
+        throw failure("the update is not repeatable: any one of several conflicting rows might remain", query.table)
       }
       guard query.rest.value.sources.isEmpty else {
         throw failure(
-          "the update is not repeatable: any matching row of the other tables may supply the values", query.table)
+          "the update is not repeatable: any one of several matching rows of the other tables might supply the values",
+          query.table)
       }
       try check(query.selection, of: query.table)
     case .delete(let query): try check(query.selection, of: query.table)

@@ -217,7 +217,7 @@ extension Statement: SqlJSON {
     let text = try String(databaseValue: databaseValue)
     do { try self.init(json: Array(text.utf8)) } catch let error as SqlError {
       throw SqlError.decoding(
-        expected: "a statement of \(Model.self)", found: "a statement that does not fit: \(error.message)")
+        expected: "a statement of \(Model.self)", found: "an invalid statement: \(error.message)")
     }
   }
 }

@@ -67,7 +67,7 @@ extension DocumentDecoder {
     case .shift: return try shift(value, otherMembers, scope)
     case .startOf: return try startOf(value, otherMembers, scope)
     case .row:
-      throw failure("a row value can only be compared with a row value, or stand on the left of IN with a query")
+      throw failure("a row value can only be compared with a row value, or be the left side of IN with a query")
     case .query, .exists, .count: return try subquery(form, value, scope)
     case .matches, .search, .weighting, .rank, .snippet, .highlight:
       return try fullText(form, value, otherMembers, scope)

@@ -204,8 +204,8 @@ private struct PolicyReader {
         let name = try decoder.text(document, "a name")
         guard let value = known.first(where: { name.isExactly("\($0)") }) else {
           // SQLite's functions are too many for a message.
-          let names = known.count > 20 ? "" : ": \(known.map { "\($0)" }.sorted().joined(separator: ", "))"
-          throw decoder.failure("unknown name among \(what)\(names)")
+          let names = known.count > 20 ? "" : "; known names: \(known.map { "\($0)" }.sorted().joined(separator: ", "))"
+          throw decoder.failure("unknown name in \(what)\(names)")
         }
         return value
       })

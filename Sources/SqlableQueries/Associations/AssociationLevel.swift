@@ -213,7 +213,8 @@ extension AssociationLevel {
 
   private func existence(under table: TableInfo) throws -> SqlExpression {
     guard !query.isLimited else {
-      throw SqlError.invalidStatement("associated rows that must exist can't have a limit").at(table: query.table.name)
+      throw SqlError.invalidStatement("a condition that associated rows exist can't have a limit").at(
+        table: query.table.name)
     }
     let path = try resolvedPath(under: table)
     var rows = query

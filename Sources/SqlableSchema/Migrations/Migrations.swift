@@ -211,8 +211,8 @@ public struct Migrations: Sendable {
     for (record, migration) in zip(records, all) {
       guard record.name.isExactly(migration.name) else {
         throw Migrations.mismatch(
-          "the database has run migration \(record.name), but the program has \(migration.name) at this place; keep "
-            + "old migrations, and add new ones last"
+          "the database has run migration \(record.name) at the place where the program has migration "
+            + "\(migration.name); keep old migrations, and append new migrations"
         )
       }
       guard record.checksum == migration.checksum else {

@@ -127,7 +127,7 @@ import Testing
     #expect(message(Car.read().groupBy(Car.name)) == bare)
     #expect(message(Car.select(Car.name, Car.price.max()).groupBy(Car.name)) == nil)
     let ignoring = Bicycle.update(Bicycle.name.set(to: "x")).filter(Bicycle.color == "red").onConflict(.ignore)
-    #expect(message(ignoring) == "the update is not repeatable: any of several conflicting rows may remain")
+    #expect(message(ignoring) == "the update is not repeatable: any one of several conflicting rows might remain")
     #expect(message(Bicycle(id: 1, name: "x", color: "y").update().onConflict(.ignore)) == nil)
   }
 

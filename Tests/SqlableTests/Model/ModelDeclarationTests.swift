@@ -105,9 +105,9 @@ private struct Declared<Declaration: Declaring>: Unwritten {
     try expectContradiction(IndexNamedAsItsTable.self, "has an index with the table's own name")
     try expectContradiction(IndexWithAReservedName.self, "has an index with the reserved name")
     try expectContradiction(TwoConstraintsOfOneName.self, "has two constraints named Rule")
-    try expectContradiction(CountedText.self, "has an invalid column id: autoincrement needs the only")
-    try expectContradiction(CountedDownwards.self, "has an invalid column id: autoincrement needs the only")
-    try expectContradiction(CountedWithoutRowid.self, "has an invalid column id: autoincrement needs the only")
+    try expectContradiction(CountedText.self, "has an invalid column id: autoincrement needs a single")
+    try expectContradiction(CountedDownwards.self, "has an invalid column id: autoincrement needs a single")
+    try expectContradiction(CountedWithoutRowid.self, "has an invalid column id: autoincrement needs a single")
     try expectContradiction(TwoDefaults.self, "has an invalid column a: the option Default is given twice")
     try expectContradiction(MisplacedUnique.self, "has an invalid column b: a Unique with columns")
     try expectContradiction(

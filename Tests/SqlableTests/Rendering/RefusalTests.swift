@@ -59,7 +59,7 @@ import Testing
       check(Bicycle.update().filter(yes), "the update sets no column")
       check(bike.update(Bicycle.id), "the update sets no column: only the struct's key has a value")
       check(
-        bike.insert().onConflict(update: Bicycle.color), "an upsert must name the columns that may conflict")
+        bike.insert().onConflict(update: Bicycle.color), "an upsert must name its conflict columns")
       let read = Bicycle.read().ignoreOnConflict()
       #expect(refusal(read) { try read.run(db) } == "invalid: a read can't have a conflict policy")
       let first = Bicycle.read().limit(-5).first()
@@ -90,7 +90,7 @@ import Testing
       }
       #expect(
         sqlError { _ = try Bicycle.byId(1, 2).run(db) }?.message
-          == "the primary key of table bicycle has 1 columns, not 2")
+          == "the primary key of table bicycle has 1 columns, but 2 values were given")
       #expect(try Note.count().run(db) == 1)
     }
   }

@@ -112,8 +112,7 @@ final class KeyedColumns: Sendable {
     return SqlError.misuse(
       """
       the model of table \(table.name) has the coding key \(name), but no column \(names); declare the column, make \
-      the \
-      property optional, or remove the key from CodingKeys
+      the property optional, or remove the key from CodingKeys
       """
     ).at(table: table.name, column: name)
   }

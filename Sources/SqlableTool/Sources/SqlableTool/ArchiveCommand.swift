@@ -11,8 +11,7 @@ struct ArchiveCommand: ParsableCommand {
     discussion: """
       Without a target, lists the commits that can be restored. With a target, restores the database after the last \
       commit, or after the commit of --at or --commit, into a new file. The file gets its name when it is complete and \
-      checked. A program \
-      makes an archive with pool.archive(to:).
+      checked. A program makes an archive with pool.archive(to:).
 
       Exit codes: 0 done, 1 failed, 2 a mistake on the command line.
       """)

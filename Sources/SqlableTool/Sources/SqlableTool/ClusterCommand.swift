@@ -77,8 +77,7 @@ struct ClusterLeaveCommand: AsyncParsableCommand {
     commandName: "leave", abstract: "Removes a node that answers from the cluster.",
     discussion: """
       A standby becomes a voter in place of the node, and another voter becomes the leader if the node was the leader. \
-      The process of \
-      sqlable node exits a few seconds later. Prints the remaining nodes.
+      The process of sqlable node exits a few seconds later. Prints the remaining nodes.
       """)
 
   @Argument(help: ArgumentHelp("The id of the node.", valueName: "number"), transform: number(1...UInt64.max))

@@ -72,7 +72,7 @@ struct NodeCommand: AsyncParsableCommand {
           running.cancel()
         }
       } catch let error as CancellationError {
-        log.write("stopped before the start")
+        log.write("stopped before the node started")
         throw error
       } catch {
         log.write("ends: \(error)")

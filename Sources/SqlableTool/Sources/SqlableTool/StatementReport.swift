@@ -38,10 +38,10 @@ struct StatementReport {
       ("SQL", [sql] + (values.count > 1 ? ["(for each of \(values.count) rows)"] : [])),
     ]
     sections.append(("Values, as they were given", valueLines))
-    sections.append(("Plan", steps.isEmpty ? ["nothing to find"] : plan?.description.lines ?? []))
+    sections.append(("Plan", steps.isEmpty ? ["the statement searches no rows"] : plan?.description.lines ?? []))
     var lines = scans.map { "\($0) is scanned completely" }
     if advice.isEmpty {
-      lines.append("no index is missing, or none would help")
+      lines.append("no index that would help is missing")
     } else {
       lines += advice.map(\.sql)
       lines += ["then the plan is"] + (advice.first?.plan.description.lines.map { "  " + $0 } ?? [])

@@ -133,9 +133,10 @@ struct ModelTypesTests {
         #"static let b = column("b", Int?.self, Default(-5))"#, #"static let c = column("c", Int?.self, Default(7))"#,
         #"static let d = column("d", Double?.self, Default(1))"#,
         #"static let e = column("e", Data?.self, Default(Data([0x0a, 0xff])))"#,
-        "// its default is not declared: CURRENT_TIMESTAMP", #"static let f = column("f", String?.self)"#,
-        "// its default is not declared: abs(-1)", #"static let g = column("g", Int?.self)"#,
-        #"static let h = column("h", String?.self, Default("3"))"#, "// its default is not declared: 'none'",
+        "// the default is not declared in the model: CURRENT_TIMESTAMP", #"static let f = column("f", String?.self)"#,
+        "// the default is not declared in the model: abs(-1)", #"static let g = column("g", Int?.self)"#,
+        #"static let h = column("h", String?.self, Default("3"))"#,
+        "// the default is not declared in the model: 'none'",
         #"static let i = column("i", Int?.self)"#, #"static let j = column("j", String?.self, Default(Null()))"#,
       ])
   }

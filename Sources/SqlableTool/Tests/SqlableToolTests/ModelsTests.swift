@@ -166,7 +166,7 @@ struct ModelsTests {
 
         import Sqlable
 
-        // The key may be NULL in the table.
+        // The table allows NULL in the key.
         // The table also has, and the model does not declare:
         //   c NOT NULL ON CONFLICT FAIL
         //   PRIMARY KEY (a COLLATE NOCASE)

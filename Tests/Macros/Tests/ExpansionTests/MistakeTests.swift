@@ -45,13 +45,15 @@ import Testing
 
   @Test func onlyAStoredPropertyHasAttributes() {
     expect(
-      "var a = 0\n  @Unique static var b = 5", "a static property is not stored: @Unique has no effect", at: "@Unique",
+      "var a = 0\n  @Unique static var b = 5", "a static property is not stored, so @Unique has no effect",
+      at: "@Unique",
       ("remove @Unique", "var a = 0\n  static var b = 5"))
     expect(
-      "var a = 0\n  @Index var b: Int { a }", "a computed property is not stored: @Index has no effect", at: "@Index",
+      "var a = 0\n  @Index var b: Int { a }", "a computed property is not stored, so @Index has no effect",
+      at: "@Index",
       ("remove @Index", "var a = 0\n  var b: Int { a }"))
     expect(
-      "var a = 0\n  @Column(\"x\") lazy var b = 5", "a lazy property is not stored: @Column has no effect",
+      "var a = 0\n  @Column(\"x\") lazy var b = 5", "a lazy property is not stored, so @Column has no effect",
       at: "@Column(\"x\")", ("remove @Column", "var a = 0\n  lazy var b = 5"))
   }
 
@@ -71,7 +73,7 @@ import Testing
       "a is not stored in the table, and needs an initial value, because a row has none",
       at: "a: Int?", ("give it a value", "var b = 0\n  @Transient let a: Int? = <#value#>"))
     expect(
-      "var b = 0\n  @Transient @Index var a = 5", "a is not stored: @Index has no effect", at: "@Index",
+      "var b = 0\n  @Transient @Index var a = 5", "a is not stored, so @Index has no effect", at: "@Index",
       ("remove @Index", "var b = 0\n  @Transient var a = 5"))
   }
 
@@ -118,7 +120,7 @@ import Testing
   @Test func manuallyDeclaredColumnsHaveNoAttributes() {
     expect(
       "@Unique var a: Int\n  static let a = column(\"a\", Int.self)",
-      "Model already declares the column a: @Unique has no effect", at: "@Unique",
+      "Model already declares the column a, so @Unique has no effect", at: "@Unique",
       ("remove @Unique", "var a: Int\n  static let a = column(\"a\", Int.self)"))
     expect(
       "@Index var a: Int\n  static let tableIndexes = [Index(a)]",

@@ -165,7 +165,7 @@ import Testing
         #expect(sqlError { _ = try query.run(db) }?.message.contains(message) == true)
       }
       refuses(query.page(after: [1], limit: 1), "a page needs an order, and one value for each of the 0 order terms")
-      refuses(query.orderBy(Bicycle.id).page(after: [1, 2], limit: 1), "a value for each of its 1 terms")
+      refuses(query.orderBy(Bicycle.id).page(after: [1, 2], limit: 1), "one value for each of the 1 order terms")
       refuses(query.orderBy(Bicycle.id).page(after: ["x"], limit: 1), "id")
       refuses(query.groupBy(Bicycle.name).orderBy(Bicycle.id).page(after: [1], limit: 1), "a page can't be read")
       refuses(
