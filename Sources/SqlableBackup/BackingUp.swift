@@ -84,7 +84,7 @@ extension SqliteDatabase {
       try source.copy(to: connection, options) { [self] last in
         // Checked again: the file may have been deleted during the copy.
         try checkFile(connection)
-        guard let observation else { throw misuse("the handle was closed while its database was replaced") }
+        guard let observation else { throw misuse("the handle was closed while a restore was replacing its database") }
         try observation.commitUnrecorded(last)
       }
       // The restored contents have replaced the damaged ones.

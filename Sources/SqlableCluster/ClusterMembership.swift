@@ -121,7 +121,7 @@ struct ClusterMembership: Sendable {
         throw SqlError.misuse("the cluster has no node \(id)")
       }
       guard await NodeConnection.answers(member.address) else {
-        throw SqlError(.unavailable, message: "node \(id) does not answer; if the node is lost, remove it")
+        throw SqlError(.unavailable, message: "node \(id) does not answer; remove the node if its machine is lost")
       }
     }
     let answering = LockedValue<[UInt64: Bool]>([:])

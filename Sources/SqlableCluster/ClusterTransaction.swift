@@ -337,7 +337,9 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
       guard deadline > .now else { throw SqlError.late("the transaction did not end in time") }
       try state.withLock { state in
         if let failure = state.failure { throw failure.ofCluster.afterRollback }
-        guard !state.isEnded else { throw SqlError.misuse("the transaction has ended") }
+        guard !state.isEnded else {
+          throw SqlError.misuse("the transaction has ended, and can't run another statement")
+        }
       }
     } catch {
       turn.giveBack()

@@ -52,7 +52,7 @@ struct RegularExpressionParser {
     guard scalars.count <= 4 * RegularExpression.maximumSteps else { throw RegularExpression.tooLarge }
     ignoresCase = take("(?i)")
     let tree = try choice()
-    guard next == nil else { throw failure("the ) has no (") }
+    guard next == nil else { throw failure("the ) has no matching (") }
     return tree
   }
 
@@ -98,7 +98,7 @@ struct RegularExpressionParser {
     }
     let tree = try choice()
     depth -= 1
-    guard take(")") else { throw failure("the ( has no )", at: start) }
+    guard take(")") else { throw failure("the ( has no matching )", at: start) }
     return tree
   }
 
@@ -241,7 +241,7 @@ struct RegularExpressionParser {
       guard first <= last else { throw failure("a range ends before it begins", at: memberStart) }
       set.ranges.append(first...last)
     }
-    guard take("]") else { throw failure("the [ has no ]", at: start) }
+    guard take("]") else { throw failure("the [ has no matching ]", at: start) }
     guard !set.ranges.isEmpty || !set.classes.isEmpty else { throw failure("the set has no characters", at: start) }
     return set
   }
@@ -249,7 +249,7 @@ struct RegularExpressionParser {
   /// Reads a character of a set.
   private mutating func member() throws(SqlError) -> Unicode.Scalar {
     let start = position
-    guard let scalar = next else { throw failure("the [ has no ]") }
+    guard let scalar = next else { throw failure("the [ has no matching ]") }
     position += 1
     guard scalar == "\\" else { return scalar }
     return try escapedScalar(from: start)

@@ -65,7 +65,7 @@ extension DocumentDecoder {
   /// A decoded query, if it has these columns.
   func query(_ decoded: DecodedStatement, _ description: ResultDescription) throws -> SelectQuery {
     guard case .select(let query) = decoded.tree, decoded.operation == .read, rules.kinds.contains(.read) else {
-      throw failure("the statement is not a query, or the decoder does not allow queries")
+      throw failure("the document's statement is not a query, or the decoder does not allow queries")
     }
     try description.check(query.clauses.columns, self)
     enter(decoded.operation.rawValue)

@@ -149,7 +149,7 @@ extension DocumentDecoder {
   func sources(ofUpdate document: Document, _ table: TableInfo) throws -> [SelectQuery.Source] {
     let sources = try sources(document, after: SelectQuery.Source(table: table), nil).dropFirst()
     guard sources.allSatisfy({ $0.join == .inner && $0.condition != nil }) else {
-      throw failure("each other table of an update needs an inner join with a condition")
+      throw failure("the other tables of an update need an inner join with a condition")
     }
     return Array(sources)
   }
@@ -209,7 +209,7 @@ extension DocumentDecoder {
       try allow([.jsonEach, .jsonTree, .path, .as, .join, .on], fields)
       source = JSONEach.emptySource
     }
-    guard kind == .table || alias != nil else { throw failure("a query or function needs a name; use \"as\"") }
+    guard kind == .table || alias != nil else { throw failure("a subquery or function needs a name; use \"as\"") }
     source.alias = alias
     if isFirst {
       guard fields[.join] == nil, fields[.on] == nil else {

@@ -104,7 +104,7 @@ private struct RepeatabilityCheck {
     case .inserted:
       throw failure("the order of the inserted rows is not repeatable; \(advice)", query.table)
     case .firstRow:
-      throw failure("the value of a query as a term is not repeatable; \(advice)", query.table)
+      throw failure("the value of a subquery is not repeatable; \(advice)", query.table)
     }
   }
 

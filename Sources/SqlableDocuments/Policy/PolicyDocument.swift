@@ -135,7 +135,7 @@ private struct PolicyReader {
 
   private func filters(_ document: Document, of table: TableInfo) throws -> [Int: Set<FilterOperation>] {
     guard case .object(let members) = document else {
-      throw decoder.failure("filter must be an object with a list of operators for each column")
+      throw decoder.failure("the value of filter must be an object with a list of operators for each column")
     }
     var filters: [Int: Set<FilterOperation>] = [:]
     for member in members {

@@ -247,7 +247,7 @@ private let id = Column("id", .integer, PrimaryKey())
     try expectRefusal(
       """
       CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); CREATE TEMP TABLE t (id INTEGER PRIMARY KEY)
-      """, Entry<Doubled>.self, "a temporary table has the name of table t; drop it first")
+      """, Entry<Doubled>.self, "a temporary table has the same name as table t; drop the temporary table first")
     try withDatabase { db in
       try db.execute(
         """

@@ -95,7 +95,9 @@ extension Select {
     let order = query.clauses.order
     if !query.clauses.groups.isEmpty || order.contains(where: { $0.expression.combinesRows }) {
       let error = SqlError.invalidStatement(
-        "a page can't be read from a query with groups, or ordered by a window; wrap the query in named(_:)")
+        "a page can't be read from a query with groups, or from one ordered by a window function; wrap the query in "
+          + "named(_:)"
+      )
       query.clauses.filter.and(SqlExpression(invalid: error))
     } else if order.isEmpty || values.map({ $0.count != order.count }) == true {
       let error = SqlError.invalidStatement(

@@ -55,16 +55,16 @@ extension TypedTerm where Value: SqlText {
 }
 
 extension CaseBuilder {
-  @available(*, unavailable, message: "the result has a different type than the first one")
+  @available(*, unavailable, message: "the result has a different type than the first result")
   public func when(_ condition: some SqlCondition, then value: some SqlValue) -> CaseBuilder { self }
 
-  @available(*, unavailable, message: "the result has a different type than the first one")
+  @available(*, unavailable, message: "the result has a different type than the first result")
   public func when(_ condition: some SqlCondition, then term: some TypedTerm) -> CaseBuilder { self }
 
-  @available(*, unavailable, message: "the result has a different type than the first one")
+  @available(*, unavailable, message: "the result has a different type than the first result")
   public func `else`(_ value: some SqlValue) -> TypedExpression<Value> { TypedExpression(expression: terms[1]) }
 
-  @available(*, unavailable, message: "the result has a different type than the first one")
+  @available(*, unavailable, message: "the result has a different type than the first result")
   public func `else`(_ term: some TypedTerm) -> TypedExpression<Value> { TypedExpression(expression: terms[1]) }
 }
 

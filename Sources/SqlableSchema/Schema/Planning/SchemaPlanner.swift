@@ -64,7 +64,8 @@ struct SchemaPlanner {
       $0[0]
     }
     for table in tables where names.contains(where: table.name.isSameName) {
-      throw SchemaPlanner.mismatch("a temporary table has the name of table \(table.name); drop it first", table.name)
+      throw SchemaPlanner.mismatch(
+        "a temporary table has the same name as table \(table.name); drop the temporary table first", table.name)
     }
   }
 

@@ -14,7 +14,7 @@ struct MigrateCommand: ParsableCommand {
       mistake on the command line.
       """)
 
-  @Argument(help: "The database; created if missing, for migrations.")
+  @Argument(help: "The database; migrations create the file if it is missing.")
   var database: String
 
   @Argument(

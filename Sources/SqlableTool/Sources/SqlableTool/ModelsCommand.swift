@@ -33,7 +33,7 @@ struct ModelsCommand: ParsableCommand {
   var usesMacro = false
 
   @Option(
-    help: ArgumentHelp("Read only the first rows of each table.", valueName: "count"), transform: number(1...Int.max))
+    help: ArgumentHelp("Read only this many rows of each table.", valueName: "count"), transform: number(1...Int.max))
   var sample: Int?
 
   func run() throws {

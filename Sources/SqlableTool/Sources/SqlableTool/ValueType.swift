@@ -95,7 +95,7 @@ extension ValueType {
     var remarks: [String] = []
     if profile.hasBrokenText {
       base = .any(affinity.columnType)
-      remarks.append("holds text that is not UTF-8, which is read as a BLOB of its bytes")
+      remarks.append("contains text that is not UTF-8; the model reads such text as a BLOB")
     } else if classes == [.text] {
       let isISO = profile.dates.areDates && (affinity == .text || affinity == .blob || isDate)
       base = isISO ? .date(.iso8601) : .text
@@ -147,7 +147,7 @@ extension ValueType {
         case .text: .text
         case .blob: .blob
         }
-      self = ValueType(base: base, remarks: declared.isEmpty ? ["no declared type, and no value"] : [])
+      self = ValueType(base: base, remarks: declared.isEmpty ? ["no declared type, and no stored value"] : [])
     }
   }
 }

@@ -41,7 +41,7 @@ struct ModelTypesTests {
         "static let c = column(\"c\", Double?.self)  // DOUBLE PRECISION", "static let d = column(\"d\", Data?.self)",
         "static let e = column(\"e\", Bool?.self)  // BOOLEAN",
         "static let f = column(\"f\", Double?.self, DeclaredType(\"DECIMAL(9, 2)\"))",
-        "// no declared type, and no value",
+        "// no declared type, and no stored value",
         "static let g = column(\"g\", Data?.self)  // without a type",
         "// no stored value shows the format of the dates",
         "static let h = column(\"h\", String?.self, DeclaredType(\"DATE\"))",
@@ -82,7 +82,7 @@ struct ModelTypesTests {
       ])
     let broken = try columns("CREATE TABLE t (a TEXT)", rows: "(CAST(x'ff' AS TEXT))")
     #expect(broken.last == "static let a = column(\"a\", StoredValue?.self, as: .text)")
-    #expect(broken.first == "// holds text that is not UTF-8, which is read as a BLOB of its bytes")
+    #expect(broken.first == "// contains text that is not UTF-8; the model reads such text as a BLOB")
   }
 
   @Test func onlyReadableDatesBecomeDates() throws {
