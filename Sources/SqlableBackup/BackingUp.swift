@@ -84,7 +84,7 @@ extension SqliteDatabase {
       try source.copy(to: connection, options) { [self] last in
         // Check again, because the file might have been deleted during the copy.
         try checkFile(connection)
-        guard let observation else { throw misuse("the handle was closed while its database was replaced") }
+        guard let observation else { throw misuse("the handle was closed while a restore was replacing its database") }
         try observation.commitUnrecorded(last)
       }
       // The restored contents have replaced the damaged pages.
@@ -116,13 +116,13 @@ extension SqliteDatabase {
       )
     }
     guard source.cipher == nil || !isInMemory else {
-      throw misuse("an in-memory database can't take the pages of an encrypted database")
+      throw misuse("can't restore the pages of an encrypted backup into an in-memory database")
     }
     let sourceSize = try source.pageSize()
     let isResized = sourceSize != size && (isInMemory ? !isEmpty : isWAL)
     guard try isResized || (!isWAL && source.requiresWAL()) else { return source }
     guard !isInMemory || !isResized else {
-      throw misuse("an in-memory database with pages of \(size) bytes can't take pages of \(sourceSize) bytes")
+      throw misuse("can't restore pages of \(sourceSize) bytes into an in-memory database with pages of \(size) bytes")
     }
     let copy =
       isInMemory

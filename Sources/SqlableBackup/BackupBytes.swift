@@ -68,7 +68,7 @@ public struct BackupBytes: AsyncSequence, Sendable {
     try db.labelling {
       try stop.mapping {
         guard chunkSize > 0 else { throw SqlError.misuse("a chunk of a backup must have at least one byte") }
-        guard directory != "" else { throw SqlError.misuse("the directory of a backup can't be empty") }
+        guard directory != "" else { throw SqlError.misuse("the path of the backup's directory can't be empty") }
         let source = try BackupSource.handle(db, options, stop)
         let file = try PartialFile.makeNumbered(beside: basePath(source.path()))
         try db.fill(file, from: source, options)

@@ -47,7 +47,10 @@ package final class BackupSource: @unchecked Sendable {
       }
       let key = parent.configuration.attachedKeys[name] ?? parent.configuration.key
       guard (key ?? .unencrypted) == (parent.family.key ?? .unencrypted) else {
-        throw parent.misuse("the attached database \(name) has another key; use a separate handle for its backup")
+        throw parent.misuse(
+          "the attached database \(name) has another key than the main database; back the attached database up with a "
+            + "separate handle"
+        )
       }
       attached[name] = path
     }

@@ -57,7 +57,8 @@ package struct BackupTarget {
         guard name == source + suffix || (identity != nil && identity == FileIdentity(source + suffix)) else {
           continue
         }
-        throw SqlError.misuse("the target of the backup is the database itself, or a file that belongs to it: \(path)")
+        throw SqlError.misuse(
+          "the target of the backup is the database itself, or its WAL, journal or lock file: \(path)")
       }
     }
   }
@@ -70,7 +71,8 @@ package struct BackupTarget {
 
   private func otherKey(_ db: SqliteDatabase) -> SqlError {
     let isPlain = (try? RawFile(path: path))?.isPlain == true
-    let difference = isPlain ? "is not encrypted" : db.cipher == nil ? "is encrypted" : "has another key"
+    let difference =
+      isPlain ? "is not encrypted" : db.cipher == nil ? "is encrypted" : "has another key than the database"
     return SqlError(
       .wrongKey,
       message:
@@ -94,7 +96,8 @@ package struct BackupTarget {
     guard let info = FileIdentity.info(path), info.st_size > 0 else {
       guard !hasWAL() else {
         throw SqlError.misuse(
-          "the target of the backup has a WAL or journal without a database, which would damage the backup: "
+          "a WAL or journal is left at the target of the backup, and would damage the backup; delete the WAL or "
+            + "journal: "
             + "\(path)-wal or -journal"
         )
       }
@@ -108,10 +111,11 @@ package struct BackupTarget {
       hasOtherKey = true
     } catch let error as SqlError where error.kind == .notADatabase {
       throw SqlError(
-        .notADatabase, message: "the target of the backup is not a database, and is not replaced: \(path)")
+        .notADatabase, message: "the target of the backup was not replaced, because the file is not a database: \(path)"
+      )
     } catch let error as SqlError where error.kind == .wrongKey {
       throw SqlError(
-        .wrongKey, message: "the target of the backup has another key, or is damaged: \(path)")
+        .wrongKey, message: "the target of the backup has another key than the database, or is damaged: \(path)")
     } catch let error as SqlError where error.kind == .corrupt {
       // The target can be an earlier backup that has been damaged since.
     }
@@ -119,7 +123,10 @@ package struct BackupTarget {
     guard !hasOtherKey else {
       throw SqlError(
         .cannotOpen,
-        message: "the target of the backup has another key, and a WAL or journal that needs that key: \(path)")
+        message:
+          "can't replace the target of the backup: the target's WAL or journal needs another key than the database: "
+          + "\(path)"
+      )
     }
     do { try Connection.closeWAL(ofFileAt: path, label: label, db.cipher) } catch let error as SqlError {
       throw SqlError(

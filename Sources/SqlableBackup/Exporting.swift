@@ -150,7 +150,8 @@ extension Connection {
 
   private func checkRowids(of table: RowidTable) throws {
     guard try hasSameRowids(table) else {
-      throw SqlError(.corrupt, message: "the exported copy has other rowids in table \(table.name)", label: label)
+      throw SqlError(
+        .corrupt, message: "the rows of the exported copy have different rowids in table \(table.name)", label: label)
     }
   }
 }

@@ -43,7 +43,7 @@ package final class PartialFile: @unchecked Sendable {
       var info = stat()
       guard fstat(descriptor, &info) == 0, info.isRegular, info.st_nlink <= 1 else {
         close(descriptor)
-        throw SqlError.misuse("the temporary name of the backup belongs to another file: \(path)")
+        throw SqlError.misuse("can't create the temporary file of the backup: another file has the name: \(path)")
       }
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         let code = errno

@@ -149,13 +149,13 @@ extension ClusterSession {
     let size = SqlRequest(
       sql: "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", values: [], isReadOnly: true)
     guard case .integer(let bytes)? = try await answer(to: size, before: deadline).rows.first?.first else {
-      throw SqlError.wire("no size of the database")
+      throw SqlError.wire("an answer without the size of the database")
     }
     guard bytes <= ClusterSession.maximumSize else {
       throw SqlError.misuse("a node can't send a database of more than 2 GiB")
     }
     let files = try await dump(database, before: deadline)
-    guard files.map(\.name) == [database, database + "-wal"] else { throw SqlError.wire("files of other names") }
+    guard files.map(\.name) == [database, database + "-wal"] else { throw SqlError.wire("files with unexpected names") }
     return files
   }
 }

@@ -137,7 +137,7 @@ extension ClusterWriter {
           // writes run again.
           write.stop(sqlError.afterRollback)
           putBack(done.map(\.write))
-          throw NodeFailure(address: session.address, reason: "can't read an answer of the node", wasSent: false)
+          throw NodeFailure(address: session.address, reason: "can't decode an answer of the node", wasSent: false)
         }
         let isOpen: Bool
         do { isOpen = try await session.isInTransaction(before: deadline) } catch {
@@ -205,7 +205,7 @@ extension ClusterWriter {
       if let sqlError { writes[brokenIndex].stop(sqlError.afterRollback) }
       putBack((done.map(\.write) + writes).filter { !$0.outcome.isEnded })
       guard sqlError == nil else {
-        throw NodeFailure(address: session.address, reason: "can't read an answer of the node", wasSent: false)
+        throw NodeFailure(address: session.address, reason: "can't decode an answer of the node", wasSent: false)
       }
       throw error
     }

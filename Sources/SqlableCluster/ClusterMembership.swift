@@ -124,7 +124,7 @@ struct ClusterMembership: Sendable {
         throw SqlError.misuse("the cluster has no node \(id)")
       }
       guard await NodeConnection.answers(member.address) else {
-        throw SqlError(.unavailable, message: "node \(id) does not answer; if the node is lost, remove it")
+        throw SqlError(.unavailable, message: "node \(id) does not answer; remove the node if its machine is lost")
       }
     }
     let answering = LockedValue<[UInt64: Bool]>([:])
@@ -148,7 +148,7 @@ struct ClusterMembership: Sendable {
         }
         if member.address == "\(leader)" {
           for voter in voters where await answers(voter) { return .transfer(id: voter.id) }
-          throw SqlError(.unavailable, message: "node \(id) can't leave: no other node can lead")
+          throw SqlError(.unavailable, message: "node \(id) can't leave: no other node can become the leader")
         }
       }
       return .remove(id: id)
@@ -162,7 +162,7 @@ struct ClusterMembership: Sendable {
       }
       guard member.role != role else { return nil }
       guard member.address != "\(leader)" else {
-        throw SqlError.misuse("node \(id) leads the cluster, and can't become a \(role); transfer leadership first")
+        throw SqlError.misuse("node \(id) is the leader, and can't become a \(role); transfer leadership first")
       }
       return .assign(id: id, role: role)
     }
@@ -181,12 +181,12 @@ struct ClusterMembership: Sendable {
         for member in members where member.role == .voter && member.address != "\(leader)" {
           if await NodeConnection.answers(member.address) { return .transfer(id: member.id) }
         }
-        throw SqlError(.unavailable, message: "no other node can lead")
+        throw SqlError(.unavailable, message: "no other node can become the leader")
       }
       guard let member = members.first(where: { $0.id == id }) else {
         throw SqlError.misuse("the cluster has no node \(id)")
       }
-      guard member.role == .voter else { throw SqlError.misuse("node \(id) can't lead: it is not a voter") }
+      guard member.role == .voter else { throw SqlError.misuse("node \(id) can't become the leader: only a voter can") }
       return member.address == "\(leader)" ? nil : .transfer(id: id)
     }
   }

@@ -14,7 +14,7 @@ extension SqliteCluster.Health.Problem: CustomStringConvertible {
     case .noWrite(.full): "a write was not stored: the disk of the leader is full"
     case .noWrite(let kind): "a write was not stored: \(kind)"
     case .noMajority(let answering, let voters):
-      "\(answering) of \(voters) voters \(answering == 1 ? "answers" : "answer"), not a majority"
+      "\(answering) of \(voters) voters \(answering == 1 ? "answers" : "answer"); a majority is needed"
     case .unreachable(let ids): ClusterProblemText.silentVoters(ids)
     case .fewVoters(let count): ClusterProblemText.fewVoters(count)
     }

@@ -220,7 +220,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     let end = min(deadline, Deadline.current ?? deadline)
     guard end > .now else {
       // The statement was not sent, so the transaction stays open.
-      throw SqlError(.timeout, message: "no time was left to run the statement", transaction: .untouched)
+      throw SqlError(.timeout, message: "the deadline passed before the statement was sent", transaction: .untouched)
     }
     times?.didSend()
     do {
@@ -339,7 +339,9 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
       guard deadline > .now else { throw SqlError.late("the transaction did not end in time") }
       try state.withLock { state in
         if let failure = state.failure { throw failure.ofCluster.afterRollback }
-        guard !state.isEnded else { throw SqlError.misuse("the transaction has ended") }
+        guard !state.isEnded else {
+          throw SqlError.misuse("the transaction has ended, and can't run another statement")
+        }
       }
     } catch {
       turn.giveBack()

@@ -169,7 +169,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     id: UUID, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
     _ body: (ClusterTransaction) async throws -> Value
   ) async throws -> Value? {
-    guard current == nil else { throw SqlError.misuse("a transaction with an id can't be inside another transaction") }
+    guard current == nil else { throw SqlError.misuse("a transaction with an id can't run inside another transaction") }
     let record = TransactionRecord(id: id, age: configuration.transactionIdAge)
     return try await atSite(file, line, isolation: isolation) {
       try await writer.transaction(
@@ -189,7 +189,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   public func run<Work: Runnable>(
     _ work: Work, id: UUID, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> Work.Output? where Work.Output: Sendable {
-    guard current == nil else { throw SqlError.misuse("a statement with an id can't be inside a transaction") }
+    guard current == nil else { throw SqlError.misuse("a statement with an id can't run inside a transaction") }
     let record = TransactionRecord(id: id, age: configuration.transactionIdAge)
     let transport = RepeatableTransport(cluster: self, writer: writer, record: record)
     do { return try await atSite(file, line) { try await work.run(over: transport) } } catch {

@@ -72,7 +72,7 @@ private final class EventLog: Sendable {
     queue = EventQueue { entries, dropped in
       for entry in entries { logger.log(level: entry.level, "\(entry.message)", metadata: entry.metadata) }
       guard dropped > 0 else { return }
-      logger.warning("messages were dropped: the log handler was slow", metadata: ["dropped": "\(dropped)"])
+      logger.warning("log messages were dropped, because the log handler was slow", metadata: ["dropped": "\(dropped)"])
     }
   }
 

@@ -43,7 +43,7 @@ extension ModelDeclaration {
     let variable = property.variable
     let specifier = variable.bindingSpecifier
     mistakes.add(
-      "\(property.plainName) is a constant with a value: no row can set it", "constant", at: property.binding,
+      "\(property.plainName) is a let with an initial value, so a row can't set it", "constant", at: property.binding,
       .replace("make it a var", specifier, with: specifier.with(\.tokenKind, .keyword(.var))),
       .replace("leave it out of the table", variable, with: variable.with(attribute: "@Transient")))
   }
@@ -52,7 +52,7 @@ extension ModelDeclaration {
     let variable = property.variable
     for attribute in property.attributes where attribute.kind != .transient {
       mistakes.add(
-        "\(property.plainName) is not stored: \(attribute.name) has no effect", "transient", at: attribute.syntax,
+        "\(property.plainName) is not stored, so \(attribute.name) has no effect", "transient", at: attribute.syntax,
         .remove(attribute.syntax, of: variable))
     }
     guard property.initialValue == nil, property.isLet || !property.isOptional else { return }
@@ -62,7 +62,8 @@ extension ModelDeclaration {
       InitializerClauseSyntax(
         equal: .equalToken(leadingTrivia: .space, trailingTrivia: .space), value: ExprSyntax("\(raw: "<#value#>")")))
     mistakes.add(
-      "\(property.plainName) is not stored: a struct that is read needs a value for it", "transientValue", at: binding,
+      "\(property.plainName) is not stored in the table, and needs an initial value, because a row has none",
+      "transientValue", at: binding,
       .replace("give it a value", binding, with: value.with(\.trailingTrivia, [])))
   }
 
@@ -94,7 +95,9 @@ extension ModelDeclaration {
     }
     for attribute in property.attributes where attribute.kind != .embedded {
       mistakes.add(
-        "\(property.plainName) has several columns: \(attribute.name) belongs to a property of its struct", "embedded",
+        "\(property.plainName) is an embedded struct with several columns; write \(attribute.name) at a property "
+          + "inside that struct",
+        "embedded",
         at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
     }
     if let prefix = property.attribute(.embedded)?.arguments.first { checkName(prefix.expression, of: "prefix") }
@@ -125,7 +128,8 @@ extension ModelDeclaration {
     guard isDeclared(property) else { return }
     for attribute in property.attributes where ![.index, .fullText, .embedded].contains(attribute.kind) {
       mistakes.add(
-        "\(name.text) already declares the column \(property.plainName): \(attribute.name) has no effect", "declared",
+        "\(name.text) already declares the column \(property.plainName), so \(attribute.name) has no effect",
+        "declared",
         at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
     }
   }
@@ -246,7 +250,7 @@ extension ModelDeclaration {
   mutating func refuseAttributes(_ variable: VariableDeclSyntax, _ kind: String) {
     for attribute in variable.propertyAttributes {
       mistakes.add(
-        "\(kind) property is not stored: \(attribute.name) has no effect", "computed", at: attribute.syntax,
+        "\(kind) property is not stored, so \(attribute.name) has no effect", "computed", at: attribute.syntax,
         .remove(attribute.syntax, of: variable))
     }
   }

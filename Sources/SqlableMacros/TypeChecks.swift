@@ -190,7 +190,8 @@ extension ModelDeclaration {
     var plain = second.syntax
     (plain.leftParen, plain.arguments, plain.rightParen) = (nil, nil, nil)
     mistakes.add(
-      "a table can't have two full-text indexes; \(telling[0].plainName) already has the arguments", "fullText",
+      "a table can't have two full-text indexes; \(telling[0].plainName) already has the arguments of the index",
+      "fullText",
       at: second.syntax, .replace("remove the arguments", second.syntax, with: plain))
   }
 }

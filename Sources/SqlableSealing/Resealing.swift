@@ -91,7 +91,9 @@ private struct ResealRun: Sendable {
   init<Model, Value: SealedCell>(
     _ column: TypedColumn<Model, Value>, _ keys: KeyRing, _ limit: Int, _ earlierPlace: SealedPlace?
   ) throws {
-    guard limit > 0 else { throw SqlError.misuse("a transaction of a rotation must read at least one row") }
+    guard limit > 0 else {
+      throw SqlError.misuse("the number of rows in a transaction of a key rotation must be at least 1")
+    }
     (sealedPlace, isDeterministic) = (column.sealedPlace, Value.isDeterministic)
     (self.keys, self.limit, self.earlierPlace) = (keys, limit, earlierPlace)
   }

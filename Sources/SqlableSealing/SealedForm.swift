@@ -19,7 +19,7 @@ enum SealedForm {
     let forms = form.map { [$0 ? deterministic : random] } ?? [deterministic, random]
     guard bytes.count > headerCount + nonceCount + tagCount, bytes.first.map(forms.contains) == true else {
       throw SqlError.decoding(
-        expected: "a sealed value", found: "a BLOB that is not a sealed value, or has another form")
+        expected: "a sealed value", found: "a BLOB that is not a sealed value, or has an unknown format")
     }
     return bytes
   }

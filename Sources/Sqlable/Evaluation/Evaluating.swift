@@ -78,8 +78,10 @@ extension Statement {
     over tables: MemoryTables, _ run: (Statement, SqliteDatabase) throws -> Result
   ) throws -> Result {
     guard case .select(var query) = tree else {
-      throw SqlError.invalidStatement("a change can't be evaluated in memory; run it on SqliteDatabase.inMemory()")
-        .at(table: tree.tableInfo.name)
+      throw SqlError.invalidStatement(
+        "only a query can be evaluated without a database; run the change on SqliteDatabase.inMemory()"
+      )
+      .at(table: tree.tableInfo.name)
     }
     try query.prepareForEvaluation()
     var read = self
@@ -92,7 +94,7 @@ extension SelectQuery {
   /// Orders rows that compare as equal in the query's own order as their tables have them.
   fileprivate mutating func prepareForEvaluation() throws {
     guard table.database == nil else {
-      throw SqlError.invalidStatement("a table of an attached database can't be evaluated in memory")
+      throw SqlError.invalidStatement("a query of an attached database can't be evaluated without a database")
         .at(table: table.name)
     }
     guard form == .rows, !isPlain else { return }

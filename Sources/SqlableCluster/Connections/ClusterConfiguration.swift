@@ -46,7 +46,8 @@ public struct ClusterConfiguration: Sendable, Hashable {
       throw SqlError.misuse("the durations of a cluster's configuration must be positive")
     }
     guard connections >= 1, maximumGroup >= 1, statementCacheSize >= 1 else {
-      throw SqlError.misuse("a cluster needs at least one connection, one write in a group and one compiled statement")
+      throw SqlError.misuse(
+        "the limits of connections, writes in a group and compiled statements must each be at least 1")
     }
   }
 }

@@ -20,7 +20,7 @@ extension SqlError {
     }
     for missing in ["no such function: ", "no such collation sequence: ", "no such tokenizer: "]
     where self.message.hasPrefix(missing) {
-      self.message += "; a node has no functions, collations or tokenizers of the program"
+      self.message += "; a cluster can't use functions, collations or tokenizers that the program registers"
     }
   }
 
@@ -51,7 +51,7 @@ extension SqlError {
   static func outcomeUnknown(_ reason: any Error) -> SqlError {
     var text = SqlError.message(of: reason)
     // dqlite reports this error for any commit that it does not complete.
-    if (reason as? SqlError)?.kind == .io { text = "the node answered \(text), and may have lost its leadership" }
+    if (reason as? SqlError)?.kind == .io { text = "the node answered \(text), and might no longer be the leader" }
     return SqlError(
       .outcomeUnknown,
       message: "the outcome of the commit is unknown: \(text); use transaction(id:) to repeat the transaction",

@@ -102,7 +102,7 @@ actor ClusterSession {
   /// Returns the files of a database in their state on the node.
   func dump(_ database: String, before deadline: ContinuousClock.Instant) async throws -> [WireFile] {
     guard case .files(let files) = try await send(.dump(database: database), nil, before: deadline) else {
-      throw SqlError.wire("no files")
+      throw SqlError.wire("an answer without files")
     }
     return files
   }

@@ -110,7 +110,7 @@ private final class LeadershipRound: Sendable {
       if voters.count(where: { $0 == leader || followers.contains($0) }) >= majority { return .success(()) }
       guard voters.count(where: { !otherNodes.contains($0) }) < majority else { return nil }
       return .failure(
-        NodeFailure(address: leader, reason: "a majority of the nodes does not follow the leader", wasSent: false))
+        NodeFailure(address: leader, reason: "fewer than a majority of the nodes confirmed the leader", wasSent: false))
     }
   }
 
@@ -225,7 +225,10 @@ private final class NodeLink: Sendable {
     if let connection, connection.isOpen { return ask(question, connection, for: rounds) }
     if retryTime > .now {
       return receive(
-        .failure(NodeFailure(address: address, reason: "the node has just failed", wasSent: false)), for: rounds)
+        .failure(
+          NodeFailure(
+            address: address, reason: "the node failed a moment ago, and is not asked again yet", wasSent: false)),
+        for: rounds)
     }
     Task {
       do {

@@ -30,7 +30,9 @@ final class NodeDirectory: Sendable {
   /// Creates the directory if it is missing, and locks the directory. Throws `.busy` if another node still holds the
   /// lock after 2 seconds.
   init(_ path: String) throws {
-    guard !path.isEmpty, !path.utf8.contains(0) else { throw SqlError.misuse("a node needs a directory") }
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw SqlError.misuse("the path of a node's directory can't be empty or contain a NUL byte")
+    }
     // Parent directories are not created, because a new directory must not replace an unmounted file system.
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SqlError.system("create", path, errno) }
     guard let info = FileIdentity.info(path), info.st_mode & S_IFMT == S_IFDIR else {
@@ -138,7 +140,7 @@ final class NodeDirectory: Sendable {
     }
     guard let data = try? Data(contentsOf: URL(filePath: name)),
       let record = try? JSONDecoder().decode(Record.self, from: data)
-    else { throw SqlError(.corrupt, message: "can't read the record of the node: \(name)") }
+    else { throw SqlError(.corrupt, message: "can't read the node's id and address from the file: \(name)") }
     return record
   }
 

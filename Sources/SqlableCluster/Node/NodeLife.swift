@@ -33,7 +33,7 @@ extension SqliteClusterNode {
         try await launch(in: directory, writing: record)
       } else {
         guard !nodesToJoin.isEmpty else {
-          throw SqlError.misuse("node \(id) is not in a cluster; pass nodes of the cluster to join")
+          throw SqlError.misuse("node \(id) has not joined a cluster; pass addresses of the cluster's nodes")
         }
         let membership = ClusterMembership(ClusterLeader(nodes: nodesToJoin))
         let members = try await membership.members(before: deadline)
@@ -150,8 +150,8 @@ extension SqlError {
   fileprivate static var firstNodeJoins: SqlError {
     misuse(
       """
-      node 1 starts a cluster, and can't join one; to replace a lost node, join a new node with an id that the cluster \
-      never had
+      node 1 always starts a new cluster, and can't join an existing cluster; to replace a lost node, join a new node \
+      with an id that the cluster never had
       """)
   }
 

@@ -34,7 +34,7 @@ extension SqliteClusterNode {
     try await inTurn { [self] in
       guard !isRunning else { throw SqlError.misuse("node \(id) can't be recovered: it is running") }
       let (directory, record) = try await lockDirectory()
-      guard record?.hasJoined == true else { throw SqlError.misuse("node \(id) is not in a cluster") }
+      guard record?.hasJoined == true else { throw SqlError.misuse("node \(id) has not joined a cluster") }
       // Only a running node can list the other nodes.
       try await launch(in: directory)
       do { try await refuseToRecoverAmongOthers() } catch {

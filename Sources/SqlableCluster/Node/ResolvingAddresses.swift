@@ -1,7 +1,7 @@
 #if ClusterNode
 import Sqlable
 #if SQLCipher
-#error("the traits ClusterNode and SQLCipher exclude each other: libdqlite links libsqlite3, a second SQLite")
+#error("the package traits ClusterNode and SQLCipher can't be combined: libdqlite links libsqlite3, a second SQLite")
 #endif
 import Glibc
 

@@ -4,7 +4,7 @@ import Dispatch
 
 #if SQLCipher
 // Both libraries define the same symbols. The linker would decide which library encrypts and which library replicates.
-#error("the trait ClusterNode excludes SQLCipher, since libdqlite brings libsqlite3: run the node in another process")
+#error("the package traits ClusterNode and SQLCipher can't be combined; run the node in another process")
 #endif
 
 /// A node of a cluster, in this process. The node stores a copy of the cluster's databases, and keeps the copy
@@ -63,7 +63,7 @@ public final class SqliteClusterNode: Sendable {
       throw SqlError.misuse("the minimum free space of a node must be at least 0")
     }
     guard configuration.maximumStatementTime > .zero, configuration.maximumStatementTime <= .seconds(3_600) else {
-      throw SqlError.misuse("the time of a statement must be above 0, and at most an hour")
+      throw SqlError.misuse("the time limit of a statement must be above 0, and at most an hour")
     }
     _ = try configuration.latencyMilliseconds()
     _ = try configuration.snapshotParameters()
@@ -122,7 +122,8 @@ extension SqliteClusterNode {
       if !allowsNetwork, let open = try addresses.first(where: { try !$0.isLoopback() }) {
         throw SqlError.misuse(
           """
-          \(open) is not a loopback address, and dqlite does not encrypt; use a tunnel, or set allowsUnencryptedNetwork
+          \(open) is not a loopback address, and dqlite sends data unencrypted; use a tunnel, or set \
+          allowsUnencryptedNetwork
           """)
       }
       let directory = try NodeDirectory(path)

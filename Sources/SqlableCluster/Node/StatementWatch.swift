@@ -51,7 +51,7 @@ final class StatementWatch {
     }
     guard code == SQLITE_OK else {
       limit.withLock { $0.isInstalled = false }
-      throw SqlError(.cannotOpen, message: "SQLite can't watch the statements of the node (code \(code))")
+      throw SqlError(.cannotOpen, message: "can't install the limits of statements in SQLite (code \(code))")
     }
   }
 
@@ -106,7 +106,7 @@ final class StatementWatch {
         let (pragma, value) = (String(cString: name), argument.map { String(cString: $0) })
         guard !StatementWatch.allows(pragma, value) else { return SQLITE_OK }
         var error = SqlError.misuse(
-          "a node does not allow this pragma: it changes how databases are stored, or the whole process")
+          "a node does not allow this PRAGMA, because it affects the database files or the whole process")
         error.sql = "PRAGMA \(pragma)" + (value.map { " = \($0)" } ?? "")
         StatementWatch.report(error)
         return SQLITE_DENY

@@ -11,7 +11,9 @@ struct NodeAddress: Sendable, Hashable {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.count <= 200, NodeAddress.isHost(parts[0]) else {
       throw SqlError.misuse(
-        "\(what) \(text.prefix(250)) is not host:port; a host is a name or an IPv4 address, since dqlite has no IPv6")
+        "\(what) \(text.prefix(250)) is not host:port; a host is a name or an IPv4 address, because dqlite does not "
+          + "support IPv6"
+      )
     }
     guard parts[1].utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
       let port = UInt16(parts[1]), port > 0

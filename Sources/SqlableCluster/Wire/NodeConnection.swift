@@ -32,7 +32,8 @@ final class NodeConnection: Sendable {
   ) async throws -> NodeConnection {
     let left = deadline - .now
     guard left > .zero else {
-      throw NodeFailure(address: address, reason: "no time was left to connect", wasSent: false, isLate: true)
+      throw NodeFailure(
+        address: address, reason: "the deadline passed before the connection was opened", wasSent: false, isLate: true)
     }
     do {
       let connecting = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
@@ -227,7 +228,7 @@ private struct WireCall: Sendable {
         } else if await isGivenUp(address) {
           // The node might have answered meanwhile, and the next call might be running.
           guard !ended.withLock({ $0 }) else { return }
-          let reason = "the node is silent, and another node leads"
+          let reason = "the node does not answer, and another node is the leader"
           end(NodeFailure(address: address, reason: reason, isSilent: true), channel)
         } else {
           try? await Task.sleep(until: min(deadline, .now + NodeConnection.silence), clock: .continuous)

@@ -110,7 +110,7 @@ extension ByteBuffer {
   /// Writes a text and the NUL byte that ends it.
   fileprivate mutating func writeText(_ text: String) throws {
     guard !text.utf8.contains(0) else {
-      throw SqlError.encoding(expected: "TEXT", found: "TEXT with U+0000, which dqlite would cut off")
+      throw SqlError.encoding(expected: "TEXT", found: "TEXT with U+0000, at which dqlite would truncate the text")
     }
     writeString(text)
     writeInteger(UInt8(0))
@@ -123,7 +123,8 @@ extension ByteBuffer {
     guard !values.isEmpty else { return }
     guard values.count <= WireRequest.maximumValues else {
       throw SqlError.invalidStatement(
-        "the statement binds \(values.count) values, but dqlite takes \(WireRequest.maximumValues); bind a list of any "
+        "the statement binds \(values.count) values, but dqlite allows at most \(WireRequest.maximumValues); bind a "
+          + "list of any "
           + "length as one value: IN (SELECT value FROM json_each(\\(json: values)))")
     }
     writeInteger(UInt8(values.count))

@@ -63,7 +63,7 @@ enum WireResponse: Sendable {
   private static func failure(_ body: inout ByteBuffer) throws -> WireResponse {
     var code = body.writerIndex - 16
     while code > body.readerIndex, body.getBytes(at: code, length: 8)?.contains(0) == false { code -= 8 }
-    guard code >= body.readerIndex else { throw SqlError.wire("a short message") }
+    guard code >= body.readerIndex else { throw SqlError.wire("a truncated message") }
     body.moveReaderIndex(to: code)
     return .failure(code: Int(truncatingIfNeeded: try body.word()), message: try body.text())
   }
@@ -117,14 +117,16 @@ private enum WireType: UInt64 {
 
 extension ByteBuffer {
   fileprivate mutating func word() throws -> UInt64 {
-    guard let word = readInteger(endianness: .little, as: UInt64.self) else { throw SqlError.wire("a short message") }
+    guard let word = readInteger(endianness: .little, as: UInt64.self) else {
+      throw SqlError.wire("a truncated message")
+    }
     return word
   }
 
   /// Reads a text and the padding after it.
   fileprivate mutating func text() throws -> String {
     guard let length = readableBytesView.firstIndex(of: 0).map({ $0 - readerIndex }) else {
-      throw SqlError.wire("a text without an end")
+      throw SqlError.wire("a text without a terminating NUL byte")
     }
     guard let text = try? readUTF8ValidatedString(length: length) else {
       throw SqlError.decoding(expected: "TEXT", found: "TEXT that is not UTF-8")
@@ -137,7 +139,7 @@ extension ByteBuffer {
   fileprivate mutating func bytes() throws -> ByteBuffer {
     let length = Int(truncatingIfNeeded: try word())
     guard 0...readableBytes ~= length, let bytes = readSlice(length: length) else {
-      throw SqlError.wire("a short message")
+      throw SqlError.wire("a truncated message")
     }
     moveReaderIndex(forwardBy: min((8 - length & 7) & 7, readableBytes))
     return bytes
@@ -175,7 +177,7 @@ extension SqlError {
     SqlError(
       .decoding(.init(expected: "a value", found: values)),
       message:
-        "the value may be \(values): dqlite reports the same for both in a column declared as \(type); select "
+        "the value is ambiguous (\(values)): dqlite returns both alike in a column declared as \(type); select "
         + "+\(column.quotedName)",
       column: column)
   }

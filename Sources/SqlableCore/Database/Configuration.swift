@@ -206,9 +206,11 @@ extension Configuration {
       throw SqlError.misuse("the busy timeout must be from 0 to 2,147,483 seconds")
     }
     guard statementCacheBytes >= 0 else { throw SqlError.misuse("the size of the statement cache can't be negative") }
-    guard (1...1 << 30).contains(cacheSize) else { throw SqlError.misuse("the page cache must be from 1 to 2^30 KiB") }
+    guard (1...1 << 30).contains(cacheSize) else {
+      throw SqlError.misuse("the size of the page cache must be from 1 to 2^30 KiB")
+    }
     guard (0...Int(Int32.max)).contains(walAutocheckpoint) else {
-      throw SqlError.misuse("the automatic checkpoint must be from 0 to 2^31 - 1 pages")
+      throw SqlError.misuse("the threshold of automatic checkpoints must be from 0 to 2^31 - 1 pages")
     }
     if let maximumPageCount, !(1...Int(UInt32.max) - 1).contains(maximumPageCount) {
       throw SqlError.misuse("the maximum page count must be from 1 to 4,294,967,294")

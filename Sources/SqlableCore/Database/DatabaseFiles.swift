@@ -151,7 +151,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     var (info, other) = (stat(), stat())
     guard fstat(target, &info) == 0, fstat(source, &other) == 0 else { throw SqlError.system("read", partial, errno) }
     guard FileIdentity(info) != FileIdentity(other), info.isRegular, info.st_nlink <= 1 else {
-      throw SqlError.misuse("the temporary name of the copy belongs to another file: \(partial)")
+      throw SqlError.misuse("can't create the temporary file of the copy: another file has the name: \(partial)")
     }
     // Another copy may have ended a moment ago: then this file is complete, and has its final name.
     guard FileIdentity.linkInfo(partial).map({ FileIdentity($0) }) == FileIdentity(info) else {

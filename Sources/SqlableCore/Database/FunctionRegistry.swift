@@ -188,7 +188,7 @@ extension SqliteDatabase {
   /// what the statement reads, and a transaction can't end while a statement runs.
   package func checkIsNotInFunction(_ connection: Connection) throws {
     guard !connection.userCode.isRunning else {
-      throw misuse("a function can only read on the handle of the statement that calls the function")
+      throw misuse("a function can't write on the handle of the statement that calls the function")
     }
   }
 }

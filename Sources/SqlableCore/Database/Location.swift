@@ -239,7 +239,7 @@ extension Connection {
     else { return }
     _ = try? pragma("DETACH \(last.name.quotedName)")
     throw SqlError.misuse(
-      "the file is already open as database \(other.name); leave out the second name")
+      "the attached file is already open as database \(other.name); attach each file only once")
   }
 
   /// Sets the journal mode, and returns the resulting mode.

@@ -19,7 +19,10 @@ public struct MemoryPressure: Sendable, Hashable {
 
   fileprivate func validate() throws {
     guard (.milliseconds(500) ... .seconds(10)).contains(window), stall >= .milliseconds(1), stall <= window else {
-      throw SqlError.misuse("the window must be from 0.5 to 10 seconds, and the stall from 1 millisecond to the window")
+      throw SqlError.misuse(
+        "the window of memory pressure must be from 0.5 to 10 seconds, and the stall from 1 millisecond to the "
+          + "window's length"
+      )
     }
   }
 }

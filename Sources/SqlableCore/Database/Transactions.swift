@@ -373,7 +373,7 @@ extension SqliteDatabase {
       throw SqlError(
         .io,
         message: isRead
-          ? "the database file was moved, deleted or replaced; a read would not see the file at its path"
+          ? "the database file was moved, deleted or replaced; a read would return rows of the old file"
           : "the database file was moved or deleted; a write would be lost",
         transaction: transactions.levels.isEmpty ? .none : .untouched, label: configuration.label)
     }

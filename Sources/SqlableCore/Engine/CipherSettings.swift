@@ -57,10 +57,10 @@ public struct CipherSettings: Sendable, Hashable {
       throw SqlError.misuse("the page size of an encrypted file must be a power of two from 1,024 to 65,536")
     }
     if let kdfIterations, !(1...Int(Int32.max)).contains(kdfIterations) {
-      throw SqlError.misuse("the iterations of the key derivation must be from 1 to 2^31 - 1")
+      throw SqlError.misuse("the number of iterations of the key derivation must be from 1 to 2^31 - 1")
     }
     guard (0...96).contains(plaintextHeaderSize), plaintextHeaderSize.isMultiple(of: 16) else {
-      throw SqlError.misuse("the plaintext header must be a multiple of 16 bytes, up to 96")
+      throw SqlError.misuse("the size of the plaintext header must be a multiple of 16 bytes, up to 96")
     }
   }
 

@@ -85,7 +85,9 @@ extension Connection {
 
   /// Returns the reason why a statement that SQLite could parse is invalid; nil for other messages of a compilation.
   package static func reason(ofInvalid message: String) -> String? {
-    if message == "no query solution" { return "the statement can't use the index of INDEXED BY" }
+    if message == "no query solution" {
+      return "SQLite can't use the index that INDEXED BY requires for this statement"
+    }
     if message.begins(with: "misuse of aggregate") {
       return message + "; use having(_:) to filter groups, or wrap the query in named(_:)"
     }

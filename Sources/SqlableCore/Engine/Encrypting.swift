@@ -7,15 +7,15 @@ extension Cipher {
   static var missing: String? {
     #if SQLCipher
     guard let version = Library.cipherVersion else {
-      return "the key needs SQLCipher; this is SQLite \(Library.version)"
+      return "an encryption key needs SQLCipher; this is SQLite \(Library.version)"
     }
     let parts = version.split(separator: ".").compactMap { Int($0.prefix { $0.isNumber }) }
     guard parts.count > 1, (parts[0], parts[1]) >= (4, 5) else {
-      return "the key needs SQLCipher 4.5 or later; this is \(version)"
+      return "an encryption key needs SQLCipher 4.5 or later; this is \(version)"
     }
     return nil
     #else
-    return "the key needs a library built with the package trait SQLCipher"
+    return "an encryption key needs a library built with the package trait SQLCipher"
     #endif
   }
 

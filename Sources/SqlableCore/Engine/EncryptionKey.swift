@@ -112,7 +112,7 @@ public struct EncryptionKey: Sendable, Hashable {
   /// The key in a file: 32 bytes are a raw key, 48 one with its salt, any others a passphrase.
   ///
   /// A passphrase of 32 characters is taken for a raw key, and 64 hexadecimal digits for a passphrase.
-  @available(*, deprecated, message: "the kind of key is ambiguous; use rawFile(_:) or passphraseFile(_:)")
+  @available(*, deprecated, message: "the kind of key in the file is ambiguous; use rawFile(_:) or passphraseFile(_:)")
   public static func file(_ path: String) throws -> EncryptionKey {
     let size = try contents(of: path) { $0.count }
     return size == 32 || size == 48 ? try rawFile(path) : try passphraseFile(path)

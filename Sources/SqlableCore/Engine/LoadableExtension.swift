@@ -45,7 +45,7 @@ extension Connection {
     let code = sqlite3_load_extension(handle, item.path, item.entryPoint, &text)
     defer { sqlite3_free(text) }
     guard code != SQLITE_OK else { return }
-    let reason = text.map { String(cString: $0) } ?? "the library refused"
+    let reason = text.map { String(cString: $0) } ?? "SQLite gave no reason"
     throw SqlError(
       .cannotOpen, message: "can't load the extension \(item.path): \(reason)", code: Int(code & 0xFF),
       extendedCode: Int(code), label: label)

@@ -209,7 +209,7 @@ extension SqlError: CustomStringConvertible {
     case .none: break
     case .untouched: text += "; the transaction is still open"
     case .rolledBack: text += "; the transaction was rolled back"
-    case .unknown: text += "; the transaction is stored whole, or not at all"
+    case .unknown: text += "; the transaction was either stored completely, or not at all"
     }
     if let sql { text += "; \(positionInText)in: \(SqlError.shortened(sql, around: offset))" }
     return text

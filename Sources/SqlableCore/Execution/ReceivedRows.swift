@@ -40,7 +40,7 @@ package struct ReceivedRows {
       defer { statement.reset() }
       for (index, row) in answer.rows.enumerated() {
         guard row.count == count else {
-          throw SqlError.misuse("the rows of an answer have different numbers of columns")
+          throw SqlError.misuse("the transport returned rows with different numbers of columns")
         }
         statement.rewind()
         for (position, value) in row.enumerated() { try statement.bindCopy(value, at: Int32(position + 1)) }

@@ -52,7 +52,7 @@ extension Statement {
     get throws {
       let table = try tree.table
       if case .insert(let query) = tree { return query }
-      throw SqlError.invalidStatement("only an insert can take several structs").at(table: table.name)
+      throw SqlError.invalidStatement("only an insert can have several structs").at(table: table.name)
     }
   }
 }

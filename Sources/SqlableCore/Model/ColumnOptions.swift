@@ -33,7 +33,7 @@ public struct ColumnOptions: Sendable {
 
   /// Sets an option; a second option of the same kind is a defect.
   mutating func set<Option>(_ option: WritableKeyPath<ColumnOptions, Option?>, to value: Option, _ name: String) {
-    if self[keyPath: option] != nil { defect = "two options \(name)" }
+    if self[keyPath: option] != nil { defect = "the option \(name) is given twice" }
     self[keyPath: option] = value
   }
 }
@@ -109,7 +109,7 @@ public struct Default: ColumnOption {
   public init(_ value: any SqlValue) {
     func form(_ base: ColumnType.Base) -> Result<DatabaseValue, SqlError> {
       Result { try value.databaseValue(in: ColumnType(base)).checked() }.mapError {
-        ($0 as? SqlError) ?? .misuse("the default can't be stored")
+        ($0 as? SqlError) ?? .misuse("SQLite can't store the default")
       }
     }
     forms = ColumnType.Base.unscaled.reduce(into: [:]) { $0[$1] = form($1) }
@@ -134,7 +134,8 @@ public struct Default: ColumnOption {
 
   /// Returns an error about a default, with the table and column added.
   package static func located(_ error: any Error, table: String, column: Column) -> SqlError {
-    var error = ((error as? SqlError) ?? .misuse("the default can't be stored")).at(table: table, column: column.name)
+    var error = ((error as? SqlError) ?? .misuse("SQLite can't store the default")).at(
+      table: table, column: column.name)
     if case .encoding(let mismatch) = error.kind {
       error.message = "the default of \(table).\(column.name) should be \(mismatch.expected), but is \(mismatch.found)"
     }

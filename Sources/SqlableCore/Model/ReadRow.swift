@@ -162,7 +162,8 @@ public struct ReadRow {
     guard let position else {
       throw labelled(
         SqlError(
-          .schema(.missingColumn(column.name)), message: "the row has no column \(column.name) with this declaration",
+          .schema(.missingColumn(column.name)),
+          message: "the row's model has no column \(column.name) with this declaration",
           sql: state.pointee.statement?.takeUnretainedValue().sql, column: column.name))
     }
     state.pointee.next = position + 1

@@ -117,7 +117,7 @@ extension Sqlable {
 struct UnwrittenValue: SqlValue {
   static var columnType: ColumnType { .blob }
   var databaseValue: DatabaseValue {
-    get throws { throw SqlError.misuse("the model needs valueForColumn(_:) or write(to:)") }
+    get throws { throw SqlError.misuse("the model must implement valueForColumn(_:) or write(to:)") }
   }
 
   init() {}

@@ -59,7 +59,7 @@ extension TableInfo {
         throw wrong("the scale of a decimal must be from 0 to 18, not \(scale)")
       }
       if let key = options.primaryKey, key.autoincrement, !keyIsRowid || key.isDescending {
-        throw wrong("autoincrement needs the only, ascending integer key of a table with rowids")
+        throw wrong("autoincrement needs a single ascending integer key, in a table with rowids")
       }
       let isKey = key.contains { columns[$0].name.isExactly(column.name) }
       if options.notNull != nil, column.type.isNullable, !isKey {

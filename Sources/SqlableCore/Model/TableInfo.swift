@@ -191,7 +191,9 @@ package final class TableInfo: Sendable {
     let isNew = unnamed.withLock {
       $0.tables[types] == nil && ($0.tables.count >= maximumLayouts || $0.columns + types.count > maximumColumns)
     }
-    guard !isNew else { throw SqlError.misuse("documents use too many column layouts of named queries") }
+    guard !isNew else {
+      throw SqlError.misuse("the program has decoded too many documents whose named queries have different columns")
+    }
     return columns(of: types)
   }
 

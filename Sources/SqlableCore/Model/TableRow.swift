@@ -43,7 +43,7 @@ public struct TableRow: Sqlable {
   /// Sets a column; nil stores NULL. A date is stored as seconds since 1970; to store another format, assign a term.
   public mutating func set(_ column: String, _ value: (any SqlValue)?) {
     do { set(column, try (value?.databaseValue ?? .null).checked()) } catch {
-      let error = error as? SqlError ?? .misuse("the value can't be stored")
+      let error = error as? SqlError ?? .misuse("SQLite can't store the value")
       failure = failure ?? error.at(table: nil, column: column)
     }
   }

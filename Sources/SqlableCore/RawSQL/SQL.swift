@@ -207,7 +207,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       beginInterpolation()
       var value = DatabaseValue.null
       do { value = try storage().checked() } catch {
-        fail(error as? SqlError ?? .misuse("a value of the SQL text can't be stored"))
+        fail(error as? SqlError ?? .misuse("SQLite can't store a value that is interpolated in the SQL text"))
       }
       append(.value(value))
     }

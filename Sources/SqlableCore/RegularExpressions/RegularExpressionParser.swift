@@ -52,7 +52,7 @@ struct RegularExpressionParser {
     guard scalars.count <= 4 * RegularExpression.maximumSteps else { throw RegularExpression.tooLarge }
     ignoresCase = take("(?i)")
     let tree = try choice()
-    guard next == nil else { throw failure("the ) has no (") }
+    guard next == nil else { throw failure("the ) has no matching (") }
     return tree
   }
 
@@ -98,7 +98,7 @@ struct RegularExpressionParser {
     }
     let tree = try choice()
     depth -= 1
-    guard take(")") else { throw failure("the ( has no )", at: start) }
+    guard take(")") else { throw failure("the ( has no matching )", at: start) }
     return tree
   }
 
@@ -152,7 +152,7 @@ struct RegularExpressionParser {
       number = (number ?? 0) * 10 + Int(scalar.value - 48)
       position += 1
       guard number ?? 0 <= RegularExpression.maximumCount else {
-        throw failure("a part is repeated more than \(RegularExpression.maximumCount) times", at: start)
+        throw failure("a repetition count is above \(RegularExpression.maximumCount)", at: start)
       }
     }
     guard let number else { throw failure("a repetition count must be {2}, {2,} or {2,5}", at: start) }
@@ -241,7 +241,7 @@ struct RegularExpressionParser {
       guard first <= last else { throw failure("a range ends before it begins", at: memberStart) }
       set.ranges.append(first...last)
     }
-    guard take("]") else { throw failure("the [ has no ]", at: start) }
+    guard take("]") else { throw failure("the [ has no matching ]", at: start) }
     guard !set.ranges.isEmpty || !set.classes.isEmpty else { throw failure("the set has no characters", at: start) }
     return set
   }
@@ -249,7 +249,7 @@ struct RegularExpressionParser {
   /// Parses a character of a set.
   private mutating func member() throws(SqlError) -> Unicode.Scalar {
     let start = position
-    guard let scalar = next else { throw failure("the [ has no ]") }
+    guard let scalar = next else { throw failure("the [ has no matching ]") }
     position += 1
     guard scalar == "\\" else { return scalar }
     return try escapedScalar(from: start)

@@ -5,7 +5,7 @@ extension StatementWriter {
   func checkFullText(_ query: InsertQuery) throws {
     guard let fullText = table.fullText, !fullText.isExternal else { return }
     try refuseForFullText("RETURNING", query.rest.value.returned != nil)
-    try refuseForFullText("columns to update on conflict", !query.rest.value.upserts.isEmpty)
+    try refuseForFullText("upserts", !query.rest.value.upserts.isEmpty)
     try refuseForFullText("ignoring conflicts", query.conflict == .ignore)
     guard fullText.content == .none else { return }
     let isInsert = query.form == .row || query.form == .rows
@@ -19,7 +19,7 @@ extension StatementWriter {
     try refuseForFullText(StatementWriter.contentlessChange, fullText.content == .none)
   }
 
-  private static let contentlessChange = "this change without stored text"
+  private static let contentlessChange = "this change, because the table does not store its text"
 
   private func refuseForFullText(_ feature: String, _ isUsed: Bool) throws {
     if isUsed { throw SqlError.invalidStatement("a full-text table does not support \(feature)").at(table: table.name) }

@@ -129,7 +129,7 @@ extension StatementWriter {
     } else {
       sql.append(" ON CONFLICT DO ")
       guard columns.isEmpty else {
-        throw SqlError.invalidStatement("an upsert must name the columns that may conflict")
+        throw SqlError.invalidStatement("an upsert must name its conflict columns")
       }
     }
     guard !columns.isEmpty || !upsert.assignments.isEmpty else {

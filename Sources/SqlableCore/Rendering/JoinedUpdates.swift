@@ -28,10 +28,11 @@ extension UpdateQuery {
   /// Throws for clauses that an update from other tables can't have.
   fileprivate func checkJoins() throws {
     guard selection.rest.isDefault else {
-      throw SqlError.invalidStatement("an update from other tables can't have an order or limit").at(table: table.name)
+      throw SqlError.invalidStatement("an update that joins other tables can't have an order or limit").at(
+        table: table.name)
     }
     guard extent != .all else {
-      throw SqlError.misuse("updateAll(_:) changes every row of table \(table.name), and can't have other tables")
+      throw SqlError.misuse("updateAll(_:) changes every row of table \(table.name), and can't join other tables")
         .at(table: table.name)
     }
   }

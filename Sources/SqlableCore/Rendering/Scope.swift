@@ -111,8 +111,9 @@ package final class Scope: Sendable {
       guard let outer = scope.outer else { return nil }
       guard !scope.sources.contains(where: { $0.table.columns.contains { $0.name.isSameName(as: reference.name) } })
       else {
-        throw SqlError.invalidStatement("a subquery hides column \(reference.name) of the enclosing SQL").at(
-          table: scope.table.name, column: reference.name)
+        throw SqlError.invalidStatement("a table of the subquery hides column \(reference.name) of the enclosing SQL")
+          .at(
+            table: scope.table.name, column: reference.name)
       }
       scope = outer
     }
@@ -127,8 +128,8 @@ package final class Scope: Sendable {
     // The text can also contain the table without an alias, and the column would silently refer to the aliased table.
     guard !isInText else {
       throw SqlError.invalidStatement(
-        "column \(reference.name) is ambiguous without the alias \(resolved.qualifier ?? ""): it may belong to the "
-          + "enclosing SQL; use the alias's subscript"
+        "column \(reference.name) is ambiguous: the column might belong to alias \(resolved.qualifier ?? "") or to "
+          + "the enclosing SQL; use the alias's subscript"
       ).at(table: nil, column: reference.name)
     }
     return resolved

@@ -151,7 +151,7 @@ struct SelectWriter {
     guard !sql.isKey, outer != nil, let column = renderer.scope.outerColumn(of: term) else { return nil }
     if let position = query.positionOfResult(term) { return position }
     throw SqlError.invalidStatement(
-      "a subquery must select a term with a column of the enclosing query to order or group by the term"
+      "a subquery can order or group by a term with a column of the enclosing query only if it also selects the term"
     ).at(table: nil, column: column.name)
   }
 
@@ -287,13 +287,15 @@ struct SelectWriter {
     switch source.kind {
     case .table:
       guard !hidden.contains(where: table.name.isSameName(as:)) else {
-        throw SqlError.invalidStatement("a query named \(table.name) hides the table").at(table: table.name)
+        throw SqlError.invalidStatement("a query named \(table.name) hides the table of this name; rename the query")
+          .at(table: table.name)
       }
       sql.append(table)
     case .named:
       // Only a query that is being defined can be read by its name. Otherwise the name could refer to any table.
       guard sql.isKey || hidden.contains(where: (source.definedName ?? "").isSameName(as:)) else {
-        throw SqlError.invalidStatement("query \(source.name) is used outside of its own definition")
+        throw SqlError.invalidStatement(
+          "query \(source.name) refers to itself, and can only be used in its own definition")
       }
       if sql.isKey { sql.append(address: table) }
     case .defined: if sql.isKey { sql.append(address: table) }

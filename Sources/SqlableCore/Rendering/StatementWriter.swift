@@ -89,7 +89,8 @@ package struct StatementWriter {
   func rowIdentity() throws -> [[UInt8]] {
     if table.isWithoutRowid || table.keyIsRowid { return table.key.map { table.columns[$0].definition.quotedName } }
     guard let name = String.rowidName(avoiding: table.columns.map(\.name)) else {
-      throw SqlError.invalidStatement("the columns of table \(table.name) hide all names of the rowid")
+      throw SqlError.invalidStatement(
+        "table \(table.name) has columns named rowid, oid and _rowid_, so its rowid can't be read")
     }
     return [[UInt8](name.utf8)]
   }

@@ -172,7 +172,8 @@ public struct ColumnType: Sendable, Hashable {
     let isNumber = storageClass == .integer && (declared == .integer || declared == .real)
     let actual =
       !isNumber
-      ? "\(storageClass)" : declared == .integer ? "another INTEGER" : "an INTEGER that no Double holds exactly"
+      ? "\(storageClass)"
+      : declared == .integer ? "another INTEGER" : "an INTEGER that a Double can't represent exactly"
     return .encoding(expected: name, found: actual)
   }
 

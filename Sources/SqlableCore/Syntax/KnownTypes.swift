@@ -10,7 +10,7 @@ extension SqlExpression {
   @usableFromInline
   package init(invalid error: any Error, column: Column? = nil) {
     let located = column.map { SqlExpression.located(error, column: $0) } ?? error
-    let known = located as? SqlError ?? .invalidStatement("a value of the statement can't be stored")
+    let known = located as? SqlError ?? .invalidStatement("SQLite can't store a value of the statement")
     self.init(invalid: InvalidTerm(error: known, column: column.map { ColumnReference($0) }))
   }
 
@@ -84,7 +84,7 @@ extension SqlExpression {
       }
     } else if operation.isComparison {
       if let leftValues = left.values, let rightValues = right.values, leftValues != rightValues {
-        return mismatch("terms of different types are compared and are never equal", of: left)
+        return mismatch("the compared terms have different types, and are never equal", of: left)
       }
       return mixedDates([left, right]) ?? mixedValue(left, right) ?? mixedValue(right, left)
     }

@@ -117,19 +117,23 @@ extension SelectQuery.Clauses {
 
   /// Reads from another table with the layout of the first table.
   mutating func read(from table: String) {
-    guard let first = sources.first else { return note(.invalidStatement("literal rows have no table")) }
+    guard let first = sources.first else {
+      return note(.invalidStatement("literal rows can't be read from another table"))
+    }
     sources[0].table = first.table.named(table)
   }
 
   /// Reads from the table of an attached database.
   package mutating func read(fromDatabase database: String) {
-    guard let first = sources.first else { return note(.invalidStatement("literal rows have no table")) }
+    guard let first = sources.first else {
+      return note(.invalidStatement("literal rows can't be read from another table"))
+    }
     sources[0].table = first.table.named(first.table.name, in: database)
   }
 
   /// Sets the index that SQLite must use for the first table.
   mutating func hint(_ hint: IndexHint) {
-    guard !sources.isEmpty else { return note(.invalidStatement("literal rows have no index")) }
+    guard !sources.isEmpty else { return note(.invalidStatement("literal rows can't use an index")) }
     sources[0].indexHint = hint
   }
 

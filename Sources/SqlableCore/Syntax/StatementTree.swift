@@ -209,7 +209,7 @@ extension StatementTree {
     case .insert(var query):
       query.conflict = policy
       self = .insert(query)
-      if query.form == .save { refuse("a conflict policy: it already has one") }
+      if query.form == .save { refuse("a second conflict policy") }
       if !query.rest.value.upserts.isEmpty { refuse("two conflict policies") }
     case .update(var query):
       query.conflict = policy
@@ -225,7 +225,7 @@ extension StatementTree {
     case .insert(var query):
       query.rest.value.upserts.append(upsert)
       self = .insert(query)
-      if query.form == .save { refuse("a conflict policy: it already has one") }
+      if query.form == .save { refuse("a second conflict policy") }
       if query.conflict != nil { refuse("two conflict policies") }
     case .update(let query):
       self = .update(query)
@@ -290,7 +290,7 @@ extension StatementTree {
     switch consume self {
     case .select(let query):
       self = .select(query)
-      refuse("RETURNING: it already returns rows or a number")
+      refuse("RETURNING, because the statement already returns rows or a number")
     case .insert(var query):
       query.rest.value.returned = returned
       self = .insert(query)

@@ -188,7 +188,7 @@ extension StatementTotals.Total: CustomStringConvertible {
     switch kind {
     case .transaction(.committed): text += ": transactions, committed"
     case .transaction(.rolledBack): text += ": transactions, rolled back"
-    case .transaction(.unknown): text += ": transactions without an answer"
+    case .transaction(.unknown): text += ": transactions with unknown outcome"
     default: break
     }
     return sql.isEmpty ? text : "\(text): \(sql)"

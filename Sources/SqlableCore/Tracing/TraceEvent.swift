@@ -148,7 +148,7 @@ extension TraceEvent: CustomStringConvertible {
     case .control, .other: sql.isEmpty ? "call" : "statement"
     case .transaction(.committed): "transaction committed"
     case .transaction(.rolledBack): "transaction rolled back"
-    case .transaction(.unknown): "transaction without an answer"
+    case .transaction(.unknown): "transaction with unknown outcome"
     }
   }
 }

@@ -47,7 +47,7 @@ public struct ResultDescription {
 
   private func checkIsOpen() throws {
     guard !takesRest else {
-      throw SqlError.misuse("a DynamicRow takes all remaining columns, and must come last")
+      throw SqlError.misuse("a DynamicRow reads all remaining columns, and must come last")
     }
   }
 }

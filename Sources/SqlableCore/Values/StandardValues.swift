@@ -90,7 +90,7 @@ extension Double: SqlValue {
     case .real(let real): self = real
     case .integer(let integer):
       guard let exact = Double(exactly: integer) else {
-        throw SqlError.decoding(expected: "REAL", found: "an INTEGER that no Double holds exactly")
+        throw SqlError.decoding(expected: "REAL", found: "an INTEGER that a Double can't represent exactly")
       }
       self = exact
     default: throw SqlError.decoding(expected: "REAL", found: "\(databaseValue.storageClass)")

@@ -65,7 +65,7 @@ public struct AnyStatement: Sendable {
     decoder.enter(decoded.operation.rawValue)
     guard decoded.isComplete else {
       throw decoder.failure(
-        "\(decoded.operation) takes one table, a filter, an order and a limit; the limit of first must be 1")
+        "\(decoded.operation) can only have one table, a filter, an order and a limit; the limit of first must be 1")
     }
     func content<Model: Sqlable>(_ model: Model.Type) throws -> Content {
       let rows: StatementRows<Model> = decoded.tree.takesRows ? .stored(decoded.rows) : .none

@@ -203,7 +203,7 @@ extension DocumentDecoder {
       throw failure("an aggregate of associated rows can't have a limit")
     }
     if case .referred = known.path, level.query.isLimited || !level.query.clauses.order.isEmpty {
-      throw failure("a referenced row can't have an order or limit")
+      throw failure("an association with a single referenced row can't have an order or limit")
     }
     guard level.query.clauses.size.depth <= SqlExpression.maximumDepth else {
       throw failure("the query is nested too deeply")
@@ -243,7 +243,8 @@ extension DocumentDecoder {
 
   /// The error for an unknown association. For an untrusted document, the error is the same as for hidden names.
   private var unknownAssociation: SqlError {
-    access == nil ? failure("the associations differ from those of the program") : DocumentAccess.refusal
+    access == nil
+      ? failure("the associations of the document differ from the program's associations") : DocumentAccess.refusal
   }
 }
 

@@ -51,7 +51,7 @@ extension DocumentDecoder {
     guard let kind = call.facts?.kind else { return }
     guard kind == .aggregate || (!call.isDistinct && call.filter == nil), call.takesWindow || call.window == nil,
       kind != .window || call.window != nil, kind != .table
-    else { throw failure("the function can't have these clauses, or can't be a term") }
+    else { throw failure("the function does not allow these clauses, or can't be used as a term") }
     guard !call.isDistinct || (call.arguments.count == 1 && call.window == nil) else {
       throw failure("only an aggregate of one argument can be distinct")
     }

@@ -110,7 +110,7 @@ extension DocumentDecoder {
     if let columns = try columns(fields, .columns, table) { query.rest.value.columns = columns }
     query.conflict = try conflict(fields)
     guard query.conflict == nil || !isSave else {
-      throw failure("a save can't have a conflict policy: it already has one")
+      throw failure("a save can't have a second conflict policy")
     }
     if let upserts = try part(fields, .upsert, { try upserts($0, table) }) {
       guard query.conflict == nil, !isSave else { throw failure("an insert can't have two conflict policies") }

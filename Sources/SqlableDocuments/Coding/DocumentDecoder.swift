@@ -250,7 +250,7 @@ final class DocumentDecoder {
       return .blob(data)
     default: break
     }
-    throw failure("the value does not match its storage class")
+    throw failure("the value does not have the storage class that its key names")
   }
 
   func value(required document: Document) throws -> DatabaseValue {

@@ -65,7 +65,7 @@ extension DocumentDecoder {
   /// Returns a decoded query. Throws if the query does not have these columns.
   func query(_ decoded: DecodedStatement, _ description: ResultDescription) throws -> SelectQuery {
     guard case .select(let query) = decoded.tree, decoded.operation == .read, rules.kinds.contains(.read) else {
-      throw failure("the statement is not a query, or the decoder does not allow queries")
+      throw failure("the document's statement is not a query, or the decoder does not allow queries")
     }
     try description.check(query.clauses.columns, self)
     enter(decoded.operation.rawValue)
@@ -81,7 +81,9 @@ extension ResultDescription {
     let isSame =
       (takesRest ? columns.count <= actualColumns.count : columns.count == actualColumns.count)
       && zip(columns, actualColumns).allSatisfy { $0.identity == unknown || $0.identity == $1.identity }
-    guard isSame else { throw decoder.failure("the columns of the query do not match its type") }
+    guard isSame else {
+      throw decoder.failure("the columns of the query do not match the Swift type that decodes the query")
+    }
   }
 }
 

@@ -76,7 +76,9 @@ extension DocumentDecoder {
     guard case .object = document else { return .number(try count(document, what)) }
     // The decoder might have replaced a parameter by its value.
     let count = SelectQuery.RowCount(try term(document, Scope([], outer: nil)))
-    if case .value = count.term?.node { throw failure("\(what) must be an integer, or a term that is not a value") }
+    if case .value = count.term?.node {
+      throw failure("\(what) must be an integer or an expression, not another value")
+    }
     return count
   }
 
@@ -148,7 +150,7 @@ extension DocumentDecoder {
   func sources(ofUpdate document: Document, _ table: TableInfo) throws -> [SelectQuery.Source] {
     let sources = try sources(document, after: SelectQuery.Source(table: table), nil).dropFirst()
     guard sources.allSatisfy({ $0.join == .inner && $0.condition != nil }) else {
-      throw failure("each other table of an update needs an inner join with a condition")
+      throw failure("the other tables of an update need an inner join with a condition")
     }
     return Array(sources)
   }
@@ -195,9 +197,11 @@ extension DocumentDecoder {
         guard source.size.depth <= SqlExpression.maximumDepth else { throw failure("queries are nested too deeply") }
       } else {
         _ = try flag(fields[.recursive], .recursive)
-        guard fields[.hint] == nil else { throw failure("a hint belongs to the definition of the query") }
+        guard fields[.hint] == nil else {
+          throw failure("a materialization hint must be in the definition of the query")
+        }
         guard defining.contains(where: (name ?? alias ?? "").isExactly) else {
-          throw failure("a recursive query can only be used in its own definition")
+          throw failure("a reference to a recursive query must be inside the query's own definition")
         }
         source.kind = .named
       }
@@ -206,7 +210,7 @@ extension DocumentDecoder {
       try allow([.jsonEach, .jsonTree, .path, .as, .join, .on], fields)
       source = JSONEach.emptySource
     }
-    guard kind == .table || alias != nil else { throw failure("a query or function needs a name; use \"as\"") }
+    guard kind == .table || alias != nil else { throw failure("a subquery or function needs a name; use \"as\"") }
     source.alias = alias
     if isFirst {
       guard fields[.join] == nil, fields[.on] == nil else {
@@ -229,7 +233,7 @@ extension DocumentDecoder {
 
   private func allow(_ keys: Set<DocumentKey>, _ fields: Fields) throws {
     for member in fields.members where !keys.contains(where: { $0.rawValue == member.key }) {
-      throw failure("a table has a key that does not belong to its kind")
+      throw failure("a table has a key that this kind of table does not allow")
     }
   }
 

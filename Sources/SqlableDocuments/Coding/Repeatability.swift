@@ -55,11 +55,12 @@ private struct RepeatabilityCheck {
       for assignment in query.rest.value.assignments { try check(assignment.value) }
       let keepsAll = query.conflict.map { $0 == .abort } ?? !query.table.ignoresOrReplaces
       guard query.isRowLevel || keepsAll else {
-        throw failure("the update is not repeatable: any of several conflicting rows may remain", query.table)
+        throw failure("the update is not repeatable: any one of several conflicting rows might remain", query.table)
       }
       guard query.rest.value.sources.isEmpty else {
         throw failure(
-          "the update is not repeatable: any matching row of the other tables may supply the values", query.table)
+          "the update is not repeatable: any one of several matching rows of the other tables might supply the values",
+          query.table)
       }
       try check(query.selection, of: query.table)
     case .delete(let query): try check(query.selection, of: query.table)
@@ -103,7 +104,7 @@ private struct RepeatabilityCheck {
     case .inserted:
       throw failure("the order of the inserted rows is not repeatable; \(advice)", query.table)
     case .firstRow:
-      throw failure("the value of a query as a term is not repeatable; \(advice)", query.table)
+      throw failure("the value of a subquery is not repeatable; \(advice)", query.table)
     }
   }
 
@@ -172,7 +173,10 @@ private struct RepeatabilityCheck {
     case .countRows: break
     case .named(let name):
       guard functions.contains(where: name.isSameName) else {
-        throw failure("function \(name) can't be checked for repeatability; add its name to functions")
+        throw failure(
+          "function \(name) can't be checked for repeatability; add its name to functions if equal arguments always "
+            + "give equal values"
+        )
       }
     case .builtIn(let function) where function.facts.has(.varies):
       throw failure("\(function.name)() is not repeatable: its value changes with each call")

@@ -49,7 +49,7 @@ extension DocumentDecoder {
       return try checkedTerm(.special(.init(form: .shiftedBy(unit), terms: [date, count])))
     }
     guard case .integer(let count) = value, let count = Int(exactly: count) else {
-      throw failure("a date must be shifted by an integer or a term")
+      throw failure("the amount of a date's shift must be an integer or a term")
     }
     return try checkedTerm(.special(.init(form: .shifted(count, unit), terms: [date])))
   }

@@ -118,7 +118,8 @@ extension Statement {
       throw decoder.failure("the statement is not for table \(modelTable.name)").at(table: modelTable.name)
     }
     guard decoded.gives(Output.self, of: Model.self) else {
-      throw decoder.failure("the statement does not match its type").at(table: modelTable.name)
+      throw decoder.failure("the document's statement does not match the Swift type that decodes it").at(
+        table: modelTable.name)
     }
     self.init(decoded.tree, rows: decoded.tree.takesRows ? .stored(decoded.rows) : .none)
     guard decoder.rules.kinds.contains(kind) else {
@@ -217,7 +218,7 @@ extension Statement: SqlJSON {
     let text = try String(databaseValue: databaseValue)
     do { try self.init(json: Array(text.utf8)) } catch let error as SqlError {
       throw SqlError.decoding(
-        expected: "a statement of \(Model.self)", found: "a statement that does not fit: \(error.message)")
+        expected: "a statement of \(Model.self)", found: "an invalid statement: \(error.message)")
     }
   }
 }

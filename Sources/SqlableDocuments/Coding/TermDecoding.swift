@@ -29,10 +29,10 @@ extension DocumentDecoder {
     var match: (form: TermForm, value: Document)?
     for member in members {
       guard let form = TermForm.byKey[member.key] else { continue }
-      guard match == nil else { throw failure("a term has two forms") }
+      guard match == nil else { throw failure("a term has the keys of two kinds of terms") }
       match = (form, member.value)
     }
-    guard let match else { throw failure("unknown form of a term") }
+    guard let match else { throw failure("unknown kind of term") }
     var otherMembers: [Document.Member] = []
     if members.count > 1 {
       otherMembers = members.filter { $0.key != match.form.rawValue }
@@ -67,7 +67,7 @@ extension DocumentDecoder {
     case .shift: return try shift(value, otherMembers, scope)
     case .startOf: return try startOf(value, otherMembers, scope)
     case .row:
-      throw failure("a row value can only be compared with a row value, or stand on the left of IN with a query")
+      throw failure("a row value can only be compared with a row value, or be the left side of IN with a query")
     case .query, .exists, .count: return try subquery(form, value, scope)
     case .matches, .search, .weighting, .rank, .snippet, .highlight:
       return try fullText(form, value, otherMembers, scope)

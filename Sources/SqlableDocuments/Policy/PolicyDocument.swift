@@ -52,7 +52,8 @@ private struct PolicyReader {
     try each(document, [.policy, .sqlable], "a policy") { key, value in
       if key == .sqlable {
         guard case .integer(let version) = value, (1...Document.version).contains(version) else {
-          throw decoder.failure("the policy has an unknown version; this library reads 1 to \(Document.version)")
+          throw decoder.failure(
+            "the policy has an unknown version; this library reads versions 1 to \(Document.version)")
         }
       } else {
         policy = try body(value)
@@ -134,7 +135,7 @@ private struct PolicyReader {
 
   private func filters(_ document: Document, of table: TableInfo) throws -> [Int: Set<FilterOperation>] {
     guard case .object(let members) = document else {
-      throw decoder.failure("filter must be an object with a list of operators for each column")
+      throw decoder.failure("the value of filter must be an object with a list of operators for each column")
     }
     var filters: [Int: Set<FilterOperation>] = [:]
     for member in members {
@@ -203,8 +204,8 @@ private struct PolicyReader {
         let name = try decoder.text(document, "a name")
         guard let value = known.first(where: { name.isExactly("\($0)") }) else {
           // The list of SQLite's functions is too long for a message.
-          let names = known.count > 20 ? "" : ": \(known.map { "\($0)" }.sorted().joined(separator: ", "))"
-          throw decoder.failure("unknown name among \(what)\(names)")
+          let names = known.count > 20 ? "" : "; known names: \(known.map { "\($0)" }.sorted().joined(separator: ", "))"
+          throw decoder.failure("unknown name in \(what)\(names)")
         }
         return value
       })

@@ -17,7 +17,7 @@ extension SqlitePool.Health.Problem: CustomStringConvertible {
     case .closed: "the pool is closed"
     case .noAnswer(.timeout): "a read did not answer in time"
     case .noAnswer(let kind): "a read failed: \(kind)"
-    case .fileIsGone: "the file is no longer at its path"
+    case .fileIsGone: "the database file is no longer at its path"
     case .littleSpace(let bytes): "the file system has only \(bytes) bytes left"
     case .largeWal(let bytes): "the WAL has grown to \(bytes) bytes"
     case .longRead(let call): "a long read prevents a reset of the WAL: \(call)"

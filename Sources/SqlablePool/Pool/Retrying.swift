@@ -11,7 +11,9 @@ private struct Attempts {
 
   init(_ count: Int, within limit: Duration?) throws {
     guard count >= 1 else { throw SqlError.misuse("retrying needs at least one attempt") }
-    guard limit.map({ $0 >= .zero }) ?? true else { throw SqlError.misuse("retrying can't end in the past") }
+    guard limit.map({ $0 >= .zero }) ?? true else {
+      throw SqlError.misuse("the time limit for retries can't be negative")
+    }
     left = count - 1
     end = limit.map(Deadline.after) ?? Deadline.current
   }

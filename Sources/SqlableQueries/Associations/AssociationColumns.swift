@@ -54,7 +54,9 @@ extension Column {
     let classes = [self, key].map { $0.type.storageClass == .real ? .integer : $0.type.storageClass }
     // A column without a declared class can hold any.
     guard classes[0] != classes[1], !classes.contains(.blob) else { return }
-    throw SqlError.misuse("can't group rows by a foreign key of \(type.name) that references \(key.type.name)").at(
+    throw SqlError.misuse(
+      "can't group rows by a foreign key of type \(type.name) that references a column of type \(key.type.name)"
+    ).at(
       table: table.name, column: name)
   }
 

@@ -183,7 +183,9 @@ extension AssociationLevel {
   }
 
   private func value(under table: TableInfo) throws -> SqlExpression {
-    guard case .value(var term) = form else { throw SqlError.invalidStatement("associated rows can't be a term") }
+    guard case .value(var term) = form else {
+      throw SqlError.invalidStatement("associated rows can't be used as a term")
+    }
     if let defect = defect(ofValue: term) { throw defect }
     let path = try resolvedPath(under: table)
     var rows = joined(by: path)
@@ -213,7 +215,8 @@ extension AssociationLevel {
 
   private func existence(under table: TableInfo) throws -> SqlExpression {
     guard !query.isLimited else {
-      throw SqlError.invalidStatement("associated rows that must exist can't have a limit").at(table: query.table.name)
+      throw SqlError.invalidStatement("a condition that associated rows exist can't have a limit").at(
+        table: query.table.name)
     }
     let path = try resolvedPath(under: table)
     var rows = query

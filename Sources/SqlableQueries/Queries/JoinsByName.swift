@@ -19,8 +19,10 @@ extension Sqlable {
     return .using([first] + others, table) { column in
       guard !table.columns.contains(where: { $0.definition === column.definition }) else {
         return SqlExpression(
-          invalid: SqlError.invalidStatement("using(_:) takes columns of the other table, not of the joined table")
-            .at(table: table.name, column: column.name))
+          invalid: SqlError.invalidStatement(
+            "using(_:) of a model needs columns of the other table of the join, not of the model itself"
+          )
+          .at(table: table.name, column: column.name))
       }
       return table.position(named: column.name).map { SqlExpression(.column(ColumnReference(table.columns[$0]))) }
     }

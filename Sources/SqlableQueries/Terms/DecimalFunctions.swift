@@ -48,7 +48,7 @@ extension SqlTerm {
 extension SqlExpression {
   fileprivate var decimalUnits: SqlExpression {
     guard columnDefinition?.type.scale != nil else {
-      return SqlExpression(invalid: SqlError.invalidStatement("only a decimal of a known scale has units"))
+      return SqlExpression(invalid: SqlError.invalidStatement("only a decimal with a known scale can be read in units"))
     }
     return .special(.cast(.integer), self)
   }

@@ -183,8 +183,8 @@ final class ArchiveRun: @unchecked Sendable {
     throw SqlError(
       .cannotOpen,
       message:
-        "the archive at \(files.path) was removed or replaced, and its commits are lost; restore the directory to "
-        + "start a new copy of the database"
+        "the archive at \(files.path) was removed or replaced, and its commits are lost; create or mount the "
+        + "directory, and the archive starts with a new copy of the database"
     )
   }
 

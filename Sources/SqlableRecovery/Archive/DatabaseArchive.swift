@@ -92,7 +92,7 @@ public struct DatabaseArchive: Sendable, Hashable {
   private func generation(for moment: RestorePoint) throws -> Int {
     if case .time(let time) = moment, time.timeIntervalSince1970.isNaN {
       throw SqlError.misuse(
-        "can't restore a time that is not a number; use another time or a commit")
+        "the time to restore is not a number; use another time or a commit")
     }
     let all = try files.generations()
     let match =
@@ -103,7 +103,7 @@ public struct DatabaseArchive: Sendable, Hashable {
       }
     if let match { return match }
     guard let first = all.first else { throw SqlError.misuse("no such archive: \(path)") }
-    throw SqlError.misuse("the archive at \(path) begins with commit \(first)")
+    throw SqlError.misuse("the archive at \(path) has no commit before commit \(first)")
   }
 
   private func copyBase(ofGeneration generation: Int, to file: PartialFile) throws {
@@ -158,14 +158,16 @@ public struct DatabaseArchive: Sendable, Hashable {
     case .latest: return
     case .commit(let number):
       guard number > last else { return }
-      throw SqlError.misuse("the archive at \(path) ends with commit \(last)")
+      throw SqlError.misuse("the archive at \(path) has no commit after commit \(last)")
     case .time:
       // The last generation ends at the present time.
       guard let next = try files.generations().first(where: { $0 > generation }),
         try files.description(ofGeneration: next).continues != true
       else { return }
       throw SqlError.misuse(
-        "no commit was archived at that time; restore commit \(last) or \(next) by its number")
+        "the archive has a gap at that time; restore commit \(last) before the gap, or commit \(next) after the gap, "
+          + "by its number"
+      )
     }
   }
 }

@@ -28,7 +28,8 @@ extension SqlitePool {
     try checkFork()
     try withState { try $0.checkIsOpen(configuration.handles.label) }
     guard root.cipher == nil else {
-      throw misuse("can't archive an encrypted database: the pages of its WAL need the salt of its file")
+      throw misuse(
+        "can't archive an encrypted database: its WAL pages can't be decrypted without the salt in the database file")
     }
     return PoolArchive(try ArchiveRun(self, at: path, options), self)
   }

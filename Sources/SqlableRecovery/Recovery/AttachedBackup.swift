@@ -66,7 +66,8 @@ extension SalvageRun {
       old.columns.first(where: \.isRowid)?.name ?? String.rowidName(avoiding: old.table.columns.map(\.name))
     guard !old.isWithoutRowid, let oldRowid else { return }
     guard try keepsRowids(table, rowid, oldRowid, columns, source) else {
-      report.problems.append("rows of \(sink.name) were not completed from the backup: they have other ids there")
+      report.problems.append(
+        "rows of \(sink.name) were not restored from the backup: the backup stores these rows with other ids")
       return
     }
     for range in table.tally.missingRowids {
@@ -89,7 +90,7 @@ extension SalvageRun {
     let target = "main.\(table.entry.name.quotedName)(\(list))"
     let sql = "INSERT OR IGNORE INTO \(target) SELECT \(values) FROM \(source) \(condition)"
     do { try connection.pragma(sql) } catch let error as SqlError where !error.endsSalvage || error.kind == .corrupt {
-      report.problems.append("rows of \(table.entry.name) were not completed from the backup: \(error.message)")
+      report.problems.append("rows of \(table.entry.name) were not restored from the backup: \(error.message)")
     }
     table.rowsFromBackup += Int(connection.totalChanges &- before)
   }

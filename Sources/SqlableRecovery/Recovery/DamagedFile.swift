@@ -46,7 +46,7 @@ final class DamagedFile {
       geometry = PageGeometry(pageSize: log.pageSize, reserved: reserved)
     }
     guard let geometry else {
-      throw SqlError(.notADatabase, message: "the file has no page of a database", label: path)
+      throw SqlError(.notADatabase, message: "the file contains no database page", label: path)
     }
     self.geometry = geometry
     let size = geometry.pageSize

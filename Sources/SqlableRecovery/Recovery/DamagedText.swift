@@ -50,7 +50,7 @@ extension SalvageRun {
     table.rowsFromBackup += 1
     try output.setAside(
       row, of: table.entry.name, rowid: !table.isWithoutRowid,
-      "the row's text is damaged; the table has the row of the backup")
+      "the row's text is damaged; the table contains the backup's version of the row")
     return true
   }
 

@@ -43,7 +43,8 @@ extension SalvageRun {
   /// Reports copies, and equal pages that belong to two b-trees.
   func reportCopies() {
     if !copies.isEmpty {
-      report.problems.append("\(copies.count) pages are copies of others: their original contents are lost")
+      report.problems.append(
+        "\(copies.count) pages were overwritten with copies of other pages; the original contents are lost")
     }
     var sameCount = 0
     for number in twins.pages {
@@ -55,7 +56,8 @@ extension SalvageRun {
       sameCount += 1
     }
     guard sameCount > 0 else { return }
-    report.problems.append("\(sameCount) pages are identical to others: either page may have been overwritten")
+    report.problems.append(
+      "\(sameCount) pages are identical to another page: one of the two might have been overwritten")
   }
 
   /// True if the page is the root of a table that no virtual table owns. Shadow tables of two virtual tables can have

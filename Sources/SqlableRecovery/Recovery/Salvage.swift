@@ -69,6 +69,6 @@ public struct Salvage: Sendable {
   }
 
   static var encrypted: SqlError {
-    .misuse("can't salvage an encrypted file: its pages are indistinguishable; restore a backup")
+    .misuse("can't salvage an encrypted file: encrypted pages can't be told apart; restore a backup")
   }
 }

@@ -28,7 +28,7 @@ extension SalvageRun {
           report.problems.append("the full-text index \(entry.name) is not complete: \(error.message)")
         }
       } else if tables.contains(where: { $0.virtual?.name == entry.name && !$0.tally.isComplete }) {
-        report.problems.append("the virtual table \(entry.name) has lost entries")
+        report.problems.append("entries of the virtual table \(entry.name) are lost")
       }
     }
   }

@@ -121,7 +121,8 @@ package struct DatabaseDump {
   private func rows(of table: DatabaseSchema.Table) throws -> Part? {
     if let content = table.fullText?.content {
       guard !content.isEmpty else {
-        throw SchemaPlanner.mismatch("table \(table.name) can't be dumped: it does not store its text", table.name)
+        throw SchemaPlanner.mismatch(
+          "table \(table.name) can't be dumped: the full-text table does not store the text of its rows", table.name)
       }
       return nil
     }

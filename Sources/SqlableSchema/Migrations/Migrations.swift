@@ -212,8 +212,8 @@ public struct Migrations: Sendable {
     for (record, migration) in zip(records, all) {
       guard record.name.isExactly(migration.name) else {
         throw Migrations.mismatch(
-          "the database has run migration \(record.name), but the program has \(migration.name) at this place; keep "
-            + "old migrations, and add new ones last"
+          "the database has run migration \(record.name) at the place where the program has migration "
+            + "\(migration.name); keep old migrations, and append new migrations"
         )
       }
       guard record.checksum == migration.checksum else {
@@ -275,7 +275,7 @@ extension Migrations {
       let rows = SQL(verbatim: "SELECT \(columns) FROM \(table.name.quotedName) ORDER BY \(columns)")
       let (left, right) = (try short.query(rows, as: DynamicRow.self), try long.query(rows, as: DynamicRow.self))
       guard left.map(\.values) == right.map(\.values) else {
-        throw Migrations.mismatch("table \(table.name) of a new file has other rows than after the migrations")
+        throw Migrations.mismatch("table \(table.name) has other rows in a new file than in a migrated file")
       }
     }
   }

@@ -77,7 +77,7 @@ extension Migrations {
     problems += try db.query("PRAGMA integrity_check", as: String.self).filter { $0 != "ok" }
     guard problems.isEmpty else {
       throw Migrations.mismatch(
-        "a migrated database of version \(name) differs from a new one: "
+        "a database that was migrated from version \(name) differs from a new database: "
           + problems.joined(separator: "; "))
     }
   }

@@ -89,7 +89,7 @@ package struct TableDefinition {
       } else if !column.type.isNullable, !hasDefault, options.generated == nil {
         "it can't be NULL and has no default for existing rows"
       } else if !options.foreignKeys.isEmpty, hasDefault {
-        "its default would refer to a row that may not exist"
+        "its default would reference a parent row that might not exist"
       } else { nil }
     if let reason {
       let message = "column \(table.name).\(column.name) can't be added to the existing table: \(reason)"

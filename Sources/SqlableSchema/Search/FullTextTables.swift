@@ -12,7 +12,7 @@ extension SqliteDatabase {
     }
     guard current.isExactly(sql) else {
       throw mismatch(
-        "table \(table.name) exists, but differs from the model's full-text table; FTS5 can't change it",
+        "table \(table.name) exists, but differs from the model's full-text table; FTS5 can't change an existing table",
         table)
     }
     return false

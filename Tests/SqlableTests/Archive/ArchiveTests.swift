@@ -158,8 +158,10 @@ import Testing
       #expect(try restored(directory, .commit(begin)).contains("lost"))
       let error = sqlError { _ = try restored(directory, .time(between)) }
       #expect(
-        error?.message == "no commit was archived at that time; restore commit \(begin - 1) or \(begin) "
-          + "by its number")
+        error?.message
+          == "the archive has a gap at that time; restore commit \(begin - 1) before the gap, or commit \(begin) "
+          + "after the gap, by its number"
+      )
       #expect(try restored(directory, .commit(begin - 1)) == one)
       #expect(try DatabaseArchive(at: directory + "/archive").ranges().count == 2)
     }
@@ -264,11 +266,11 @@ import Testing
       let target = directory + "/target.sqlite"
       let commit: Int = try archive.flush()
       let later = sqlError { try restore(path, target, .commit(commit + 1)) }
-      #expect(later?.message.contains("ends with commit \(commit)") == true)
+      #expect(later?.message.contains("has no commit after commit \(commit)") == true)
       let earlier = sqlError { try restore(path, target, .commit(0)) }
-      #expect(earlier?.message.contains("begins with commit 1") == true)
+      #expect(earlier?.message.contains("has no commit before commit 1") == true)
       let past = sqlError { try restore(path, target, .time(.distantPast)) }
-      #expect(past?.message.contains("begins with commit") == true)
+      #expect(past?.message.contains("has no commit before commit") == true)
       expectMisuse { try restore(path, target, .time(Date(timeIntervalSince1970: .nan))) }
       expectMisuse { try restore(path, pool.filepath) }
       expectMisuse { try restore(path, "") }

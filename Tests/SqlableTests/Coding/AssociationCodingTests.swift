@@ -82,7 +82,7 @@ import Testing
     let like = Bicycle.read().including(costs)
     #expect(try AssociatedQuery(json: read.json(), like: like) == read)
     let least = Bicycle.read().including(Bicycle.repairs.aggregate(Repair.cost.min()))
-    let message = "the associations differ from those of the program"
+    let message = "the associations of the document differ from the program's associations"
     #expect(sqlError { _ = try AssociatedQuery(json: least.json(), like: like) }?.message == message)
     let rows = Bicycle.read().including(Bicycle.repairs)
     #expect(sqlError { _ = try AssociatedQuery(json: rows.json(), like: like) }?.message == message)
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test func unexpectedAssociationsAreRefused() throws {
-    let message = "the associations differ from those of the program"
+    let message = "the associations of the document differ from the program's associations"
     for (including, place) in [
       ("[]", "read.including"),
       (#"[{"from":"bicycle","referringBy":"owner_id"},{"from":"bicycle","referringBy":"owner_id"}]"#, "read.including"),
@@ -187,7 +187,7 @@ import Testing
     #expect(refusal(#"{"from":"person"}"#)?.message == "the statement must be a read with the key including")
     let limited = #"{"from":"bicycle","including":[{"from":"person","referredBy":"owner_id","limit":1}]}"#
     let error = sqlError { _ = try AssociatedQuery(json: data(limited), like: Bicycle.read().including(Bicycle.owner)) }
-    #expect(error?.message == "a referenced row can't have an order or limit")
+    #expect(error?.message == "an association with a single referenced row can't have an order or limit")
     let counted = #"{"from":"person","including":[{"from":"bicycle","referringBy":"owner_id","count":true,"limit":1}]}"#
     let counts = Person.read().including(Person.bikes.count())
     expectInvalidStatement { _ = try AssociatedQuery(json: data(counted), like: counts) }

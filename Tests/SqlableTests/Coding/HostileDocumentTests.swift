@@ -46,7 +46,7 @@ import Testing
     let types = Array(repeating: #""integer""#, count: 200_001).joined(separator: ",")
     let query = #"{"as":"q","columns":[\#(types)],"query":{"from":"bicycle"}}"#
     let error = refusal(body(#""read":{"from":[\#(query)],"select":[1]}"#))
-    #expect(error?.message == "documents use too many column layouts of named queries")
+    #expect(error?.message == "the program has decoded too many documents whose named queries have different columns")
   }
 
   @Test func theVersionIsRequired() {

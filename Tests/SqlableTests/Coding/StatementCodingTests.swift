@@ -167,7 +167,7 @@ import Testing
     let unknown = refusal(Statement<Person, [Person]>.self, read)
     #expect(unknown?.message == "unknown table; add the table's model to the rules of the decoder")
     #expect(unknown?.documentPath == "read.from")
-    let kind = "the statement does not match its type"
+    let kind = "the document's statement does not match the Swift type that decodes it"
     #expect(refusal(Statement<Bicycle, Bicycle?>.self, read)?.message == kind)
     #expect(refusal(Statement<Bicycle, Int>.self, read)?.message == kind)
     #expect(refusal(Statement<Bicycle, [Int]>.self, read)?.message == kind)

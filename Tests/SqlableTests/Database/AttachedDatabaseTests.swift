@@ -38,7 +38,7 @@ import Testing
       ] {
         let error = sqlError { _ = try SqliteDatabase(filepath: path, configuration: .init(attached: attached)) }
         #expect(
-          error?.message.contains("the file is already open as database \(name)") == true,
+          error?.message.contains("the attached file is already open as database \(name)") == true,
           "\(String(describing: error))")
       }
     }
@@ -281,7 +281,7 @@ import Testing
       try db.createTable(Bicycle.self)
       for (name, file) in [("again", path), ("link", directory + "/./a.sqlite")] {
         let error = expectMisuse { try db.execute("ATTACH \(file) AS \(table: name)") }
-        #expect(error?.message.contains("the file is already open as database main") == true)
+        #expect(error?.message.contains("the attached file is already open as database main") == true)
       }
       let names = try db.query("SELECT name FROM pragma_database_list", as: String.self)
       #expect(names == ["main"])

@@ -174,7 +174,7 @@ import Testing
   @Test func aKeyIsRefusedWithoutTheSQLCipherTrait() throws {
     try withDirectory { directory in
       let (path, key) = (directory + "/a.sqlite", try EncryptionKey.passphrase("horse"))
-      let message = "the key needs a library built with the package trait SQLCipher"
+      let message = "an encryption key needs a library built with the package trait SQLCipher"
       let error = sqlError { _ = try SqliteDatabase(filepath: path, configuration: Configuration(key: key)) }
       #expect(error?.kind == .misuse(message))
       #expect(files(in: directory).isEmpty)

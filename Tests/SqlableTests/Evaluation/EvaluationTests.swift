@@ -205,7 +205,8 @@ import Testing
   @Test func changesAndInvalidReadsThrow() throws {
     let change = Person.update(Person.name.set(to: "x")).filter(Person.id == 1)
     let error = expectInvalidStatement { _ = try change.evaluate(over: Self.persons) }
-    #expect(error?.message == "a change can't be evaluated in memory; run it on SqliteDatabase.inMemory()")
+    #expect(
+      error?.message == "only a query can be evaluated without a database; run the change on SqliteDatabase.inMemory()")
     expectInvalidStatement { _ = try Person.deleteAll().returning().evaluate(over: Self.persons) }
     expectInvalidStatement { _ = try Person.read().limit(-1).evaluate(over: []) }
     expectInvalidStatement { _ = try Person.read().filter(countAll().expression > 1).evaluate(over: Self.persons) }

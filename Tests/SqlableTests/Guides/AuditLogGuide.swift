@@ -259,7 +259,9 @@ extension AnyStatement.Output {
           == "random() is not repeatable: its value changes with each call")
       #expect(
         message(Person.updateAll(Person.name.set(to: shout(Person.name))))
-          == "function shout can't be checked for repeatability; add its name to functions")
+          == "function shout can't be checked for repeatability; add its name to functions if equal arguments always "
+          + "give equal values"
+      )
       #expect(
         message(Person.delete().limit(1))
           == "the limit on table person is not repeatable; order the rows by a key")

@@ -154,7 +154,9 @@ extension PlainVisitor: SqlCodable {
 
   @Test func unknownCaseOfAnEnumIsReportedAsARefusedValue() throws {
     let error = sqlError { _ = try Palette(databaseValue: .text(#"{"color":"blue"}"#)) }
-    #expect(error?.message == "expected the JSON of Palette, found TEXT that holds a value that its type refuses, at key color")
+    #expect(
+      error?.message
+        == "expected the JSON of Palette, found TEXT that holds a value that its type refuses, at key color")
   }
 
   @Test func rowsWithoutAKeyAreFound() throws {

@@ -228,7 +228,8 @@ private struct SavedSearch: Sqlable {
     // unknown table; add the table's model to the rules of the decoder
     #expect(asPerson?.documentPath == "read.from")
     let asCount = sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, Int>.self, from: data) }
-    #expect(asCount?.kind == .invalidStatement("the statement does not match its type"))
+    #expect(
+      asCount?.kind == .invalidStatement("the document's statement does not match the Swift type that decodes it"))
     let text = String(decoding: data, as: UTF8.self).replacingOccurrences(of: #""color""#, with: #""colour""#)
     let renamed = sqlError {
       _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(text.utf8))

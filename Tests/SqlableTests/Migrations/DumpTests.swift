@@ -124,7 +124,8 @@ import Testing
       }
       try db.execute("CREATE VIRTUAL TABLE bare USING fts5(a, content='')")
       #expect(
-        sqlError { _ = try db.dump() }?.message == "table bare can't be dumped: it does not store its text")
+        sqlError { _ = try db.dump() }?.message
+          == "table bare can't be dumped: the full-text table does not store the text of its rows")
     }
   }
 }

@@ -179,8 +179,9 @@ import Testing
           == "migration color was changed after the database had run it; undo the change, and add a new migration")
       #expect(
         error(of: missing, db)
-          == "the database has run migration bicycles, but the program has color at this place; keep old "
-          + "migrations, and add new ones last")
+          == "the database has run migration bicycles at the place where the program has migration color; keep old "
+          + "migrations, and append new migrations"
+      )
       #expect(error(of: older, db) == "the database belongs to a newer program: it has run migration the rest")
       #expect(try older.status(db) == .newer(["the rest"]))
       #expect(error(of: twice, db) == "two migrations are named bicycles")
@@ -279,7 +280,7 @@ import Testing
       fresh: Schema(Person.self, Bicycle.self))
     #expect(
       sqlError { try filled.checkFreshSchema() }?.message
-        == "table person of a new file has other rows than after the migrations")
+        == "table person has other rows in a new file than in a migrated file")
   }
 
   @Test func statementsRunAsMigrations() throws {

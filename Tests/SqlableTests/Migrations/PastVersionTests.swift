@@ -43,7 +43,7 @@ import Testing
     }
     #expect(
       error?.message.hasPrefix(
-        "a migrated database of version color differs from a new one: late: the table is missing")
+        "a database that was migrated from version color differs from a new database: late: the table is missing")
         == true,
       "\(String(describing: error))")
     let orphan = Migration("orphan", sql: "PRAGMA defer_foreign_keys = ON")
@@ -54,7 +54,7 @@ import Testing
       }
     }
     #expect(
-      broken?.message == "a migrated database of version owners differs from a new one: "
+      broken?.message == "a database that was migrated from version owners differs from a new database: "
         + "a row of bicycle references a missing row of owner", "\(String(describing: broken))")
   }
 
@@ -73,7 +73,7 @@ import Testing
     let unknown = dump.replacing("'bicycles'", with: "'others'")
     #expect(
       sqlError { try Migrations(all).checkPastVersions(dumps: ["x": unknown]) }?.message.hasPrefix(
-        "the database has run migration others, but the program has bicycles") == true)
+        "the database has run migration others at the place where the program has migration bicycles") == true)
   }
 
   @Test func sqlFilesRunAsMigrations() throws {

@@ -161,7 +161,7 @@ extension TypedNote {
       try db.createTable(Silent.self)
       for statement in [Silent().insert(), Silent().update(), Silent().save(), Silent().delete()] {
         let error = expectMisuse { try statement.run(db) }
-        #expect(error?.message.contains("needs valueForColumn(_:) or write(to:)") == true)
+        #expect(error?.message.contains("must implement valueForColumn(_:) or write(to:)") == true)
         #expect(error?.table == "silent")
       }
       expectMisuse { try Silent.insert([Silent(), Silent()]).run(db) }

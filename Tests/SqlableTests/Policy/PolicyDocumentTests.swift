@@ -117,7 +117,7 @@ import Testing
       (#"{"sqlable":1}"#, nil, "a policy must be an object with the keys policy and sqlable"),
       (
         #"{"policy":{},"sqlable":2}"#, "sqlable",
-        "the policy has an unknown version; this library reads 1 to 1"
+        "the policy has an unknown version; this library reads versions 1 to 1"
       ),
       (#"{"policy":{"table":{}},"sqlable":1}"#, "policy.table", "a policy has an unknown key"),
       (
@@ -135,7 +135,7 @@ import Testing
       (
         #"{"policy":{"tables":{"bicycle":{"filter":{"color":["="]}}}},"sqlable":1}"#,
         "policy.tables.bicycle.filter.color[0]",
-        "unknown name among the operators: comparison, equality, pattern"
+        "unknown name in the operators; known names: comparison, equality, pattern"
       ),
       (
         #"{"policy":{"tables":{"bicycle":{"rows":{"=":[{"column":"color"},3]}}}},"sqlable":1}"#,
@@ -143,18 +143,18 @@ import Testing
       ),
       (
         #"{"policy":{"kinds":["read","drop"]},"sqlable":1}"#, "policy.kinds[1]",
-        "unknown name among the kinds: count, delete, deleteAll, exists, first, insert, read, save, "
+        "unknown name in the kinds; known names: count, delete, deleteAll, exists, first, insert, read, save, "
           + "update, updateAll"
       ),
       (
         #"{"policy":{"features":["join"]},"sqlable":1}"#, "policy.features[0]",
-        "unknown name among the features: aggregates, arithmetic, compounds, dates, distinct, "
+        "unknown name in the features; known names: aggregates, arithmetic, compounds, dates, distinct, "
           + "excerpts, fullText, joins, json, literalRows, namedQueries, parameters, regularExpressions, "
           + "subqueries, windows"
       ),
       (
         #"{"policy":{"functions":["load_extension"]},"sqlable":1}"#, "policy.functions[0]",
-        "unknown name among the functions"
+        "unknown name in the functions"
       ),
       (#"{"policy":{"limits":{"rows":-1}},"sqlable":1}"#, "policy.limits.rows", "a limit can't be negative"),
       (#"{"policy":{"limits":{"rows":"none"}},"sqlable":1}"#, "policy.limits.rows", "a limit must be an integer"),

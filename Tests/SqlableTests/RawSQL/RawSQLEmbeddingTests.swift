@@ -85,7 +85,7 @@ private struct TextWithSQL: TextWithOtherValues {
       // SQLite would resolve `id` to the subquery's column instead of the enclosing SQL's.
       let hidden = exists(Bicycle.read().filter(Bicycle.ownerId == Worker.id.expression))
       let error = expectInvalidStatement { _ = try db.query("SELECT 1 FROM worker WHERE \(hidden)", as: Int.self) }
-      #expect(error?.message == "a subquery hides column id of the enclosing SQL")
+      #expect(error?.message == "a table of the subquery hides column id of the enclosing SQL")
       expectMisuse { _ = try db.query("SELECT \(Parameter<Int>("x"))", as: Int.self) }
     }
   }

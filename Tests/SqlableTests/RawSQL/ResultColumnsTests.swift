@@ -27,7 +27,7 @@ private actor Counting: SqlTransport {
   @Test func aDynamicRowMustComeLast() async throws {
     let db = try SqliteDatabase.inMemory()
     try people(db)
-    let says = "a DynamicRow takes all remaining columns, and must come last"
+    let says = "a DynamicRow reads all remaining columns, and must come last"
     #expect(expectMisuse { _ = try db.query("SELECT 5", as: DynamicRow.self, Double?.self) }?.message == says)
     #expect(expectMisuse { _ = try db.query("SELECT 5, 6", as: DynamicRow.self, DynamicRow.self) }?.message == says)
     #expect(expectMisuse { _ = try db.query("SELECT 5", as: DynamicRow?.self, Person.self) }?.message == says)

@@ -53,7 +53,8 @@ struct SalvageBackupTests {
       try damaged.zero(page: leaves[leaves.count / 2])
       let report = try Salvage(damaged: path, backup: backup).recover(into: directory + "/b.sqlite")
       #expect(report[table: "t"]?.rowsFromBackup == 0)
-      #expect(report.problems == ["rows of t were not completed from the backup: they have other ids there"])
+      #expect(
+        report.problems == ["rows of t were not restored from the backup: the backup stores these rows with other ids"])
       let found = try literals(directory + "/b.sqlite", ["name"], from: "t")
       #expect(found.count == Set(found).count)
     }

@@ -34,7 +34,8 @@ struct SalvageOverwriteTests {
       #expect(report[table: "large"]?.rowsFromPages == 1_000)
       #expect(!report.isComplete, "\(report)")
       #expect(report.rowsOfUnknownTables == 0, "\(report)")
-      #expect(report.problems == ["1 pages are copies of others: their original contents are lost"])
+      #expect(
+        report.problems == ["1 pages were overwritten with copies of other pages; the original contents are lost"])
       #expect(abs(report.share - 1_000.0 / 1_012) < 0.05, "\(report)")
     }
   }

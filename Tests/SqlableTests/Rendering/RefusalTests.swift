@@ -47,7 +47,7 @@ import Testing
       check(bike.update().orderBy(Bicycle.id), "an update of a struct can't have an order")
       check(bike.delete().limit(1), "a delete of a struct can't have a limit")
       check(bike.save().filter(yes), "a save can't have a filter")
-      check(bike.save().ignoreOnConflict(), "a save can't have a conflict policy: it already has one")
+      check(bike.save().ignoreOnConflict(), "a save can't have a second conflict policy")
       check(Bicycle.count().ignoreOnConflict(), "a count can't have a conflict policy")
       check(Bicycle.deleteAll().replaceOnConflict(), "a delete can't have a conflict policy")
       check(bike.delete().onConflict(Bicycle.id), "a delete of a struct can't have a conflict policy")
@@ -59,7 +59,7 @@ import Testing
       check(Bicycle.update().filter(yes), "the update sets no column")
       check(bike.update(Bicycle.id), "the update sets no column: only the struct's key has a value")
       check(
-        bike.insert().onConflict(update: Bicycle.color), "an upsert must name the columns that may conflict")
+        bike.insert().onConflict(update: Bicycle.color), "an upsert must name its conflict columns")
       let read = Bicycle.read().ignoreOnConflict()
       #expect(refusal(read) { try read.run(db) } == "invalid: a read can't have a conflict policy")
       let first = Bicycle.read().limit(-5).first()
@@ -90,7 +90,7 @@ import Testing
       }
       #expect(
         sqlError { _ = try Bicycle.byId(1, 2).run(db) }?.message
-          == "the primary key of table bicycle has 1 columns, not 2")
+          == "the primary key of table bicycle has 1 columns, but 2 values were given")
       #expect(try Note.count().run(db) == 1)
     }
   }
@@ -162,7 +162,7 @@ import Testing
       let next = Bicycle.id + 1
       for filter in [next == "x", next != Data(), !(next > "x"), next.is("x"), next.isNot("x") || next == 1] {
         let error = expectInvalidStatement { _ = try Bicycle.count().filter(filter).run(db) }
-        #expect(error?.message == "terms of different types are compared and are never equal")
+        #expect(error?.message == "the compared terms have different types, and are never equal")
       }
       #expect(try Bicycle.count().filter(next == 1.5 || next == nil || next.is(Null())).run(db) == 0)
     }

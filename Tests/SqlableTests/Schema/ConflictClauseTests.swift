@@ -96,7 +96,7 @@ import Testing
   @Test func updateWithConflictClauseIsNotRepeatable() throws {
     let update = Entry<Policies>.update(Policies.code.set(to: "b")).filter(Policies.size > 1)
     let error = expectInvalidStatement { try AnyStatement(update).checkIsRepeatable() }
-    #expect(error?.message == "the update is not repeatable: any of several conflicting rows may remain")
+    #expect(error?.message == "the update is not repeatable: any one of several conflicting rows might remain")
     try AnyStatement(update.onConflict(.abort)).checkIsRepeatable()
   }
 

@@ -247,7 +247,7 @@ private let id = Column("id", .integer, PrimaryKey())
     try expectRefusal(
       """
       CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); CREATE TEMP TABLE t (id INTEGER PRIMARY KEY)
-      """, Entry<Doubled>.self, "a temporary table has the name of table t; drop it first")
+      """, Entry<Doubled>.self, "a temporary table has the same name as table t; drop the temporary table first")
     try withDatabase { db in
       try db.execute(
         """
@@ -281,7 +281,9 @@ private let id = Column("id", .integer, PrimaryKey())
         try db.execute(SQL(verbatim: text))
         let dropping: SchemaDropping = message.contains("4 columns") ? [] : .columns
         let error = sqlError { _ = try Schema(Entry<Doubled>.self).plan(db, dropping: dropping) }
-        #expect(error?.message == message + "; drop it before the plan, and create it again afterwards")
+        #expect(
+          error?.message == message
+            + "; drop the view or trigger before the plan, and create the view or trigger again afterwards")
         #expect(try rows(db) == [[1, "x", 2]])
       }
     }

@@ -208,7 +208,7 @@ private enum Named: TableDeclaration {
       #expect(try db.createTable(ColorSum.self).drift.map(\.kind) == [.view])
       #expect(
         sqlError { _ = try Schema(ColorSum.self).plan(db) }?.message
-          == "view color_sum of a model is a table in the database")
+          == "a model declares view color_sum, but the database has a table of this name")
     }
   }
 

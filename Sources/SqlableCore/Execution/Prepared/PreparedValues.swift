@@ -64,7 +64,8 @@ struct PreparedBinder {
       start.pointee == UInt8(ascii: "{"), let named = value as? [String: Any],
       core.names.contains(where: named.keys.contains)
     {
-      throw SqlError.misuse("a dictionary variable is bound as one JSON value; pass names and values as a literal")
+      throw SqlError.misuse(
+        "the values are in a dictionary variable, which binds as one JSON value; pass a dictionary literal")
     }
   }
 
@@ -102,7 +103,9 @@ extension ParameterBuffer {
       } else {
         try cell.set(type.comparable(value, side))
       }
-      guard !cell.isStale else { throw SqlError.misuse("a value ran a statement on the handle during binding") }
+      guard !cell.isStale else {
+        throw SqlError.misuse("the databaseValue of a bound value ran a statement on the same handle")
+      }
       if column != nil {
         let fits = isStored ? cell.isStored : type.compares(with: cell.parameter.storageClass)
         guard fits else { throw type.mismatch(cell.parameter.storageClass) }

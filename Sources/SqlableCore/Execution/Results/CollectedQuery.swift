@@ -43,7 +43,9 @@ public struct CollectedQuery<Source: Runnable, Output>: Runnable {
   public func run(over transport: some SqlTransport) async throws -> Output {
     guard isReadOnly || !shape.refusesRows else {
       throw SqlError.misuse(
-        "a remote database can't undo a change whose rows are refused; run the change, then collect its rows")
+        "a remote database can't roll back a change when its rows can't be collected; run the change, then collect "
+          + "the rows"
+      )
     }
     let rows = try await source.run(over: transport)
     do { return try collect(rows) } catch var error as SqlError where error.isRefusalOfRows {

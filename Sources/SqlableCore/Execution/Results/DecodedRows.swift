@@ -50,7 +50,8 @@ public struct DecodedRows<Value: Decodable & SendableMetatype>: Runnable, Hashab
     get throws {
       let clauses = query.clauses
       guard names.isEmpty || names.count == clauses.columnCount else {
-        throw SqlError.misuse("the query has \(clauses.columnCount) columns, but names for \(names.count)")
+        throw SqlError.misuse(
+          "the query has \(clauses.columnCount) columns, but the number of column names is \(names.count)")
       }
       return NamedColumns(names.isEmpty ? clauses.columnNames : names, types: clauses.columns.map(\.type))
     }

@@ -324,7 +324,7 @@ extension TableInfo {
     throw SqlError.misuse(
       key.isEmpty
         ? "table \(name) has no primary key to identify a row"
-        : "the primary key of table \(name) has \(key.count) columns, not \(count)"
+        : "the primary key of table \(name) has \(key.count) columns, but \(count) values were given"
     ).at(table: name)
   }
 }

@@ -95,11 +95,13 @@ extension Select {
     let order = query.clauses.order
     if !query.clauses.groups.isEmpty || order.contains(where: { $0.expression.combinesRows }) {
       let error = SqlError.invalidStatement(
-        "a page can't be read from a query with groups, or ordered by a window; wrap the query in named(_:)")
+        "a page can't be read from a query with groups, or from one ordered by a window function; wrap the query in "
+          + "named(_:)"
+      )
       query.clauses.filter.and(SqlExpression(invalid: error))
     } else if order.isEmpty || values.map({ $0.count != order.count }) == true {
       let error = SqlError.invalidStatement(
-        "a page needs an order, and a value for each of its \(order.count) terms")
+        "a page needs an order, and one value for each of the \(order.count) order terms")
       query.clauses.filter.and(SqlExpression(invalid: error))
     } else if let values {
       let clauses = query.clauses
@@ -131,7 +133,8 @@ private struct PageMark {
     // A struct that keeps defaults leaves out a nil property. In a nullable column, a missing value is therefore NULL.
     let stored = row[column.name] ?? (column.type.isNullable ? .null : nil)
     guard let value = stored, !isKey || value != .null else {
-      let reason = isKey ? "a page can't begin after a row without a key" : "the struct has no value for the column"
+      let reason =
+        isKey ? "a page can't begin after a struct whose key has no value" : "the struct has no value for the column"
       throw SqlError.invalidStatement(reason).at(table: table.name, column: column.name)
     }
     (self.term, self.value) = (term, SqlExpression(value))
@@ -220,7 +223,8 @@ extension TableInfo {
   /// Returns the position of the column to which a term of the order refers.
   fileprivate func position(ofPageTerm term: OrderTerm) throws -> Int {
     guard let position = columns.indices.first(where: { isColumn($0, term.expression) }) else {
-      throw SqlError.invalidStatement("a page after a row needs an order by columns of its model").at(table: name)
+      throw SqlError.invalidStatement("a page after a struct needs an order by columns of the struct's model").at(
+        table: name)
     }
     return position
   }

@@ -55,16 +55,16 @@ extension TypedTerm where Value: SqlText {
 }
 
 extension CaseBuilder {
-  @available(*, unavailable, message: "the result has a different type than the first one")
+  @available(*, unavailable, message: "the result has a different type than the first result")
   public func when(_ condition: some SqlCondition, then value: some SqlValue) -> CaseBuilder { self }
 
-  @available(*, unavailable, message: "the result has a different type than the first one")
+  @available(*, unavailable, message: "the result has a different type than the first result")
   public func when(_ condition: some SqlCondition, then term: some TypedTerm) -> CaseBuilder { self }
 
-  @available(*, unavailable, message: "the result has a different type than the first one")
+  @available(*, unavailable, message: "the result has a different type than the first result")
   public func `else`(_ value: some SqlValue) -> TypedExpression<Value> { TypedExpression(expression: terms[1]) }
 
-  @available(*, unavailable, message: "the result has a different type than the first one")
+  @available(*, unavailable, message: "the result has a different type than the first result")
   public func `else`(_ term: some TypedTerm) -> TypedExpression<Value> { TypedExpression(expression: terms[1]) }
 }
 
@@ -93,7 +93,7 @@ extension SqlFragment.StringInterpolation {
   }
 }
 
-@available(*, unavailable, message: "only a query of a single column is a value")
+@available(*, unavailable, message: "only a query with a single column can be used as a value")
 public func scalar(_ query: some SelectStatement) -> TypedExpression<Null> {
   TypedExpression(Null())
 }
@@ -128,7 +128,7 @@ extension Sqlable {
     insert([], query.asSelect().query)
   }
 
-  @available(*, unavailable, message: "a column is of another model, or the query's columns differ in type or number")
+  @available(*, unavailable, message: "a column belongs to another model, or the query's columns don't match")
   public static func insert<First, FirstValue, each Model, each Value>(
     _ first: TypedColumn<First, FirstValue>, _ column: repeat TypedColumn<each Model, each Value>,
     from query: Select<some Any>

@@ -133,6 +133,6 @@ extension Statement: Hashable {
   /// The stored rows, or the error if a struct can't be stored. Two statements that fail with the same error have equal
   /// rows.
   private var comparableRows: Result<[StoredRow], SqlError> {
-    Result { try storedRows() }.mapError { $0 as? SqlError ?? .misuse("the rows can't be stored") }
+    Result { try storedRows() }.mapError { $0 as? SqlError ?? .misuse("SQLite can't store a value of the rows") }
   }
 }

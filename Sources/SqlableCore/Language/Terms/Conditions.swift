@@ -22,7 +22,7 @@ extension TypedExpression where Value == Bool {
 
 extension TypedColumn where Value == Bool? {
   /// `"a" IS NULL`. Deprecated, because the call reads as a test for false.
-  @available(*, deprecated, message: "for an optional Bool this means IS NULL; use isNull, or == false")
+  @available(*, deprecated, message: "! of an optional Bool column means IS NULL; use isNull, or == false")
   public static prefix func ! (column: TypedColumn) -> SqlExpression { column.isNull }
 }
 

@@ -54,7 +54,7 @@ final class KeyedColumns: Sendable {
       if let other = cache.names[position] {
         let column = table.columns[position].name
         throw SqlError.misuse(
-          "the model of table \(table.name) has two keys for the column \(column): \(other) and \(name)"
+          "the model of table \(table.name) has two coding keys for the column \(column): \(other) and \(name)"
         ).at(table: table.name, column: column)
       }
       cache.names[position] = name
@@ -111,8 +111,8 @@ final class KeyedColumns: Sendable {
     let names = name == snake ? name : "\(name) or \(snake)"
     return SqlError.misuse(
       """
-      the model of table \(table.name) has the key \(name), but no column \(names); declare the column, make the \
-      property optional, or remove the key from CodingKeys
+      the model of table \(table.name) has the coding key \(name), but no column \(names); declare the column, make \
+      the property optional, or remove the key from CodingKeys
       """
     ).at(table: table.name, column: name)
   }

@@ -31,7 +31,7 @@ final class NamedColumns {
       let snake = snakeCase(name)
       let tried = name == snake ? name : "\(name) or \(snake)"
       var message = "the result has no column \(tried)"
-      if names.contains(nil) { message += "; to read terms, name all columns of the query" }
+      if names.contains(nil) { message += "; to read computed terms by name, name all columns of the query" }
       throw SqlError(.schema(.missingColumn(name)), message: message, column: name)
     }
     guard position != NamedColumns.severalNamed else {

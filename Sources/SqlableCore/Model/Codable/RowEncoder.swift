@@ -62,7 +62,8 @@ final class RowEncoder: Encoder {
     if !encoder.isStructured {
       do { try written.get() } catch is EncodingError {
         // The error's description could contain the value.
-        let refused = SqlError.encoding(expected: "a value that \(Value.self) encodes", found: "another value")
+        let refused = SqlError.encoding(
+          expected: "a value that \(Value.self) can encode", found: "a value that can't be encoded")
         return try current().pointee.fail(refused, at: position)
       }
       if encoder.isSet { return }

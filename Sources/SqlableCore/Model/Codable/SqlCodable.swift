@@ -92,7 +92,8 @@ extension RowWriter {
   /// Records an error of a model's `encode(to:)`. Drops the error's description, because the description could contain
   /// the value.
   fileprivate mutating func fail(_ error: EncodingError, of model: Any.Type, _ columns: KeyedColumns) {
-    let refused = SqlError.encoding(expected: "a value that \(model) encodes", found: "another value")
+    let refused = SqlError.encoding(
+      expected: "a value that \(model) can encode", found: "a value that can't be encoded")
     if case .invalidValue(_, let context) = error, let key = context.codingPath.first,
       let column = try? columns.position(of: key.stringValue)
     {

@@ -8,7 +8,8 @@ extension SchemaCopy {
     let before = try old.broken(schema)
     for (use, problem) in try broken(changed).sorted(by: { $0.key < $1.key }) where before[use] == nil {
       throw SchemaPlanner.mismatch(
-        "the plan would break \(use.words): \(problem); drop it before the plan, and create it again afterwards",
+        "the plan would break \(use.words): \(problem); drop the view or trigger before the plan, and create the view "
+          + "or trigger again afterwards",
         use.name)
     }
   }

@@ -50,7 +50,8 @@ struct SchemaPlanner {
       try change(table)
     } else if changed[table: table.name] == nil {
       guard changed.views.allSatisfy({ !$0.name.isSameName(as: table.name) }) else {
-        throw SchemaPlanner.mismatch("table \(table.name) of a model is a view in the database", table.name)
+        throw SchemaPlanner.mismatch(
+          "a model declares table \(table.name), but the database has a view of this name", table.name)
       }
       try create(table)
     }
@@ -63,7 +64,8 @@ struct SchemaPlanner {
       $0[0]
     }
     for table in tables where names.contains(where: table.name.isSameName) {
-      throw SchemaPlanner.mismatch("a temporary table has the name of table \(table.name); drop it first", table.name)
+      throw SchemaPlanner.mismatch(
+        "a temporary table has the same name as table \(table.name); drop the temporary table first", table.name)
     }
   }
 
@@ -131,7 +133,8 @@ struct SchemaPlanner {
     guard fullText.isExternal else {
       guard let existing, try !existing.isVirtualTable(of: create) else { return }
       throw SchemaPlanner.mismatch(
-        "table \(table.name) exists, but differs from the model's full-text table; FTS5 can't change it", table.name)
+        "table \(table.name) exists, but differs from the model's full-text table; FTS5 can't change an existing table",
+        table.name)
     }
     let triggers = definition.triggers()
     let existingTriggers = changed[table: table.name]?.triggers ?? []
@@ -173,7 +176,8 @@ struct SchemaPlanner {
 
   private mutating func plan(_ view: View, of table: TableInfo) throws {
     guard changed[table: table.name] == nil else {
-      throw SchemaPlanner.mismatch("view \(table.name) of a model is a table in the database", table.name)
+      throw SchemaPlanner.mismatch(
+        "a model declares view \(table.name), but the database has a table of this name", table.name)
     }
     let create = try TableDefinition(table).create(view, for: connection)
     let existing = changed.views.first { $0.name.isSameName(as: table.name) }
@@ -240,7 +244,8 @@ struct SchemaPlanner {
   private mutating func change(_ table: TableInfo) throws {
     guard let existing = changed[table: table.name] else { return }
     guard existing.module == nil else {
-      throw SchemaPlanner.mismatch("table \(table.name) of a model is a virtual table in the database", table.name)
+      throw SchemaPlanner.mismatch(
+        "a model declares table \(table.name), but the database has a virtual table of this name", table.name)
     }
     guard
       let model = try DatabaseSchema(of: table, for: connection).tables.first(where: {

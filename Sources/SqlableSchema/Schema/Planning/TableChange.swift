@@ -261,7 +261,7 @@ struct TableChange {
   ) -> SchemaPlan.Diagnosis {
     let present = terms.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
     return SchemaPlan.Diagnosis(
-      column: column, fault: "have the same \(words) as others",
+      column: column, fault: "have the same \(words) as other rows",
       sql: "SELECT min(\(rowid)) FROM \(name) WHERE \(present)\(condition) "
         + "GROUP BY \(terms.joined(separator: ", ")) HAVING count(*) > 1 LIMIT 10")
   }

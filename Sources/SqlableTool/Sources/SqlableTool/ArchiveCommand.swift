@@ -7,11 +7,11 @@ import SqlableRecovery
 struct ArchiveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "archive",
-    abstract: "Lists an archive of commits, or restores the database at one of them into a new file.",
+    abstract: "Lists the commits of an archive, or restores the database after one commit into a new file.",
     discussion: """
-      Without a target, lists the commits that can be restored. With one, restores the database after the last commit, \
-      or after another commit, into a new file. The file gets its name when it is complete and checked. A program \
-      makes an archive with pool.archive(to:).
+      Without a target, lists the commits that can be restored. With a target, restores the database after the last \
+      commit, or after the commit of --at or --commit, into a new file. The file gets its name when it is complete and \
+      checked. A program makes an archive with pool.archive(to:).
 
       Exit codes: 0 done, 1 failed, 2 a mistake on the command line.
       """)
@@ -24,7 +24,7 @@ struct ArchiveCommand: ParsableCommand {
 
   @Option(
     name: .customLong("at"),
-    help: ArgumentHelp("The last commit archived at this time: 2026-11-24T12:00:00Z.", valueName: "time"),
+    help: ArgumentHelp("The last archived commit at or before this time: 2026-11-24T12:00:00Z.", valueName: "time"),
     transform: { text in
       let styles = [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)]
       guard let date = styles.lazy.compactMap({ try? Date(text, strategy: $0) }).first else {

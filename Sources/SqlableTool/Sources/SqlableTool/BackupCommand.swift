@@ -27,7 +27,7 @@ struct BackupCommand: ParsableCommand {
     transform: number(1...1_000_000))
   var rate: Int?
 
-  @Flag(help: "Do not check the copy, to save the rest of a damaged database.")
+  @Flag(help: "Do not check the copy, for example to copy what is left of a damaged database.")
   var noCheck = false
 
   func run() throws {

@@ -76,8 +76,8 @@ struct ClusterLeaveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "leave", abstract: "Removes a node that answers from the cluster.",
     discussion: """
-      A standby becomes a voter in place of the node, and another voter takes over if the node leads. The process of \
-      sqlable node exits a few seconds later. Prints the remaining nodes.
+      A standby becomes a voter in place of the node, and another voter becomes the leader if the node was the leader. \
+      The process of sqlable node exits a few seconds later. Prints the remaining nodes.
       """)
 
   @Argument(help: ArgumentHelp("The id of the node.", valueName: "number"), transform: number(1...UInt64.max))

@@ -51,7 +51,7 @@ struct ClusterMembersCommand: AsyncParsableCommand {
       throw ValidationError("--remove, --assign, --lead, --backup and --restore exclude each other")
     }
     guard backup != nil || restore != nil || (database == nil && seconds == nil) else {
-      throw ValidationError("--database and --seconds belong to --backup and --restore")
+      throw ValidationError("--database and --seconds need --backup or --restore")
     }
   }
 

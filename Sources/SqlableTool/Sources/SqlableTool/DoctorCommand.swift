@@ -21,11 +21,11 @@ struct DoctorCommand: ParsableCommand {
   @Option(
     name: .customLong("statement"),
     help: ArgumentHelp(
-      "The document of a statement that the program runs; with some, unused indexes are listed.",
+      "The document of a statement that the program runs; repeatable. Indexes that no document uses are listed.",
       valueName: "file"))
   var statements: [String] = []
 
-  @Flag(help: "Leave out the checks of integrity and foreign keys, which read everything.")
+  @Flag(help: "Skip the checks of integrity and foreign keys, which read the whole database.")
   var noCheck = false
 
   @Flag(help: "Print JSON.")

@@ -94,7 +94,7 @@ struct DoctorReport: Encodable {
     }
     let vacuum = ["0": "none", "1": "full", "2": "incremental"]
     let usual: [(String, SQL, String, String)] = [
-      ("page_size", "PRAGMA page_size", "4096", "set when the file was created, or by VACUUM"),
+      ("page_size", "PRAGMA page_size", "4096", "fixed when the file is created; only VACUUM can change it"),
       ("auto_vacuum", "PRAGMA auto_vacuum", "none", "each commit moves pages, and fragments tables"),
       ("encoding", "PRAGMA encoding", "UTF-8", "text is converted at each read and write"),
     ]
@@ -172,7 +172,7 @@ struct DoctorReport: Encodable {
     let readers = users.filter { $0.holds.contains("reads a snapshot in the WAL") }.map { "\($0.process)" }
     let reason =
       if !readers.isEmpty {
-        "read transactions of process \(readers.joined(separator: ", ")) need the WAL"
+        "read transactions of process \(readers.joined(separator: ", ")) still read from the WAL"
       } else if users.isEmpty {
         "a process ended without closing the database; the next close checkpoints the WAL"
       } else {

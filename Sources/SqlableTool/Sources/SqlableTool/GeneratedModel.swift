@@ -128,10 +128,12 @@ extension GeneratedModel {
         if let option = column.type.defaultOption(value) {
           properties[index].options.append(option)
         } else {
-          properties[index].remarks.append("its default is not declared: \(column.schema?.defaultValue?.text ?? "")")
+          properties[index].remarks.append(
+            "the default is not declared in the model: \(column.schema?.defaultValue?.text ?? "")")
         }
       case .expression:
-        properties[index].remarks.append("its default is not declared: \(column.schema?.defaultValue?.text ?? "")")
+        properties[index].remarks.append(
+          "the default is not declared in the model: \(column.schema?.defaultValue?.text ?? "")")
       }
       if let collation = column.schema?.collation {
         let name = collation.name ?? collation.text
@@ -184,7 +186,7 @@ extension GeneratedModel {
       constraints.append("PrimaryKeys(\((terms(key.columns) + clauses).joined(separator: ", ")))")
     }
     let mayBeNull = names.joined().filter { !$0.isFilledBySQLite && $0.column.schema?.isNotNull == false }
-    if !table.isWithoutRowid, !mayBeNull.isEmpty { remarks.append("The key may be NULL in the table.") }
+    if !table.isWithoutRowid, !mayBeNull.isEmpty { remarks.append("The table allows NULL in the key.") }
   }
 
   private mutating func insert(_ option: String, _ property: Property) {
@@ -317,7 +319,7 @@ extension GeneratedModel {
     if arguments.content?.isEmpty == true { parts.append("content: .none") }
     options.append(".fullText(\(parts.joined(separator: ", ")))")
     if let content = arguments.content, !content.isEmpty {
-      remarks.append("Its text is that of \(content): write there.")
+      remarks.append("The text is stored in \(content): write to that table or view.")
     }
     undeclared += arguments.otherOptions
   }

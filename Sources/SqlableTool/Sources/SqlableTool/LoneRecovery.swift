@@ -35,9 +35,9 @@ struct LoneRecovery: AsyncParsableCommand {
     guard abandonOtherCopies else {
       throw FileProblem(
         description: """
-          recover-alone makes node \(node.id) in \(directory) the only node of its cluster. Commits that only other \
-          nodes have are lost. The other nodes must never start again: delete their directories, and join new nodes. \
-          Use --abandon-other-copies to confirm; nothing was changed
+          Nothing was changed. recover-alone would make node \(node.id) in \(directory) the only node of its cluster, \
+          and would lose commits that only other nodes have. The other nodes must never start again: delete their \
+          directories, and join new nodes. Use --abandon-other-copies to confirm
           """)
     }
     try await node.recoverAlone()

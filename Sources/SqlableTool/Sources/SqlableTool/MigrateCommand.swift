@@ -14,7 +14,7 @@ struct MigrateCommand: ParsableCommand {
       mistake on the command line.
       """)
 
-  @Argument(help: "The database; created if missing, for migrations.")
+  @Argument(help: "The database; migrations create the file if it is missing.")
   var database: String
 
   @Argument(
@@ -26,7 +26,7 @@ struct MigrateCommand: ParsableCommand {
 
   @Flag(
     help: """
-      Run everything in one transaction, and roll it back. Reports a failure, also one caused by rows. Needs as much \
+      Run everything in one transaction, and roll it back. Also reports failures that stored rows cause. Needs as much \
       time and space as a real run.
       """)
   var dryRun = false
@@ -54,7 +54,7 @@ struct MigrateCommand: ParsableCommand {
         _ = try migrations.apply(db) { progress in if progress.batch == 0 { report(progress.name) } }
       }
     }
-    report(dryRun ? "could be done" : "done")
+    report(dryRun ? "the dry run succeeded; nothing was changed" : "done")
   }
 
   private func report(_ line: String) {

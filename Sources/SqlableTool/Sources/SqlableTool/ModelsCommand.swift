@@ -33,7 +33,7 @@ struct ModelsCommand: ParsableCommand {
   var usesMacro = false
 
   @Option(
-    help: ArgumentHelp("Read only the first rows of each table.", valueName: "count"), transform: number(1...Int.max))
+    help: ArgumentHelp("Read only this many rows of each table.", valueName: "count"), transform: number(1...Int.max))
   var sample: Int?
 
   func run() throws {
@@ -55,7 +55,10 @@ struct ModelsCommand: ParsableCommand {
       if let problem = table.problem {
         missing.append("\(table.name) can't be read: \(problem)")
       } else if table.columns.isEmpty || table.name.isEmpty {
-        missing.append("\(table.name.isEmpty ? "a table" : table.name) has no model: a name is empty")
+        missing.append(
+          "\(table.name.isEmpty ? "a table" : table.name) has no model: the table has an empty name or no column with "
+            + "a name"
+        )
       } else {
         named.append((table, typeNames.type(for: table.name)))
       }

@@ -9,7 +9,8 @@ struct NodeCommand: AsyncParsableCommand {
     commandName: "node", abstract: "Runs a node of a cluster; needs the package trait ClusterNode.",
     discussion: """
       Runs a node of a cluster in a directory until SIGTERM or SIGINT. Then the node transfers leadership and exits \
-      within 30 seconds. Node 1 starts the cluster; every other node joins it, and resumes when it starts again.
+      within 30 seconds. Node 1 starts the cluster; every other node joins the cluster, and is still a member after a \
+      restart.
 
       The standard error has a line for each change of the role, the leader and the problems, for each refused or \
       ended statement, and for the reason of the exit. The node also exits when it is removed from its cluster.
@@ -71,7 +72,7 @@ struct NodeCommand: AsyncParsableCommand {
           running.cancel()
         }
       } catch let error as CancellationError {
-        log.write("stopped before the start")
+        log.write("stopped before the node started")
         throw error
       } catch {
         log.write("ends: \(error)")
@@ -87,7 +88,8 @@ struct NodeCommand: AsyncParsableCommand {
         task.cancel()
         // A running statement, or a disk that does not respond, can prevent the node from stopping.
         DispatchQueue.global().asyncAfter(deadline: .now() + NodeCommand.patience) {
-          log.write("exits without stopping after 30 seconds: a statement runs, or a disk does not answer")
+          log.write(
+            "exits without a clean stop after 30 seconds: a statement is still running, or a disk does not answer")
           _exit(1)
         }
       }

@@ -23,6 +23,6 @@ struct PlanCommand: ParsableCommand {
     let plan = try decoded(SchemaPlan.self, from: self.plan, "plan")
     Output.write(plan.description.visible(keeping: ["\t", "\n"]) + "\n", to: STDOUT_FILENO)
     try withReadOnlyDatabase(database) { db in try plan.check(db) }
-    if let question = plan.questions.first { throw FileProblem(description: "the plan has a question: \(question)") }
+    if let question = plan.questions.first { throw FileProblem(description: "the plan needs an answer: \(question)") }
   }
 }

@@ -15,7 +15,7 @@ struct SalvageCommand: ParsableCommand {
       command line.
       """)
 
-  @Argument(help: "The damaged database, which no program has open.")
+  @Argument(help: "The damaged database; no program should have the file open.")
   var damaged: String
 
   @Argument(help: "The new file, which must not exist.")
@@ -23,7 +23,8 @@ struct SalvageCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "An older copy: it supplies lost parts of the schema and the rows of lost pages.", valueName: "file"))
+      "An older copy of the database, which supplies lost parts of the schema and the rows of lost pages.",
+      valueName: "file"))
   var backup: String?
 
   @Flag(help: "Put rows that were probably deleted into the table lost_and_found.")

@@ -38,10 +38,10 @@ struct StatementReport {
       ("SQL", [sql] + (values.count > 1 ? ["(for each of \(values.count) rows)"] : [])),
     ]
     sections.append(("Values, as they were given", valueLines))
-    sections.append(("Plan", steps.isEmpty ? ["nothing to find"] : plan?.description.lines ?? []))
+    sections.append(("Plan", steps.isEmpty ? ["the statement searches no rows"] : plan?.description.lines ?? []))
     var lines = scans.map { "\($0) is scanned completely" }
     if advice.isEmpty {
-      lines.append("no index is missing, or none would help")
+      lines.append("no index that would help is missing")
     } else {
       lines += advice.map(\.sql)
       lines += ["then the plan is"] + (advice.first?.plan.description.lines.map { "  " + $0 } ?? [])
@@ -49,7 +49,8 @@ struct StatementReport {
     sections.append(("Indexes", lines))
     switch verdict {
     case .none: break
-    case .allowed: sections.append(("Policy", ["allows the statement, and makes it what is shown above"]))
+    case .allowed:
+      sections.append(("Policy", ["allows the statement, with the policy's additions that are shown above"]))
     case .refused(let error):
       sections.append(("Policy", ["refuses the statement: " + error.placedMessage]))
     }

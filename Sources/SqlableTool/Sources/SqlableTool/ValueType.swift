@@ -95,17 +95,18 @@ extension ValueType {
     var remarks: [String] = []
     if profile.hasBrokenText {
       base = .any(affinity.columnType)
-      remarks.append("holds text that is not UTF-8, which is read as a BLOB of its bytes")
+      remarks.append("contains text that is not UTF-8; the model reads such text as a BLOB")
     } else if classes == [.text] {
       let isISO = profile.dates.areDates && (affinity == .text || affinity == .blob || isDate)
       base = isISO ? .date(.iso8601) : .text
       if isISO, !profile.dates.haveOwnForm {
-        remarks.append("dates in another form than the library writes: filters do not find them, updates rewrite them")
+        remarks.append(
+          "dates in another format than the library writes: filters miss these dates, updates rewrite them")
       }
     } else if classes == [.integer] {
       if isTruth, !refers, !hasOtherDefault, affinity == .integer || declared.isTruthType {
         base = .boolean
-        if !declared.isTruthType { remarks.append("holds only 0 and 1; Int if it may hold other numbers") }
+        if !declared.isTruthType { remarks.append("contains only 0 and 1; use Int if other numbers are possible") }
       } else if isDate, let format = profile.dateFormat {
         base = .date(format)
       } else {
@@ -137,7 +138,7 @@ extension ValueType {
     if declared.isTruthType {
       self = ValueType(base: .boolean)
     } else if declared.isDateType {
-      self = ValueType(base: .text, remarks: ["no value shows how its dates are stored"])
+      self = ValueType(base: .text, remarks: ["no stored value shows the format of the dates"])
     } else {
       let base: Base =
         switch affinity {
@@ -146,7 +147,7 @@ extension ValueType {
         case .text: .text
         case .blob: .blob
         }
-      self = ValueType(base: base, remarks: declared.isEmpty ? ["no declared type, and no value"] : [])
+      self = ValueType(base: base, remarks: declared.isEmpty ? ["no declared type, and no stored value"] : [])
     }
   }
 }

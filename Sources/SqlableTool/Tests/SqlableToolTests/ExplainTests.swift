@@ -236,7 +236,8 @@ struct ExplainTests {
             3  INTEGER  100
 
           """))
-      #expect(run.output.hasSuffix("\nPolicy\n  allows the statement, and makes it what is shown above\n"))
+      #expect(
+        run.output.hasSuffix("\nPolicy\n  allows the statement, with the policy's additions that are shown above\n"))
       let form = try json(try explain(reds, ["--json", "--policy", "policy.json"], in: directory))["policy"]
       #expect((form as? [String: Any])?["allows"] as? Bool == true)
     }

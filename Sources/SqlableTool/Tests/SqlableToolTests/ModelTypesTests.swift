@@ -41,8 +41,9 @@ struct ModelTypesTests {
         "static let c = column(\"c\", Double?.self)  // DOUBLE PRECISION", "static let d = column(\"d\", Data?.self)",
         "static let e = column(\"e\", Bool?.self)  // BOOLEAN",
         "static let f = column(\"f\", Double?.self, DeclaredType(\"DECIMAL(9, 2)\"))",
-        "// no declared type, and no value",
-        "static let g = column(\"g\", Data?.self)  // without a type", "// no value shows how its dates are stored",
+        "// no declared type, and no stored value",
+        "static let g = column(\"g\", Data?.self)  // without a type",
+        "// no stored value shows the format of the dates",
         "static let h = column(\"h\", String?.self, DeclaredType(\"DATE\"))",
       ])
   }
@@ -69,7 +70,7 @@ struct ModelTypesTests {
         """)
     #expect(
       found == [
-        "// holds only 0 and 1; Int if it may hold other numbers", "static let a = column(\"a\", Bool?.self)",
+        "// contains only 0 and 1; use Int if other numbers are possible", "static let a = column(\"a\", Bool?.self)",
         "static let b = column(\"b\", Int?.self)", "static let c = column(\"c\", String.self)",
         "// declared INTEGER, but holds INTEGER and TEXT",
         "static let d = column(\"d\", StoredValue?.self, as: .integer)", "static let e = column(\"e\", Double?.self)",
@@ -81,7 +82,7 @@ struct ModelTypesTests {
       ])
     let broken = try columns("CREATE TABLE t (a TEXT)", rows: "(CAST(x'ff' AS TEXT))")
     #expect(broken.last == "static let a = column(\"a\", StoredValue?.self, as: .text)")
-    #expect(broken.first == "// holds text that is not UTF-8, which is read as a BLOB of its bytes")
+    #expect(broken.first == "// contains text that is not UTF-8; the model reads such text as a BLOB")
   }
 
   @Test func onlyReadableDatesBecomeDates() throws {
@@ -96,7 +97,7 @@ struct ModelTypesTests {
     #expect(
       found == [
         "static let a = column(\"a\", Date?.self, as: .date(.iso8601))",
-        "// dates in another form than the library writes: filters do not find them, updates rewrite them",
+        "// dates in another format than the library writes: filters miss these dates, updates rewrite them",
         "static let b = column(\"b\", Date?.self, as: .date(.iso8601), DeclaredType(\"DATETIME\"))",
         "static let c = column(\"c\", String?.self)",
         "static let d = column(\"d\", Date?.self, as: .date(.unixSeconds), DeclaredType(\"TIMESTAMP\"))",
@@ -132,9 +133,10 @@ struct ModelTypesTests {
         #"static let b = column("b", Int?.self, Default(-5))"#, #"static let c = column("c", Int?.self, Default(7))"#,
         #"static let d = column("d", Double?.self, Default(1))"#,
         #"static let e = column("e", Data?.self, Default(Data([0x0a, 0xff])))"#,
-        "// its default is not declared: CURRENT_TIMESTAMP", #"static let f = column("f", String?.self)"#,
-        "// its default is not declared: abs(-1)", #"static let g = column("g", Int?.self)"#,
-        #"static let h = column("h", String?.self, Default("3"))"#, "// its default is not declared: 'none'",
+        "// the default is not declared in the model: CURRENT_TIMESTAMP", #"static let f = column("f", String?.self)"#,
+        "// the default is not declared in the model: abs(-1)", #"static let g = column("g", Int?.self)"#,
+        #"static let h = column("h", String?.self, Default("3"))"#,
+        "// the default is not declared in the model: 'none'",
         #"static let i = column("i", Int?.self)"#, #"static let j = column("j", String?.self, Default(Null()))"#,
       ])
   }

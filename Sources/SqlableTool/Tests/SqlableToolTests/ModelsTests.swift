@@ -161,12 +161,12 @@ struct ModelsTests {
       text.hasPrefix(
         """
         // Models of the tables in shop.sqlite, written by: sqlable models
-        // empty has no model: a name is empty
+        // empty has no model: the table has an empty name or no column with a name
         // lost can't be read: no such table: main.nowhere
 
         import Sqlable
 
-        // The key may be NULL in the table.
+        // The table allows NULL in the key.
         // The table also has, and the model does not declare:
         //   c NOT NULL ON CONFLICT FAIL
         //   PRIMARY KEY (a COLLATE NOCASE)

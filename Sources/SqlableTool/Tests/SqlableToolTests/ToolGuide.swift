@@ -41,7 +41,7 @@ struct ToolGuide {
       #expect(runs.map(\.exitCode) == Array(repeating: 0, count: 17))
       #expect(runs.allSatisfy { $0.errors == "" })
       #expect(runs[7].output == "")
-      #expect(runs[9].output.hasSuffix("could be done\n"))
+      #expect(runs[9].output.hasSuffix("the dry run succeeded; nothing was changed\n"))
       #expect(runs[10].output.hasSuffix("\ndone\n"))
       #expect(runs[11...12].map(\.output) == ["done\n", "done\n"])
       #expect(runs[14].output.hasPrefix("commits 1 to 1, "))

@@ -38,19 +38,22 @@ import Testing
 
   @Test func aConstantWithAValueCannotBeRead() {
     expect(
-      "let a = 5", "a is a constant with a value: no row can set it", at: "a = 5", ("make it a var", "var a = 5"),
+      "let a = 5", "a is a let with an initial value, so a row can't set it", at: "a = 5",
+      ("make it a var", "var a = 5"),
       ("leave it out of the table", "@Transient let a = 5"))
   }
 
   @Test func onlyAStoredPropertyHasAttributes() {
     expect(
-      "var a = 0\n  @Unique static var b = 5", "a static property is not stored: @Unique has no effect", at: "@Unique",
+      "var a = 0\n  @Unique static var b = 5", "a static property is not stored, so @Unique has no effect",
+      at: "@Unique",
       ("remove @Unique", "var a = 0\n  static var b = 5"))
     expect(
-      "var a = 0\n  @Index var b: Int { a }", "a computed property is not stored: @Index has no effect", at: "@Index",
+      "var a = 0\n  @Index var b: Int { a }", "a computed property is not stored, so @Index has no effect",
+      at: "@Index",
       ("remove @Index", "var a = 0\n  var b: Int { a }"))
     expect(
-      "var a = 0\n  @Column(\"x\") lazy var b = 5", "a lazy property is not stored: @Column has no effect",
+      "var a = 0\n  @Column(\"x\") lazy var b = 5", "a lazy property is not stored, so @Column has no effect",
       at: "@Column(\"x\")", ("remove @Column", "var a = 0\n  lazy var b = 5"))
   }
 
@@ -62,13 +65,15 @@ import Testing
 
   @Test func aTransientPropertyNeedsAValueAndNothingElse() {
     expect(
-      "var b = 0\n  @Transient var a: Int", "a is not stored: a struct that is read needs a value for it",
+      "var b = 0\n  @Transient var a: Int",
+      "a is not stored in the table, and needs an initial value, because a row has none",
       at: "a: Int", ("give it a value", "var b = 0\n  @Transient var a: Int = <#value#>"))
     expect(
-      "var b = 0\n  @Transient let a: Int?", "a is not stored: a struct that is read needs a value for it",
+      "var b = 0\n  @Transient let a: Int?",
+      "a is not stored in the table, and needs an initial value, because a row has none",
       at: "a: Int?", ("give it a value", "var b = 0\n  @Transient let a: Int? = <#value#>"))
     expect(
-      "var b = 0\n  @Transient @Index var a = 5", "a is not stored: @Index has no effect", at: "@Index",
+      "var b = 0\n  @Transient @Index var a = 5", "a is not stored, so @Index has no effect", at: "@Index",
       ("remove @Index", "var b = 0\n  @Transient var a = 5"))
   }
 
@@ -90,7 +95,8 @@ import Testing
   @Test func anEmbeddedStructHasNoOptions() {
     expect(
       "@Embedded @Default(5) var a: Address",
-      "a has several columns: @Default belongs to a property of its struct", at: "@Default(5)",
+      "a is an embedded struct with several columns; write @Default at a property inside that struct",
+      at: "@Default(5)",
       ("remove @Default", "@Embedded var a: Address"))
     expect(
       "var b = 0\n  @Embedded var a: Address", "an embedded struct can't embed another", at: "@Embedded",
@@ -114,7 +120,7 @@ import Testing
   @Test func manuallyDeclaredColumnsHaveNoAttributes() {
     expect(
       "@Unique var a: Int\n  static let a = column(\"a\", Int.self)",
-      "Model already declares the column a: @Unique has no effect", at: "@Unique",
+      "Model already declares the column a, so @Unique has no effect", at: "@Unique",
       ("remove @Unique", "var a: Int\n  static let a = column(\"a\", Int.self)"))
     expect(
       "@Index var a: Int\n  static let tableIndexes = [Index(a)]",

@@ -142,7 +142,8 @@ import Testing
         @FullText(tokenizer: .porter) var title: String
         @FullText(prefixes: [2]) var text: String
       }
-      """, "a table can't have two full-text indexes; title already has the arguments", at: "@FullText(prefixes: [2])",
+      """, "a table can't have two full-text indexes; title already has the arguments of the index",
+      at: "@FullText(prefixes: [2])",
       [
         "remove the arguments": """
         @Sqlable struct Note {

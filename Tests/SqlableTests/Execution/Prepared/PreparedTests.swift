@@ -273,7 +273,9 @@ private struct Busy: SqlValue {
       let byColor = try db.prepare(Bicycle.read().filter(Bicycle.color == Parameter("color")))
       let (names, other) = (["color": "red"], ["of": "none of them"])
       let error = expectMisuse { _ = try byColor.run(names) }
-      #expect(error?.message == "a dictionary variable is bound as one JSON value; pass names and values as a literal")
+      #expect(
+        error?.message
+          == "the values are in a dictionary variable, which binds as one JSON value; pass a dictionary literal")
       #expect(try byColor.run(other) == [])
       try Bicycle(name: "json", color: #"{"color":"red"}"#).insert().run(db)
       #expect(try byColor.run(["color": names]).map(\.name) == ["json"])

@@ -92,13 +92,15 @@ private struct Frame: Sqlable {
   @Test func aMismatchedTypeIsRefused() throws {
     try withCompany { db in
       let unnamed = expectError(.schema(.missingColumn("count"))) { _ = try Self.stock.decoded(as: Stock.self).run(db) }
-      #expect(unnamed?.message == "the result has no column count; to read terms, name all columns of the query")
+      #expect(
+        unnamed?.message
+          == "the result has no column count; to read computed terms by name, name all columns of the query")
       let missing = expectError(.schema(.missingColumn("count"))) {
         _ = try db.query("SELECT color FROM bicycle", as: Stock.self)
       }
       #expect(missing?.message == "the result has no column count")
       let few = expectMisuse { _ = try Self.stock.decoded(as: Stock.self, columns: "color").run(db) }
-      #expect(few?.message == "the query has 3 columns, but names for 1")
+      #expect(few?.message == "the query has 3 columns, but the number of column names is 1")
       let twice = expectMisuse { _ = try db.query("SELECT color, color, 1 AS count FROM bicycle", as: Stock.self) }
       #expect(twice?.message == "several columns of the result are named color; give them different names")
       let joined = Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).decoded(as: Stock.self)

@@ -221,7 +221,7 @@ import Testing
           == "column cost is not declared as a ForeignKey")
       #expect(
         message(Person.toOne(Worker.self, by: Person.id, of: Worker.name))
-          == "can't group rows by a foreign key of INTEGER that references TEXT")
+          == "can't group rows by a foreign key of type INTEGER that references a column of type TEXT")
       expectError(.schema(.missingColumn("cost"))) {
         _ = try Person.read().including(Person.toMany(Bicycle.self, by: Repair.cost)).run(db)
       }

@@ -209,7 +209,9 @@ import Testing
       let condition = Bicycle.repairs.aggregate(countAll(where: Bicycle.color == "red"))
       #expect(error(of: Bicycle.select(condition), db)?.kind == missing)
       let nested = Bicycle.repairs.aggregate(Bicycle.repairs.count().sum())
-      #expect(error(of: Bicycle.select(nested), db)?.message == "a subquery hides column id of the enclosing SQL")
+      #expect(
+        error(of: Bicycle.select(nested), db)?.message == "a table of the subquery hides column id of the enclosing SQL"
+      )
     }
   }
 

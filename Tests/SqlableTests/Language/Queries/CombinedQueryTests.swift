@@ -170,7 +170,7 @@ import Testing
       let condition = exists(boss.read().filter(boss[Worker.id] == Worker.bossId))
       let error = expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE \(condition)", as: Int.self) }
       #expect(error?.column == "boss_id")
-      #expect(error?.message.contains("without the alias boss") == true)
+      #expect(error?.message.contains("might belong to alias boss") == true)
       let query = boss.read().filter(boss[Worker.id] == Worker.bossId)
       expectInvalidStatement { _ = try db.query("SELECT id FROM worker WHERE EXISTS (\(query))", as: Int.self) }
       let statement = Person.count().filter(exists(query))

@@ -123,7 +123,7 @@ import Testing
       }
       try db.execute("CREATE INDEX part ON bicycle (name) WHERE color = 'red'")
       let error = expectInvalidStatement { _ = try Bicycle.read().indexed(by: "part").run(db) }
-      #expect(error?.message == "the statement can't use the index of INDEXED BY")
+      #expect(error?.message == "SQLite can't use the index that INDEXED BY requires for this statement")
       expectInvalidStatement { _ = try Bicycle.read().indexed(by: "a\0b").run(db) }
       let insert = sqlError { _ = try Bicycle(name: "a", color: "b").insert().notIndexed().run(db) }
       #expect(insert?.message == "an insert can't have an index to use")

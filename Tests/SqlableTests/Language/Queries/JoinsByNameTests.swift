@@ -38,7 +38,8 @@ import Testing
         _ = try Bicycle.join(Person.self, on: Person.using(Bicycle.color)).run(db)
       }
       let own = expectInvalidStatement { _ = try Bicycle.join(Person.self, on: Person.using(Person.id)).run(db) }
-      #expect(own?.message == "using(_:) takes columns of the other table, not of the joined table")
+      #expect(
+        own?.message == "using(_:) of a model needs columns of the other table of the join, not of the model itself")
       expectError(.schema(.missingColumn("color"))) {
         _ = try Bicycle.read().joining(other, on: other.using(Bicycle.color)).run(db)
       }

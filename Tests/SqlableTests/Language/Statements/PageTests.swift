@@ -149,13 +149,13 @@ import Testing
       let read = Bicycle.read()
       #expect(
         message(read.orderBy(Bicycle.name.length()).page(after: row, limit: 1))
-          == "a page after a row needs an order by columns of its model")
+          == "a page after a struct needs an order by columns of the struct's model")
       #expect(
         message(read.orderBy(Bicycle.name.length()).page(limit: 1))
-          == "a page after a row needs an order by columns of its model")
+          == "a page after a struct needs an order by columns of the struct's model")
       #expect(
         message(read.page(after: Bicycle(name: "", color: ""), limit: 1))
-          == "a page can't begin after a row without a key")
+          == "a page can't begin after a struct whose key has no value")
       #expect(
         message(read.limit(1, offset: 2).page(after: row, limit: 1))
           == "a page can't have an offset")
@@ -164,8 +164,8 @@ import Testing
       func refuses<Row>(_ query: Select<Row>, _ message: String) {
         #expect(sqlError { _ = try query.run(db) }?.message.contains(message) == true)
       }
-      refuses(query.page(after: [1], limit: 1), "a page needs an order, and a value for each of its 0 terms")
-      refuses(query.orderBy(Bicycle.id).page(after: [1, 2], limit: 1), "a value for each of its 1 terms")
+      refuses(query.page(after: [1], limit: 1), "a page needs an order, and one value for each of the 0 order terms")
+      refuses(query.orderBy(Bicycle.id).page(after: [1, 2], limit: 1), "one value for each of the 1 order terms")
       refuses(query.orderBy(Bicycle.id).page(after: ["x"], limit: 1), "id")
       refuses(query.groupBy(Bicycle.name).orderBy(Bicycle.id).page(after: [1], limit: 1), "a page can't be read")
       refuses(

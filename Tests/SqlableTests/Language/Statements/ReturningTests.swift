@@ -93,7 +93,7 @@ import Testing
   @Test func unsupportedUsesOfReturningAreRefused() throws {
     try withBicycles { db in
       let count = sqlError { _ = try Bicycle.count().returning().run(db) }
-      #expect(count?.message == "a count can't have RETURNING: it already returns rows or a number")
+      #expect(count?.message == "a count can't have RETURNING, because the statement already returns rows or a number")
       let loop = sqlError { try Bicycle.deleteAll().returning().forEach(db) { _ in } }
       #expect(loop?.message == "a loop can't read a change with RETURNING; use run")
       let prepared = sqlError { _ = try db.prepare(Bicycle.deleteAll().returning()) }

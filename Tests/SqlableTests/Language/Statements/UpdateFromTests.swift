@@ -104,11 +104,11 @@ import Testing
   @Test func invalidUpdatesFromOtherTablesThrow() throws {
     try withCompany { db in
       func message(_ statement: Statement<Worker, Int>) -> String? { expectSqlError { try statement.run(db) }?.message }
-      #expect(message(raise.limit(1)) == "an update from other tables can't have an order or limit")
-      #expect(message(raise.orderBy(Worker.id)) == "an update from other tables can't have an order or limit")
+      #expect(message(raise.limit(1)) == "an update that joins other tables can't have an order or limit")
+      #expect(message(raise.orderBy(Worker.id)) == "an update that joins other tables can't have an order or limit")
       #expect(
         message(Worker.updateAll(Worker.salary.set(to: 1)).from(boss, on: Worker.id == boss[Worker.id]))
-          == "updateAll(_:) changes every row of table worker, and can't have other tables")
+          == "updateAll(_:) changes every row of table worker, and can't join other tables")
       #expect(
         message(Worker.all[0].update().from(boss, on: Worker.id == boss[Worker.id]))
           == "an update of a struct can't have other tables")

@@ -101,7 +101,7 @@ import Testing
           _ = try Pair.count().filter(condition).run(db)
         }
         #expect(
-          error?.message == "terms of different types are compared and are never equal",
+          error?.message == "the compared terms have different types, and are never equal",
           sourceLocation: sourceLocation)
         let sql = Pair.count().filter(condition).sql
         #expect(error?.code == 0, sourceLocation: sourceLocation)

@@ -53,12 +53,12 @@ import Testing
   @Test func anInvalidExpressionThrows() throws {
     try withCompany { (db: SqliteDatabase) throws -> Void in
       let early = expectInvalidStatement { _ = try Worker.read().filter(Worker.name.regexp("a(secret")).run(db) }
-      #expect(early?.message == "the regular expression is invalid at character 2: the ( has no )")
+      #expect(early?.message == "the regular expression is invalid at character 2: the ( has no matching )")
       #expect(try !isRegistered(db))
       let late = expectInvalidStatement {
         _ = try db.query("SELECT name FROM worker WHERE name REGEXP \("[")", as: String.self)
       }
-      #expect(late?.message == "the regular expression is invalid at character 1: the [ has no ]")
+      #expect(late?.message == "the regular expression is invalid at character 1: the [ has no matching ]")
       #expect(late?.sql?.contains("REGEXP") == true)
       let memory = expectInvalidStatement {
         let pattern = TypedExpression("[").lowercase()

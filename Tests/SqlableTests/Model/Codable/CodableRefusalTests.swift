@@ -16,8 +16,8 @@ import Testing
     try withDatabase { db in
       try db.createTable(Misnamed.self)
       let message = """
-        the model of table misnamed has the key colorName, but no column colorName or color_name; declare the column, \
-        make the property optional, or remove the key from CodingKeys
+        the model of table misnamed has the coding key colorName, but no column colorName or color_name; declare the \
+        column, make the property optional, or remove the key from CodingKeys
         """
       for _ in 1...2 {
         let written = expectMisuse { try Misnamed(colorName: "red").insert().run(db) }
@@ -49,7 +49,8 @@ import Testing
       for _ in 1...2 {
         let error = expectMisuse { try Doubled().insert().run(db) }
         #expect(
-          error?.message == "the model of table doubled has two keys for the column owner_id: ownerId and ownerID")
+          error?.message
+            == "the model of table doubled has two coding keys for the column owner_id: ownerId and ownerID")
       }
       try db.execute("INSERT INTO doubled VALUES (1)")
       let error = expectMisuse { _ = try Doubled.read().run(db) }

@@ -80,7 +80,7 @@ struct MetricsTests {
         let ill = try await server.send(.get, "/health")
         #expect(ill.status == .serviceUnavailable)
         let problems = try JSONDecoder().decode(Health.self, from: ill.body).problems
-        #expect(problems.contains("the file is no longer at its path"))
+        #expect(problems.contains("the database file is no longer at its path"))
         #expect(String(buffer: try await server.send(.get, "/").body).contains("not healthy"))
         try FileManager.default.moveItem(atPath: filepath + ".moved", toPath: filepath)
       }

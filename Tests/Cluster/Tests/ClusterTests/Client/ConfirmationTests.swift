@@ -49,7 +49,7 @@ import Testing
     defer { cluster.close() }
     let error = await #expect(throws: SqlError.self) { try await cluster.query("SELECT 1", as: Int.self) }
     #expect(error?.kind == .unavailable)
-    #expect(error?.message.contains("a majority of the nodes does not follow the leader") == true)
+    #expect(error?.message.contains("fewer than a majority of the nodes confirmed the leader") == true)
     #expect(leader.broken == 0)
   }
 

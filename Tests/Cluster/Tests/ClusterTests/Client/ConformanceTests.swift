@@ -64,12 +64,14 @@ import Testing
     try await withClient { cluster, nodes in
       try await executeElsewhere("CREATE TABLE t (a TEXT, b BOOLEAN, d DATETIME)", on: nodes)
       let nul = await failure { try await cluster.execute("INSERT INTO t (a) VALUES (\("a\0b"))") }
-      #expect(nul?.kind == .encoding(.init(expected: "TEXT", found: "TEXT with U+0000, which dqlite would cut off")))
+      #expect(
+        nul?.kind
+          == .encoding(.init(expected: "TEXT", found: "TEXT with U+0000, at which dqlite would truncate the text")))
       let list = Array(0..<256).map { _ in 0.5 }
       let many = await failure {
         _ = try await cluster.query("SELECT 1 WHERE 0.5 IN (\(list))", as: Int.self)
       }
-      #expect(many?.message.contains("binds 256 values, but dqlite takes 255") == true)
+      #expect(many?.message.contains("binds 256 values, but dqlite allows at most 255") == true)
       // dqlite reports NULL as 0 or '' in a column of such a type.
       try await cluster.execute("INSERT INTO t (b, d) VALUES (NULL, NULL)")
       let boolean = await failure { _ = try await cluster.query("SELECT b FROM t", as: Bool?.self) }
@@ -82,7 +84,10 @@ import Testing
       #expect(try await cluster.query("SELECT 'a' || char(0) || 'b'", as: String.self) == ["a"])
       let function = await failure { _ = try await cluster.query("SELECT mine(1)", as: Int.self) }
       #expect(
-        function?.message == "no such function: mine; a node has no functions, collations or tokenizers of the program")
+        function?.message
+          == "no such function: mine; a cluster can't use functions, collations or tokenizers that the program "
+          + "registers"
+      )
       #expect(try await cluster.query("SELECT count(*) FROM t", as: Int.self) == [1])
     }
   }

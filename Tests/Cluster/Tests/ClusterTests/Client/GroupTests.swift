@@ -137,7 +137,9 @@ import Testing
       return []
     case 5:
       let error = await failure { _ = try await Person(id: id, name: "f\0").insert().run(cluster) }
-      #expect(error?.kind == .encoding(.init(expected: "TEXT", found: "TEXT with U+0000, which dqlite would cut off")))
+      #expect(
+        error?.kind
+          == .encoding(.init(expected: "TEXT", found: "TEXT with U+0000, at which dqlite would truncate the text")))
       return []
     case 6:
       do { return [try await Person(id: id, name: "bad").insert().run(cluster)] } catch let error as SqlError {

@@ -54,7 +54,7 @@ import Testing
         #expect(health.problems.contains(.noMajority(answering: 1, voters: 3)), "\(health.problems)")
         #expect(health.problems.contains(.unreachable(lost)), "\(health.problems)")
         let words = health.problems.map { "\($0)" }
-        #expect(words.contains("1 of 3 voters answers, not a majority"), "\(words)")
+        #expect(words.contains("1 of 3 voters answers; a majority is needed"), "\(words)")
         #expect(words.contains("the voters \(lost[0]), \(lost[1]) do not answer"), "\(words)")
         #expect(words.contains { $0.hasPrefix("a read was not answered") }, "\(words)")
       }

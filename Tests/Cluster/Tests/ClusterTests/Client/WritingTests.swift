@@ -105,7 +105,7 @@ import Testing
       try await cluster.createTables(Person.self)
       let kept = try await cluster.transaction { $0 }
       let error = await failure { _ = try await Person.count().run(kept) }
-      #expect(error?.kind == .misuse("the transaction has ended"))
+      #expect(error?.kind == .misuse("the transaction has ended, and can't run another statement"))
       let writes = await failure {
         try await cluster.read { tx in _ = try await Person(id: 1, name: "a").insert().run(tx) }
       }

@@ -72,7 +72,7 @@ import Testing
         let error = await failure { try await node.start() }
         #expect(
           error?.message == """
-            \(address) is not a loopback address, and dqlite does not encrypt; use a tunnel, or set \
+            \(address) is not a loopback address, and dqlite sends data unencrypted; use a tunnel, or set \
             allowsUnencryptedNetwork
             """)
       }
@@ -130,7 +130,7 @@ import Testing
         (file, "the path of the node is not a directory: \(file)"),
         (file + "/node", "can't create \(file)/node: Not a directory"),
         (foreign, "the directory of a new node must be empty, but \(foreign) has other files"),
-        ("", "a node needs a directory"),
+        ("", "the path of a node's directory can't be empty or contain a NUL byte"),
         ("/proc", "can't create /proc/sqlable-node.lock: No such file or directory"),
       ]
       for (directory, message) in wrong {
@@ -282,7 +282,7 @@ import Testing
     try await withDirectory { path in
       let node = try SqliteClusterNode(id: 2, address: freeAddress(), directory: path + "/node")
       let error = await failure { try await node.start() }
-      #expect(error?.message == "node 2 is not in a cluster; pass nodes of the cluster to join")
+      #expect(error?.message == "node 2 has not joined a cluster; pass addresses of the cluster's nodes")
     }
   }
 

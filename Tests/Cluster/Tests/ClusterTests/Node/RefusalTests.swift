@@ -111,7 +111,7 @@ import Testing
       await nodes.node(leader).pause()
       let error = await failure { try await call.value }
       #expect(error?.kind == .unavailable, "\(String(describing: error))")
-      #expect(error?.message.contains("the node is silent, and another node leads") == true)
+      #expect(error?.message.contains("the node does not answer, and another node is the leader") == true)
       #expect(attempts.with { $0 } <= 1)
       // The other nodes continue, and no node stores the change.
       #expect(try await cluster.query("SELECT count(*) FROM t", as: Int.self) == [0])
