@@ -1,6 +1,6 @@
-/// `BicycleShop` becomes `bicycle_shop`, `HTTPServer` becomes `http_server`.
+/// Returns a name in snake_case: `bicycle_shop` for `BicycleShop`, `http_server` for `HTTPServer`.
 package func snakeCase(_ name: String) -> String {
-  // Without generic arguments, and without the "Unknown context at $7f…" of a type inside a function.
+  // Drop generic arguments, and the "Unknown context at $7f…" of a type inside a function.
   let characters = Array(name.prefix { $0 != "<" })
   var result = ""
   for (index, character) in characters.enumerated() {
