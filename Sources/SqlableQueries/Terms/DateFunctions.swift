@@ -96,8 +96,8 @@ extension TypedTerm where Value: SqlDate {
     TypedExpression(expression: expression.seconds(sinceSeconds: SqlExpression(date)))
   }
 
-  /// The days of 24 hours from another date to this date, with a fraction: `(CAST("a" AS REAL) - CAST("b" AS REAL)) /
-  /// ?`. Negative if this date is earlier, NULL if a date is NULL.
+  /// The days of 24 hours from another date to this date, with a fraction:
+  /// `(CAST("a" AS REAL) - CAST("b" AS REAL)) / ?`. Negative if this date is earlier, NULL if a date is NULL.
   public func days(since other: some TypedTerm<some SqlDate>) -> TypedExpression<Double?> {
     TypedExpression(expression: expression.days(since: other.expression))
   }

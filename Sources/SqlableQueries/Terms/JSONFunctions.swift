@@ -125,8 +125,8 @@ extension TypedTerm {
   /// ```
   public func jsonValid() -> SqlExpression { jsonText.call(.jsonValid) }
 
-  /// All values of a group as a JSON array: `json_group_array("a")`, or the distinct values: `json_group_array(DISTINCT
-  /// "a")`. The array is empty for no rows. NULL becomes null.
+  /// All values of a group as a JSON array: `json_group_array("a")`, or the distinct values:
+  /// `json_group_array(DISTINCT "a")`. The array is empty for no rows. NULL becomes null.
   ///
   /// ```swift
   /// Car.name.jsonGroupArray(orderBy: Car.price.desc)     // json_group_array("name" ORDER BY "price" DESC)

@@ -14,8 +14,8 @@ extension SqlExpression {
   }
 }
 
-// Partitions are parameter packs, because the compiler can't convert an element of a named query's columns to `any
-// AnyTerm`.
+// Partitions are parameter packs, because the compiler can't convert an element of a named query's columns to
+// `any AnyTerm`.
 
 extension TypedExpression {
   /// Computes a value for each row from the rows of the frame. By default, the frame is the partition up to the current
@@ -178,8 +178,8 @@ extension TypedTerm {
     TypedExpression(expression: expression.call(.lead, SqlExpression(rows), expression.value(value)))
   }
 
-  /// The value of a later row of the partition, or the value of `term` in this row if there is no such row: `lead("a",
-  /// ?, "b")`.
+  /// The value of a later row of the partition, or the value of `term` in this row if there is no such row:
+  /// `lead("a", ?, "b")`.
   public func lead(_ rows: Int = 1, default term: some TypedTerm<Value>) -> TypedExpression<Value> {
     TypedExpression(expression: expression.call(.lead, SqlExpression(rows), term.expression))
   }
