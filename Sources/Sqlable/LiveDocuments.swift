@@ -3,19 +3,18 @@ import SqlableDocuments
 import SqlablePool
 
 extension AnyStatement {
-  /// Returns a live result: what running the statement gives, at once and again after every commit that could change
-  /// it.
+  /// Returns a live result: the statement's result now, and again after every commit that could change the result.
   ///
   /// ```swift
   /// let search = try policy.statement(json: body)
   /// for try await result in search.updates(in: pool, onlyChanges: true) { try send(result) }
   /// ```
   ///
-  /// The filter decides by row, as for a statement of its type, where the whole rows of one model are read, or their
-  /// number or existence. Without `onlyChanges` a client can notice commits that only concern rows that a policy hides
-  /// from it.
+  /// If the statement reads whole rows of one model, or their number or existence, its filter is evaluated for changed
+  /// rows. Commits without matching rows then cause no new read. Without `onlyChanges`, a client can detect commits
+  /// that change only rows that a policy hides.
   ///
-  /// Throws as a statement's live result does: `.invalidStatement` for one that writes.
+  /// The live result throws `.invalidStatement` for a statement that writes.
   public func updates(
     in pool: SqlitePool, onlyChanges: Bool = false, file: StaticString = #fileID, line: UInt = #line
   ) -> LiveQuery<Output> {
@@ -51,7 +50,7 @@ extension AnyStatement {
 }
 
 extension SelectQuery {
-  /// True if it reads rows of one model as they are stored, or their number or existence.
+  /// True if the query reads whole rows of one model, or their number or existence.
   fileprivate var readsWholeRows: Bool {
     let clauses = clauses
     return clauses.sources.count == 1 && clauses.sources[0].alias == nil && clauses.results == [.model(0)]

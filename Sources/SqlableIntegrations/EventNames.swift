@@ -28,7 +28,7 @@ extension SqliteDatabase {
 }
 
 extension SqlError {
-  /// The message without SQLite's quote from a text that it can't parse: the quote may be a value of raw SQL.
+  /// The message without SQLite's quotation of a syntax error, because the quoted text can be a value of raw SQL.
   var messageWithoutQuotes: String {
     guard kind == .syntax, let first = message.firstIndex(of: "\""), let last = message.lastIndex(of: "\"") else {
       return message
@@ -36,7 +36,7 @@ extension SqlError {
     return message[...first] + "…" + message[last...]
   }
 
-  /// The error without texts that may have values of raw SQL, and without the row id.
+  /// The error without texts that can contain values of raw SQL, and without the row id.
   var withoutValues: SqlError {
     var error = self
     (error.message, error.sql, error.offset, error.rowId) = (messageWithoutQuotes, nil, nil, nil)

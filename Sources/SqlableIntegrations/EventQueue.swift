@@ -2,11 +2,11 @@
 import Dispatch
 import Sqlable
 
-/// Hands items over to a thread of its own, and from there to code that is not the library's.
+/// Passes items to code outside the library, on a separate thread.
 ///
-/// That code may block, fail or use the database: no thread that runs a statement waits for it, and no handle, lock or
-/// turn of the library is held meanwhile. What it runs itself is not traced. While it is slow at most `limit` items
-/// wait, and the others are counted and dropped.
+/// The receiver can block, fail or use the database. No thread that runs a statement waits for the receiver, and the
+/// queue's thread holds no handle, lock or turn of the library. Statements that the receiver runs are not traced. While
+/// the receiver is slow, at most `limit` items wait. Further items are counted and dropped.
 final class EventQueue<Item: Sendable>: Sendable {
   private struct State {
     var waiting: [Item] = []
@@ -17,14 +17,14 @@ final class EventQueue<Item: Sendable>: Sendable {
   private let limit: Int
   private let state = LockedValue(State())
   private let queue = DispatchQueue(label: "sqlable.events")
-  /// Called with the items in the order in which they were added, and how many were dropped since the last call.
+  /// Receives the items in the order of `add(_:)`, and the number of items that were dropped since the last call.
   private let receive: @Sendable (_ items: [Item], _ dropped: Int) -> Void
 
   init(limit: Int = 10_000, _ receive: @escaping @Sendable (_ items: [Item], _ dropped: Int) -> Void) {
     (self.limit, self.receive) = (limit, receive)
   }
 
-  /// Any thread; never waits.
+  /// Adds an item. Any thread can call this method, which never waits.
   func add(_ item: Item) {
     let begins = state.withLock { state in
       guard state.waiting.count < limit else {

@@ -5,27 +5,27 @@ import SqlableCluster
 
 /// Needs the package trait `Lifecycle`.
 extension SqlitePool: Service {
-  /// Waits for a graceful shutdown or a cancellation, and closes the pool, as ``run(closingWithin:)`` does, within 10
-  /// seconds.
+  /// Waits for a graceful shutdown or a cancellation, then closes the pool within 10 seconds; see
+  /// ``run(closingWithin:)``.
   ///
   /// ```swift
   /// try await ServiceGroup(services: [pool, server], gracefulShutdownSignals: [.sigterm], logger: logger).run()
   /// ```
   ///
-  /// A group shuts services down in reverse order: the pool stands before those that use it.
+  /// A group shuts services down in reverse order, so list the pool before the services that use the pool.
   public func run() async throws { try await run(closingWithin: .seconds(10)) }
 
-  /// Waits for a graceful shutdown or a cancellation, and closes the pool.
+  /// Waits for a graceful shutdown or a cancellation, then closes the pool.
   ///
   /// ```swift
   /// ClosureService { try await pool.run(closingWithin: .seconds(2)) }
   /// ```
   ///
-  /// From then on new calls throw `.closed`. Those that run or wait have `duration` to end, then they are interrupted
-  /// and rolled back. Then loops over changes and live results end, and the pool writes a checkpoint and closes its
-  /// handles. Throws what `close(within:)` throws, also after a cancellation.
+  /// After the shutdown starts, new calls throw `.closed`. Calls that already run or wait have `duration` to end. Then
+  /// the pool interrupts them and rolls them back. Loops over changes and live results end, and the pool writes a
+  /// checkpoint and closes its handles. Throws the errors of `close(within:)`, also after a cancellation.
   public func run(closingWithin duration: Duration) async throws {
-    // A cancellation is thrown, and is a reason to close as well.
+    // Ignore the error of a cancellation, because a cancellation also closes the pool.
     try? await gracefulShutdown()
     try await close(within: duration)
   }
@@ -34,14 +34,14 @@ extension SqlitePool: Service {
 #if Cluster
 /// Needs the package trait `Lifecycle`.
 extension SqliteCluster: Service {
-  /// Waits for a graceful shutdown or a cancellation, and closes the client.
+  /// Waits for a graceful shutdown or a cancellation, then closes the client.
   ///
   /// ```swift
   /// try await ServiceGroup(services: [node, cluster, server], logger: logger).run()
   /// ```
   ///
-  /// A group shuts services down in reverse order: the client stands before those that use it. Calls that still wait
-  /// then throw `.closed`.
+  /// A group shuts services down in reverse order, so list the client before the services that use the client. Calls
+  /// that wait when the client closes throw `.closed`.
   public func run() async throws {
     try? await gracefulShutdown()
     close()
@@ -52,15 +52,15 @@ extension SqliteCluster: Service {
 #if ClusterNode
 /// Needs the package trait `Lifecycle`.
 extension SqliteClusterNode: Service {
-  /// Waits while the node runs, and stops it at a graceful shutdown or a cancellation; then it hands over leadership.
+  /// Waits while the node runs. A graceful shutdown or a cancellation stops the node, which then hands over leadership.
   ///
   /// ```swift
   /// try await node.start(joining: others)
   /// try await ServiceGroup(services: [node, cluster, server], logger: logger).run()
   /// ```
   ///
-  /// A group shuts services down in reverse order: the node stands before the clients of this process. Throws the
-  /// node's `stopReason` if it stopped by itself, which ends the group.
+  /// A group shuts services down in reverse order, so list the node before the clients of this process. If the node
+  /// stops by itself, throws the node's `stopReason`, which ends the group.
   public func run() async throws {
     try await cancelWhenGracefulShutdown { try await self.runUntilCancelled() }
   }

@@ -4,7 +4,8 @@ import Sqlable
 import SqlableCluster
 
 extension SqlitePool {
-  /// Logs slow statements and transactions, errors, long reads, calls that waited for too long, the end of the pool.
+  /// Logs slow statements and transactions, errors, long reads, calls that waited too long, and the closing of the
+  /// pool.
   ///
   /// ```swift
   /// pool.log(to: Logger(label: "bikes"))                            // what took 100 ms, and what failed
@@ -12,14 +13,18 @@ extension SqlitePool {
   /// // warning: slow read of bicycle [duration_ms: 213.480, sql: SELECT "id" FROM "bicycle" WHERE "color" = ?, …]
   /// ```
   ///
-  /// It needs the package trait `Logging`. A message has no values: its SQL is the statement's shape. Levels:
-  /// `critical` for a damaged file or a lost handle; `error` for what a retry does not mend; `warning` for `.busy`,
-  /// `.timeout` and what is slow; `info` for constraints and closing; `debug` for interrupted statements, and for the
-  /// others if `options` report all.
+  /// This method needs the package trait `Logging`. A message contains no values: its SQL is the statement's shape.
+  /// Levels:
   ///
-  /// The log handler is called on a thread of its own, in the order of the events, with nothing of the library held: it
-  /// may block or use the pool. While it blocks 10,000 messages wait; others are dropped, and counted in the next one.
-  /// `removeTrace(_:)` ends it.
+  /// - `critical`: a damaged file or a lost handle.
+  /// - `error`: an error that a retry does not fix.
+  /// - `warning`: `.busy`, `.timeout`, `.unavailable`, a slow statement or transaction, and a long read.
+  /// - `info`: a constraint error, and the closing of the pool.
+  /// - `debug`: `.interrupted`, `.closed`, and every successful statement if `options` report all statements.
+  ///
+  /// The log handler is called on a separate thread, in the order of the events, without a lock of the library. The
+  /// handler can block or use the pool. While the handler blocks, up to 10,000 messages wait. Further messages are
+  /// dropped, and a warning reports their number. `removeTrace(_:)` stops the logging.
   @discardableResult
   public func log(to logger: Logger, _ options: TraceOptions = .slow()) -> TraceToken {
     let log = EventLog(logger, options)
@@ -30,7 +35,7 @@ extension SqlitePool {
 }
 
 extension SqliteDatabase {
-  /// Logs slow statements and transactions and errors of this handle and its family; see ``SqlitePool/log(to:_:)``.
+  /// Logs slow statements, slow transactions and errors of this handle and its family; see ``SqlitePool/log(to:_:)``.
   @discardableResult
   public func log(to logger: Logger, _ options: TraceOptions = .slow()) -> TraceToken {
     let log = EventLog(logger, options)
@@ -40,7 +45,7 @@ extension SqliteDatabase {
 
 #if Cluster
 extension SqliteCluster {
-  /// Logs slow statements and transactions and errors of this client; see ``SqlitePool/log(to:_:)``.
+  /// Logs slow statements, slow transactions and errors of this client; see ``SqlitePool/log(to:_:)``.
   ///
   /// ```swift
   /// cluster.log(to: Logger(label: "bikes"), .slow(.milliseconds(200)))
@@ -62,7 +67,7 @@ private final class EventLog: Sendable {
   }
 
   private let logger: Logger
-  /// True if all statements are reported, and not the slow ones.
+  /// True if all statements are reported, not only slow statements.
   private let isComplete: Bool
   private let queue: EventQueue<Entry>
 
@@ -85,7 +90,7 @@ private final class EventLog: Sendable {
     var metadata: Logger.Metadata = [:]
     metadata["label"] = label.map { "\($0)" }
     switch event {
-    // A wait that was too long has an event of the trace.
+    // The trace already reports a wait that was too long.
     case .ended, .timedOut: break
     case .longRead(let read, let walSize):
       metadata["call_site"] = "\(read.callSite)"
@@ -100,7 +105,7 @@ private final class EventLog: Sendable {
   private func add(_ level: Logger.Level, _ contents: () -> (message: String, metadata: Logger.Metadata)) {
     guard logger.logLevel <= level else { return }
     let (message, metadata) = contents()
-    // Here, since what it provides belongs to the task that ran the statement.
+    // Call the provider here, because its metadata belongs to the task that ran the statement.
     let provided = logger.metadataProvider?.get() ?? [:]
     queue.add(Entry(level: level, message: message, metadata: metadata.merging(provided) { existing, _ in existing }))
   }

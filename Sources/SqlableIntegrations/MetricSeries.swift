@@ -2,11 +2,11 @@
 import Metrics
 import Sqlable
 
-/// A dimension of a metric, and its value.
+/// A dimension of a metric and the dimension's value.
 struct MetricDimension: Sendable, Hashable {
   let name: String
   let value: String
-  /// True if the program's statements say how many values there are.
+  /// True if the number of values depends on the program's statements.
   let isUnbounded: Bool
 
   init(_ name: String, _ value: String, isUnbounded: Bool = false) {
@@ -14,10 +14,11 @@ struct MetricDimension: Sendable, Hashable {
   }
 }
 
-/// The metrics of a back end by label and dimensions, each made once.
+/// A cache of a back end's metrics by label and dimensions.
 ///
-/// Their number is bounded, since a back end keeps each forever: beyond the limit unbounded dimensions are `_OTHER`.
-/// Used by one thread at a time; the lock is not held while the back end is called.
+/// The number of metrics is limited, because a back end keeps every metric until the process ends. Beyond the limit,
+/// unbounded dimensions have the value `_OTHER`. Only one thread at a time uses an object. The lock is not held while
+/// the back end is called.
 final class MetricSeries: Sendable {
   private struct Key: Hashable {
     let label: String
@@ -49,7 +50,7 @@ final class MetricSeries: Sendable {
     handler(\.meters, label, dimensions) { factory.makeMeter(label: label, dimensions: $0) }.set(value)
   }
 
-  /// Adds to a counter.
+  /// Increments a counter.
   func count(_ count: Int, _ label: String, _ dimensions: [MetricDimension]) {
     handler(\.counters, label, dimensions) { factory.makeCounter(label: label, dimensions: $0) }
       .increment(by: Int64(count))

@@ -5,8 +5,8 @@ import Sqlable
 import SqlableCluster
 
 extension SqlitePool {
-  /// Reports durations, rows, waits and errors of statements and the state of the pool as metrics, named as
-  /// OpenTelemetry's conventions for databases name them.
+  /// Reports durations, rows, waits and errors of statements, and the state of the pool, as metrics. The names follow
+  /// OpenTelemetry's conventions for databases.
   ///
   /// ```swift
   /// pool.reportMetrics()                                  // to MetricsSystem.factory
@@ -17,15 +17,15 @@ extension SqlitePool {
   /// 1,000 series. Further statements share a series whose operation and table are `_OTHER`. Without a bootstrapped
   /// `MetricsSystem` nothing is measured.
   ///
-  /// The factory and its metrics are called on a separate thread, without a lock of the library: they may block or use
-  /// the pool. While they block, up to 10,000 events wait. Further events are dropped, and counted as
+  /// The factory and its metrics are called on a separate thread, without a lock of the library. The factory can block
+  /// or use the pool. While the factory blocks, up to 10,000 events wait. Further events are dropped, and counted as
   /// `sqlable.events.dropped`.
   ///
   /// - Parameters:
-  ///   - factory: The back end; by default `MetricsSystem.factory`, which must be bootstrapped before.
+  ///   - factory: The back end; by default `MetricsSystem.factory`, which must be bootstrapped before this call.
   ///   - interval: The time between two reports of the pool's state: its handles, the waiting calls, the size of the
   ///     WAL, the statement caches' hit rate.
-  /// - Returns: The token that ends the report: `removeTrace(_:)`.
+  /// - Returns: A token for `removeTrace(_:)`, which stops the report.
   @discardableResult
   public func reportMetrics(
     to factory: (any MetricsFactory)? = nil, every interval: Duration = .seconds(10)
@@ -78,20 +78,20 @@ extension SqliteCluster {
 
 /// A report that turns events into metrics.
 ///
-/// Sound as `Sendable`: the timer is set before the report is shared, and Dispatch synchronizes the timer.
+/// Safe as `Sendable`, because the timer is set before the report is shared, and Dispatch synchronizes the timer.
 private final class MetricsReport: @unchecked Sendable {
   enum Item: Sendable {
     case statement(TraceEvent)
     case call(PoolEvent)
     case pool(SqlitePool.Statistics)
-    /// The counts since the last such item.
+    /// The counts since the last cluster item.
     case cluster(leaderChanges: Int, writes: Int, commits: Int)
   }
 
   private let queue: EventQueue<Item>
   private var timer: (any DispatchSourceTimer)?
 
-  /// Creates a report; nil without a back end.
+  /// Creates a report; returns nil without a back end.
   init?(_ factory: (any MetricsFactory)?, _ namespace: String) {
     let factory = factory ?? MetricsSystem.factory
     guard !(factory is NOOPMetricsHandler) else { return nil }
@@ -113,7 +113,7 @@ private final class MetricsReport: @unchecked Sendable {
 
   func add(_ item: Item) { queue.add(item) }
 
-  /// Reports a state at once, and repeatedly until this object is released.
+  /// Reports a state immediately, and then repeatedly until this object is released.
   func sample(every interval: Duration, _ state: @escaping @Sendable () -> Item?) {
     let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "sqlable.metrics"))
     timer.setEventHandler { [queue] in
@@ -125,7 +125,7 @@ private final class MetricsReport: @unchecked Sendable {
   }
 }
 
-/// The metrics of one database; used by one thread at a time.
+/// The metrics of one database. Only one thread at a time uses an object.
 private final class DatabaseMetrics: Sendable {
   private let series: MetricSeries
   private let namespace: String

@@ -4,7 +4,7 @@ import SqlableCluster
 import Tracing
 
 extension SqlitePool {
-  /// Makes a span for each statement and each transaction, a child of the span of the task that made the call.
+  /// Creates a span for each statement and each transaction. The parent is the span of the task that made the call.
   ///
   /// ```swift
   /// pool.traceSpans()                                     // with InstrumentationSystem.tracer
@@ -12,23 +12,26 @@ extension SqlitePool {
   /// // GET /bicycles → SELECT bicycle
   /// ```
   ///
-  /// It needs the package trait `Tracing`. The spans have the attributes of OpenTelemetry's conventions for databases,
-  /// `db.query.text` is the statement's shape, without values, and an error sets the span's status. `BEGIN`, `COMMIT`
-  /// and savepoints have none, the whole transaction has one; that of writes which share a commit is a child of the
-  /// call that began it. Without a bootstrapped tracer nothing is measured. While a trace runs, closures that a pool
-  /// calls on its own threads have the `ServiceContext` of their task.
+  /// This method needs the package trait `Tracing`. The spans have the attributes of OpenTelemetry's conventions for
+  /// databases. `db.query.text` is the statement's shape, without values. An error sets the span's status. A whole
+  /// transaction has one span; `BEGIN`, `COMMIT` and savepoints have no spans. If several writes share a commit, the
+  /// span of the transaction is a child of the call that began the transaction.
   ///
-  /// Spans are made after the statement has ended, with the times at which it ran, on a thread of their own, with
-  /// nothing of the library held: the tracer may block or use the pool. While it blocks 10,000 spans wait, and others
-  /// are dropped. `removeTrace(_:)` ends it.
+  /// Without a bootstrapped tracer, nothing is measured. While a trace runs, closures that a pool calls on its own
+  /// threads have the `ServiceContext` of their task.
   ///
-  /// - Parameter tracer: By default `InstrumentationSystem.tracer`, which must be bootstrapped before.
+  /// A span is created after its statement has ended, with the start and end times of the statement. The tracer is
+  /// called on a separate thread, without a lock of the library, so the tracer can block or use the pool. While the
+  /// tracer blocks, up to 10,000 spans wait. Further spans are dropped. `removeTrace(_:)` stops the tracing.
+  ///
+  /// - Parameter tracer: The tracer; by default `InstrumentationSystem.tracer`, which must be bootstrapped before this
+  ///   call.
   @discardableResult
   public func traceSpans(with tracer: (any Tracer)? = nil) -> TraceToken { root.traceSpans(with: tracer) }
 }
 
 extension SqliteDatabase {
-  /// Makes a span for each statement and each transaction of this handle and its family; see
+  /// Creates a span for each statement and each transaction of this handle and its family; see
   /// ``SqlitePool/traceSpans(with:)``.
   @discardableResult
   public func traceSpans(with tracer: (any Tracer)? = nil) -> TraceToken {
@@ -45,8 +48,8 @@ extension SqliteDatabase {
 
 #if Cluster
 extension SqliteCluster {
-  /// Makes a span for each statement and each transaction of this client, a child of the span of the task that made the
-  /// call; see ``SqlitePool/traceSpans(with:)``.
+  /// Creates a span for each statement and each transaction of this client; see ``SqlitePool/traceSpans(with:)``. The
+  /// parent is the span of the task that made the call.
   @discardableResult
   public func traceSpans(with tracer: (any Tracer)? = nil) -> TraceToken {
     let tracer = tracer ?? InstrumentationSystem.tracer
@@ -56,15 +59,15 @@ extension SqliteCluster {
 }
 #endif
 
-/// A span that has ended, and is yet to be made.
+/// The data of an ended statement or transaction, from which a span is created later.
 private struct EndedSpan: Sendable {
   private let event: TraceEvent
   private let namespace: String
   private let context: ServiceContext
-  /// When it ended, in nanoseconds since 1970.
+  /// The time of the end, in nanoseconds since 1970.
   private let end: UInt64
 
-  /// The receiver of a database's events.
+  /// Returns a receiver for the events of a database.
   static func receiver(of name: String, _ tracer: any Tracer) -> @Sendable (TraceEvent) -> Void {
     let queue = EventQueue<EndedSpan> { spans, _ in for span in spans { span.make(with: tracer) } }
     return { event in

@@ -2,7 +2,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// The mistakes of a declaration, each with what would mend it.
+/// The mistakes of a declaration, each with its fix-its.
 struct Mistakes {
   private(set) var all: [Diagnostic] = []
 

@@ -2,7 +2,7 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// The declaration of a model, as a macro reads it.
+/// The declaration of a model that a macro is attached to.
 struct ModelDeclaration {
   enum Role {
     /// `@Sqlable`: a model with a table.
@@ -17,7 +17,7 @@ struct ModelDeclaration {
   let name: TokenSyntax
   let access: Access
   let isClass: Bool
-  /// True if the declaration is nested in another type, whose types an extension does not see.
+  /// True if the declaration is nested in another type. An extension does not see the types of the enclosing type.
   let isNested: Bool
   let syntax: DeclSyntax
   let memberBlock: MemberBlockSyntax

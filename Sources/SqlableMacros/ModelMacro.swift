@@ -3,17 +3,17 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@Sqlable`: the conformance of a struct or final class to `Sqlable`, as one would write it by hand.
+/// The macro `@Sqlable`, which writes the conformance of a struct or final class to `Sqlable`.
 public enum ModelMacro: ConformanceMacro {
   static var role: ModelDeclaration.Role { .model }
 }
 
-/// `@SqlEmbedded`: the corresponding conformance of a struct that models embed.
+/// The macro `@SqlEmbedded`, which writes the conformance of a struct that models embed.
 public enum EmbeddedMacro: ConformanceMacro {
   static var role: ModelDeclaration.Role { .embedded }
 }
 
-/// A macro that writes the conformance, and the members that can't stand in an extension.
+/// A macro that writes the conformance, and the members that an extension can't declare.
 protocol ConformanceMacro: ExtensionMacro, MemberMacro {
   static var role: ModelDeclaration.Role { get }
 }
@@ -40,8 +40,8 @@ extension ConformanceMacro {
 }
 
 extension ModelDeclaration {
-  /// Returns the extension with the conformance; none if there are mistakes. Mistakes are reported here and not by the
-  /// other part of the macro.
+  /// Returns the extension with the conformance; no extension if there are mistakes. Only this expansion of the macro
+  /// reports mistakes; the member expansion does not.
   fileprivate func conformance(
     of type: String, declares: Bool, _ context: some MacroExpansionContext
   ) throws -> [ExtensionDeclSyntax] {
@@ -51,9 +51,9 @@ extension ModelDeclaration {
     return [try ExtensionDeclSyntax("\(raw: text)")]
   }
 
-  /// The members that must be in the type itself. A nested type needs its columns here, which may name the types around
-  /// it. A class needs its initializers here. A type needs a memberwise initializer where Swift makes none that others
-  /// see.
+  /// The members that must be in the type itself. A nested type needs its columns here, because columns can name the
+  /// enclosing types. A class needs its initializers here. A type needs a memberwise initializer if Swift synthesizes
+  /// none, or none that is visible outside the module.
   fileprivate var members: [DeclSyntax] {
     guard mistakes.all.isEmpty else { return [] }
     let source = ModelSource(self, name.text)

@@ -32,13 +32,13 @@ enum Access: Int {
 struct ModelProperty {
   let variable: VariableDeclSyntax
   let binding: PatternBindingSyntax
-  /// The name as written, with backticks where it has some.
+  /// The name as written, including backticks.
   let name: String
-  /// The type, as written or as the initial value implies; nil if neither states a type.
+  /// The type annotation, or the type that the initial value implies; nil without both.
   let type: String?
   let attributes: [PropertyAttribute]
 
-  /// - Parameter annotation: The type that the declaration states.
+  /// - Parameter annotation: The type annotation of the declaration.
   init(_ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax, named name: String, _ annotation: TypeSyntax?) {
     self.variable = variable
     self.binding = binding
@@ -55,7 +55,7 @@ struct ModelProperty {
   var wrappedType: String? { type.map { $0.hasSuffix("?") ? String($0.dropLast()) : $0 } }
   /// The name without backticks.
   var plainName: String { name.filter { $0 != "`" } }
-  /// The reference to the property where a parameter is named `row`.
+  /// The reference to the property in a method with a parameter named `row`.
   var reference: String { name == "row" ? "self.row" : name }
 
   func attribute(_ kind: PropertyAttribute.Kind) -> PropertyAttribute? { attributes.first { $0.kind == kind } }
@@ -71,8 +71,8 @@ struct ModelProperty {
   var isKey: Bool { options.contains { $0.hasPrefix("PrimaryKey(") } }
   var isGenerated: Bool { options.contains { $0.hasPrefix("Generated(") } }
 
-  /// The type of the column's values. An integer key is nil only until the row is stored; a value in the column is
-  /// never nil.
+  /// The type of the column's values. An integer key is nil only until the row is stored, so the column's type is not
+  /// optional.
   var valueType: String {
     if let type = columnArguments.type { return String(type.trimmedDescription.dropLast(".self".count)) }
     if isKey, let wrapped = wrappedType, String.integerTypes.contains(wrapped) { return wrapped }
@@ -99,7 +99,7 @@ extension VariableDeclSyntax {
 }
 
 extension PatternBindingSyntax {
-  /// True if the property is stored. A property with a getter is computed; observers make no difference.
+  /// True if the property is stored. A property with a getter is computed. A property with observers is stored.
   var isStored: Bool {
     switch accessorBlock?.accessors {
     case nil: true

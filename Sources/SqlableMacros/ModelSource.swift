@@ -1,10 +1,10 @@
 #if Macros
 import SwiftSyntax
 
-/// The source text of a conformance, as one would write it by hand.
+/// The source text of a conformance, laid out like code written by hand.
 struct ModelSource {
   private let model: ModelDeclaration
-  /// The type's name, with those of the types around it.
+  /// The type's name, qualified by the names of the enclosing types.
   private let type: String
   private var lines: [String] = []
 
@@ -14,19 +14,20 @@ struct ModelSource {
   }
 
   private var isModel: Bool { model.role == .model }
-  /// The access of what the protocol requires.
+  /// The access modifier of the members that the protocol requires.
   private var access: String { access(of: .public) }
 
-  /// A column is as visible as its property, and no more than the type.
+  /// Returns the access modifier of a column. A column is as visible as its property, but not more visible than the
+  /// type.
   private func access(of access: Access) -> String {
     let lower = access.rawValue < model.access.rawValue ? access : model.access
-    // In a type that is not seen outside its file, no member needs to say so.
+    // Members of a private or fileprivate type need no modifier.
     return model.access.rawValue < Access.internal.rawValue && lower == model.access ? "" : lower.text
   }
 
   // MARK: The extension
 
-  /// - Parameter declares: Whether the extension declares the conformance, which the type does not.
+  /// - Parameter declares: True if the extension declares the conformance, because the type does not.
   func conformance(declares: Bool) -> String {
     var text = self
     text.lines = ["extension \(type)\(declares ? ": \(model.role.name)" : "") {"]
@@ -53,7 +54,8 @@ struct ModelSource {
     var parts = [model.columnLiteral(property), property.valueType + ".self"]
     if let type = property.columnArguments.columnType { parts.append("as: \(type.trimmedDescription)") }
     parts += property.options
-    // The type of a column that names another can't be found from its options: those may name this one.
+    // State the type of a column whose options name another column. Swift can't infer the type, because the other
+    // column can name this column in turn.
     let statesType = property.options.contains { $0.contains("column:") || $0.contains("\(model.name.text).") }
     let kind = isModel ? "TypedColumn" : "Field"
     let annotation = statesType ? ": \(kind)<\(type), \(property.valueType)>" : ""
@@ -114,7 +116,7 @@ struct ModelSource {
     lines.append("  }")
   }
 
-  /// Adds a line, or several where it would be long.
+  /// Adds the parts as one line, or as several lines if one line would be too long.
   private mutating func addParts(_ start: String, _ parts: [String], _ end: String) {
     let single = start + parts.joined(separator: ", ") + end
     guard single.count > 120 else { return lines.append(single) }
@@ -134,7 +136,7 @@ struct ModelSource {
 
   // MARK: In the type
 
-  /// The columns, each a declaration.
+  /// The declarations of the columns.
   var columns: [String] {
     model.stored.filter { !model.isDeclared($0) }.map { property in
       var text = self
@@ -143,11 +145,11 @@ struct ModelSource {
     }
   }
 
-  /// The lines as they stand in the type itself.
+  /// The lines, indented for the type itself instead of an extension.
   private var unindented: String { lines.map { String($0.dropFirst(2)) }.joined(separator: "\n") }
 
-  /// The initializers that an extension can't have: all of a class, and the one with the values, which would be the
-  /// one that Swift makes of a struct again.
+  /// The initializers that must be in the type. An extension of a class can't declare them. In an extension of a
+  /// struct, the memberwise initializer would repeat the initializer that Swift synthesizes.
   var initializers: [String] {
     var texts: [String] = []
     if model.isClass, !model.readsItself { texts.append(reading(indent: "").joined(separator: "\n")) }
@@ -175,8 +177,8 @@ extension PropertyAttribute {
 }
 
 extension ModelProperty {
-  /// True if the initializer takes its value. A constant that has one can't be set; what others do not see, and has a
-  /// value, they can't give one either.
+  /// True if the memberwise initializer has a parameter for this property. A constant with an initial value can't be
+  /// set. A property that is less visible than the type needs no parameter if it has a value.
   fileprivate func isParameter(in model: ModelDeclaration) -> Bool {
     let hasValue = initialValue != nil || (isOptional && !isLet)
     if isLet, initialValue != nil { return false }

@@ -59,7 +59,7 @@ extension ExprSyntax {
 }
 
 extension PropertyAttribute {
-  /// The arguments of `@Column`: those of `column(_:_:as:_:)`, each of which may be left out.
+  /// The arguments of `@Column`, which are those of `column(_:_:as:_:)`. Each argument is optional.
   struct ColumnArguments {
     var name: LabeledExprSyntax?
     /// The type of the column's values.
@@ -85,7 +85,7 @@ extension PropertyAttribute {
 
   var columnArguments: ColumnArguments { ColumnArguments(kind == .column ? arguments : []) }
 
-  /// Returns the options of the column that the attribute stands for, as written in `column(_:_:_:)`.
+  /// Returns the column options that correspond to the attribute, as source text for `column(_:_:_:)`.
   ///
   /// - Parameter property: The property whose initial value is used by `@Default` without an argument.
   func options(of property: ModelProperty) -> [String] {
@@ -119,7 +119,8 @@ extension ExprSyntax {
     self.as(MemberAccessExprSyntax.self)?.declName.baseName.tokenKind == .keyword(.self)
   }
 
-  /// `Collate.nocase` for `.nocase`: Swift can't infer the type where an option may have any type.
+  /// `Collate.nocase` for `.nocase`: Swift can't infer the type of an implicit member in an argument of any option
+  /// type.
   fileprivate func qualified(by type: String) -> String {
     let start = firstToken(viewMode: .sourceAccurate)
     return (start?.tokenKind == .period ? type : "") + trimmedDescription

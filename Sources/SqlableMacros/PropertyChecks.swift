@@ -2,7 +2,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-// The mistakes in the declaration of a property.
+// Checks of a property's declaration.
 
 extension ModelDeclaration {
   mutating func check(_ property: ModelProperty) {
@@ -67,7 +67,8 @@ extension ModelDeclaration {
       .replace("give it a value", binding, with: value.with(\.trailingTrivia, [])))
   }
 
-  /// A column has the name of its property, among the static members of the model.
+  /// Refuses a property whose name is the name of a static member of the model. The column would be a static member
+  /// with the same name.
   private mutating func checkMemberName(_ property: ModelProperty) {
     let members = role == .model ? String.modelMembers : String.embeddedMembers
     guard members.contains(property.plainName), !isDeclared(property) else { return }
@@ -180,7 +181,8 @@ extension ModelDeclaration {
       .replace("give it a value", attribute.syntax, with: filled))
   }
 
-  /// The default of a table is one value, computed once: a bare `@Default` takes no call, nor the present time.
+  /// Refuses an initial value that is computed, such as a call or the current time. A table's default is a single value
+  /// that is computed once.
   private mutating func checkConstant(_ attribute: PropertyAttribute, _ property: ModelProperty) {
     guard attribute.arguments.isEmpty, let value = property.initialValue, value.isComputed(property.wrappedType)
     else { return }
@@ -191,7 +193,7 @@ extension ModelDeclaration {
       "default", at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
   }
 
-  /// Refuses a literal that SQLite would store in every row, and the property could not read.
+  /// Refuses a literal that SQLite would store but the property could not read.
   private mutating func checkLiteral(_ attribute: PropertyAttribute, _ property: ModelProperty) {
     guard property.columnArguments.columnType == nil, let value = attribute.arguments.first?.expression,
       let literal = value.plainLiteralType,
@@ -201,7 +203,7 @@ extension ModelDeclaration {
     let isFloating = ["Double", "Float", "Decimal"].contains(type)
     let fits =
       switch literal {
-      // A column of texts stores a number as its digits.
+      // A column of text stores a number as its digits.
       case "Int": isInteger || isFloating || ["Bool", "Date", "String"].contains(type)
       case "Double": isFloating || ["Date", "String"].contains(type)
       case "Bool": isInteger || type == "Bool"
@@ -213,7 +215,7 @@ extension ModelDeclaration {
       at: attribute.syntax, .remove(attribute.syntax, of: property.variable))
   }
 
-  /// Refuses a type of column that stores no value of the property's: each insert would fail.
+  /// Refuses a column type that can't store the property's values, because each insert would fail.
   private mutating func checkColumnType(_ property: ModelProperty) {
     guard let columnType = property.columnArguments.columnType, let name = columnType.columnTypeName,
       let type = property.wrappedType, String.integerTypes.union(String.otherTypes).contains(type)
@@ -259,7 +261,7 @@ extension ModelDeclaration {
     mistakes.add("each property of a model needs a separate declaration", "tuple", at: binding.pattern)
   }
 
-  /// Refuses stored properties of which a macro can't tell whether they are compiled.
+  /// Refuses stored properties inside `#if`, because a macro can't evaluate the condition.
   mutating func checkConditional(_ block: IfConfigDeclSyntax) {
     for clause in block.clauses {
       guard case .decls(let members) = clause.elements else { continue }
@@ -289,12 +291,12 @@ extension ExprSyntax {
     return name == "nullable" ? call?.arguments.first?.expression.columnTypeName : name
   }
 
-  /// The type of a literal of a number, a text or a truth value.
+  /// The type of a number, text or Boolean literal.
   fileprivate var plainLiteralType: String? { self.is(FunctionCallExprSyntax.self) ? nil : literalType }
 
-  /// True if the value can differ each time: it has a call, a closure, an interpolation, or is `.now`.
+  /// True if the value can differ in each evaluation: a call, a closure, an interpolation, or `.now`.
   ///
-  /// - Parameter type: The type of the property, of which `.now` is a member.
+  /// - Parameter type: The type of the property. `.now` without a base is a member of this type.
   fileprivate func isComputed(_ type: String?) -> Bool {
     if self.is(FunctionCallExprSyntax.self) || self.is(ClosureExprSyntax.self) || self.is(MacroExpansionExprSyntax.self)
     {
@@ -316,7 +318,7 @@ extension Syntax {
 }
 
 extension String {
-  /// The static members of a model, which a column of the same name would hide.
+  /// The static members of a model. A column with the same name would hide the member.
   fileprivate static let modelMembers: Set<String> = [
     "column", "databaseValue", "embedded", "init", "modelOfRow", "self", "tableConstraints", "tableFullText",
     "tableIndexes", "tableLayout", "tableName", "tableOptions", "valueForColumn", "write",

@@ -3,7 +3,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// An attribute of a property, which writes nothing: `@Sqlable` and `@SqlEmbedded` read it.
+/// The macro of a property's attribute, which writes no code. `@Sqlable` and `@SqlEmbedded` read the attribute.
 public enum PropertyMacro: PeerMacro {
   public static func expansion(
     of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,

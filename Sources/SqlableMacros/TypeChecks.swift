@@ -4,10 +4,10 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-// The mistakes in the declaration of the type, and in its properties together.
+// Checks of the type's declaration, and of all properties together.
 
 extension ModelDeclaration {
-  /// True if the type can be a model at all.
+  /// Checks the kind of the type. Returns false if the type can't be a model.
   mutating func checkType(_ node: AttributeSyntax, _ context: some MacroExpansionContext) -> Bool {
     let macro = "@\(role.name)"
     if let declaration = syntax.as(EnumDeclSyntax.self) {
@@ -69,7 +69,7 @@ extension ModelDeclaration {
       .replace("add final", keyword, with: final))
   }
 
-  /// Reports private types that the extension can't see from outside: the nested type itself, and the types around it.
+  /// Reports private types that the extension can't see: the nested type itself and the enclosing types.
   private mutating func checkVisibility(_ context: some MacroExpansionContext) {
     let around = context.lexicalContext.filter { $0.asProtocol(DeclGroupSyntax.self) != nil }
     if access == .private, !around.isEmpty,
@@ -141,7 +141,7 @@ extension ModelDeclaration {
       .replace("declare a key of both", memberBlock, with: members(without: keys, adding: access.text + declaration)))
   }
 
-  /// Returns the members with a compound key in place of attributes.
+  /// Returns the members with a compound key instead of attributes.
   private func members(without keys: [ModelProperty], adding declaration: String) -> MemberBlockSyntax {
     var members = Array(memberBlock.members)
     for index in members.indices {
@@ -230,7 +230,7 @@ extension ModelDeclaration {
     var typed = binding
     typed.pattern = binding.pattern.with(\.trailingTrivia, [])
     let type = TypeSyntax("[TableConstraint]")
-    // A cast has no annotation: the annotation converts the value of the cast.
+    // Add an annotation also to a cast: the annotation converts the value of the cast.
     typed.typeAnnotation = TypeAnnotationSyntax(
       colon: .colonToken(trailingTrivia: .space), type: type,
       trailingTrivia: binding.typeAnnotation?.trailingTrivia ?? .space)

@@ -3,27 +3,29 @@ import Crypto
 import FoundationEssentials
 import Sqlable
 
-/// A secret key for sealed values, and the number by which they name it.
+/// A secret key for sealed values, and the key's number. A sealed value contains the number.
 ///
 /// ```swift
 /// let key = try SealingKey(id: 1, file: "/run/secrets/patients-1.key")     // head -c 32 /dev/urandom
 /// ```
 ///
-/// From its 32 bytes three keys are derived by HKDF-SHA256: one for ``Sealed`` values, and two for deterministic ones.
-/// Their memory is overwritten when the last copy is gone. It has no contents for descriptions, `dump` and `Mirror`.
+/// HKDF-SHA256 derives three keys from the 32 bytes: one for ``Sealed`` values, and two for ``Sealed/Deterministic``
+/// values. The keys' memory is overwritten when the last copy is released. Descriptions, `dump` and `Mirror` do not
+/// show the keys.
 public struct SealingKey: Sendable {
-  /// The number of the key, which each value that it has sealed shows. Never give it to another key.
+  /// The number of the key, which is readable in each sealed value. Never use the number for another key.
   public let id: UInt32
   let random: SymmetricKey
   let deterministic: SymmetricKey
   let nonces: SymmetricKey
 
-  /// A key of 32 random bytes, which are the caller's to overwrite. Throws `.misuse` for another number of bytes.
+  /// Creates a key from 32 random bytes. The caller should overwrite `bytes`. Throws `.misuse` for another number of
+  /// bytes.
   public init(id: UInt32, bytes: [UInt8]) throws { try self.init(id: id, SecretBytes(bytes)) }
 
-  /// The key in a file of 32 bytes, which is read now.
+  /// Reads a key from a file of 32 bytes.
   ///
-  /// Throws `.cannotOpen` or `.io` if the file can't be read, and `.misuse` for one of another size.
+  /// Throws `.cannotOpen` or `.io` if the file can't be read, and `.misuse` if the file has another size.
   public init(id: UInt32, file path: String) throws { try self.init(id: id, SecretBytes(ofFileAt: path, limit: 33)) }
 
   private init(id: UInt32, _ secret: SecretBytes) throws {
@@ -38,19 +40,19 @@ public struct SealingKey: Sendable {
   }
 }
 
-/// The key that seals values, and those that sealed earlier ones.
+/// The key that seals values, and the older keys that sealed earlier values.
 ///
 /// ```swift
 /// let keys = try KeyRing(SealingKey(id: 2, file: newPath), older: [SealingKey(id: 1, file: oldPath)])
 /// ```
 ///
-/// Pass it to those who may seal and open values; nothing of the library keeps one.
+/// Pass a key ring to each call that seals or opens values. The library does not store key rings.
 public struct KeyRing: Sendable {
-  /// The key that seals.
+  /// The key that seals values.
   public let current: SealingKey
   private let keys: [UInt32: SealingKey]
 
-  /// Throws `.misuse` if two keys have the same number.
+  /// Creates a key ring. Throws `.misuse` if two keys have the same number.
   public init(_ current: SealingKey, older: [SealingKey] = []) throws {
     var keys = [current.id: current]
     for key in older {
@@ -61,26 +63,26 @@ public struct KeyRing: Sendable {
     (self.current, self.keys) = (current, keys)
   }
 
-  /// The numbers of the keys, that of the current one first, the others in their order.
+  /// The numbers of the keys: the current key first, then the older keys in ascending order.
   public var ids: [UInt32] { [current.id] + keys.keys.filter { $0 != current.id }.sorted() }
 
   subscript(id: UInt32) -> SealingKey? { keys[id] }
 
-  /// The keys, the current one first.
+  /// The keys, the current key first.
   var all: [SealingKey] { ids.compactMap { keys[$0] } }
 }
 
 extension SealingKey: CustomStringConvertible, CustomReflectable {
   /// `key 3`.
   public var description: String { "key \(id)" }
-  /// Without children.
+  /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension KeyRing: CustomStringConvertible, CustomReflectable {
   /// `keys 3, 1, 2`.
   public var description: String { "keys " + ids.map { "\($0)" }.joined(separator: ", ") }
-  /// Without children.
+  /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 #endif

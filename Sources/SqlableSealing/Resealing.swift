@@ -23,18 +23,21 @@ extension SqliteDatabase {
   /// ```
   ///
   /// Rows are read in the order of the rowid, or of the primary key if there is no rowid. A value that the current key
-  /// has sealed stays as it is. A rotation that an error or a crash stopped therefore continues when it is called
-  /// again. A value of the other form, ``Sealed`` or ``Sealed/Deterministic``, gets the column's form; NULL stays.
-  /// Triggers run, and observers see updates. After the rotation, no row needs an older key; rows in backups still do.
+  /// has sealed does not change. After an error or a crash, a second call therefore continues the rotation. A value of
+  /// the other form, ``Sealed`` or ``Sealed/Deterministic``, is converted to the column's form. NULL stays NULL.
+  /// Triggers run, and observers are notified of updates.
+  ///
+  /// After the rotation, no row of the table needs an older key. Rows in backups still need the older keys.
   ///
   /// Throws the errors of opening a value, with table, column and row, and `.misuse` if `rows` is less than 1.
-  /// Transactions before the error stay committed. Inside a transaction, the whole rotation belongs to that
+  /// Transactions before the error stay committed. Inside an open transaction, the whole rotation belongs to that
   /// transaction.
   ///
   /// - Parameters:
   ///   - rows: The number of rows that a transaction reads.
-  ///   - earlierPlace: The earlier names of the column and its table, to which values may be bound.
-  ///   - progress: Called after each transaction; if it throws, the rotation ends.
+  ///   - earlierPlace: The earlier names of the column and its table. Values that were sealed under these names are
+  ///     opened.
+  ///   - progress: Called after each transaction. If the closure throws, the rotation ends.
   @discardableResult
   public func reseal<Model, Value: SealedCell>(
     _ column: TypedColumn<Model, Value>, with keys: KeyRing, rows: Int = 500, from earlierPlace: SealedPlace? = nil,
@@ -45,7 +48,7 @@ extension SqliteDatabase {
 }
 
 extension SqlitePool {
-  /// Reseals the values of a column with the ring's current key. Other writes take their turns between the rotation's
+  /// Reseals the values of a column with the ring's current key. Other writes can run between the rotation's
   /// transactions; see ``SqliteDatabase/reseal(_:with:rows:from:progress:)``. Blocks the thread.
   @discardableResult
   public func reseal<Model, Value: SealedCell>(
@@ -57,7 +60,7 @@ extension SqlitePool {
     }
   }
 
-  /// Reseals the values of a column with the ring's current key, without blocking the thread; `progress` should not
+  /// Reseals the values of a column with the ring's current key, without blocking the thread. `progress` should not
   /// block the thread either.
   ///
   /// Throws `CancellationError` if the task is cancelled; earlier transactions stay committed.
@@ -82,7 +85,7 @@ private struct ResealRun: Sendable {
   private let isDeterministic: Bool
   private let keys: KeyRing
   private let limit: Int
-  /// The names that identify a row, as SQL.
+  /// The SQL names of the columns that identify a row.
   private var names: [String] = []
   /// The values of `names` in the last row read; empty before the first row.
   private var position: [DatabaseValue] = []
@@ -141,7 +144,7 @@ private struct ResealRun: Sendable {
     return run
   }
 
-  /// Returns the value's bytes, sealed by the current key; nil if the stored bytes stay.
+  /// Returns the value's bytes, sealed by the current key; nil if the stored bytes don't change.
   private func reseal(_ bytes: Data) throws -> Data? {
     let bytes = try SealedForm.checked(bytes, isDeterministic: nil)
     let isCurrent =
@@ -195,14 +198,14 @@ private struct ResealRun: Sendable {
   }
 }
 
-/// A value as it is stored, of any storage class.
+/// A stored value of any storage class.
 private struct StoredCell: SqlValue {
   let databaseValue: DatabaseValue
   static let columnType = ColumnType.nullable(.blob)
 }
 
 extension Connection {
-  /// Returns the SQL names that identify a row and are never NULL: one of the rowid, or those of the primary key.
+  /// Returns the SQL names of columns that identify a row and are never NULL: a name of the rowid, or the primary key.
   fileprivate func rowNames(ofTable name: String) throws -> [String] {
     let shape = try keyShape(ofTable: name)
     if !shape.isWithoutRowid, let rowid = String.rowidName(avoiding: shape.row.names) { return [rowid] }

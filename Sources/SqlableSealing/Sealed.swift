@@ -2,7 +2,7 @@
 import FoundationEssentials
 import Sqlable
 
-/// A value that is stored encrypted: a BLOB that only a key opens, in its own column.
+/// A value that is stored encrypted: a BLOB that opens only with its key and in its column.
 ///
 /// ```swift
 /// extension Patient: Sqlable {
@@ -13,12 +13,12 @@ import Sqlable
 /// let diagnosis = try Patient.diagnosis.open(patient.diagnosis, with: keys)          // fracture
 /// ```
 ///
-/// AES-GCM seals the value with a 256-bit key and a random nonce. Equal values have different bytes, which no filter
-/// finds; filters find ``Deterministic`` values. Reading and writing rows, statements as data and traces use the sealed
-/// bytes and need no key. Sealed values need the package trait `Crypto`.
+/// AES-GCM seals the value with a 256-bit key and a random nonce. Equal values have different bytes, so no filter finds
+/// them. Filters can find ``Deterministic`` values. Reading and writing rows, statements as data and traces use the
+/// sealed bytes and need no key. Sealed values need the package trait `Crypto`.
 ///
-/// `Sealed<String>?` stores nil as NULL; `Sealed<String?>` also hides whether there is a value. The length of a text or
-/// of bytes is visible. Reading throws `.decoding` for a stored value that does not have the form of a sealed value.
+/// `Sealed<String>?` stores nil as NULL; `Sealed<String?>` also hides if there is a value. The length of a text or of
+/// bytes is visible. Reading throws `.decoding` for a stored value that does not have the form of a sealed value.
 /// Damage to a sealed value is detected only when the value is opened.
 public struct Sealed<Content: SqlValue>: SealedValue {
   public let bytes: Data
@@ -26,16 +26,16 @@ public struct Sealed<Content: SqlValue>: SealedValue {
 
   public init(bytes: Data) throws { self.bytes = try SealedForm.checked(bytes, isDeterministic: false) }
 
-  /// A sealed value whose bytes are equal for equal values, so that filters, `Unique` and joins find it.
+  /// A sealed value with equal bytes for equal values, so that filters, `Unique` and joins work.
   ///
   /// ```swift
   /// let patients = try Patient.read().filter(Patient.insurance.equals("A 123", with: keys)).run(db)
   /// // … WHERE "insurance" IN (?, ?): one for each key
   /// ```
   ///
-  /// The nonce is an HMAC of the value and its column, with a separate key. A reader of the file sees which rows of the
-  /// column have equal values, and how many. An attacker who can have values sealed can guess the others. Values of
-  /// other columns, and of other keys, never match.
+  /// The nonce is an HMAC of the value and its column, with a separate key. A reader of the file can see which rows of
+  /// the column have equal values. An attacker who can make the program seal chosen values can guess stored values by
+  /// comparison. Values of other columns, and of other keys, never match.
   public struct Deterministic: SealedValue {
     public let bytes: Data
     public static var isDeterministic: Bool { true }
@@ -51,7 +51,7 @@ public protocol SealedValue: SealedCell, Hashable, Codable, CustomStringConverti
   /// The type of the value before sealing.
   associatedtype Content: SqlValue
 
-  /// The sealed value as it is stored: its form, the number of its key, a nonce, the encrypted value and its tag.
+  /// The stored bytes: the form, the key's number, a nonce, the encrypted value and an authentication tag.
   var bytes: Data { get }
 
   /// Creates a sealed value from its stored bytes. Throws `.decoding` if the bytes do not have the form of a sealed

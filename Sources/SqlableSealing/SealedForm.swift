@@ -14,7 +14,8 @@ enum SealedForm {
   /// Returns the bytes if they have the form of a sealed value, and throws `.decoding` otherwise. The ciphertext has at
   /// least one byte, for the storage class of its content.
   ///
-  /// - Parameter form: Whether the value must be deterministic; nil for either form.
+  /// - Parameter form: True if the value must be deterministic, false if it must be random, nil if both forms are
+  ///   valid.
   static func checked(_ bytes: Data, isDeterministic form: Bool?) throws -> Data {
     let forms = form.map { [$0 ? deterministic : random] } ?? [deterministic, random]
     guard bytes.count > headerCount + nonceCount + tagCount, bytes.first.map(forms.contains) == true else {
@@ -74,8 +75,8 @@ enum SealedForm {
     }
   }
 
-  /// Returns the data that a value is bound to: the header, then the table's and the column's name, each after its
-  /// length.
+  /// Returns the data that a value is bound to: the header, then the names of the table and the column. The length of
+  /// each name precedes the name.
   private static func context(_ header: Data, _ sealedPlace: SealedPlace) -> Data {
     var context = header
     for name in [sealedPlace.table, sealedPlace.column].map(\.foldedName) {
@@ -93,7 +94,7 @@ extension SealedForm {
     switch try value.checked() {
     case .null: break
     case .integer(let integer): plain.append(bigEndian: UInt64(bitPattern: integer))
-    // −0 is 0, as in a column.
+    // Seal −0 as 0, because a column stores −0 as 0.
     case .real(let real): plain.append(bigEndian: (real == 0 ? 0 : real).bitPattern)
     case .text(let text): plain.append(contentsOf: text.utf8)
     case .blob(let data): plain.append(data)

@@ -3,13 +3,13 @@ import FoundationEssentials
 import Sqlable
 
 extension TypedColumn where Value: SealedValue {
-  /// Seals a value for this column, by the ring's current key.
+  /// Seals a value for this column with the ring's current key.
   ///
   /// ```swift
   /// let patient = Patient(diagnosis: try Patient.diagnosis.seal("fracture", with: keys))
   /// ```
   ///
-  /// In another column it does not open. Throws `.encoding` for a value that has no stored form.
+  /// A sealed value can't be opened in another column. Throws `.encoding` for a value that can't be stored.
   public func seal(_ content: Value.Content, with keys: KeyRing) throws -> Value {
     try sealed(content, by: keys.current)
   }
@@ -20,34 +20,34 @@ extension TypedColumn where Value: SealedValue {
   /// let diagnosis = try Patient.diagnosis.open(patient.diagnosis, with: keys)
   /// ```
   ///
-  /// Throws `.wrongKey` if the ring has no key of the value's number, `.notAuthentic` if the key does not open it: it
-  /// is another key with that number, the value is of another column, or was changed; `.decoding` if the content does
-  /// not fit its type. The errors name table and column.
+  /// Throws `.wrongKey` if the ring has no key with the value's number. Throws `.notAuthentic` if another key with that
+  /// number or another column sealed the value, or if the value's bytes were changed. Throws `.decoding` if the content
+  /// does not fit its type. The errors name table and column.
   public func open(_ sealed: Value, with keys: KeyRing) throws -> Value.Content { try opened(sealed, with: keys) }
 
-  /// The forms of a value under each key of the ring, the current one first: what a filter compares with while values
-  /// of several keys are stored.
+  /// Seals a value once with each key of the ring, the current key first. A filter needs all these forms while the
+  /// column contains values of several keys.
   ///
-  /// Those of a ``Sealed`` value, which are random, are equal to none that is stored.
+  /// The forms of ``Sealed`` values are random, so a filter finds only ``Sealed/Deterministic`` values.
   public func sealings(of content: Value.Content, with keys: KeyRing) throws -> [Value] {
     try keys.all.map { try sealed(content, by: $0) }
   }
 }
 
 extension TypedColumn {
-  /// Seals a value for this column; nil, which is stored as NULL, stays nil.
+  /// Seals a value for this column. Returns nil for nil, which is stored as NULL.
   public func seal<Wrapped: SealedValue>(_ content: Wrapped.Content?, with keys: KeyRing) throws -> Wrapped?
   where Value == Wrapped? { try content.map { try sealed($0, by: keys.current) } }
 
-  /// Opens a value of this column; nil, which NULL is read as, stays nil.
+  /// Opens a value of this column. Returns nil for nil, which NULL is read as.
   public func open<Wrapped: SealedValue>(_ sealed: Wrapped?, with keys: KeyRing) throws -> Wrapped.Content?
   where Value == Wrapped? { try sealed.map { try opened($0, with: keys) } }
 
-  /// The forms of a value under each key of the ring, the current one first.
+  /// Seals a value once with each key of the ring, the current key first.
   public func sealings<Wrapped: SealedValue>(of content: Wrapped.Content, with keys: KeyRing) throws -> [Wrapped]
   where Value == Wrapped? { try keys.all.map { try sealed(content, by: $0) } }
 
-  /// True if a row holds a value, sealed by any key of the ring; NULL is equal to none.
+  /// True if the column contains a value, sealed by any key of the ring. NULL equals no value.
   ///
   /// ```swift
   /// Patient.read().filter(try Patient.insurance.equals("A 123", with: keys))
@@ -56,11 +56,11 @@ extension TypedColumn {
   public func equals<Content>(_ content: Content, with keys: KeyRing) throws -> SqlExpression
   where Value == Sealed<Content>.Deterministic { `in`(try sealings(of: content, with: keys)) }
 
-  /// True if a row holds a value, sealed by any key of the ring; NULL is equal to none.
+  /// True if the column contains a value, sealed by any key of the ring. NULL equals no value.
   public func equals<Content>(_ content: Content, with keys: KeyRing) throws -> SqlExpression
   where Value == Sealed<Content>.Deterministic? { `in`(try sealings(of: content, with: keys)) }
 
-  /// The column that sealed values are bound to.
+  /// The table and column that sealed values are bound to.
   var sealedPlace: SealedPlace { SealedPlace(table: Model.tableName, column: name) }
 
   private func sealed<Form: SealedValue>(_ content: Form.Content, by key: SealingKey) throws -> Form {

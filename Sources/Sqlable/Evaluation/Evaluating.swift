@@ -1,4 +1,4 @@
-// Statements and queries evaluated on structs, which become the rows of a database in memory for as long as it takes.
+// Evaluates statements and queries on structs. During an evaluation, the structs are rows of a database in memory.
 
 import SqlableCore
 
@@ -9,22 +9,22 @@ extension Statement where Output == [Model] {
   /// let reds = try Bicycle.read().filter(Bicycle.color == "red").orderBy(Bicycle.name).evaluate(over: bikes)
   /// ```
   ///
-  /// SQLite evaluates it. Rows that the order does not distinguish keep the order of `rows`. Each row is converted to
-  /// the values that an insert would store, and the result is read by `init(row:)`.
+  /// SQLite evaluates the statement. Rows that compare as equal keep the order of `rows`. Each row is converted to the
+  /// values that an insert would store, and `init(row:)` reads the result.
   ///
-  /// Throws what running the statement throws, and `.invalidStatement` for a change.
+  /// Throws the errors of running the statement, and `.invalidStatement` for a change.
   public func evaluate(over rows: some Sequence<Model>) throws -> [Model] {
     try evaluated(over: try tables(rows)) { try $0.run($1) }
   }
 }
 
 extension Statement where Output == Model? {
-  /// Returns the row that the read would return, if its table had these rows; nil if there is none.
+  /// Returns the row that the read would return, if its table had these rows; nil if no row matches.
   public func evaluate(over rows: some Sequence<Model>) throws -> Model? {
     try evaluated(over: try tables(rows)) { try $0.run($1) }
   }
 
-  /// Returns the row that the read would return, if the database had these tables; nil if there is none.
+  /// Returns the row that the read would return, if the database had these tables; nil if no row matches.
   public func evaluate(over tables: MemoryTables) throws -> Model? { try evaluated(over: tables) { try $0.run($1) } }
 }
 
@@ -39,12 +39,12 @@ extension Statement where Output == Int {
 }
 
 extension Statement where Output == Bool {
-  /// Returns whether there would be such a row, if the table had these rows.
+  /// Returns true if the statement would find a row, if its table had these rows.
   public func evaluate(over rows: some Sequence<Model>) throws -> Bool {
     try evaluated(over: try tables(rows)) { try $0.run($1) }
   }
 
-  /// Returns whether there would be such a row, if the database had these tables.
+  /// Returns true if the statement would find a row, if the database had these tables.
   public func evaluate(over tables: MemoryTables) throws -> Bool { try evaluated(over: tables) { try $0.run($1) } }
 }
 
@@ -56,10 +56,10 @@ extension SelectStatement {
   /// let owned = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).evaluate(over: tables)
   /// ```
   ///
-  /// SQLite evaluates it. Rows that the order does not distinguish keep the order of the tables, the first table's rows
-  /// first, unless they are groups, distinct, or of combined queries.
+  /// SQLite evaluates the query. Rows that compare as equal keep the order of the tables; the first table's order takes
+  /// precedence. Groups, distinct rows and combined queries have no such order.
   ///
-  /// Throws what running the query throws, such as `.schema` for a table that is missing.
+  /// Throws the errors of running the query, such as `.schema` for a table that is missing.
   public func evaluate(over tables: MemoryTables) throws -> [Row] {
     var select = asSelect()
     try select.query.prepareForEvaluation()
@@ -91,7 +91,7 @@ extension Statement {
 }
 
 extension SelectQuery {
-  /// Orders rows that compare as equal in the query's own order as their tables have them.
+  /// Adds the rowids to the query's order, so that rows that compare as equal keep the order of their tables.
   fileprivate mutating func prepareForEvaluation() throws {
     guard table.database == nil else {
       throw SqlError.invalidStatement("a query of an attached database can't be evaluated without a database")
@@ -105,7 +105,7 @@ extension SelectQuery {
 }
 
 extension SelectQuery.Source {
-  /// The number of a row in its table; nil for rows that are not of a table.
+  /// The rowid as a term; nil if the source is not a table.
   fileprivate var rowid: SqlExpression? {
     guard kind == .table, let rowid = String.rowidName(avoiding: table.columns.map(\.name)) else { return nil }
     let text = Array("\(name.quotedName).\(rowid)".utf8)

@@ -1,16 +1,16 @@
 import SqlableCore
 import SqlableSchema
 
-/// Tables made of arrays of structs, on which a query can be evaluated without a database of the program's own.
+/// Tables made of arrays of structs. A query can be evaluated on these tables without a database.
 ///
 /// ```swift
 /// let tables = try MemoryTables(bikes, persons)
 /// let owned = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).evaluate(over: tables)
 /// ```
 ///
-/// Each struct is converted to the values that an insert would store, with their defaults. An integer key that it
-/// leaves out is the next free number. Constraints other than NOT NULL are not checked, unless the model has a
-/// full-text index.
+/// Each struct is converted to the values that an insert would store, including defaults. If a struct leaves out an
+/// integer key, the row gets the next free number. Constraints other than NOT NULL are not checked, unless the model
+/// has a full-text index.
 public struct MemoryTables: Sendable {
   fileprivate var tables: [Table] = []
   fileprivate var functions: FunctionRegistry?
@@ -18,25 +18,26 @@ public struct MemoryTables: Sendable {
   fileprivate struct Table: Sendable {
     let info: TableInfo
     var rows: [[DatabaseValue]] = []
-    /// The number that the next row's integer key gets.
+    /// The integer key of the next row that leaves out its key.
     var nextKey: Int64? = 1
   }
 
-  /// Makes tables of these rows, named like those of their models.
+  /// Creates tables of these rows, with the table names of the models.
   ///
   /// Throws `.encoding` for a value that does not fit its column.
   public init<each Model: Sqlable>(_ rows: repeat [each Model]) throws {
     repeat try insert(each rows)
   }
 
-  /// Adds rows to the table of their model, or to another one with its layout.
+  /// Adds rows to the table of their model, or to the table `table` with the same layout.
   ///
-  /// Throws `.misuse` if the table has rows of another model, and `.encoding` for a value that does not fit its column.
+  /// Throws `.misuse` if the table contains rows of another model, and `.encoding` for a value that does not fit its
+  /// column.
   public mutating func insert<Model: Sqlable>(_ rows: some Sequence<Model>, into table: String? = nil) throws {
     try insert(rows, into: try table.map { try TableInfo.of(Model.self, named: $0) } ?? TableInfo.of(Model.self))
   }
 
-  /// Lends the functions, collations and tokenizers of a handle to queries that are evaluated.
+  /// Lets evaluated queries use the functions, collations and tokenizers of a handle.
   public mutating func useFunctions(of db: SqliteDatabase) { functions = db.functions }
 
   mutating func insert(_ rows: some Sequence<some Sqlable>, into info: TableInfo) throws {
@@ -56,7 +57,7 @@ public struct MemoryTables: Sendable {
     }
   }
 
-  /// Calls `body` with a database that has these tables and rows.
+  /// Calls `body` with a database that contains these tables and rows.
   func reading<Value>(_ body: (SqliteDatabase) throws -> Value) throws -> Value {
     let database = try MemoryDatabase.take(for: self)
     return try database.db.running { connection in
@@ -65,7 +66,7 @@ public struct MemoryTables: Sendable {
         for table in tables { try table.fill(connection) }
         return try body(database.db)
       }
-      // An error that has ended the transaction, such as a lack of memory, ends the database too.
+      // If the rollback fails because an error has ended the transaction, the database is not reused.
       if (try? connection.run(.rollback)) != nil { MemoryDatabase.giveBack(database) }
       return try result.get()
     }
@@ -86,7 +87,7 @@ extension MemoryTables.Table {
     rows.append(row)
   }
 
-  /// The value of a column that a struct left out.
+  /// Returns the value of a column that a struct left out.
   private func missing(_ column: Column, at position: Int) throws -> DatabaseValue? {
     if info.keyIsRowid, info.key[0] == position {
       guard let nextKey else { throw SqlError(.full, message: "database or disk is full", code: 13, table: info.name) }
@@ -127,7 +128,7 @@ extension MemoryTables.Table {
   }
 }
 
-/// A database in memory with the tables of an evaluation, without rows. It is kept for others on the same tables.
+/// A database in memory with empty tables for an evaluation. Later evaluations on the same tables reuse the database.
 private struct MemoryDatabase: Sendable {
   let db: SqliteDatabase
   private let tables: [TableInfo]
@@ -153,7 +154,7 @@ private struct MemoryDatabase: Sendable {
     return try MemoryDatabase(for: tables)
   }
 
-  /// Keeps a database whose tables are empty.
+  /// Keeps a database with empty tables for reuse.
   static func giveBack(_ database: MemoryDatabase) {
     free.withLock { free in
       if free.count == maximumFree { free.removeFirst() }

@@ -13,7 +13,7 @@
 /// //   "color" TEXT NOT NULL DEFAULT 'black', "owner_id" INTEGER REFERENCES "person" ("id") ON DELETE SET NULL)
 /// ```
 ///
-/// The macro needs the package trait `Macros`. The macro leaves what the type declares itself: a column
+/// The macro needs the package trait `Macros`. The macro does not write a member that the type declares: a column
 /// (`static let color = column(…)`), `tableConstraints` and the other lists, `init(row:)`, `write(to:)`.
 ///
 /// - Parameters:

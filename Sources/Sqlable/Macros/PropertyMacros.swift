@@ -1,8 +1,8 @@
 #if Macros
-// The attributes of a model's properties. Their arguments are those of the options with the same names.
+// The attributes of a model's properties. An attribute has the arguments of the column option with the same name.
 
-/// Names the column of a property, or states its type or options: the arguments are those of `column(_:_:as:_:)`, and
-/// may be left out.
+/// States the name, type or options of a property's column. The arguments are those of `column(_:_:as:_:)`; each is
+/// optional.
 ///
 /// ```swift
 /// @Column("hull") var hullNumber: String                       // "hull" TEXT NOT NULL
@@ -12,7 +12,7 @@
 public macro Column(_ name: StaticString, as columnType: ColumnType? = nil, _ options: any ColumnOption...) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// States the name of a property's column and the type of its values, where that is not the property's type.
+/// States the name of a property's column and the type of its values, if that type differs from the property's type.
 ///
 /// ```swift
 /// @Column("total", Double.self) @Generated("price * amount") var total: Double?     // nil until it is stored
@@ -22,7 +22,7 @@ public macro Column(
   _ name: StaticString, _ type: any SqlValue.Type, as columnType: ColumnType? = nil, _ options: any ColumnOption...
 ) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// States the type of the values of a property's column, where that is not the property's type.
+/// States the type of the values of a property's column, if that type differs from the property's type.
 @attached(peer)
 public macro Column(_ type: any SqlValue.Type, as columnType: ColumnType? = nil, _ options: any ColumnOption...) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
@@ -39,21 +39,21 @@ public macro Column(_ option: any ColumnOption, _ options: any ColumnOption...) 
 
 /// Makes the property's column the primary key, as ``PrimaryKey-struct`` does.
 ///
-/// An integer key whose property is optional is nil until the struct is stored. Its column has the type without the
-/// question mark: filters, joins and selected rows have an `Int`.
+/// A property with an integer key can be optional: it is nil until the struct is stored. The column's type is not
+/// optional: filters, joins and selected rows use an `Int`.
 @attached(peer)
 public macro PrimaryKey(
   autoincrement: Bool = false, descending: Bool = false, onConflict: ConflictPolicy? = nil, name: String? = nil
 ) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// Says what a NULL in the column does, or how the constraint is called, as ``NotNull-struct`` says. That it is NOT
-/// NULL follows from the property's type.
+/// Sets the conflict policy or the name of the column's NOT NULL constraint; see ``NotNull-struct``. The constraint
+/// itself follows from the property's type.
 @attached(peer)
 public macro NotNull(onConflict: ConflictPolicy? = nil, name: String? = nil) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// The value that an insert stores when the column is left out, as ``Default-struct`` says.
+/// The value that an insert stores if the column is left out; see ``Default-struct``.
 @attached(peer)
 public macro Default<Value: SqlValue>(_ value: Value) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
@@ -71,20 +71,20 @@ public macro Default() = #externalMacro(module: "SqlableMacros", type: "Property
 public macro Unique(onConflict: ConflictPolicy? = nil, name: String? = nil) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// A condition in SQL that every row must satisfy, as ``Check-struct`` says.
+/// An SQL condition that every row must satisfy; see ``Check-struct``.
 @attached(peer)
 public macro Check(_ sql: String, name: String? = nil) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// The collation of the column, as ``Collate-enum`` says.
+/// The collation of the column; see ``Collate-enum``.
 @attached(peer)
 public macro Collate(_ collation: Collate) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// The collation of the column, which has to be registered on every handle that uses it.
+/// The collation of the column. Register the collation on every handle that uses the table.
 @attached(peer)
 public macro Collate(_ collation: Collation) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// Makes SQLite compute the column, as ``Generated-struct`` says. `write(to:)` leaves it out.
+/// Makes SQLite compute the column; see ``Generated-struct``. `write(to:)` leaves the column out.
 @attached(peer)
 public macro Generated(_ sql: String, stored: Bool = false) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
@@ -112,7 +112,7 @@ public macro ForeignKey<Target>(
   deferred: Bool = false, name: String? = nil
 ) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// Declares an index of the property's column. One of several columns is declared in `tableIndexes`.
+/// Declares an index of the property's column. Declare an index of several columns in `tableIndexes`.
 ///
 /// ```swift
 /// @Index(descending: true) var price: Double     // CREATE INDEX "car_price_desc" ON "car" ("price" DESC)
@@ -121,8 +121,8 @@ public macro ForeignKey<Target>(
 public macro Index(unique: Bool = false, name: String? = nil, descending: Bool = false) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// Adds the column to the table's full-text index. The arguments are those of ``FullTextIndex``; one property of the
-/// model states them.
+/// Adds the column to the table's full-text index. The arguments are those of ``FullTextIndex``. Only one property of
+/// the model can have arguments.
 ///
 /// ```swift
 /// @FullText(tokenizer: .porter) var title: String
@@ -136,7 +136,7 @@ public macro FullText(tokenizer: Tokenizer = .unicode61, prefixes: [Int] = [], n
 @attached(peer)
 public macro Unindexed() = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// Stores a ``SqlEmbedded-protocol`` struct in columns of its own.
+/// Stores a ``SqlEmbedded-protocol`` struct in one column for each of its fields.
 ///
 /// ```swift
 /// @Embedded var home: Address           // "home_street" TEXT NOT NULL, "home_city" TEXT
@@ -146,7 +146,7 @@ public macro Unindexed() = #externalMacro(module: "SqlableMacros", type: "Proper
 public macro Embedded(_ prefix: StaticString? = nil) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// Leaves a property out of the table. It needs an initial value, which a struct has when it is read.
+/// Leaves a property out of the table. The property needs an initial value, which a struct has after it is read.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 #endif

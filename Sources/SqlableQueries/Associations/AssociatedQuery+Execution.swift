@@ -17,19 +17,20 @@ extension AssociatedQuery {
 }
 
 extension AssociatedQuery: Runnable {
-  /// Reads the rows, each with what belongs to it.
+  /// Reads the rows, each with its associated rows.
   ///
-  /// A row whose key is NULL, or to which no row belongs, has none. Throws what reading throws. Throws `.misuse` if a
-  /// foreign key refers to another table or column; if it is not declared as one and `of` does not say what it refers
-  /// to; if its storage class differs from the key's; or if it has a user-defined collation.
+  /// A row whose key is NULL has no associated rows. Throws the errors of reads. Also throws `.misuse` if a foreign key
+  /// references another table or column, has another storage class than the referenced column, or has a user-defined
+  /// collation. If a column is not declared as a foreign key, pass the referenced column as `of`; otherwise running the
+  /// query throws `.misuse`.
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [(Root, repeat each Part)] {
     let levels = db.transactionLevel
     do {
-      // A statement that calls a function holds its snapshot, and no transaction can begin in it.
+      // Inside a function, the calling statement already holds a snapshot, and SQLite can't begin a transaction.
       if try db.isInFunction { return try rows(db) }
-      // Outside a transaction the statements would see commits that happen between them.
+      // Without a transaction, a later statement would read commits that the first statement did not read.
       return try db.transaction(.deferred, rows)
     } catch { throw db.errorOfSeparateTransaction(error, levels: levels) }
   }
@@ -41,7 +42,8 @@ extension AssociatedQuery: Runnable {
 
   public func requests() throws -> [SqlRequest] { try root.requests() }
 
-  /// Reads the rows, then what belongs to them, level by level; a commit between two of them shows in the later only.
+  /// Reads the rows, then their associated rows, level by level. The levels share no snapshot: a later level can
+  /// contain a commit that an earlier level lacks.
   public func run(over transport: some SqlTransport) async throws -> [(Root, repeat each Part)] {
     let gathered = try gathering()
     let request = try sentRequests()[0]
@@ -68,29 +70,29 @@ extension AssociatedQuery: Runnable {
   }
 }
 
-/// A level whose rows above are read.
+/// A level whose parent rows have been read.
 private struct WaitingLevel {
   let level: any GatheredLevel
-  /// The values by which rows of it belong to those above.
+  /// The values of the parent rows that connect them with this level.
   let values: [DatabaseValue]
 
   func query() -> LevelQuery? { level.query(for: values) }
 }
 
 extension GatheredLevel {
-  /// The levels below, now that this one has its rows.
+  /// The child levels, with the connecting values of this level's rows.
   fileprivate var levels: ArraySlice<WaitingLevel> {
     childLevels.enumerated().map { WaitingLevel(level: $1, values: values(forLevel: $0)) }[...]
   }
 
-  /// Takes the rows of an answer.
+  /// Adds the rows of an answer.
   fileprivate func take(_ answer: SqlAnswer, of request: SqlRequest, as query: LevelQuery) throws {
     try ReceivedRows(answer: answer, sql: request.sql).forEach(.positioned(ResultLayout(query.columns)), take)
   }
 }
 
 extension SqliteDatabase {
-  /// True if a function runs that a statement of this handle calls.
+  /// True while a statement of this handle calls a function of the program.
   fileprivate var isInFunction: Bool {
     get throws { try locked { try openConnection().userCode.isRunning } }
   }

@@ -1,7 +1,7 @@
 import SqlableCore
 
-/// A read of rows together with what belongs to them in other tables: one statement for each association, regardless of
-/// the number of rows.
+/// A read of rows together with their associated rows in other tables. The read runs one statement for each
+/// association, regardless of the number of rows.
 ///
 /// ```swift
 /// let owners = Person.read().orderBy(Person.name).including(Person.bikes.orderBy(Bicycle.id))
@@ -10,7 +10,7 @@ import SqlableCore
 /// // SELECT … FROM "bicycle" WHERE "owner_id" IN (?, ?, ?) ORDER BY "id"
 /// ```
 ///
-/// All statements read the same snapshot. The value is immutable, `Sendable` and `Hashable`.
+/// All statements read the same snapshot. The query is immutable, `Sendable` and `Hashable`.
 public struct AssociatedQuery<Root: Sqlable, each Part: Sendable>: Sendable, Hashable {
   package let root: Statement<Root, [Root]>
   package let parts: (repeat AssociatedPart<each Part>)
@@ -38,7 +38,7 @@ public struct AssociatedQuery<Root: Sqlable, each Part: Sendable>: Sendable, Has
 public typealias Including<Root: Sqlable, each Part: Sendable> = AssociatedQuery<Root, repeat each Part>
 
 extension Statement where Output == [Model] {
-  /// Reads the rows together with what belongs to them by an association.
+  /// Reads the rows together with their associated rows.
   ///
   /// ```swift
   /// Person.read().including(Person.bikes)     // (Person, [Bicycle])
@@ -47,7 +47,7 @@ extension Statement where Output == [Model] {
     AssociatedQuery<Model, Part>(root: self, parts: (association.part))
   }
 
-  /// Reads the rows together with what belongs to them by several associations.
+  /// Reads the rows together with the associated rows of several associations.
   ///
   /// ```swift
   /// Person.read().including(Person.bikes, Person.courses.count())     // (Person, [Bicycle], Int)
@@ -58,19 +58,19 @@ extension Statement where Output == [Model] {
     AssociatedQuery<Model, Part, repeat each Other>(root: self, parts: (association.part, repeat (each others).part))
   }
 
-  /// Reads the rows together with the rows that refer to them by a column.
+  /// Reads the rows together with the rows that reference them.
   ///
   /// - Parameters:
-  ///   - children: The read of the other table, which may filter and order. Its limit is one for each row.
-  ///   - foreignKey: The children's column that refers to this table.
-  ///   - key: The column that it refers to. It is required unless `foreignKey` is declared as a ``ForeignKey``.
+  ///   - children: The read of the other table, with its filter and order. A limit applies to each parent row.
+  ///   - foreignKey: The column of `Child` that references this table.
+  ///   - key: The referenced column of this table. Required unless `foreignKey` is declared as a ``ForeignKey``.
   public func including<Child>(
     _ children: Statement<Child, [Child]>, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
   ) -> AssociatedQuery<Model, [Child]> {
     including(Association<Model, Child, [Child]>.toMany(AssociationLevel(children, .referring(foreignKey, to: key))))
   }
 
-  /// Reads the rows together with all rows that refer to them by a typed column.
+  /// Reads the rows together with all rows that reference them by a typed column.
   ///
   /// ```swift
   /// Owner.read().including(Pet.ownerId)     // (Owner, [Pet])
@@ -83,14 +83,14 @@ extension Statement where Output == [Model] {
 }
 
 extension AssociatedQuery {
-  /// Adds what belongs to the rows by a further association.
+  /// Adds the associated rows of a further association.
   public func including<Target, Next>(
     _ association: Association<Root, Target, Next>
   ) -> AssociatedQuery<Root, repeat each Part, Next> {
     AssociatedQuery<Root, repeat each Part, Next>(root: root, parts: (repeat each parts, association.part))
   }
 
-  /// Adds the rows of a further table that refer to the rows.
+  /// Adds the rows of a further table that reference the root rows.
   public func including<Next>(
     _ children: Statement<Next, [Next]>, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
   ) -> AssociatedQuery<Root, repeat each Part, [Next]> {
@@ -99,20 +99,20 @@ extension AssociatedQuery {
 }
 
 extension AssociationLevel {
-  /// The rows of a read. A change that returns its rows is refused when it runs.
+  /// Creates a level from a read. If `children` is a change with RETURNING, running the query throws.
   fileprivate init<Child>(_ children: Statement<Child, [Child]>, _ path: AssociationPath) {
     self.init(children.asSelect().query, path)
   }
 }
 
 extension AssociatedQuery {
-  /// Makes the gathering for one run. Throws if the declarations contradict an association.
+  /// Creates the row buffers of one run. Throws if the declarations contradict an association.
   func gathering() throws -> Gathering<Root, repeat each Part> {
     let rows = try GatheredRows<Root>(of: root.tree.table)
     return Gathering(rows: rows, parts: (repeat try rows.gathering(each parts)))
   }
 
-  /// The queries of its statements, where rows have others that belong to them.
+  /// Returns the queries of all levels, as if every level had rows.
   package func queries() throws -> [SelectQuery] {
     var queries = [root.asSelect().query]
     func add(_ levels: [any GatheredLevel]) {
@@ -131,6 +131,6 @@ struct Gathering<Root: Sqlable, each Part: Sendable> {
   let rows: GatheredRows<Root>
   let parts: (repeat GatheredPart<each Part>)
 
-  /// Returns the rows with the rows that belong to them, once all levels were read.
+  /// Returns the root rows with their associated rows. Requires that all levels have been read.
   func all() throws -> [(Root, repeat each Part)] { try rows.rows(repeat each parts) }
 }

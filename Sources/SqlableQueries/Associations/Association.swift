@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// A path from the rows of one model to rows of another, to be included in a read, counted, or required by a filter.
+/// A path from rows of one model to associated rows of another model, for reads, counts and filters.
 ///
 /// ```swift
 /// extension Person {
@@ -14,8 +14,9 @@ import SqlableCore
 /// Person.read().whereAny(Person.bikes.filter(Bicycle.color == "red"))      // Person
 /// ```
 ///
-/// `Output` is what a row of `Origin` comes with. The value is immutable, `Sendable` and `Hashable`: every modifier
-/// returns a new association. Declarations that contradict each other throw `.misuse` when the read runs.
+/// `Output` is the type of the associated value that a read returns with each row of `Origin`. An association is
+/// immutable, `Sendable` and `Hashable`: every modifier returns a new association. If model declarations contradict the
+/// association, running the read throws `.misuse`.
 public struct Association<Origin: Sqlable, Target: Sqlable, Output: Sendable>: Sendable {
   var part: AssociatedPart<Output>
 }
@@ -28,20 +29,20 @@ extension Association: Hashable {
 /// An association without the models that it connects.
 package struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
   package var level: AssociationLevel
-  /// Makes the part that gathers the level's rows below those of a table. The types determine the closure, so two parts
-  /// with the same level and output are the same.
+  /// Creates the part that reads the level's rows under the rows of a parent table. The types determine the closure, so
+  /// parts with equal levels and the same `Output` are equal.
   let gathering: @Sendable (AssociationLevel, TableInfo) throws -> GatheredPart<Output>
 
-  /// Makes the part that gathers the rows below those of a table. The rows come from the table's database, which no
-  /// foreign key leaves, unless the association names a database itself.
+  /// Creates the part that reads the rows under the rows of a parent table. By default the rows come from the parent's
+  /// database, because a foreign key can't reference another database. An association can name another database.
   func gathering(under table: TableInfo) throws -> GatheredPart<Output> {
     var level = level
     if let database = table.database, level.query.table.database == nil { level.read(fromDatabase: database) }
     return try gathering(level, table)
   }
 
-  /// Returns this part with the first of `levels`, which is removed from them. The levels were taken from the parts, in
-  /// the same order.
+  /// Removes the first of `levels`, and returns this part with that level. `levels` are the levels of the parts, in the
+  /// order of the parts.
   package func taking(_ levels: inout ArraySlice<AssociationLevel>) -> AssociatedPart {
     var part = self
     if let level = levels.popFirst() { part.level = level }
@@ -55,7 +56,7 @@ package struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
 // MARK: - Declarations
 
 extension Sqlable {
-  /// The rows of another model that refer to a row by a column.
+  /// The rows of another model that reference a row of this model.
   ///
   /// ```swift
   /// static let bikes = toMany(Bicycle.self, by: Bicycle.ownerId)
@@ -64,15 +65,15 @@ extension Sqlable {
   ///
   /// - Parameters:
   ///   - target: The other model.
-  ///   - foreignKey: Its column that refers to this table.
-  ///   - key: The column that it refers to. It is required unless `foreignKey` is declared as a ``ForeignKey``.
+  ///   - foreignKey: The column of `target` that references this table.
+  ///   - key: The referenced column of this table. Required unless `foreignKey` is declared as a ``ForeignKey``.
   public static func toMany<Target: Sqlable>(
     _ target: Target.Type, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
   ) -> Association<Self, Target, [Target]> {
     .toMany(AssociationLevel(SelectQuery(of: TableInfo.unchecked(target)), .referring(foreignKey, to: key)))
   }
 
-  /// The row of another model to which a column of this one refers. Nil if that is NULL or no row has its value.
+  /// The row of another model that a column of this model references. Nil if the column is NULL or no row matches.
   ///
   /// ```swift
   /// static let owner = toOne(Person.self, by: ownerId)
@@ -82,15 +83,14 @@ extension Sqlable {
   /// - Parameters:
   ///   - target: The other model.
   ///   - foreignKey: The column of this model.
-  ///   - key: The other model's column that it refers to. It is required unless `foreignKey` is declared as a
-  ///     ``ForeignKey``.
+  ///   - key: The referenced column of `target`. Required unless `foreignKey` is declared as a ``ForeignKey``.
   public static func toOne<Target: Sqlable>(
     _ target: Target.Type, by foreignKey: any ColumnConvertible, of key: (any ColumnConvertible)? = nil
   ) -> Association<Self, Target, Target?> {
     .toOne(AssociationLevel(SelectQuery(of: TableInfo.unchecked(target)), .referred(foreignKey, to: key)))
   }
 
-  /// The rows of another model that the rows of a third connect with a row: many to many.
+  /// The rows of another model that a link table connects with a row: many to many.
   ///
   /// ```swift
   /// static let courses = toMany(
@@ -99,11 +99,12 @@ extension Sqlable {
   /// //   WHERE "enrolment"."student_id" IN (?, ?, …)
   /// ```
   ///
-  /// A row that is connected twice comes twice. Both columns must be declared as a ``ForeignKey``.
+  /// If two link rows connect the same rows, the result contains the target row twice. Both columns must be declared as
+  /// a ``ForeignKey``.
   ///
   /// - Parameters:
   ///   - target: The other model.
-  ///   - link: The model that connects both.
+  ///   - link: The model of the link table.
   ///   - origin: The column of `link` that refers to this table.
   ///   - destination: The column of `link` that refers to the table of `target`.
   public static func toMany<Target: Sqlable, Link: Sqlable>(
@@ -148,7 +149,7 @@ extension Association where Output: SqlValue {
 
 // MARK: - Terms
 
-/// A count or another aggregate of associated rows is a term of queries for the rows that they belong to.
+/// A count or another aggregate of associated rows is also a term in queries of `Origin`.
 extension Association: AnyTerm where Output: SqlValue {
   /// `(SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id")`
   public var expression: SqlExpression { part.level.value(under: Origin.self) }
@@ -172,40 +173,40 @@ extension Association {
 }
 
 extension Association {
-  /// Takes the rows from the tables of an attached database.
+  /// Reads the associated rows from the tables of an attached database.
   ///
   /// ```swift
   /// Person.read().in(database: "archive").whereAny(Person.bikes.in(database: "archive"))
   /// ```
   ///
-  /// Rows that are included come from the database of the rows above them; in a condition SQLite takes the first
-  /// database that has the table.
+  /// Without this call, included rows come from the database of their parent rows. In a condition, SQLite then uses the
+  /// first database that contains the table.
   public consuming func `in`(database: String) -> Association {
     part.level.read(fromDatabase: database)
     return self
   }
 }
 
-/// The rows that an association to many adds to a row: an array, in the order of the association.
+/// The output of an association with many rows: an array, in the association's order.
 public protocol AssociatedRows {}
 
 extension Array: AssociatedRows {}
 
 extension Association where Output: AssociatedRows {
-  /// Orders the rows that each row comes with. A further call orders those that compare as equal so far.
+  /// Orders the associated rows of each row. A further call orders rows that compare as equal in the previous orders.
   public consuming func orderBy(_ term: some SqlTerm, _ order: Order = .asc) -> Association {
     ordered(by: [OrderTerm(expression: term.expression, order: order)])
   }
 
-  /// Orders the rows by a typed column or expression.
+  /// Orders the associated rows by a typed column or expression.
   public consuming func orderBy(_ term: some TypedTerm, _ order: Order = .asc) -> Association {
     ordered(by: [OrderTerm(expression: term.expression, order: order)])
   }
 
-  /// Orders the rows by several terms.
+  /// Orders the associated rows by several terms.
   public consuming func orderBy(_ orderings: Ordering...) -> Association { ordered(by: orderings.map(\.term)) }
 
-  /// Limits the rows that each row comes with.
+  /// Limits the number of associated rows for each row.
   ///
   /// ```swift
   /// Person.read().including(Person.bikes.orderBy(Bicycle.name).limit(3))
@@ -214,7 +215,7 @@ extension Association where Output: AssociatedRows {
   /// // SELECT … FROM "ranked" WHERE "c5" <= ? ORDER BY "c5"
   /// ```
   ///
-  /// Running it with a negative limit or offset throws `.invalidStatement`.
+  /// A negative limit or offset throws `.invalidStatement` when the read runs.
   public consuming func limit(_ limit: Int, offset: Int? = nil) -> Association {
     part.level.query.limit = limit
     if let offset { part.level.query.clauses.offset = .number(offset) }
@@ -228,13 +229,13 @@ extension Association where Output: AssociatedRows {
 }
 
 extension Association where Output == [Target] {
-  /// The first of the rows that a row comes with, by their order; nil if there is none.
+  /// The first associated row in the association's order; nil if there is no associated row.
   public consuming func first() -> Association<Origin, Target, Target?> {
     part.level.query.takeFirst()
     return .toOne(part.level)
   }
 
-  /// The number of rows that refer to a row, 0 if there are none; also a term of queries for that row.
+  /// The number of associated rows of each row. The number is also a term in queries of `Origin`.
   ///
   /// ```swift
   /// Person.read().including(Person.bikes.count())     // (Person, Int)
@@ -243,13 +244,13 @@ extension Association where Output == [Target] {
   /// // … WHERE (SELECT count(*) FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") > ? ORDER BY …
   /// ```
   ///
-  /// Running it throws `.invalidStatement` after a limit.
+  /// Running the statement throws `.invalidStatement` if the association has a limit.
   public consuming func count() -> Association<Origin, Target, Int> {
     part.level.form = .count
     return .value(part.level)
   }
 
-  /// An aggregate of the rows that refer to a row; also a term of queries for that row.
+  /// An aggregate of the associated rows of each row. The aggregate is also a term in queries of `Origin`.
   ///
   /// ```swift
   /// Person.read().including(Person.bikes.aggregate(Bicycle.price.max()))     // (Person, Int?)
@@ -259,16 +260,17 @@ extension Association where Output == [Target] {
   /// // SELECT "name", (SELECT sum("price") FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") FROM "person"
   /// ```
   ///
-  /// Without rows the value is the one that SQLite computes for no rows: NULL, but 0 for a count or a total. The term
-  /// has columns of `Target` and of the link table. A function of the program in the term must be an aggregate. Running
-  /// the statement throws `.invalidStatement` after an order or a limit, and if the term is no aggregate. The statement
-  /// also throws as a term for SQL text in an aggregate of rows that refer to their own table.
+  /// Without associated rows, SQLite computes the aggregate of no rows: NULL, but 0 for a count or a total. The term
+  /// can use columns of `Target` and of the link table. A function that the program registers must be an aggregate.
+  ///
+  /// Running the statement throws `.invalidStatement` if the association has an order or a limit, or if the term is not
+  /// an aggregate. If the associated rows reference their own table, an aggregate as a term can't contain SQL text.
   public consuming func aggregate<Term: TypedTerm>(_ term: Term) -> Association<Origin, Target, Term.Value> {
     part.level.form = .value(term.expression)
     return .value(part.level)
   }
 
-  /// Includes with each row the rows that belong to it by further associations, one statement for each association.
+  /// Includes the associated rows of each associated row. Each further association runs one statement.
   ///
   /// ```swift
   /// Person.read().including(Person.bikes.including(Bicycle.repairs, Bicycle.frame))
@@ -292,7 +294,7 @@ extension Association where Output == [Target] {
 }
 
 extension Association where Output == Target? {
-  /// Includes with the row the rows that belong to it by further associations, one statement for each association.
+  /// Includes the associated rows of the associated row. Each further association runs one statement.
   ///
   /// ```swift
   /// Repair.read().including(Repair.bike.including(Bicycle.owner))     // (Repair, (Bicycle, Person?)?)
@@ -316,25 +318,25 @@ extension Association where Output == Target? {
 
 // MARK: - Filters
 
-/// True if rows belong to a row by an association: `"id" IN (SELECT "owner_id" FROM "bicycle" WHERE …)`.
+/// True if a row has associated rows: `"id" IN (SELECT "owner_id" FROM "bicycle" WHERE …)`.
 ///
 /// ```swift
 /// Person.read().filter(exists(Person.bikes) || Person.name == "Anna")
 /// ```
 ///
-/// The condition is never NULL, so that `!` is its opposite. Running a statement with the condition throws
+/// The condition is never NULL, so `!` negates the condition. Running a statement with the condition throws
 /// `.invalidStatement` if the association has a limit.
 public func exists<Origin, Target>(_ association: Association<Origin, Target, [Target]>) -> SqlExpression {
   association.part.level.existence(under: Origin.self)
 }
 
-/// True if a row has the other row of an association: `"owner_id" IN (SELECT "id" FROM "person" WHERE …)`.
+/// True if the row that an association references exists: `"owner_id" IN (SELECT "id" FROM "person" WHERE …)`.
 public func exists<Origin, Target>(_ association: Association<Origin, Target, Target?>) -> SqlExpression {
   association.part.level.existence(under: Origin.self)
 }
 
 extension Statement {
-  /// Keeps the rows to which at least one row belongs by an association.
+  /// Keeps the rows that have at least one associated row.
   ///
   /// ```swift
   /// Person.read().whereAny(Person.bikes.filter(Bicycle.color == "red"))
@@ -346,17 +348,17 @@ extension Statement {
     filter(association.part.level.existence(under: Model.self))
   }
 
-  /// Keeps the rows that have the other row of an association.
+  /// Keeps the rows whose referenced row exists.
   public consuming func whereAny<Target>(_ association: Association<Model, Target, Target?>) -> Statement {
     filter(association.part.level.existence(under: Model.self))
   }
 
-  /// Keeps the rows to which no row belongs by an association: `… WHERE NOT "id" IN (SELECT …)`.
+  /// Keeps the rows that have no associated row: `… WHERE NOT "id" IN (SELECT …)`.
   public consuming func whereNone<Target>(_ association: Association<Model, Target, [Target]>) -> Statement {
     filter(!association.part.level.existence(under: Model.self))
   }
 
-  /// Keeps the rows that lack the other row of an association; also those whose foreign key is NULL.
+  /// Keeps the rows without a referenced row, including rows whose foreign key is NULL.
   public consuming func whereNone<Target>(_ association: Association<Model, Target, Target?>) -> Statement {
     filter(!association.part.level.existence(under: Model.self))
   }

@@ -1,9 +1,9 @@
-// The columns by which the rows of two tables belong together.
+// The columns that connect the rows of two tables.
 
 import SqlableCore
 
 extension TableInfo {
-  /// The position of a column. Throws if the table has none.
+  /// Returns the position of a column. Throws if the table lacks the column.
   func requiredPosition(of column: ColumnReference) throws -> Int {
     guard let position = position(of: column) else { throw SqlError.missing(column, in: [self]) }
     return position
@@ -11,8 +11,9 @@ extension TableInfo {
 
   package func requiredColumn(_ column: ColumnReference) throws -> Column { columns[try requiredPosition(of: column)] }
 
-  /// The position, in another table, of the column that one of this table's refers to. Throws if it refers to another
-  /// table or column, or perhaps to none: rows would match only by chance.
+  /// Returns the position in `other` of the column that `foreignKey` references. Throws if `foreignKey` references
+  /// another table or column. Also throws if no reference is declared and `key` is nil, because rows would match only
+  /// by chance.
   func position(
     referredToBy foreignKey: ColumnReference, in other: TableInfo, expecting key: ColumnReference?,
     hint: String? = "pass the referenced column as `of`"
@@ -39,7 +40,7 @@ extension TableInfo {
     ).at(table: name, column: column.name)
   }
 
-  /// The references that are declared for this column alone.
+  /// The foreign keys that consist of this column only.
   private func references(of column: Column) -> [ForeignKeyReference] {
     column.definition.options.foreignKeys
       + constraints.foreignKeys.filter { $0.columns.count == 1 && $0.columns[0].isExactly(column.name) }
@@ -48,11 +49,11 @@ extension TableInfo {
 }
 
 extension Column {
-  /// Throws if the storage class of the column, which is one of `table`, differs from that of the column that it refers
-  /// to: as keys of groups, '1' and 1 differ.
+  /// Throws if the storage classes of this column of `table` and of the referenced column `key` differ. Rows are
+  /// grouped by the value, and '1' and 1 are different group keys.
   func checkRefers(to key: Column, from table: TableInfo) throws {
     let classes = [self, key].map { $0.type.storageClass == .real ? .integer : $0.type.storageClass }
-    // A column without a declared class can hold any.
+    // A column of type BLOB can store values of any storage class.
     guard classes[0] != classes[1], !classes.contains(.blob) else { return }
     throw SqlError.misuse(
       "can't group rows by a foreign key of type \(type.name) that references a column of type \(key.type.name)"
@@ -60,7 +61,7 @@ extension Column {
       table: table.name, column: name)
   }
 
-  /// The collation with which SQLite compares the column, which is one of `table`. Throws if it is defined in Swift.
+  /// Returns the collation with which SQLite compares this column of `table`. Throws if the collation is user-defined.
   func groupingCollation(in table: TableInfo) throws -> Collate {
     guard let collation = definition.options.collation else { return .binary }
     guard case .named(let collationName) = collation else { return collation }

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// One level of associated rows: their query, and the columns by which they belong to rows of the level above.
+/// One level of associated rows: the query, and the columns that connect its rows with their parent rows.
 package struct AssociationLevel: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
     case rows
@@ -10,7 +10,7 @@ package struct AssociationLevel: Sendable, Hashable {
     package static let count = Form.value(countAll().expression)
   }
 
-  /// The rows, with their filter, their order, and the limit for each row above.
+  /// The query of the rows. Its limit applies to each parent row.
   package var query: SelectQuery
   package private(set) var path: AssociationPath
   package var form = Form.rows
@@ -26,16 +26,16 @@ package struct AssociationLevel: Sendable, Hashable {
   }
 }
 
-/// The columns by which rows belong to rows of the level above.
+/// The columns that connect associated rows with their parent rows.
 package enum AssociationPath: Sendable, Hashable {
-  /// A column of the rows refers to a column of the rows above.
+  /// A column of the associated rows references a column of the parent rows.
   case referring(ColumnReference, to: ColumnReference?)
-  /// A column of the rows above refers to a column of the rows.
+  /// A column of the parent rows references a column of the associated rows.
   case referred(ColumnReference, to: ColumnReference?)
-  /// The rows of a third table refer to both.
+  /// The rows of a link table reference the parent rows and the associated rows.
   case linked(TableInfo, from: ColumnReference, to: ColumnReference)
 
-  /// The third table.
+  /// The link table.
   package var link: TableInfo? { if case .linked(let link, _, _) = self { link } else { nil } }
 
   static func referring(_ foreignKey: any ColumnConvertible, to key: (any ColumnConvertible)?) -> AssociationPath {
@@ -47,19 +47,19 @@ package enum AssociationPath: Sendable, Hashable {
   }
 }
 
-/// A path whose columns were found in the tables, and checked.
+/// An association path with resolved and checked columns.
 package struct ResolvedPath {
-  /// The position, in a row above, of the value by which associated rows belong to that row.
+  /// The position, in a parent row, of the value that connects the row with its associated rows.
   package let parentPosition: Int
-  /// The column with this value.
+  /// The column of the associated rows or of the link table that contains the connecting value.
   package let column: Column
-  /// The column's position in the rows; nil if the column is one of the link table.
+  /// The position of `column` in the associated rows; nil if the link table contains `column`.
   let position: Int?
-  /// The collation with which SQLite compares the column.
+  /// The collation with which SQLite compares `column`.
   let collation: Collate
   var link: Link?
 
-  /// The link table, and the columns by which it is joined to the rows' table.
+  /// The link table, and the columns that join the link table to the associated rows.
   struct Link {
     let table: TableInfo
     let foreignKey: SqlExpression
@@ -79,10 +79,10 @@ package struct ResolvedPath {
   }
 }
 
-/// A query for the rows of a level, and how its rows are read.
+/// A query for the rows of a level, and the result columns.
 struct LevelQuery {
   let query: SelectQuery
-  /// The columns as those of models, also where `query` gives them other names.
+  /// The result columns with the names of the model. `query` can give the columns other names.
   let columns: [ResultColumn]
 
   init(query: SelectQuery, columns: [ResultColumn]) { (self.query, self.columns) = (query, columns) }
@@ -91,7 +91,8 @@ struct LevelQuery {
 }
 
 extension AssociationLevel {
-  /// Finds the columns that connect the rows with the rows of a table. Throws if the declarations contradict the path.
+  /// Resolves the columns that connect the rows with the rows of a parent table. Throws if the declarations contradict
+  /// the path.
   package func resolvedPath(under parentTable: TableInfo) throws -> ResolvedPath {
     let table = try query.checkedTable
     switch path {
@@ -120,10 +121,10 @@ extension AssociationLevel {
     }
   }
 
-  /// The position, in a row that is read, of the value by which it belongs to a row above.
+  /// Returns the position, in a result row, of the value that connects the row with its parent row.
   func position(by path: ResolvedPath) -> Int { path.position ?? query.table.count }
 
-  /// The rows with the table between.
+  /// Returns the query, joined with the link table if there is one.
   private func joined(by path: ResolvedPath) -> SelectQuery {
     var rows = query
     if let link = path.link {
@@ -133,7 +134,7 @@ extension AssociationLevel {
     return rows
   }
 
-  /// The read of the rows that belong to rows with these values; nil if none can.
+  /// Returns the query for the associated rows of parent rows with these values; nil if no row can match.
   func rows(of values: [DatabaseValue], by path: ResolvedPath) -> LevelQuery? {
     let keys = Set(values.filter { $0 != .null })
     var rows = joined(by: path)
@@ -164,7 +165,7 @@ extension AssociationLevel {
     return LevelQuery(rows)
   }
 
-  /// Why a term can't be a value of the rows, if it can't.
+  /// Returns the error for a term that can't be an aggregate of the rows; nil for a valid term.
   private func defect(ofValue term: SqlExpression) -> SqlError? {
     if query.isLimited {
       return .invalidStatement("an aggregate of associated rows can't have a limit").at(table: query.table.name)
@@ -177,7 +178,7 @@ extension AssociationLevel {
     return .noAggregate.at(table: query.table.name)
   }
 
-  /// The value of the rows that belong to a row of a model, in a query for that.
+  /// Returns the subquery that computes the aggregate of a row's associated rows, for queries of `model`.
   func value(under model: (some Sqlable).Type) -> SqlExpression {
     do { return try value(under: TableInfo.of(model)) } catch { return SqlExpression(invalid: error) }
   }
@@ -191,11 +192,12 @@ extension AssociationLevel {
     var rows = joined(by: path)
     rows.clauses.order = []
     rows.clauses.results = [.term(term)]
-    // An aggregate of columns of the enclosing query would be one of its rows.
+    // Throws if the term uses columns of the enclosing query, because SQLite would then aggregate the rows of that
+    // query.
     _ = try rows.withValues()
     var column = path.term
     if rows.clauses.sources.contains(where: { $0.table.hasSameModel(as: table) }) {
-      // Under another name, so that a column of the table itself is one of the enclosing query.
+      // Rename the inner rows, so that the table's name refers to the enclosing query.
       guard !term.hasText else {
         let text = "an aggregate of rows that reference their own table can't contain SQL text"
         throw SqlError.invalidStatement(text).at(table: table.name)
@@ -208,7 +210,7 @@ extension AssociationLevel {
     return SqlExpression(.query(.init(kind: .scalar, query: rows)))
   }
 
-  /// True if rows belong to a row of a model.
+  /// Returns the condition that a row of a model has associated rows.
   func existence(under model: (some Sqlable).Type) -> SqlExpression {
     do { return try existence(under: TableInfo.of(model)) } catch { return SqlExpression(invalid: error) }
   }
@@ -222,7 +224,7 @@ extension AssociationLevel {
     var rows = query
     rows.clauses.order = []
     if let link = path.link {
-      // Two IN lists, so that no table needs an alias.
+      // Use two nested IN subqueries instead of a join, so that no table needs an alias.
       rows.clauses.results = [.term(link.key)]
       let targets = rows
       rows = SelectQuery(of: link.table)
@@ -237,7 +239,7 @@ extension AssociationLevel {
 }
 
 extension SelectQuery {
-  /// The table. Throws if its model's declarations are inconsistent.
+  /// The query's table. Throws if the declarations of the table's model are inconsistent.
   fileprivate var checkedTable: TableInfo {
     get throws {
       if let defect = table.defect { throw defect }
@@ -245,7 +247,7 @@ extension SelectQuery {
     }
   }
 
-  /// The rows whose number, among those with the same value of a term, is within the limit and offset.
+  /// Returns a query that numbers the rows of each group and keeps the numbers within the limit and offset.
   fileprivate func ranked(by group: SqlExpression, beside link: TableInfo?) -> LevelQuery {
     var numbered = self
     let columns = clauses.columns
@@ -275,7 +277,7 @@ extension SelectQuery {
     return LevelQuery(query: query, columns: columns)
   }
 
-  /// The rows under a name of their own, with a term of them and a column by which they belong to others.
+  /// Returns the rows as a named subquery, with `term` and `column` rewritten for the subquery's columns.
   fileprivate func named(
     _ term: SqlExpression, _ column: SqlExpression
   ) -> (SelectQuery, SqlExpression, SqlExpression) {
@@ -300,7 +302,7 @@ extension SelectQuery {
     return query
   }
 
-  /// A name for a query of its rows, which no table or query in it has.
+  /// Returns a name for a subquery that no table or query inside this query has.
   private func freeName(_ word: String, beside link: TableInfo?) -> String {
     var takenNames = Set([link?.name.foldedName].compactMap(\.self))
     visit({ _ in }, { source in takenNames.insert(source.name.foldedName) })
@@ -319,18 +321,18 @@ extension SelectQuery {
 }
 
 extension SqlError {
-  /// The error for a value of associated rows that SQLite makes of single ones.
+  /// The error for a value of associated rows that is not an aggregate.
   static var noAggregate: SqlError { .invalidStatement("a value of associated rows must be an aggregate") }
 }
 
 extension SqlExpression {
-  /// True if a function of the program's own is called, of which only SQLite knows whether it is an aggregate.
+  /// True if the term calls a function of the program. Only SQLite can tell if such a function is an aggregate.
   fileprivate var callsRegisteredFunction: Bool {
     if case .call(let call) = node, case .named = call.function { return true }
     return node.hasTerm(where: \.callsRegisteredFunction)
   }
 
-  /// True if SQL text is a part of it.
+  /// True if the term contains SQL text.
   fileprivate var hasText: Bool {
     var hasText = false
     visit({ if case .special(let special) = $0.node, case .fragment = special.form { hasText = true } }, { _ in })

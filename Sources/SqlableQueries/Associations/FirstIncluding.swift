@@ -3,7 +3,7 @@
 import SqlableCore
 
 extension Statement where Output == Model? {
-  /// Reads the row together with what belongs to it by an association; nil if there is no row.
+  /// Reads the row together with its associated rows; nil if there is no row.
   ///
   /// ```swift
   /// let anna = try Person.byId(1).including(Person.bikes).run(db)                              // (Person, [Bicycle])?
@@ -14,7 +14,7 @@ extension Statement where Output == Model? {
     Statement<Model, [Model]>(tree).including(association).first()
   }
 
-  /// Reads the row together with what belongs to it by several associations; nil if there is no row.
+  /// Reads the row together with the associated rows of several associations; nil if there is no row.
   public func including<Target, Part, each Next: Sqlable, each Other: Sendable>(
     _ association: Association<Model, Target, Part>, _ others: repeat Association<Model, each Next, each Other>
   ) -> CollectedQuery<AssociatedQuery<Model, Part, repeat each Other>, (Model, Part, repeat each Other)?> {
@@ -25,7 +25,7 @@ extension Statement where Output == Model? {
 }
 
 extension AssociatedQuery {
-  /// Returns only the first row with what belongs to it, or nil if there is none.
+  /// Returns only the first row with its associated rows; nil if there is no row.
   ///
   /// ```swift
   /// let anna = try Person.read(Person.id == 1).including(Person.bikes).first().run(pool)       // (Person, [Bicycle])?
@@ -34,8 +34,8 @@ extension AssociatedQuery {
     CollectedQuery(source: limited(to: 1), shape: .init(form: .first)) { $0.first }
   }
 
-  /// Returns the only row with what belongs to it. Running it throws `.notFound` if there is none, and `.notUnique` if
-  /// there are several. It asks for two rows at most.
+  /// Returns the only row with its associated rows. Running the query throws `.notFound` for no row, and `.notUnique`
+  /// for several rows. The query reads at most two rows.
   public func only() -> CollectedQuery<AssociatedQuery, (Root, repeat each Part)> {
     CollectedQuery(source: limited(to: 2), shape: .init(form: .only)) { try $0.only() }
   }
@@ -48,7 +48,7 @@ extension AssociatedQuery {
 }
 
 extension AssociatedQuery {
-  /// Reads the first row with what belongs to it; returns nil if there is none.
+  /// Reads the first row with its associated rows; returns nil if there is no row.
   ///
   /// ```swift
   /// let anna = try Person.read(Person.id == 1).including(Person.bikes).first(db)     // (Person, [Bicycle])?
@@ -59,7 +59,7 @@ extension AssociatedQuery {
     try db.run(first(), file: file, line: line)
   }
 
-  /// Reads the first row with what belongs to it; returns nil if there is none.
+  /// Reads the first row with its associated rows; returns nil if there is no row.
   public func first(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws -> (Root, repeat each Part)? {

@@ -1,24 +1,25 @@
 import FoundationEssentials
 import SqlableCore
 
-/// The rows of one level of an ``AssociatedQuery``, read by one query once the level above has its rows.
+/// The rows of one level of an ``AssociatedQuery``. One query reads these rows after the parent rows have been read.
 protocol GatheredLevel: AnyObject {
-  /// The position, in a row above, of the value by which rows of this level belong to it.
+  /// The position, in a parent row, of the value that connects the row with rows of this level.
   var parentPosition: Int { get }
 
-  /// The levels whose rows belong to this one's.
+  /// The levels of rows that are associated with this level's rows.
   var childLevels: [any GatheredLevel] { get }
 
-  /// The values by which the rows of a level below belong to this one's, for each row.
+  /// Returns the values that connect this level's rows with a child level: one value for each row.
   func values(forLevel index: Int) -> [DatabaseValue]
 
-  /// The query for the rows that belong to rows with these values; nil if none can.
+  /// Returns the query for the rows that match these parent values; nil if no row can match.
   func query(for values: [DatabaseValue]) -> LevelQuery?
 
   func take(_ row: ReadRow) throws
 }
 
-/// A level, and the closure that returns the output for a row above, given the value that connects the two.
+/// A level, and a closure that returns the output for a parent row. The argument is the connecting value of the parent
+/// row.
 struct GatheredPart<Output: Sendable> {
   let level: any GatheredLevel
   let output: (DatabaseValue) throws -> Output
@@ -26,28 +27,29 @@ struct GatheredPart<Output: Sendable> {
 
 /// The rows of one level as models.
 final class GatheredRows<Model: Sqlable>: GatheredLevel {
-  /// A raw buffer: for each call of an array, the runtime would look up a type that only the program knows.
+  /// A raw buffer, because each call of a generic array would look up the model's type at run time.
   @exclusivity(unchecked) private var models: UnsafeMutablePointer<Model>
   @exclusivity(unchecked) private var (count, capacity) = (0, 16)
   private(set) var childLevels: [any GatheredLevel] = []
   private let table: TableInfo
   /// The number of columns of a model.
   private let columns: Int
-  /// The level, and how its rows belong to those above; nil for the first one, whose query is given.
+  /// The level and its resolved path; nil for the root rows.
   private let level: (AssociationLevel, path: ResolvedPath)?
-  /// The position in a row of the value by which it belongs to a row above.
+  /// The position, in a row, of the value that connects the row with its parent row.
   private let position: Int?
   @exclusivity(unchecked) private var groups: GroupedIndexes
-  /// The position in a row, for each level below, of the value by which its rows belong to it, and the values.
+  /// For each child level, the position of the connecting value in a row. `values` contains the connecting values.
   private var positions: [Int] = []
   @exclusivity(unchecked) private var values: [[DatabaseValue]] = []
 
-  /// The rows of a level below those of a table. Throws if the declarations contradict the level's path.
+  /// Creates the buffer for the rows of a level under a parent table. Throws if the declarations contradict the level's
+  /// path.
   convenience init(_ level: AssociationLevel, under parentTable: TableInfo) throws {
     self.init(of: level.query.table, (level, try level.resolvedPath(under: parentTable)))
   }
 
-  /// The rows that a read has.
+  /// Creates the buffer for the root rows.
   convenience init(of table: TableInfo) { self.init(of: table, nil) }
 
   private init(of table: TableInfo, _ level: (AssociationLevel, path: ResolvedPath)?) {
@@ -64,7 +66,7 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
 
   var parentPosition: Int { level?.path.parentPosition ?? 0 }
 
-  /// Adds a level below.
+  /// Adds a child level.
   func gathering<Part: Sendable>(_ part: AssociatedPart<Part>) throws -> GatheredPart<Part> {
     let gathered = try part.gathering(under: table)
     childLevels.append(gathered.level)
@@ -96,7 +98,7 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
     (models, capacity) = (larger, capacity * 2)
   }
 
-  /// The rows that belong to a row above, in their order.
+  /// Returns the rows that match a parent value, in the order of the query.
   func models(of value: DatabaseValue) -> [Model] {
     let indexes = groups.indexes(of: value)
     return Array(unsafeUninitializedCapacity: indexes.count) { memory, count in
@@ -107,20 +109,20 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
     }
   }
 
-  /// The first row that belongs to a row above.
+  /// Returns the first row that matches a parent value.
   func first(of value: DatabaseValue) -> Model? { groups.first(of: value).map { models[$0] } }
 
-  /// The places of the rows that belong to a row above, in their order.
+  /// Returns the indexes of the rows that match a parent value, in the order of the query.
   func indexes(of value: DatabaseValue) -> [Int] { groups.indexes(of: value) }
 
   func firstIndex(of value: DatabaseValue) -> Int? { groups.first(of: value) }
 
-  /// Returns all rows, each with the rows that belong to it.
+  /// Returns all rows, each with its associated rows.
   func rows<each Part: Sendable>(_ parts: repeat GatheredPart<each Part>) throws -> [(Model, repeat each Part)] {
     try (0..<count).map { try row($0, repeat each parts) }
   }
 
-  /// Returns a row with the rows that belong to it.
+  /// Returns a row with its associated rows.
   func row<each Part: Sendable>(
     _ rowIndex: Int, _ parts: repeat GatheredPart<each Part>
   ) throws -> (Model, repeat each Part) {
@@ -133,12 +135,12 @@ final class GatheredRows<Model: Sqlable>: GatheredLevel {
   }
 }
 
-/// An aggregate of the rows that belong to each row above.
+/// An aggregate of the associated rows of each parent row.
 final class GatheredValues<Value: SqlValue>: GatheredLevel {
   private let level: AssociationLevel
   private let path: ResolvedPath
   private var values: [GroupKey: Value] = [:]
-  /// The column type as which a value is read.
+  /// The column type that a value is decoded from.
   private var type = Value.columnType
 
   init(_ level: AssociationLevel, under parentTable: TableInfo) throws {
@@ -164,22 +166,23 @@ final class GatheredValues<Value: SqlValue>: GatheredLevel {
     values.updateValue(value, forKey: key)
   }
 
-  /// Returns the aggregate for a row above. If no rows belong to the row above, returns the aggregate of no rows, from
-  /// the result row without a key. Throws if there is no such row, as for a function that is no aggregate.
+  /// Returns the aggregate for a parent value. Without associated rows, returns the aggregate of no rows from the
+  /// result row whose key is NULL. Throws if that result row is missing, for example because the function is not an
+  /// aggregate.
   func value(of value: DatabaseValue) throws -> Value {
     guard let aggregate = values[GroupKey(value, path.collation)] ?? values[.null] else { throw SqlError.noAggregate }
     return aggregate
   }
 }
 
-/// The places of rows by the value by which they belong to a row above.
+/// The indexes of rows, grouped by the value that connects a row with its parent row.
 private struct GroupedIndexes {
   private struct Group {
     let first: Int
     var last: Int
     var count = 0
 
-    /// Adds a place, and returns the last one before it.
+    /// Adds an index, and returns the group's previous index.
     mutating func append(_ index: Int) -> Int {
       defer { (last, count) = (index, count + 1) }
       return last
@@ -189,12 +192,12 @@ private struct GroupedIndexes {
   private let collation: Collate
   private var integers: [Int64: Group] = [:]
   private var otherGroups: [GroupKey: Group] = [:]
-  /// The next place of the same group, for each place but the last of a group.
+  /// For each index, the next index of the same group. The entry of a group's last index is not used.
   private var next: [Int] = []
 
   init(collation: Collate) { self.collation = collation }
 
-  /// Adds the next place.
+  /// Adds a row's index to the group of the row's value.
   mutating func add(_ value: DatabaseValue, at index: Int) {
     let new = Group(first: index, last: index)
     let last =
@@ -216,7 +219,7 @@ private struct GroupedIndexes {
 
   func first(of value: DatabaseValue) -> Int? { group(of: value)?.first }
 
-  /// The places in their order.
+  /// Returns the indexes of a group in ascending order.
   func indexes(of value: DatabaseValue) -> [Int] {
     guard let group = group(of: value) else { return [] }
     var index = group.first
@@ -227,8 +230,8 @@ private struct GroupedIndexes {
   }
 }
 
-/// A key for grouping rows. Two are equal if SQLite considers them equal, which differs from Swift's equality of
-/// strings.
+/// A key for grouping rows. Two keys are equal if SQLite considers their values equal. Swift's equality of strings
+/// differs.
 private enum GroupKey: Hashable {
   case null
   case integer(Int64)
@@ -248,7 +251,7 @@ private enum GroupKey: Hashable {
       case .binary, .named: break
       case .nocase:
         bytes = bytes.map(\.foldedLetter)
-        // SQLite compares up to a NUL, and then the lengths.
+        // NOCASE compares texts up to the first NUL, and then the lengths.
         if let end = bytes.firstIndex(of: 0) {
           let length = bytes.count
           bytes.removeSubrange((end + 1)...)

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The elements of a JSON array or object, as one row each.
+/// The elements of a JSON array or object: one row for each element.
 ///
 /// ```swift
 /// let tag = JSONEach(Car.tags, as: "tag")
@@ -13,12 +13,12 @@ public struct JSONEach: Sendable, Hashable {
   public let name: String
   let source: SelectQuery.Source
 
-  /// The elements of the value at a path, or of the whole JSON without steps, under a name of your choice.
+  /// Creates a table, named `name` in the query, of the elements at a path. Without steps, the path is the root.
   public init(_ term: some AnyTerm, _ steps: JSONStep..., as name: String) {
     self.init(.jsonEach, term.jsonText, steps, name)
   }
 
-  /// The value and everything nested in it, down to the leaves: `json_tree("car"."tags")`.
+  /// The value at a path and all values nested in that value: `json_tree("car"."tags")`.
   public static func tree(_ term: some AnyTerm, _ steps: JSONStep..., as name: String) -> JSONEach {
     JSONEach(.jsonTree, term.jsonText, steps, name)
   }
@@ -31,7 +31,7 @@ public struct JSONEach: Sendable, Hashable {
     self.source = source
   }
 
-  /// The table of elements, without what they are elements of.
+  /// The table `json_each` without an argument.
   package static var emptySource: SelectQuery.Source {
     var source = Element.source()
     source.kind = .call(.call(.jsonEach, []))
@@ -54,7 +54,7 @@ public struct JSONEach: Sendable, Hashable {
   /// The path of the element from the root, like `$.pets[0]`.
   public var path: TypedExpression<String> { TypedExpression(expression: column("fullkey")) }
 
-  // By name, without a declaration: the values may have any storage class, and no column type expresses that.
+  // Refer to the column by its name, because no column type allows values of all storage classes.
   func column(_ name: String) -> SqlExpression { SqlExpression(.qualified(alias: self.name, .named(name))) }
 
   /// The columns of SQLite's table-valued function.
@@ -67,7 +67,7 @@ public struct JSONEach: Sendable, Hashable {
 }
 
 extension SelectStatement {
-  /// Joins the elements of a JSON array or object: one row for each.
+  /// Joins the elements of a JSON array or object: one row for each element.
   public consuming func joining(_ elements: JSONEach) -> Select<Row> {
     joined(elements.source, .inner)
   }
@@ -79,8 +79,8 @@ extension SelectStatement {
 }
 
 extension SelectStatement {
-  /// Left-joins the elements of a JSON array or object: one row for each, and one with NULL for its columns if there
-  /// are none.
+  /// Left-joins the elements of a JSON array or object: one row for each element. Without elements, the result has one
+  /// row with NULL in the element's columns.
   ///
   /// ```swift
   /// Car.select(Car.name, tag.value(as: String?.self)).leftJoining(tag)
@@ -90,7 +90,7 @@ extension SelectStatement {
     joined(elements.source, .left)
   }
 
-  /// Left-joins the elements that match a condition. Without one their columns are NULL.
+  /// Left-joins the elements that match a condition. If no element matches, the element's columns are NULL.
   public consuming func leftJoining(_ elements: JSONEach, on condition: any SqlCondition) -> Select<Row> {
     joined(elements.source, .left, on: condition)
   }

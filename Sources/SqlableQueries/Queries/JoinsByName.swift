@@ -1,9 +1,9 @@
-// The condition of a join by columns of the same name, which SQL calls USING.
+// Join conditions on columns of the same name, like USING in SQL.
 
 import SqlableCore
 
 extension Sqlable {
-  /// The condition that this table has the same values as another in the columns of the same names.
+  /// Returns the condition that columns of the same name have equal values in this table and in another table.
   ///
   /// ```swift
   /// Order.join(Customer.self, on: Customer.using(Order.tenant, Order.customerId))
@@ -11,9 +11,9 @@ extension Sqlable {
   /// //   AND "order"."customer_id" = "customer"."customer_id"
   /// ```
   ///
-  /// The columns are those of the other table; the condition works in any join. NULL equals nothing. Running it throws
-  /// `.schema(.missingColumn)` if this table has no column of the name, and `.invalidStatement` if the columns can't be
-  /// compared.
+  /// Pass columns of the other table. The condition works in any join. NULL equals no value. Running the statement
+  /// throws `.schema(.missingColumn)` if this table has no column of the same name. The statement throws
+  /// `.invalidStatement` if the columns can't be compared.
   public static func using(_ first: any ColumnConvertible, _ others: any ColumnConvertible...) -> SqlExpression {
     let table = TableInfo.unchecked(Self.self)
     return .using([first] + others, table) { column in
@@ -30,7 +30,7 @@ extension Sqlable {
 }
 
 extension Alias {
-  /// The condition that this table has the same values as another in the columns of the same names.
+  /// Returns the condition that columns of the same name have equal values in this table and in another table.
   ///
   /// ```swift
   /// Worker.join(other, on: other.using(Worker.bossId))     // … ON "worker"."boss_id" = "other"."boss_id"

@@ -10,12 +10,12 @@ import SqlableCore
 /// // SELECT … FROM "pragma_table_info"(?) AS "column" WHERE "column"."notnull"
 /// ```
 ///
-/// It is an ``Alias``, for joins, subqueries and groups. Generated columns are left out. A statement with one has no
-/// form as data.
+/// `of` returns an ``Alias``, for joins, subqueries and groups. The rows leave out generated columns. A statement that
+/// reads a schema table can't be encoded as data.
 public struct SchemaColumn: Sqlable, Hashable {
   public let position: Int
   public let name: String
-  /// The declared type, `INTEGER`.
+  /// The declared type, such as `INTEGER`.
   public let type: String
   public let isNotNull: Bool
   /// The default, in SQL.
@@ -43,12 +43,12 @@ public struct SchemaColumn: Sqlable, Hashable {
     keyPosition = try row.get(SchemaColumn.keyPosition)
   }
 
-  /// The columns of a table, or none if there is no such table.
+  /// The columns of a table; no rows if the table does not exist.
   public static func of(_ table: String, database: String? = nil, as name: String = "column") -> Alias<SchemaColumn> {
     of(TypedExpression(table), database: database, as: name)
   }
 
-  /// The columns of the table that a term names, which may be a column of a table before this one.
+  /// The columns of the table that a term names. The term can be a column of an earlier table of the query.
   public static func of(
     _ table: some TypedTerm<String>, database: String? = nil, as name: String = "column"
   ) -> Alias<SchemaColumn> { Alias(name, calling: table.expression, database) }
@@ -60,7 +60,7 @@ public struct SchemaIndex: Sqlable, Hashable {
   public let isUnique: Bool
   /// The origin of the index: `c` for CREATE INDEX, `u` for a UNIQUE constraint, `pk` for a primary key.
   public let origin: String
-  /// True if the index has only the rows that satisfy a condition.
+  /// True if the index contains only the rows that satisfy a condition.
   public let isPartial: Bool
 
   public static let tableName = "pragma_index_list"
@@ -82,7 +82,7 @@ public struct SchemaIndex: Sqlable, Hashable {
     of(TypedExpression(table), database: database, as: name)
   }
 
-  /// The indexes of the table that a term names, which may be a column of a table before this one.
+  /// The indexes of the table that a term names. The term can be a column of an earlier table of the query.
   public static func of(
     _ table: some TypedTerm<String>, database: String? = nil, as name: String = "index"
   ) -> Alias<SchemaIndex> { Alias(name, calling: table.expression, database) }
@@ -97,7 +97,7 @@ public struct SchemaIndex: Sqlable, Hashable {
 public struct SchemaIndexPart: Sqlable, Hashable {
   /// The position in the index, from 0.
   public let position: Int
-  /// The column; nil for a term and for the rowid.
+  /// The column's name; nil for an expression or the rowid.
   public let column: String?
 
   public static let tableName = "pragma_index_info"
@@ -115,7 +115,7 @@ public struct SchemaIndexPart: Sqlable, Hashable {
     of(TypedExpression(index), database: database, as: name)
   }
 
-  /// The parts of the index that a term names, which may be a column of a table before this one.
+  /// The parts of the index that a term names. The term can be a column of an earlier table of the query.
   public static func of(
     _ index: some TypedTerm<String>, database: String? = nil, as name: String = "part"
   ) -> Alias<SchemaIndexPart> { Alias(name, calling: index.expression, database) }
@@ -123,7 +123,7 @@ public struct SchemaIndexPart: Sqlable, Hashable {
 
 /// A column that refers to another table, as a row of `pragma_foreign_key_list`.
 public struct SchemaReference: Sqlable, Hashable {
-  /// The number of the foreign key, which may have several columns.
+  /// The number of the foreign key. All columns of a foreign key have the same number.
   public let id: Int
   public let table: String
   public let from: String
@@ -157,7 +157,7 @@ public struct SchemaReference: Sqlable, Hashable {
     _ table: String, database: String? = nil, as name: String = "reference"
   ) -> Alias<SchemaReference> { of(TypedExpression(table), database: database, as: name) }
 
-  /// The foreign keys of the table that a term names, which may be a column of a table before this one.
+  /// The foreign keys of the table that a term names. The term can be a column of an earlier table of the query.
   public static func of(
     _ table: some TypedTerm<String>, database: String? = nil, as name: String = "reference"
   ) -> Alias<SchemaReference> { Alias(name, calling: table.expression, database) }

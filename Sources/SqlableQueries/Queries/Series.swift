@@ -1,8 +1,8 @@
-// Numbers as rows, in any SQLite: a recursive query in place of the extension `generate_series`.
+// Numbers as rows. A recursive query replaces the extension `generate_series`, so that any build of SQLite works.
 
 import SqlableCore
 
-/// A named query of numbers: those of a range, each `step` above the one before.
+/// A named query of the numbers of a range, in steps of `step`.
 ///
 /// ```swift
 /// let day = series(1...31, as: "day")
@@ -11,7 +11,7 @@ import SqlableCore
 /// //   SELECT "day"."c1" + ? FROM "day" WHERE "day"."c1" < ?) SELECT … FROM "day" LEFT JOIN "visit" ON …
 /// ```
 ///
-/// A step below 1 throws `.invalidStatement` when it runs.
+/// A step below 1 throws `.invalidStatement` when the query runs.
 public func series(_ range: ClosedRange<Int>, by step: Int = 1, as name: String) -> NamedColumn<Int> {
   guard step > 0 else {
     let error = SqlError.invalidStatement(
@@ -21,17 +21,17 @@ public func series(_ range: ClosedRange<Int>, by step: Int = 1, as name: String)
   return series(from: range.lowerBound, through: range.upperBound, by: step, as: name)
 }
 
-/// A named query of numbers, from the first up or down to the last that is not beyond the end.
+/// A named query of numbers that counts from `start` up or down to `end`. No number is beyond `end`.
 ///
 /// ```swift
 /// series(from: 10, through: 1, by: -3, as: "n")     // 10, 7, 4, 1
 /// ```
 ///
-/// It has no rows if the end is on the other side. A step of 0 throws `.invalidStatement` when it runs.
+/// The query has no rows if the steps lead away from `end`. A step of 0 throws `.invalidStatement` when the query runs.
 public func series(from start: Int, through end: Int, by step: Int, as name: String) -> NamedColumn<Int> {
   guard step != 0 else { return values([withoutStep]).named(name) }
   guard step > 0 ? start <= end : start >= end else { return values([start]).limit(0).named(name) }
-  // The last number, before which no addition goes beyond 64 bits.
+  // The last number of the series. The query adds only to smaller numbers, so no sum exceeds 64 bits.
   let distance = (step > 0 ? end &- start : start &- end).magnitudeOfDifference
   let last =
     step > 0
@@ -42,14 +42,14 @@ public func series(from start: Int, through end: Int, by step: Int, as name: Str
   }
 }
 
-/// A named query of numbers between terms without columns, such as parameters.
+/// A named query of numbers between two terms without columns, such as parameters.
 ///
 /// ```swift
 /// let number = series(from: Parameter("first"), through: Parameter("last"), as: "number")
 /// try db.prepare(number.read()).run(["first": 1, "last": 3])     // 1, 2, 3
 /// ```
 ///
-/// It has no rows if a bound is NULL.
+/// The query has no rows if a bound is NULL.
 public func series(
   from start: some TypedTerm<Int>, through end: some TypedTerm<Int>, by step: Int = 1, as name: String
 ) -> NamedColumn<Int> {
@@ -67,6 +67,6 @@ private var withoutStep: TypedExpression<Int> {
 }
 
 extension Int {
-  /// The distance that this difference is, if it was computed without a check.
+  /// The magnitude of a difference that was computed without an overflow check.
   fileprivate var magnitudeOfDifference: UInt { UInt(bitPattern: self) }
 }

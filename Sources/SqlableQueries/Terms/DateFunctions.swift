@@ -15,8 +15,8 @@ extension TypedTerm where Value: SqlDate {
     TypedExpression(expression: .special(.datePart(part), expression))
   }
 
-  /// The year: `CAST(strftime('%Y', "a", 'unixepoch') AS INTEGER)`. NULL outside the years -4713 to
-  /// 9999, as all parts of a date are.
+  /// The year: `CAST(strftime('%Y', "a", 'unixepoch') AS INTEGER)`. All parts of a date are NULL outside the years
+  /// -4713 to 9999.
   public func year() -> TypedExpression<Int?> { part(.year) }
 
   /// The month, 1 to 12: `CAST(strftime('%m', "a", 'unixepoch') AS INTEGER)`.
@@ -40,7 +40,7 @@ extension TypedTerm where Value: SqlDate {
   /// The day of the year, 1 to 366: `CAST(strftime('%j', "a", 'unixepoch') AS INTEGER)`.
   public func dayOfYear() -> TypedExpression<Int?> { part(.dayOfYear) }
 
-  /// The date formatted as text: `strftime('%Y-%m', "a", 'unixepoch')`. NULL for a format that SQLite does not know.
+  /// The date formatted as text: `strftime('%Y-%m', "a", 'unixepoch')`. NULL if SQLite does not support the format.
   public func strftime(_ format: String) -> TypedExpression<String?> {
     TypedExpression(expression: .special(.dateFormat, expression, SqlExpression(format)))
   }
@@ -49,31 +49,32 @@ extension TypedTerm where Value: SqlDate {
   public func date() -> TypedExpression<String?> { TypedExpression(expression: .special(.day, expression)) }
 
   /// The date shifted by an interval, in the format of the column: `("a" + ?)`. Months and years follow the calendar,
-  /// to the millisecond; a day beyond the end of a month falls into the next: a month after 31 January is 2 or 3 March.
+  /// with a precision of milliseconds. A day beyond the end of a month moves to the next month: one month after 31
+  /// January is 2 or 3 March.
   ///
   /// ```swift
   /// Car.update(Car.soldAt.set(to: Car.soldAt.adding(1, .day)))
   /// ```
   ///
-  /// NULL if SQLite's calendar is used and the result is outside the years -4713 to 9999: for months and years, and in
-  /// a column of ISO 8601 text.
+  /// SQLite's calendar computes shifts by months and years, and all shifts of ISO 8601 text. These shifts are NULL if
+  /// the result is outside the years -4713 to 9999.
   public func adding(_ count: Int, _ unit: DateUnit) -> TypedExpression<Date?> {
     TypedExpression(expression: .special(.shifted(count, unit), expression))
   }
 
-  /// The date shifted by as many units as a term says, in the format of the column: `("a" + "b" * 86400)`. NULL if
-  /// either is, or if the result is outside of SQLite's years.
+  /// The date shifted by `count` units, where `count` is a term: `("a" + "b" * 86400)`. The result has the format of
+  /// the column. NULL if the date or `count` is NULL, or if the result is outside the years of SQLite's calendar.
   public func adding(_ count: some TypedTerm<Int>, _ unit: DateUnit) -> TypedExpression<Date?> {
     TypedExpression(expression: .special(.shiftedBy(unit), expression, count.expression))
   }
 
-  /// The date shifted by as many units as a term says; NULL if either is.
+  /// The date shifted by `count` units, where `count` is a nullable term. NULL if the date or `count` is NULL.
   public func adding(_ count: some TypedTerm<Int?>, _ unit: DateUnit) -> TypedExpression<Date?> {
     TypedExpression(expression: .special(.shiftedBy(unit), expression, count.expression))
   }
 
   /// The first moment of the date's second, minute, hour, day, week, month or year in UTC, in the format of the column:
-  /// `CAST(strftime('%s', "a", 'unixepoch', 'start of month') AS REAL)`. A week begins on Monday. NULL outside the
+  /// `CAST(strftime('%s', "a", 'unixepoch', 'start of month') AS REAL)`. A week starts on Monday. NULL outside the
   /// years -4713 to 9999.
   ///
   /// ```swift
@@ -84,24 +85,24 @@ extension TypedTerm where Value: SqlDate {
     TypedExpression(expression: .special(.startOf(unit), expression))
   }
 
-  /// The seconds from another date to this one, with their fraction: `CAST("a" AS REAL) - CAST("b" AS REAL)`. Negative
-  /// if this one is earlier, NULL if either is. The columns may store their dates in different formats.
+  /// The seconds from another date to this date, with a fraction: `CAST("a" AS REAL) - CAST("b" AS REAL)`. Negative if
+  /// this date is earlier, NULL if a date is NULL. The columns can store their dates in different formats.
   public func seconds(since other: some TypedTerm<some SqlDate>) -> TypedExpression<Double?> {
     TypedExpression(expression: expression.seconds(since: other.expression))
   }
 
-  /// The seconds from a date to this one: `CAST("a" AS REAL) - ?`. NULL if this one is.
+  /// The seconds from a date to this date: `CAST("a" AS REAL) - ?`. NULL if this date is NULL.
   public func seconds(since date: Date) -> TypedExpression<Double?> {
     TypedExpression(expression: expression.seconds(sinceSeconds: SqlExpression(date)))
   }
 
-  /// The days of 24 hours from another date to this one, with their fraction:
-  /// `(CAST("a" AS REAL) - CAST("b" AS REAL)) / ?`. Negative if this one is earlier, NULL if either is.
+  /// The days of 24 hours from another date to this date, with a fraction:
+  /// `(CAST("a" AS REAL) - CAST("b" AS REAL)) / ?`. Negative if this date is earlier, NULL if a date is NULL.
   public func days(since other: some TypedTerm<some SqlDate>) -> TypedExpression<Double?> {
     TypedExpression(expression: expression.days(since: other.expression))
   }
 
-  /// The days of 24 hours from a date to this one: `(CAST("a" AS REAL) - ?) / ?`. NULL if this one is.
+  /// The days of 24 hours from a date to this date: `(CAST("a" AS REAL) - ?) / ?`. NULL if this date is NULL.
   public func days(since date: Date) -> TypedExpression<Double?> {
     TypedExpression(expression: expression.days(sinceSeconds: SqlExpression(date)))
   }
@@ -128,7 +129,8 @@ extension SqlExpression {
 extension SqlTerm {
   private func part(_ part: DatePart) -> SqlExpression { .special(.datePart(part), expression) }
 
-  /// The year: `CAST(strftime('%Y', "a", 'unixepoch') AS INTEGER)`. Running it throws if the term is not a date column.
+  /// The year: `CAST(strftime('%Y', "a", 'unixepoch') AS INTEGER)`. Running the statement throws if the term is not a
+  /// date column.
   public func year() -> SqlExpression { part(.year) }
 
   /// The month, 1 to 12: `CAST(strftime('%m', "a", 'unixepoch') AS INTEGER)`.
@@ -152,7 +154,7 @@ extension SqlTerm {
   /// The day of the year, 1 to 366: `CAST(strftime('%j', "a", 'unixepoch') AS INTEGER)`.
   public func dayOfYear() -> SqlExpression { part(.dayOfYear) }
 
-  /// The date formatted as text: `strftime('%Y-%m', "a", 'unixepoch')`. NULL for a format that SQLite does not know.
+  /// The date formatted as text: `strftime('%Y-%m', "a", 'unixepoch')`. NULL if SQLite does not support the format.
   public func strftime(_ format: String) -> SqlExpression {
     .special(.dateFormat, expression, SqlExpression(format))
   }
@@ -165,7 +167,8 @@ extension SqlTerm {
     .special(.shifted(count, unit), expression)
   }
 
-  /// The date shifted by as many units as a term says: `("a" + "b" * 86400)`. NULL if either is.
+  /// The date shifted by `count` units, where `count` is a term: `("a" + "b" * 86400)`. NULL if the date or `count` is
+  /// NULL.
   public func adding(_ count: any SqlTerm, _ unit: DateUnit) -> SqlExpression {
     .special(.shiftedBy(unit), expression, count.expression)
   }
@@ -173,15 +176,15 @@ extension SqlTerm {
   /// The first moment of the date's second, minute, hour, day, week, month or year, in the format of the column.
   public func start(of unit: DateUnit) -> SqlExpression { .special(.startOf(unit), expression) }
 
-  /// The seconds from another date to this one: `CAST("a" AS REAL) - CAST("b" AS REAL)`. NULL if either is.
+  /// The seconds from another date to this date: `CAST("a" AS REAL) - CAST("b" AS REAL)`. NULL if a date is NULL.
   public func seconds(since other: any SqlTerm) -> SqlExpression { expression.seconds(since: other.expression) }
 
-  /// The seconds from a date to this one.
+  /// The seconds from a date to this date.
   public func seconds(since date: Date) -> SqlExpression { expression.seconds(sinceSeconds: SqlExpression(date)) }
 
-  /// The days of 24 hours from another date to this one. NULL if either is.
+  /// The days of 24 hours from another date to this date. NULL if a date is NULL.
   public func days(since other: any SqlTerm) -> SqlExpression { expression.days(since: other.expression) }
 
-  /// The days of 24 hours from a date to this one.
+  /// The days of 24 hours from a date to this date.
   public func days(since date: Date) -> SqlExpression { expression.days(sinceSeconds: SqlExpression(date)) }
 }

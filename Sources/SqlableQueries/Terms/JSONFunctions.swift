@@ -9,15 +9,15 @@ import SqlableCore
 /// Owner.doc.jsonValue("pets", 0, "name", as: String.self)     // "doc" ->> '$.pets[0].name'
 /// ```
 ///
-/// The path is written into the SQL as a literal, so that an index on the same expression can be used. A key with
-/// characters other than ASCII letters, digits and `_` is quoted and can't inject SQL. A key with a quote, a backslash
-/// or a control character has no form that all versions of SQLite understand; the statement throws `.invalidStatement`.
-/// So does a key that begins with `$.` or `$[`: it would be a path, of which each step is an argument of its own.
+/// The SQL contains the path as a literal, so that SQLite can use an index on the same expression. A key with
+/// characters other than ASCII letters, digits and `_` is quoted and can't inject SQL. Running the statement throws
+/// `.invalidStatement` for a key with a quote, a backslash or a control character, because SQLite's versions read such
+/// keys differently. A key that begins with `$.` or `$[` also throws: pass each step of a path as a separate argument.
 public enum JSONStep: Sendable, Hashable {
   case key(String)
-  /// A position counted from 0, or from the end if negative: -1 is the last.
+  /// A position counted from 0, or from the end if negative: -1 is the last element.
   case position(Int)
-  /// The place behind the last element of an array: `Owner.doc.jsonInsert("pets", .end, value: "cat")` appends.
+  /// The position after the last element of an array: `Owner.doc.jsonInsert("pets", .end, value: "cat")` appends.
   case end
 }
 
@@ -44,7 +44,7 @@ extension SqlExpression {
           return SqlExpression(
             invalid: SqlError.invalidStatement("a JSON key contains a quote, a backslash or a control character"))
         }
-        // A path of SQLite, which would be looked for as one key and never be found.
+        // Refuse a path: SQLite would search for it as a single key, and never find that key.
         if key.hasPrefix("$.") || key.hasPrefix("$[") {
           return SqlExpression(
             invalid: SqlError.invalidStatement(
@@ -52,7 +52,7 @@ extension SqlExpression {
                 + "for $.a[0]"
             ))
         }
-        // Unquoted where possible, to match indexes written by hand.
+        // Leave a key unquoted where possible, to match indexes written by hand.
         path += key.isPlainName ? ".\(key)" : ".\"\(key)\""
       }
     }
@@ -69,7 +69,8 @@ extension SqlExpression {
 extension AnyTerm {
   /// The term as JSON text: `CAST("a" AS TEXT)` for a typed term of a `.blob` column.
   ///
-  /// SQLite's functions take a BLOB for its own binary form of JSON, which only bytes and untyped columns can hold.
+  /// SQLite's functions read a BLOB as JSONB, the binary form of JSON. Only columns of bytes and untyped columns can
+  /// contain JSONB.
   var jsonText: SqlExpression {
     guard let typed = self as? any TypedTerm, !typed.holdsBytes else { return expression }
     return expression.columnDefinition?.type.storageClass == .blob ? .special(.cast(.text), expression) : expression
@@ -77,14 +78,14 @@ extension AnyTerm {
 }
 
 extension AnyTerm {
-  /// The term within JSON, if it is typed: what is stored as JSON is a part of it, and not a string.
+  /// The term as a part of other JSON. If a typed term is stored as JSON, its value becomes nested JSON, not a string.
   fileprivate var part: SqlExpression { (self as? any TypedTerm)?.jsonPart ?? expression }
 }
 
 extension TypedTerm {
   fileprivate var holdsBytes: Bool { Value.self == Data.self || Value.self == Data?.self }
 
-  /// The term within JSON: what is stored as JSON is a part of it, and not a string.
+  /// The term as a part of other JSON. A value that is stored as JSON becomes nested JSON, not a string.
   fileprivate var jsonPart: SqlExpression { isStoredAsJSON(Value.self) ? jsonText.call(.json) : jsonText }
 }
 
@@ -94,17 +95,18 @@ extension TypedTerm {
     TypedExpression(expression: jsonText.following(.json, steps))
   }
 
-  /// The value at a path: `"a" ->> '$.…'`. NULL if the path does not exist or holds null.
+  /// The value at a path: `"a" ->> '$.…'`. NULL if the path does not exist or its value is null.
   public func jsonValue<Result: SqlValue>(
     _ steps: JSONStep..., as type: Result.Type
   ) -> TypedExpression<Result?> { TypedExpression(expression: jsonText.following(.jsonValue, steps)) }
 
-  /// The value at a path: `json_extract("a", '$.…')`. NULL if the path does not exist or holds null.
+  /// The value at a path: `json_extract("a", '$.…')`. NULL if the path does not exist or its value is null.
   public func jsonExtract<Result: SqlValue>(
     _ steps: JSONStep..., as type: Result.Type
   ) -> TypedExpression<Result?> { TypedExpression(expression: jsonText.calling(.jsonExtract, steps)) }
 
-  /// The length of an array: `json_array_length("a", '$.…')`. 0 for anything else, NULL if the path does not exist.
+  /// The length of an array: `json_array_length("a", '$.…')`. 0 if the value is not an array, NULL if the path does not
+  /// exist.
   public func jsonArrayLength(_ steps: JSONStep...) -> TypedExpression<Int?> {
     TypedExpression(expression: jsonText.calling(.jsonArrayLength, steps))
   }
@@ -115,23 +117,24 @@ extension TypedTerm {
     TypedExpression(expression: jsonText.calling(.jsonType, steps))
   }
 
-  /// True if the term is well-formed JSON: `json_valid("a")`. For NULL it is 0 or NULL, by the version of SQLite.
+  /// True if the term is well-formed JSON: `json_valid("a")`. For NULL the result is 0 or NULL, depending on the
+  /// version of SQLite.
   ///
   /// ```swift
   /// Stay.read().filter(!Stay.doc.jsonValid())     // SELECT … FROM "stay" WHERE NOT json_valid("doc")
   /// ```
   public func jsonValid() -> SqlExpression { jsonText.call(.jsonValid) }
 
-  /// All values of a group as a JSON array: `json_group_array("a")`, or distinct ones:
-  /// `json_group_array(DISTINCT "a")`. Empty for no rows; NULL is null.
+  /// All values of a group as a JSON array: `json_group_array("a")`, or the distinct values:
+  /// `json_group_array(DISTINCT "a")`. The array is empty for no rows. NULL becomes null.
   ///
   /// ```swift
   /// Car.name.jsonGroupArray(orderBy: Car.price.desc)     // json_group_array("name" ORDER BY "price" DESC)
   /// ```
   ///
-  /// Values that the column stores as JSON are parts of it, and not strings: `json_group_array(json("a"))`. Without an
-  /// order the values are in an undefined one. An order needs SQLite 3.44; running it with an earlier one throws
-  /// `.misuse`.
+  /// A value that is stored as JSON becomes nested JSON, not a string: `json_group_array(json("a"))`. Without
+  /// `orderBy`, the order of the values is undefined. `orderBy` needs SQLite 3.44; with an earlier version, running the
+  /// statement throws `.misuse`.
   public func jsonGroupArray(
     distinct: Bool = false, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String> {
@@ -144,24 +147,26 @@ extension SqlTerm {
   /// The value at a path, as JSON text: `"a" -> '$.…'`. NULL if the path does not exist.
   public func json(_ steps: JSONStep...) -> SqlExpression { expression.following(.json, steps) }
 
-  /// The value at a path: `"a" ->> '$.…'`. NULL if the path does not exist or holds null.
+  /// The value at a path: `"a" ->> '$.…'`. NULL if the path does not exist or its value is null.
   public func jsonValue(_ steps: JSONStep...) -> SqlExpression { expression.following(.jsonValue, steps) }
 
-  /// The value at a path: `json_extract("a", '$.…')`. NULL if the path does not exist or holds null.
+  /// The value at a path: `json_extract("a", '$.…')`. NULL if the path does not exist or its value is null.
   public func jsonExtract(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonExtract, steps) }
 
-  /// The length of an array: `json_array_length("a", '$.…')`. 0 for anything else, NULL if the path does not exist.
+  /// The length of an array: `json_array_length("a", '$.…')`. 0 if the value is not an array, NULL if the path does not
+  /// exist.
   public func jsonArrayLength(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonArrayLength, steps) }
 
   /// The type of the value at a path, `json_type("a", '$.…')`: `object`, `array`, `text`, `integer`, `real`, `true`,
   /// `false` or `null`. NULL if the path does not exist.
   public func jsonType(_ steps: JSONStep...) -> SqlExpression { expression.calling(.jsonType, steps) }
 
-  /// True if the term is well-formed JSON: `json_valid("a")`. For NULL it is 0 or NULL, by the version of SQLite.
+  /// True if the term is well-formed JSON: `json_valid("a")`. For NULL the result is 0 or NULL, depending on the
+  /// version of SQLite.
   public func jsonValid() -> SqlExpression { expression.call(.jsonValid) }
 
-  /// All values of a group as a JSON array: `json_group_array("a")`. Without an order the values are in an undefined
-  /// one; an order needs SQLite 3.44.
+  /// All values of a group as a JSON array: `json_group_array("a")`. Without `orderBy`, the order of the values is
+  /// undefined. `orderBy` needs SQLite 3.44.
   public func jsonGroupArray(
     distinct: Bool = false, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
@@ -170,7 +175,8 @@ extension SqlTerm {
 }
 
 extension SqlExpression {
-  /// A value within JSON: what is stored as JSON is a part of it, and not a string.
+  /// Creates the term of a value as a part of other JSON. A value that is stored as JSON becomes nested JSON, not a
+  /// string.
   fileprivate init(within value: any SqlValue) {
     if let truth = value as? Bool {
       self = SqlExpression(truth ? "true" : "false").call(.json)
@@ -185,69 +191,70 @@ extension SqlExpression {
 }
 
 extension TypedTerm {
-  /// A result that is JSON, in the form that the term's column stores.
+  /// Converts a JSON result to the storage class of the term's column.
   private func stored(_ result: SqlExpression) -> TypedExpression<Value> {
     let isStoredAsBytes = !holdsBytes && expression.columnDefinition?.type.storageClass == .blob
     return TypedExpression(expression: isStoredAsBytes ? .special(.cast(.blob), result) : result)
   }
 
-  /// The JSON with a value at a path, which is added or replaced: `json_set("a", '$.…', ?)`.
+  /// The JSON with a value added or replaced at a path: `json_set("a", '$.…', ?)`.
   ///
   /// ```swift
   /// Stay.update(Stay.doc.set(to: Stay.doc.jsonSet("pets", 0, "age", to: 7)))
   /// // UPDATE "stay" SET "doc" = json_set("doc", '$.pets[0].age', ?)
   /// ```
   ///
-  /// Text is a JSON string, nil is null; a truth value, an array, and other values that columns store as JSON become
-  /// JSON, and so does a term of JSON, such as ``json(_:)`` or `jsonArray`. The containers of the path must be there.
-  /// NULL stays NULL.
+  /// Text becomes a JSON string, and nil becomes null. A Boolean, an array, and any other value that columns store as
+  /// JSON becomes nested JSON. A term of JSON, such as ``json(_:)`` or `jsonArray`, becomes nested JSON too. The
+  /// containers of the path must exist. NULL stays NULL.
   public func jsonSet(_ steps: JSONStep..., to value: some SqlValue) -> TypedExpression<Value> {
     stored(jsonText.changing(.jsonSet, steps, to: SqlExpression(within: value)))
   }
 
-  /// The JSON with the value of a term at a path, which is added or replaced: `json_set("a", '$.…', "b")`.
+  /// The JSON with the value of a term added or replaced at a path: `json_set("a", '$.…', "b")`.
   public func jsonSet(_ steps: JSONStep..., to term: some TypedTerm) -> TypedExpression<Value> {
     stored(jsonText.changing(.jsonSet, steps, to: term.jsonPart))
   }
 
-  /// The JSON with a value at a path where none is yet: `json_insert("a", '$.…', ?)`.
+  /// The JSON with a value added at a path, if the path has no value yet: `json_insert("a", '$.…', ?)`.
   public func jsonInsert(_ steps: JSONStep..., value: some SqlValue) -> TypedExpression<Value> {
     stored(jsonText.changing(.jsonInsert, steps, to: SqlExpression(within: value)))
   }
 
-  /// The JSON with the value of a term at a path where none is yet: `json_insert("a", '$.…', "b")`.
+  /// The JSON with the value of a term added at a path, if the path has no value yet: `json_insert("a", '$.…', "b")`.
   public func jsonInsert(_ steps: JSONStep..., value term: some TypedTerm) -> TypedExpression<Value> {
     stored(jsonText.changing(.jsonInsert, steps, to: term.jsonPart))
   }
 
-  /// The JSON with another value at a path where there is one: `json_replace("a", '$.…', ?)`.
+  /// The JSON with the value at a path replaced, if the path has a value: `json_replace("a", '$.…', ?)`.
   public func jsonReplace(_ steps: JSONStep..., with value: some SqlValue) -> TypedExpression<Value> {
     stored(jsonText.changing(.jsonReplace, steps, to: SqlExpression(within: value)))
   }
 
-  /// The JSON with the value of a term at a path where there is one: `json_replace("a", '$.…', "b")`.
+  /// The JSON with the value at a path replaced by a term, if the path has a value: `json_replace("a", '$.…', "b")`.
   public func jsonReplace(_ steps: JSONStep..., with term: some TypedTerm) -> TypedExpression<Value> {
     stored(jsonText.changing(.jsonReplace, steps, to: term.jsonPart))
   }
 
-  /// The JSON without what is at a path: `json_remove("a", '$.…')`. NULL for the path of the root.
+  /// The JSON without the value at a path: `json_remove("a", '$.…')`. NULL for the path of the root.
   public func jsonRemove(_ first: JSONStep, _ steps: JSONStep...) -> TypedExpression<Value> {
     stored(jsonText.calling(.jsonRemove, [first] + steps))
   }
 
-  /// The JSON with the members of another object, of which null removes one (RFC 7396): `json_patch("a", ?)`.
+  /// The JSON merged with another object, in which null removes a member (RFC 7396): `json_patch("a", ?)`.
   public func jsonPatch(_ patch: String) -> TypedExpression<Value> {
     stored(jsonText.call(.jsonPatch, SqlExpression(patch)))
   }
 
-  /// The JSON with the members of a term's object: `json_patch("a", "b")`. NULL if the term is.
+  /// The JSON merged with the object of a term: `json_patch("a", "b")`. NULL if the term is NULL.
   public func jsonPatch(_ patch: some TypedTerm<Value>) -> TypedExpression<Value> {
     stored(jsonText.call(.jsonPatch, patch.jsonText))
   }
 
-  /// The values of a group by the keys of this term, as a JSON object: `json_group_object("a", "b")`.
+  /// The rows of a group as a JSON object, with this term as key and `value` as value: `json_group_object("a", "b")`.
   ///
-  /// Empty for no rows. A key that comes twice is there twice. An order needs SQLite 3.44.
+  /// The object is empty for no rows. If two rows have the same key, the object contains the key twice. `orderBy` needs
+  /// SQLite 3.44.
   public func jsonGroupObject(
     _ value: some TypedTerm, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String> {
@@ -257,49 +264,49 @@ extension TypedTerm {
 }
 
 extension SqlTerm {
-  /// The JSON with a value at a path, which is added or replaced: `json_set("a", '$.…', ?)`.
+  /// The JSON with a value added or replaced at a path: `json_set("a", '$.…', ?)`.
   public func jsonSet(_ steps: JSONStep..., to value: any SqlValue) -> SqlExpression {
     expression.changing(.jsonSet, steps, to: SqlExpression(within: value))
   }
 
-  /// The JSON with the value of a term at a path, which is added or replaced: `json_set("a", '$.…', "b")`.
+  /// The JSON with the value of a term added or replaced at a path: `json_set("a", '$.…', "b")`.
   public func jsonSet(_ steps: JSONStep..., to term: some SqlTerm) -> SqlExpression {
     expression.changing(.jsonSet, steps, to: term.expression)
   }
 
-  /// The JSON with a value at a path where none is yet: `json_insert("a", '$.…', ?)`.
+  /// The JSON with a value added at a path, if the path has no value yet: `json_insert("a", '$.…', ?)`.
   public func jsonInsert(_ steps: JSONStep..., value: any SqlValue) -> SqlExpression {
     expression.changing(.jsonInsert, steps, to: SqlExpression(within: value))
   }
 
-  /// The JSON with the value of a term at a path where none is yet: `json_insert("a", '$.…', "b")`.
+  /// The JSON with the value of a term added at a path, if the path has no value yet: `json_insert("a", '$.…', "b")`.
   public func jsonInsert(_ steps: JSONStep..., value term: some SqlTerm) -> SqlExpression {
     expression.changing(.jsonInsert, steps, to: term.expression)
   }
 
-  /// The JSON with another value at a path where there is one: `json_replace("a", '$.…', ?)`.
+  /// The JSON with the value at a path replaced, if the path has a value: `json_replace("a", '$.…', ?)`.
   public func jsonReplace(_ steps: JSONStep..., with value: any SqlValue) -> SqlExpression {
     expression.changing(.jsonReplace, steps, to: SqlExpression(within: value))
   }
 
-  /// The JSON with the value of a term at a path where there is one: `json_replace("a", '$.…', "b")`.
+  /// The JSON with the value at a path replaced by a term, if the path has a value: `json_replace("a", '$.…', "b")`.
   public func jsonReplace(_ steps: JSONStep..., with term: some SqlTerm) -> SqlExpression {
     expression.changing(.jsonReplace, steps, to: term.expression)
   }
 
-  /// The JSON without what is at a path: `json_remove("a", '$.…')`.
+  /// The JSON without the value at a path: `json_remove("a", '$.…')`.
   public func jsonRemove(_ first: JSONStep, _ steps: JSONStep...) -> SqlExpression {
     expression.calling(.jsonRemove, [first] + steps)
   }
 
-  /// The JSON with the members of another object, of which null removes one (RFC 7396): `json_patch("a", ?)`.
+  /// The JSON merged with another object, in which null removes a member (RFC 7396): `json_patch("a", ?)`.
   public func jsonPatch(_ patch: String) -> SqlExpression { expression.call(.jsonPatch, SqlExpression(patch)) }
 
-  /// The JSON with the members of a term's object: `json_patch("a", "b")`.
+  /// The JSON merged with the object of a term: `json_patch("a", "b")`.
   public func jsonPatch(_ patch: some SqlTerm) -> SqlExpression { expression.call(.jsonPatch, patch.expression) }
 
-  /// The values of a group by the keys of this term, as a JSON object: `json_group_object("a", "b")`. An order needs
-  /// SQLite 3.44.
+  /// The rows of a group as a JSON object, with this term as key and `value` as value: `json_group_object("a", "b")`.
+  /// `orderBy` needs SQLite 3.44.
   public func jsonGroupObject(
     _ value: some SqlTerm, orderBy orderings: Ordering..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
@@ -309,18 +316,18 @@ extension SqlTerm {
 
 /// The values of terms as a JSON array: `json_array("a", "b")`.
 ///
-/// Values that a typed column stores as JSON are parts of it, and not strings: `json_array(json("tags"))`.
+/// A value that a typed column stores as JSON becomes nested JSON, not a string: `json_array(json("tags"))`.
 public func jsonArray(_ terms: any AnyTerm...) -> TypedExpression<String> {
   TypedExpression(expression: .call(.jsonArray, terms.map(\.part)))
 }
 
-/// The values of terms by keys, as a JSON object: `json_object(?, "a", ?, "b")`.
+/// The values of terms as a JSON object: `json_object(?, "a", ?, "b")`.
 ///
 /// ```swift
 /// jsonObject(["name": Car.name, "price": Car.price])     // json_object(?, "name", ?, "price")
 /// ```
 ///
-/// Values that a typed column stores as JSON are parts of it, and not strings: `json_object(?, json("tags"))`.
+/// A value that a typed column stores as JSON becomes nested JSON, not a string: `json_object(?, json("tags"))`.
 public func jsonObject(_ terms: KeyValuePairs<String, any AnyTerm>) -> TypedExpression<String> {
   TypedExpression(
     expression: .call(.jsonObject, terms.flatMap { [SqlExpression($0.key), $0.value.part] }))

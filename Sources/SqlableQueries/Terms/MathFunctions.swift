@@ -1,5 +1,5 @@
-// Mathematics. SQLite has these functions from 3.35 on, if it was built with SQLITE_ENABLE_MATH_FUNCTIONS; otherwise
-// running the statement throws an error that says so. All are NULL for NULL, and where the function is not defined.
+// Mathematical functions. They need SQLite 3.35 or later, built with SQLITE_ENABLE_MATH_FUNCTIONS. Otherwise running
+// the statement throws an error that names this requirement. A function returns NULL for NULL and outside its domain.
 
 import SqlableCore
 
@@ -64,35 +64,36 @@ extension TypedTerm where Value: SqlNumber {
   /// An angle in degrees as radians: `radians("a")`.
   public func radians() -> TypedExpression<Double?> { TypedExpression(expression: expression.call(.radians)) }
 
-  /// The least whole number that is not less: `ceil("a")`.
+  /// The number rounded up to a whole number: `ceil("a")`.
   public func ceil() -> TypedExpression<Value> { TypedExpression(expression: expression.call(.ceil)) }
 
-  /// The greatest whole number that is not greater: `floor("a")`.
+  /// The number rounded down to a whole number: `floor("a")`.
   public func floor() -> TypedExpression<Value> { TypedExpression(expression: expression.call(.floor)) }
 
   /// The number without its fraction: `trunc("a")`.
   public func trunc() -> TypedExpression<Value> { TypedExpression(expression: expression.call(.trunc)) }
 
-  /// -1, 0 or 1: `sign("a")`.
+  /// The sign of the number, -1, 0 or 1: `sign("a")`.
   public func sign() -> TypedExpression<Int?> { TypedExpression(expression: expression.call(.sign)) }
 
-  /// The number to a power: `pow("a", ?)`.
+  /// The number raised to a power: `pow("a", ?)`.
   public func power(_ exponent: Double) -> TypedExpression<Double?> {
     TypedExpression(expression: expression.call(.pow, SqlExpression(exponent)))
   }
 
-  /// The number to the power of a term: `pow("a", "b")`.
+  /// The number raised to the power of a term: `pow("a", "b")`.
   public func power<Exponent: TypedTerm>(_ exponent: Exponent) -> TypedExpression<Double?>
   where Exponent.Value: SqlNumber {
     TypedExpression(expression: expression.call(.pow, exponent.expression))
   }
 
-  /// The remainder of a division with fractions: `mod("a", ?)`. NULL for a division by 0. `%` takes whole numbers.
+  /// The floating-point remainder of a division: `mod("a", ?)`. NULL for a division by 0. The operator `%` computes the
+  /// remainder of whole numbers.
   public func mod(_ divisor: Double) -> TypedExpression<Double?> {
     TypedExpression(expression: expression.call(.mod, SqlExpression(divisor)))
   }
 
-  /// The remainder of a division by a term, with fractions: `mod("a", "b")`. NULL for a division by 0.
+  /// The floating-point remainder of a division by a term: `mod("a", "b")`. NULL for a division by 0.
   public func mod<Divisor: TypedTerm>(_ divisor: Divisor) -> TypedExpression<Double?> where Divisor.Value: SqlNumber {
     TypedExpression(expression: expression.call(.mod, divisor.expression))
   }
@@ -102,7 +103,7 @@ extension TypedTerm where Value: SqlNumber {
     TypedExpression(expression: SqlExpression(base).call(.log, expression))
   }
 
-  /// The angle of the point `x`, this, in radians: `atan2("a", "x")`.
+  /// The angle, in radians, of the point with the coordinates `x` and this number: `atan2("a", "x")`.
   public func atan2<Other: TypedTerm>(_ x: Other) -> TypedExpression<Double?> where Other.Value: SqlNumber {
     TypedExpression(expression: expression.call(.atan2, x.expression))
   }
@@ -166,33 +167,34 @@ extension SqlTerm {
   /// An angle in degrees as radians: `radians("a")`.
   public func radians() -> SqlExpression { expression.call(.radians) }
 
-  /// The least whole number that is not less: `ceil("a")`.
+  /// The number rounded up to a whole number: `ceil("a")`.
   public func ceil() -> SqlExpression { expression.call(.ceil) }
 
-  /// The greatest whole number that is not greater: `floor("a")`.
+  /// The number rounded down to a whole number: `floor("a")`.
   public func floor() -> SqlExpression { expression.call(.floor) }
 
   /// The number without its fraction: `trunc("a")`.
   public func trunc() -> SqlExpression { expression.call(.trunc) }
 
-  /// -1, 0 or 1: `sign("a")`.
+  /// The sign of the number, -1, 0 or 1: `sign("a")`.
   public func sign() -> SqlExpression { expression.call(.sign) }
 
-  /// The number to a power: `pow("a", ?)`.
+  /// The number raised to a power: `pow("a", ?)`.
   public func power(_ exponent: Double) -> SqlExpression { expression.call(.pow, SqlExpression(exponent)) }
 
-  /// The number to the power of a term: `pow("a", "b")`.
+  /// The number raised to the power of a term: `pow("a", "b")`.
   public func power(_ exponent: some SqlTerm) -> SqlExpression { expression.call(.pow, exponent.expression) }
 
-  /// The remainder of a division with fractions: `mod("a", ?)`. NULL for a division by 0. `%` takes whole numbers.
+  /// The floating-point remainder of a division: `mod("a", ?)`. NULL for a division by 0. The operator `%` computes the
+  /// remainder of whole numbers.
   public func mod(_ divisor: Double) -> SqlExpression { expression.call(.mod, SqlExpression(divisor)) }
 
-  /// The remainder of a division by a term, with fractions: `mod("a", "b")`. NULL for a division by 0.
+  /// The floating-point remainder of a division by a term: `mod("a", "b")`. NULL for a division by 0.
   public func mod(_ divisor: some SqlTerm) -> SqlExpression { expression.call(.mod, divisor.expression) }
 
   /// The logarithm to a base: `log(?, "a")`. NULL for 0 and less.
   public func log(base: Double) -> SqlExpression { SqlExpression(base).call(.log, expression) }
 
-  /// The angle of the point `x`, this, in radians: `atan2("a", "x")`.
+  /// The angle, in radians, of the point with the coordinates `x` and this number: `atan2("a", "x")`.
   public func atan2(_ x: some SqlTerm) -> SqlExpression { expression.call(.atan2, x.expression) }
 }

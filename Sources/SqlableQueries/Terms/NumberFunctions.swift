@@ -11,25 +11,25 @@ extension TypedTerm where Value: SqlNumber {
 }
 
 extension TypedTerm where Value: BinaryFloatingPoint {
-  /// The number rounded to a number of decimal places: `round("a", 2)`.
+  /// The number rounded to `digits` decimal places: `round("a", 2)`.
   public func round(_ digits: Int = 0) -> TypedExpression<Double> {
     TypedExpression(expression: expression.call(.round, .short(digits)))
   }
 
-  /// The number rounded to as many decimal places as a term says: `round("a", "b")`.
+  /// The number rounded to `digits` decimal places, where `digits` is a term: `round("a", "b")`.
   public func round<Digits: TypedTerm>(_ digits: Digits) -> TypedExpression<Double> where Digits.Value == Int {
     TypedExpression(expression: expression.call(.round, digits.expression))
   }
 }
 
 extension TypedTerm {
-  /// The number rounded to a number of decimal places: `round("a", 2)`. NULL stays NULL.
+  /// The number rounded to `digits` decimal places: `round("a", 2)`. NULL stays NULL.
   public func round<Wrapped: BinaryFloatingPoint>(_ digits: Int = 0) -> TypedExpression<Double?>
   where Value == Wrapped? {
     TypedExpression(expression: expression.call(.round, .short(digits)))
   }
 
-  /// The number rounded to as many decimal places as a term says: `round("a", "b")`. NULL stays NULL.
+  /// The number rounded to `digits` decimal places, where `digits` is a term: `round("a", "b")`. NULL stays NULL.
   public func round<Wrapped: BinaryFloatingPoint, Digits: TypedTerm>(_ digits: Digits) -> TypedExpression<Double?>
   where Value == Wrapped?, Digits.Value == Int {
     TypedExpression(expression: expression.call(.round, digits.expression))
@@ -40,9 +40,9 @@ extension SqlTerm {
   /// The absolute value: `abs("a")`.
   public func abs() -> SqlExpression { expression.call(.abs) }
 
-  /// The number rounded to a number of decimal places: `round("a", 2)`.
+  /// The number rounded to `digits` decimal places: `round("a", 2)`.
   public func round(_ digits: Int = 0) -> SqlExpression { expression.call(.round, .short(digits)) }
 
-  /// The number rounded to as many decimal places as a term says: `round("a", "b")`.
+  /// The number rounded to `digits` decimal places, where `digits` is a term: `round("a", "b")`.
   public func round(_ digits: some SqlTerm) -> SqlExpression { expression.call(.round, digits.expression) }
 }

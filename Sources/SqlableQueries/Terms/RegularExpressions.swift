@@ -1,4 +1,5 @@
-// Regular expressions, which the library brings: SQLite has the operator REGEXP, but no function behind it.
+// Regular expressions. SQLite parses the operator REGEXP but has no function for it, so the library supplies the
+// function.
 
 import SqlableCore
 
@@ -10,33 +11,39 @@ extension SqlExpression {
 }
 
 extension TypedTerm where Value: SqlText {
-  /// True if a part of the text matches a regular expression: `"a" REGEXP ?`. NULL if the text is.
+  /// True if a part of the text matches a regular expression: `"a" REGEXP ?`. NULL if the text is NULL.
   ///
   /// ```swift
   /// Car.read().filter(Car.name.regexp("^[A-Z]\\w+ (e|electric)$"))
   /// ```
   ///
-  /// It has characters and their escapes, `.`, sets such as `[a-z_]`, the classes `\d \w \s` and their opposites in
-  /// upper case, `^` and `$` for the beginning and the end of the text, `\b` for the edge of a word, groups,
-  /// alternatives `a|b`, and repetitions `* + ? {2} {2,} {2,5}`; `(?i)` at its beginning ignores case. Backreferences
-  /// and lookaround are not supported, so that the time is at most in proportion to the text, whatever the expression:
-  /// it has up to 2,000 steps. Running it throws `.invalidStatement` for what is none, without its text. A handle's
-  /// first statement with one registers the function `regexp`, unless the program has; a remote SQLite needs its own.
-  /// No index is used.
+  /// A pattern can contain characters and escapes, `.`, sets such as `[a-z_]`, the classes `\d \w \s`, and the opposite
+  /// classes `\D \W \S`. `^` matches the beginning of the text, `$` the end, and `\b` the edge of a word. Groups,
+  /// alternatives `a|b` and repetitions `* + ? {2} {2,} {2,5}` are supported. `(?i)` at the beginning of the pattern
+  /// ignores case.
+  ///
+  /// Backreferences and lookaround are not supported. A pattern has at most 2,000 steps, so the matching time is at
+  /// most proportional to the length of the text. An invalid pattern throws `.invalidStatement` when the statement
+  /// runs; the error does not contain the pattern.
+  ///
+  /// The first statement of a handle with a regular expression registers the function `regexp`, unless the program has
+  /// registered that function. A remote SQLite needs its own function `regexp`. SQLite uses no index for the condition.
   public func regexp(_ pattern: String) -> SqlExpression { expression.matches(pattern) }
 
-  /// True if a part of the text matches a regular expression that is a term: `"a" REGEXP "b"`. NULL if one is.
+  /// True if a part of the text matches a regular expression that is a term: `"a" REGEXP "b"`. NULL if the text or the
+  /// pattern is NULL.
   public func regexp<Other: TypedTerm>(_ pattern: Other) -> SqlExpression where Other.Value: SqlText {
     expression.combined(.matchesRegexp, with: pattern.expression)
   }
 }
 
 extension SqlTerm {
-  /// True if a part of the text matches a regular expression: `"a" REGEXP ?`. NULL if the text is. Numbers are texts as
-  /// SQLite writes them, and a BLOB matches nothing.
+  /// True if a part of the text matches a regular expression: `"a" REGEXP ?`. NULL if the text is NULL. A number is
+  /// matched as the text that SQLite writes for the number. A BLOB matches no pattern.
   public func regexp(_ pattern: String) -> SqlExpression { expression.matches(pattern) }
 
-  /// True if a part of the text matches a regular expression that is a term: `"a" REGEXP "b"`. NULL if one is.
+  /// True if a part of the text matches a regular expression that is a term: `"a" REGEXP "b"`. NULL if the text or the
+  /// pattern is NULL.
   public func regexp(_ pattern: some SqlTerm) -> SqlExpression {
     expression.combined(.matchesRegexp, with: pattern.expression)
   }

@@ -12,10 +12,12 @@ extension SqlExpression {
     .call(function, [self] + [characters].compactMap(\.self).map { SqlExpression($0) })
   }
 
-  /// A number for a function with a 32-bit parameter: SQLite would use the lower half of a larger one.
+  /// Clamps a number for a function with a 32-bit parameter. SQLite would use only the lower 32 bits of a larger
+  /// number.
   static func short(_ number: Int) -> SqlExpression { SqlExpression(Int32(clamping: number)) }
 
-  // The value of another term can't be escaped for LIKE here. SQLite's lower() folds A to Z, as LIKE does.
+  // These functions do not use LIKE, because Swift can't escape the value of a term in a pattern. SQLite's lower()
+  // folds A to Z, as LIKE does.
 
   func begins(with text: SqlExpression) -> SqlExpression {
     SqlExpression(.binary(.equal, position(of: text), .short(1)))
@@ -26,8 +28,8 @@ extension SqlExpression {
   }
 
   func ends(with text: SqlExpression) -> SqlExpression {
-    // By bytes: substr and length see no text behind a NUL. With one more byte, since substr of an empty BLOB is NULL.
-    // A longer text is never equal, wherever substr then begins.
+    // Compare bytes, because substr and length ignore the text after a NUL. Append one byte to both sides, because
+    // substr of an empty BLOB is NULL. If `text` is longer than this term, the two sides differ wherever substr starts.
     func bytes(_ term: SqlExpression) -> SqlExpression { .special(.cast(.blob), term) }
     func marked(_ term: SqlExpression) -> SqlExpression {
       bytes(SqlExpression(.binary(.concatenated, term.call(.lower), SqlExpression("."))))
@@ -39,13 +41,13 @@ extension SqlExpression {
 
   private func position(of text: SqlExpression) -> SqlExpression { call(.lower).call(.instr, text.call(.lower)) }
 
-  /// LIKE with a pattern that contains a literal text.
+  /// Returns a LIKE condition whose pattern contains a literal text.
   func isLike(_ before: String, literal text: String, _ after: String) -> SqlExpression {
     // LIKE ends a pattern at the first NUL, and rejects patterns of more than 50,000 bytes.
     guard !text.utf8.contains(0), text.utf8.count < 25_000 else {
       let (folded, bytes) = (call(.lower), text.foldedName)
       guard !after.isEmpty else {
-        // By bytes: substr on text does not see past a NUL.
+        // Compare bytes, because substr ignores the text after a NUL.
         let end = SqlExpression.special(.cast(.blob), folded).substr(-bytes.count, nil)
         return SqlExpression(.binary(.equal, end, SqlExpression(Data(bytes))))
       }
@@ -62,17 +64,17 @@ extension SqlExpression {
   }
 }
 
-/// The values of terms in a text, as SQLite's `printf` writes them: `printf('%.2f %s', "a", "b")`.
+/// A text with the values of terms, formatted by SQLite's `printf`: `printf('%.2f %s', "a", "b")`.
 ///
 /// ```swift
 /// Car.select(format("%s: %.2f", Car.name, Car.price))     // printf('%s: %.2f', "name", "price")
 /// ```
 ///
-/// The format is written into the SQL. `%d`, `%f`, `%e`, `%g`, `%x`, `%c`, `%s`, `%q` and their widths are those of
-/// [SQLite](https://sqlite.org/printf.html); `%n` and `%p` are not. A term that is missing is empty or 0, and so is
-/// NULL.
+/// The SQL contains the format as a literal. `%d`, `%f`, `%e`, `%g`, `%x`, `%c`, `%s`, `%q` and their widths are those
+/// of [SQLite](https://sqlite.org/printf.html). Do not use `%n` and `%p`. A missing term and NULL are formatted as an
+/// empty text or 0.
 public func format(_ format: String, _ terms: any AnyTerm...) -> TypedExpression<String> {
-  // Of an empty format SQLite's is NULL.
+  // SQLite's printf returns NULL for an empty format.
   guard !format.isEmpty else { return TypedExpression("") }
   return TypedExpression(expression: .call(.printf, [SqlExpression(format)] + terms.map(\.expression)))
 }
@@ -88,13 +90,14 @@ extension TypedTerm where Value: SqlText {
     TypedExpression(expression: expression.combined(.concatenated, with: other.expression))
   }
 
-  /// Matches a pattern in which `%` stands for any text and `_` for one character, ignoring the case of A to Z:
-  /// `"a" LIKE ? ESCAPE '!'`.
+  /// True if the text matches a pattern, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '!'`. `%` matches any text,
+  /// and `_` matches one character.
   public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression {
     expression.isLike(pattern, escape: escape)
   }
 
-  /// Matches a pattern that is a term, such as another column: `"a" LIKE "b"`. NULL if the pattern is.
+  /// True if the text matches the pattern of a term, such as another column: `"a" LIKE "b"`. NULL if the pattern is
+  /// NULL.
   public func like<Pattern: TypedTerm>(_ pattern: Pattern, escape: Character? = nil) -> SqlExpression
   where Pattern.Value: SqlText {
     expression.isLike(pattern.expression, escape: escape)
@@ -109,29 +112,31 @@ extension TypedTerm where Value: SqlText {
   /// The number of characters, up to the first NUL: `length("a")`.
   public func length() -> TypedExpression<Value.Count> { TypedExpression(expression: expression.call(.length)) }
 
-  /// The text from a character, counted from 1, or from the end if negative: `substr("a", 2, 3)`.
+  /// The substring from character `start`, counted from 1, or from the end if negative: `substr("a", 2, 3)`.
   public func substr(_ start: Int, _ length: Int? = nil) -> TypedExpression<Value> {
     TypedExpression(expression: expression.substr(start, length))
   }
 
-  /// The text from a character whose number is a term: `substr("a", "b")`. NULL if the number is.
+  /// The substring from character `start`, where `start` is a term: `substr("a", "b")`. NULL if `start` is NULL.
   public func substr<Start: TypedTerm>(_ start: Start) -> TypedExpression<Value> where Start.Value == Value.Count {
     TypedExpression(expression: expression.call(.substr, start.expression))
   }
 
-  /// Some characters from one whose number is a term: `substr("a", "b", 3)`. NULL if the number is.
+  /// The substring of `length` characters from character `start`, where `start` is a term: `substr("a", "b", 3)`. NULL
+  /// if `start` is NULL.
   public func substr<Start: TypedTerm>(_ start: Start, _ length: Int) -> TypedExpression<Value>
   where Start.Value == Value.Count {
     TypedExpression(expression: expression.call(.substr, start.expression, .short(length)))
   }
 
-  /// The substring whose length is given by a term: `substr("a", 1, "b")`. NULL if the length is NULL.
+  /// The substring of `length` characters, where `length` is a term: `substr("a", 1, "b")`. NULL if `length` is NULL.
   public func substr<Length: TypedTerm>(_ start: Int, _ length: Length) -> TypedExpression<Value>
   where Length.Value == Value.Count {
     TypedExpression(expression: expression.call(.substr, .short(start), length.expression))
   }
 
-  /// The characters from one on, as many as a term says: `substr("a", "b", "c")`. NULL if one of the numbers is.
+  /// The substring of `length` characters from character `start`, where both are terms: `substr("a", "b", "c")`. NULL
+  /// if `start` or `length` is NULL.
   public func substr<Start: TypedTerm, Length: TypedTerm>(
     _ start: Start, _ length: Length
   ) -> TypedExpression<Value> where Start.Value == Value.Count, Length.Value == Value.Count {
@@ -165,12 +170,12 @@ extension TypedTerm where Value: SqlText {
     TypedExpression(expression: expression.call(.replace, text.expression, other.expression))
   }
 
-  /// The position of the first occurrence, counted from 1, or 0: `instr("a", ?)`.
+  /// The position of the first occurrence of a text, counted from 1; 0 if the text does not occur: `instr("a", ?)`.
   public func instr(_ text: String) -> TypedExpression<Value.Count> {
     TypedExpression(expression: expression.call(.instr, SqlExpression(text)))
   }
 
-  /// The position of the first occurrence, counted from 1, or 0: `instr("a", "b")`.
+  /// The position of the first occurrence of a text, counted from 1; 0 if the text does not occur: `instr("a", "b")`.
   public func instr(_ text: some TypedTerm<String>) -> TypedExpression<Value.Count> {
     TypedExpression(expression: expression.call(.instr, text.expression))
   }
@@ -178,39 +183,39 @@ extension TypedTerm where Value: SqlText {
   /// The code point of the first character: `unicode("a")`. NULL for empty text.
   public func unicode() -> TypedExpression<Int?> { TypedExpression(expression: expression.call(.unicode)) }
 
-  /// Matches a case-sensitive pattern in which `*` stands for any text, `?` for one character and `[a-z]` for one of a
-  /// set: `"a" GLOB ?`.
+  /// True if the text matches a case-sensitive pattern: `"a" GLOB ?`. `*` matches any text, `?` matches one character,
+  /// and `[a-z]` matches one character of a set.
   public func glob(_ pattern: String) -> SqlExpression {
     expression.combined(.matchesGlob, with: SqlExpression(pattern))
   }
 
-  /// True if it begins with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  /// True if the text begins with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
   public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
 
-  /// True if it ends with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  /// True if the text ends with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
   public func hasSuffix(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "") }
 
-  /// True if it contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  /// True if the text contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
   public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
 
-  /// Matches a case-sensitive pattern that is a term: `"a" GLOB "b"`. NULL if the pattern is.
+  /// True if the text matches the case-sensitive pattern of a term: `"a" GLOB "b"`. NULL if the pattern is NULL.
   public func glob<Pattern: TypedTerm>(_ pattern: Pattern) -> SqlExpression where Pattern.Value: SqlText {
     expression.combined(.matchesGlob, with: pattern.expression)
   }
 
-  /// True if it begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
-  /// NULL if either is.
+  /// True if the text begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
+  /// NULL if a text is NULL.
   public func hasPrefix<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
     expression.begins(with: text.expression)
   }
 
-  /// True if it ends with the text of a term, ignoring the case of A to Z. NULL if either is.
+  /// True if the text ends with the text of a term, ignoring the case of A to Z. NULL if a text is NULL.
   public func hasSuffix<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
     expression.ends(with: text.expression)
   }
 
-  /// True if it contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
-  /// NULL if either is.
+  /// True if the text contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
+  /// NULL if a text is NULL.
   public func contains<Text: TypedTerm>(_ text: Text) -> SqlExpression where Text.Value: SqlText {
     expression.contains(text.expression)
   }
@@ -244,13 +249,13 @@ extension SqlTerm {
   /// The number of characters of text, up to its first NUL, or of bytes of a BLOB: `length("a")`.
   public func length() -> SqlExpression { expression.call(.length) }
 
-  /// The text from a character, counted from 1, or from the end if negative: `substr("a", 2, 3)`.
+  /// The substring from character `start`, counted from 1, or from the end if negative: `substr("a", 2, 3)`.
   public func substr(_ start: Int, _ length: Int? = nil) -> SqlExpression { expression.substr(start, length) }
 
-  /// The text from a character whose number is a term: `substr("a", "b")`.
+  /// The substring from character `start`, where `start` is a term: `substr("a", "b")`.
   public func substr(_ start: some SqlTerm) -> SqlExpression { expression.call(.substr, start.expression) }
 
-  /// The characters from one on, as many as a term says: `substr("a", "b", "c")`.
+  /// The substring of `length` characters from character `start`, where both are terms: `substr("a", "b", "c")`.
   public func substr(_ start: some SqlTerm, _ length: some SqlTerm) -> SqlExpression {
     expression.call(.substr, start.expression, length.expression)
   }
@@ -269,12 +274,12 @@ extension SqlTerm {
     expression.call(.replace, SqlExpression(text), SqlExpression(other))
   }
 
-  /// The position of the first occurrence, counted from 1, or 0: `instr("a", ?)`.
+  /// The position of the first occurrence of a text, counted from 1; 0 if the text does not occur: `instr("a", ?)`.
   public func instr(_ text: String) -> SqlExpression {
     expression.call(.instr, SqlExpression(text))
   }
 
-  /// The position of the first occurrence, counted from 1, or 0: `instr("a", "b")`.
+  /// The position of the first occurrence of a text, counted from 1; 0 if the text does not occur: `instr("a", "b")`.
   public func instr(_ text: some SqlTerm) -> SqlExpression { expression.call(.instr, text.expression) }
 
   /// The code point of the first character: `unicode("a")`. NULL for empty text.
@@ -286,34 +291,34 @@ extension SqlTerm {
   /// The storage class, `integer`, `real`, `text`, `blob` or `null`: `typeof("a")`.
   public func typeof() -> SqlExpression { expression.call(.typeof) }
 
-  /// Matches a case-sensitive pattern in which `*` stands for any text, `?` for one character and `[a-z]` for one of a
-  /// set: `"a" GLOB ?`.
+  /// True if the text matches a case-sensitive pattern: `"a" GLOB ?`. `*` matches any text, `?` matches one character,
+  /// and `[a-z]` matches one character of a set.
   public func glob(_ pattern: String) -> SqlExpression {
     expression.combined(.matchesGlob, with: SqlExpression(pattern))
   }
 
-  /// True if it begins with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  /// True if the text begins with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
   public func hasPrefix(_ text: String) -> SqlExpression { expression.isLike("", literal: text, "%") }
 
-  /// True if it ends with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  /// True if the text ends with a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
   public func hasSuffix(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "") }
 
-  /// True if it contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
+  /// True if the text contains a literal text, ignoring the case of A to Z: `"a" LIKE ? ESCAPE '\'`.
   public func contains(_ text: String) -> SqlExpression { expression.isLike("%", literal: text, "%") }
 
-  /// Matches a case-sensitive pattern that is a term: `"a" GLOB "b"`.
+  /// True if the text matches the case-sensitive pattern of a term: `"a" GLOB "b"`.
   public func glob(_ pattern: some SqlTerm) -> SqlExpression {
     expression.combined(.matchesGlob, with: pattern.expression)
   }
 
-  /// True if it begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
-  /// NULL if either is.
+  /// True if the text begins with the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) = 1`.
+  /// NULL if a text is NULL.
   public func hasPrefix(_ text: some SqlTerm) -> SqlExpression { expression.begins(with: text.expression) }
 
-  /// True if it ends with the text of a term, ignoring the case of A to Z. NULL if either is.
+  /// True if the text ends with the text of a term, ignoring the case of A to Z. NULL if a text is NULL.
   public func hasSuffix(_ text: some SqlTerm) -> SqlExpression { expression.ends(with: text.expression) }
 
-  /// True if it contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
-  /// NULL if either is.
+  /// True if the text contains the text of a term, ignoring the case of A to Z: `instr(lower("a"), lower("b")) > 0`.
+  /// NULL if a text is NULL.
   public func contains(_ text: some SqlTerm) -> SqlExpression { expression.contains(text.expression) }
 }

@@ -3,7 +3,7 @@
 import SqlableCore
 
 extension SqlExpression {
-  /// The call over a window. Running it throws if the term is not an aggregate or window function.
+  /// Returns the call over a window. Running the statement throws if the term is not an aggregate or window function.
   fileprivate func calling(over window: WindowClause) -> SqlExpression {
     if case .invalid = node { return self }
     guard case .call(var call) = node, call.takesWindow, call.window == nil else {
@@ -14,18 +14,20 @@ extension SqlExpression {
   }
 }
 
-// Partitions are parameter packs: the compiler can't convert an element of a named query's columns to `any AnyTerm`.
+// Partitions are parameter packs, because the compiler can't convert an element of a named query's columns to
+// `any AnyTerm`.
 
 extension TypedExpression {
-  /// Computes a value for each row from the rows of its partition up to it, or from the rows of the frame.
+  /// Computes a value for each row from the rows of the frame. By default, the frame is the partition up to the current
+  /// row.
   ///
   /// ```swift
   /// rank().over(partitionBy: Flight.carrier, orderBy: Flight.delay.desc)
   /// // rank() OVER (PARTITION BY "carrier" ORDER BY "delay" DESC)
   /// ```
   ///
-  /// It applies to aggregates and window functions; running any other term throws `.invalidStatement`. Without an
-  /// order, all rows of a partition have the same value.
+  /// Only aggregates and window functions can have a window; running any other term throws `.invalidStatement`. Without
+  /// an order, an aggregate has the same value in all rows of a partition.
   public func over<each Term: AnyTerm>(
     partitionBy partition: repeat each Term, orderBy order: Ordering..., frame: WindowFrame? = nil
   ) -> TypedExpression {
@@ -63,7 +65,7 @@ public struct Window: Sendable, Hashable {
 
   private init(_ window: SqlExpression.WindowClause) { self.window = window }
 
-  /// The same window with a further order for rows that its own does not tell apart.
+  /// Returns the window with a further order, for rows that compare as equal in the window's present order.
   ///
   /// ```swift
   /// let perCarrier = Window(partitionBy: Flight.carrier)
@@ -76,14 +78,14 @@ public struct Window: Sendable, Hashable {
     return Window(window)
   }
 
-  /// The same window with its partitions divided further: `PARTITION BY "carrier", "origin"`.
+  /// Returns the window with further terms that divide its partitions: `PARTITION BY "carrier", "origin"`.
   public func partitionBy<each Term: AnyTerm>(_ term: repeat each Term) -> Window {
     var window = window
     for term in repeat each term { window.partition.append(term.expression) }
     return Window(window)
   }
 
-  /// The same window with another frame, or without one for nil.
+  /// Returns the window with another frame; nil removes the frame.
   public func frame(_ frame: WindowFrame?) -> Window {
     var window = window
     window.frame = frame
@@ -92,7 +94,8 @@ public struct Window: Sendable, Hashable {
 }
 
 extension SqlExpression {
-  /// Computes a value for each row from the rows of its partition up to it, or from the rows of the frame.
+  /// Computes a value for each row from the rows of the frame. By default, the frame is the partition up to the current
+  /// row.
   public func over<each Term: AnyTerm>(
     partitionBy partition: repeat each Term, orderBy order: Ordering..., frame: WindowFrame? = nil
   ) -> SqlExpression {
@@ -108,8 +111,8 @@ extension SqlExpression {
 /// The number of the row in its partition, from 1: `row_number()`.
 public func rowNumber() -> TypedExpression<Int> { TypedExpression(expression: .call(.rowNumber, [])) }
 
-/// The rank of the row in its partition, from 1: `rank()`. Rows that compare as equal have the same rank, and a gap
-/// follows them.
+/// The rank of the row in its partition, from 1: `rank()`. Rows that compare as equal share a rank, and the ranks after
+/// them have a gap.
 public func rank() -> TypedExpression<Int> { TypedExpression(expression: .call(.rank, [])) }
 
 /// The rank of the row in its partition, without gaps: `dense_rank()`.
@@ -121,37 +124,37 @@ public func percentRank() -> TypedExpression<Double> { TypedExpression(expressio
 /// The fraction of rows up to this one: `cume_dist()`.
 public func cumulativeDistribution() -> TypedExpression<Double> { TypedExpression(expression: .call(.cumeDist, [])) }
 
-/// The number, from 1, of the row's group when its partition is divided into `count` groups: `ntile(?)`.
+/// The number of the row's group, from 1, after the partition was divided into `count` groups: `ntile(?)`.
 public func ntile(_ count: Int) -> TypedExpression<Int> {
   TypedExpression(expression: .call(.ntile, [SqlExpression(count)]))
 }
 
 extension TypedTerm {
-  /// The value of an earlier row of the partition: `lag("a", ?)`. NULL if there is none.
-  // Disfavored: for a nullable term another overload returns a single optional.
+  /// The value of an earlier row of the partition: `lag("a", ?)`. NULL if there is no such row.
+  // Disfavored, because for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public func lag(_ rows: Int = 1) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.call(.lag, SqlExpression(rows)))
   }
 
-  /// The value of an earlier row of the partition: `lag("a", ?)`. NULL if there is none.
+  /// The value of an earlier row of the partition: `lag("a", ?)`. NULL if there is no such row.
   public func lag<Wrapped>(_ rows: Int = 1) -> TypedExpression<Wrapped?> where Value == Wrapped? {
     TypedExpression(expression: expression.call(.lag, SqlExpression(rows)))
   }
 
-  /// The value of a later row of the partition: `lead("a", ?)`. NULL if there is none.
-  // Disfavored: for a nullable term another overload returns a single optional.
+  /// The value of a later row of the partition: `lead("a", ?)`. NULL if there is no such row.
+  // Disfavored, because for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public func lead(_ rows: Int = 1) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.call(.lead, SqlExpression(rows)))
   }
 
-  /// The value of a later row of the partition: `lead("a", ?)`. NULL if there is none.
+  /// The value of a later row of the partition: `lead("a", ?)`. NULL if there is no such row.
   public func lead<Wrapped>(_ rows: Int = 1) -> TypedExpression<Wrapped?> where Value == Wrapped? {
     TypedExpression(expression: expression.call(.lead, SqlExpression(rows)))
   }
 
-  /// The value of an earlier row of the partition, or another value if there is none: `lag("a", ?, ?)`.
+  /// The value of an earlier row of the partition, or `value` if there is no such row: `lag("a", ?, ?)`.
   ///
   /// ```swift
   /// Flight.delay.lag(1, default: 0).over(orderBy: Flight.day.asc)     // lag("delay", ?, ?) OVER (ORDER BY "day")
@@ -160,12 +163,13 @@ extension TypedTerm {
     TypedExpression(expression: expression.call(.lag, SqlExpression(rows), expression.value(value)))
   }
 
-  /// The value of an earlier row of the partition, or that of a term in this row if there is none: `lag("a", ?, "b")`.
+  /// The value of an earlier row of the partition, or the value of `term` in this row if there is no such row:
+  /// `lag("a", ?, "b")`.
   public func lag(_ rows: Int = 1, default term: some TypedTerm<Value>) -> TypedExpression<Value> {
     TypedExpression(expression: expression.call(.lag, SqlExpression(rows), term.expression))
   }
 
-  /// The value of a later row of the partition, or another value if there is none: `lead("a", ?, ?)`.
+  /// The value of a later row of the partition, or `value` if there is no such row: `lead("a", ?, ?)`.
   ///
   /// ```swift
   /// Flight.delay.lead(1, default: 0).over(orderBy: Flight.day.asc)     // lead("delay", ?, ?) OVER (ORDER BY "day")
@@ -174,13 +178,14 @@ extension TypedTerm {
     TypedExpression(expression: expression.call(.lead, SqlExpression(rows), expression.value(value)))
   }
 
-  /// The value of a later row of the partition, or that of a term in this row if there is none: `lead("a", ?, "b")`.
+  /// The value of a later row of the partition, or the value of `term` in this row if there is no such row:
+  /// `lead("a", ?, "b")`.
   public func lead(_ rows: Int = 1, default term: some TypedTerm<Value>) -> TypedExpression<Value> {
     TypedExpression(expression: expression.call(.lead, SqlExpression(rows), term.expression))
   }
 
   /// The value of the first row of the frame: `first_value("a")`. NULL if the frame is empty.
-  // Disfavored: for a nullable term another overload returns a single optional.
+  // Disfavored, because for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public func firstValue() -> TypedExpression<Value?> {
     TypedExpression(expression: expression.call(.firstValue))
@@ -193,7 +198,7 @@ extension TypedTerm {
 
   /// The value of the last row of the frame: `last_value("a")`. NULL if the frame is empty. By default the frame ends
   /// at the current row.
-  // Disfavored: for a nullable term another overload returns a single optional.
+  // Disfavored, because for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public func lastValue() -> TypedExpression<Value?> {
     TypedExpression(expression: expression.call(.lastValue))
@@ -205,16 +210,16 @@ extension TypedTerm {
     TypedExpression(expression: expression.call(.lastValue))
   }
 
-  /// The value of the frame's row with a number, from 1: `nth_value("a", ?)`. NULL if it has fewer rows. Running it
-  /// with a number below 1 throws `.invalidStatement`.
-  // Disfavored: for a nullable term another overload returns a single optional.
+  /// The value of row `number` of the frame, counted from 1: `nth_value("a", ?)`. NULL if the frame has fewer rows.
+  /// Running the statement with a number below 1 throws `.invalidStatement`.
+  // Disfavored, because for a nullable term another overload returns a single optional.
   @_disfavoredOverload
   public func nthValue(_ number: Int) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.nthValue(number))
   }
 
-  /// The value of the frame's row with a number, from 1: `nth_value("a", ?)`. NULL if it has fewer rows. Running it
-  /// with a number below 1 throws `.invalidStatement`.
+  /// The value of row `number` of the frame, counted from 1: `nth_value("a", ?)`. NULL if the frame has fewer rows.
+  /// Running the statement with a number below 1 throws `.invalidStatement`.
   public func nthValue<Wrapped>(_ number: Int) -> TypedExpression<Wrapped?> where Value == Wrapped? {
     TypedExpression(expression: expression.nthValue(number))
   }
@@ -231,12 +236,12 @@ extension SqlExpression {
 }
 
 extension SqlTerm {
-  /// The value of an earlier row of the partition, or another value if there is none: `lag("a", ?, ?)`.
+  /// The value of an earlier row of the partition, or `value` if there is no such row: `lag("a", ?, ?)`.
   public func lag(_ rows: Int = 1, default value: any SqlValue) -> SqlExpression {
     expression.call(.lag, SqlExpression(rows), expression.value(value))
   }
 
-  /// The value of a later row of the partition, or another value if there is none: `lead("a", ?, ?)`.
+  /// The value of a later row of the partition, or `value` if there is no such row: `lead("a", ?, ?)`.
   public func lead(_ rows: Int = 1, default value: any SqlValue) -> SqlExpression {
     expression.call(.lead, SqlExpression(rows), expression.value(value))
   }
@@ -247,12 +252,12 @@ extension SqlTerm {
   /// The value of the last row of the frame: `last_value("a")`. NULL if the frame is empty.
   public func lastValue() -> SqlExpression { expression.call(.lastValue) }
 
-  /// The value of the frame's row with a number, from 1: `nth_value("a", ?)`. NULL if it has fewer rows.
+  /// The value of row `number` of the frame, counted from 1: `nth_value("a", ?)`. NULL if the frame has fewer rows.
   public func nthValue(_ number: Int) -> SqlExpression { expression.nthValue(number) }
 
-  /// The value of an earlier row of the partition: `lag("a", ?)`. NULL if there is none.
+  /// The value of an earlier row of the partition: `lag("a", ?)`. NULL if there is no such row.
   public func lag(_ rows: Int = 1) -> SqlExpression { expression.call(.lag, SqlExpression(rows)) }
 
-  /// The value of a later row of the partition: `lead("a", ?)`. NULL if there is none.
+  /// The value of a later row of the partition: `lead("a", ?)`. NULL if there is no such row.
   public func lead(_ rows: Int = 1) -> SqlExpression { expression.call(.lead, SqlExpression(rows)) }
 }
