@@ -119,7 +119,7 @@ public struct DatabaseFiles: Sendable, Hashable {
     defer { close(target) }
     try takePartial(partial, target, from: source)
     var isNamed = false
-    // After the rename, the partial name may belong to another copy.
+    // After the rename, the partial name can belong to another copy.
     defer { if !isNamed { unlink(partial) } }
     var (bytes, offset) = ([UInt8](repeating: 0, count: 1 << 20), 0)
     while true {

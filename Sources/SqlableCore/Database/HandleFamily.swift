@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A handle, its children, and their children, with the file's path, key and damage mark.
+/// All handles that descend from the same first handle, with the file's path, key and damage mark.
 package final class HandleFamily: Sendable {
   private struct Member: Sendable {
     weak var handle: SqliteDatabase?

@@ -46,7 +46,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// The statements of cursors that were released while another thread held the lock.
   let abandoned = AbandonedStatements()
 
-  /// The handle, its parent, and all children of both.
+  /// All handles that descend from the same first handle.
   package let family: HandleFamily
   /// True if the handle is a child. A child must not create the file.
   private let isChild: Bool

@@ -175,7 +175,7 @@ extension SqliteDatabase {
   ///
   /// Throws `.misuse` if there is no transaction, or if the transaction belongs to a closure. Also throws `.misuse`
   /// inside code that a running statement calls, such as a struct's `write(to:)` and `init(row:)`. If the commit itself
-  /// fails with `.constraint(.foreignKey)` or `.busy`, the transaction stays open.
+  /// fails with `.constraint(.foreignKey)` or `.busy`, the transaction remains open.
   public func commitTransaction(file: StaticString = #fileID, line: UInt = #line) throws {
     let isTraced = try beginCall(file, line)
     defer { if isTraced { endCall() } }

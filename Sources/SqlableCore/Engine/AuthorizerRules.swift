@@ -62,7 +62,7 @@ package final class AccessRights: Sendable, Hashable {
     package var tables: Set<[UInt8]> = []
     /// The SQLite functions and user-defined functions that can be called, with folded names.
     package var functions: Set<[UInt8]> = []
-    /// The names of the policy's common table expressions.
+    /// The names of queries in the policy's conditions. SQLite reports these names as tables.
     package var queries: Set<[UInt8]> = []
 
     package init(

@@ -148,9 +148,9 @@ public struct EncryptionKey: Sendable, Hashable {
 }
 
 extension EncryptionKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// `key`, whatever it is.
+  /// The constant text `key`, which hides the contents.
   public var description: String { "key" }
-  /// `key`, whatever it is.
+  /// The constant text `key`, which hides the contents.
   public var debugDescription: String { "key" }
   /// A mirror without children, which hides the key.
   public var customMirror: Mirror { Mirror(self, children: []) }
