@@ -11,13 +11,11 @@ import Synchronization
 /// try bike.insert().run(db)
 /// ```
 ///
-/// Use one handle per thread, and create the further handles with ``createChild()``: a transaction belongs to one
-/// handle. Sharing a handle is slow, but safe. The handle is locked during every statement and during a whole
-/// `transaction` closure, so a second thread waits.
+/// Use one handle per thread, created with ``createChild()``: a transaction belongs to one handle. Sharing a handle is
+/// slow but safe: every statement and every `transaction` closure locks the handle.
 ///
 /// `@unchecked Sendable` is sound for these reasons, which the compiler can't check:
-/// 1. `open` and `transactions` are accessed with `lock` held, or by a pool or filter that has exclusive use of the
-///    handle.
+/// 1. `open` and `transactions` are accessed with `lock` held, or while a pool or filter alone uses the handle.
 /// 2. `registry`, `order`, `abandoned`, `family` and the function registry have their own locks.
 /// 3. `borrower` and `isConnected` are atomic.
 /// 4. Everything else is immutable.
@@ -37,8 +35,7 @@ public final class SqliteDatabase: @unchecked Sendable {
   private let location: Location
   private let order: HandleObservation.CommitOrder
   private let forkGeneration: Int
-  /// The thread to which a pool has lent the handle: 0 while the handle is not lent, and `notLent` if no pool owns the
-  /// handle.
+  /// The thread to which a pool has lent the handle; 0 for no thread, and `notLent` if no pool owns the handle.
   private let borrower = Atomic<pthread_t>(SqliteDatabase.notLent)
   private static let notLent = pthread_t.max
   /// True if the handle is open. Callers can read the flag without the lock.
@@ -101,8 +98,7 @@ public final class SqliteDatabase: @unchecked Sendable {
       location.open)
   }
 
-  /// Opens a database in memory, which exists until its last handle is closed. Children of the handle share the
-  /// database.
+  /// Opens a database in memory, which exists until all its handles are closed. Its children share the database.
   public static func inMemory(configuration: Configuration = Configuration()) throws -> SqliteDatabase {
     try inMemory(configuration, functions: nil)
   }
@@ -135,8 +131,7 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Opens another connection to the same database. No SQL can make a read-only connection writable.
   ///
-  /// - Parameter attached: The databases that the child attaches, as paths by name; nil for the databases of this
-  ///   handle's configuration.
+  /// - Parameter attached: The paths of the databases to attach, by name; nil for those of the configuration.
   package func createChild(isReadOnly: Bool, attached: [String: String]? = nil) throws -> SqliteDatabase {
     try locked {
       let connection = try openConnection()
@@ -162,8 +157,8 @@ public final class SqliteDatabase: @unchecked Sendable {
       functions: functions ?? .init(), location.open)
   }
 
-  /// Opens a read-only connection to the same file without waiting for this handle's lock. The connection lacks the
-  /// handle's functions, because reading the functions requires the lock.
+  /// Opens a read-only connection to the same file without waiting for this handle's lock. Reading the handle's
+  /// functions requires the lock, so the connection has no functions.
   package func openApart() throws -> SqliteDatabase {
     var configuration = family.withKey(configuration)
     (configuration.isReadOnly, configuration.opensLazily) = (true, false)
@@ -267,8 +262,8 @@ public final class SqliteDatabase: @unchecked Sendable {
     return thread != SqliteDatabase.notLent && thread != pthread_self()
   }
 
-  /// Allows only this thread to use a pool's handle; nil allows no thread. Without this check, a closure could keep the
-  /// handle after its call, and would then join the transaction of the next call.
+  /// Allows only this thread to use a pool's handle; nil allows no thread. Otherwise a closure that keeps the handle
+  /// after its call could join the next call's transaction.
   package func lend(to thread: pthread_t?) { borrower.store(thread ?? 0, ordering: .relaxed) }
 
   /// Closes the connection, even if a pool owns the handle.
@@ -315,11 +310,10 @@ public final class SqliteDatabase: @unchecked Sendable {
 
   /// Takes the lock of a usable handle; `unlockAndDeliver()` releases it.
   ///
-  /// `unlockAndDeliver()` calls observers, and an observer can close the handle. The caller must not keep references to
-  /// the connection beyond that call.
+  /// `unlockAndDeliver()` calls observers, which can close the handle: don't use the connection after that call.
   @usableFromInline
   func enter() throws {
-    // Checked before locking: in a forked process the lock can be held forever by a thread that fork did not copy.
+    // Checked before locking: in a forked process, a thread that fork did not copy can hold the lock forever.
     try checkFork()
     guard !isLentElsewhere else { throw notLentHere }
     lock.lock()
@@ -345,8 +339,8 @@ public final class SqliteDatabase: @unchecked Sendable {
     }
   }
 
-  /// Applies the functions that other handles registered. Call with the lock held; a failure releases the lock. Every
-  /// call on a lost connection ends up in this function, which then throws.
+  /// Applies the functions that other handles registered. Throws on a lost connection. Call with the lock held; a
+  /// failure releases the lock.
   private func refresh(_ connection: Connection) throws {
     do {
       if let lost = connection.lost {
@@ -369,8 +363,7 @@ public final class SqliteDatabase: @unchecked Sendable {
     return try body()
   }
 
-  /// Releases the lock. The outermost release then delivers committed changes, without the lock, because observers can
-  /// call the handle.
+  /// Releases the lock. The outermost release then delivers committed changes, because observers can use the handle.
   @usableFromInline
   func unlockAndDeliver() {
     let observation = lock.depth == 1 ? self.observation : nil
